@@ -236,11 +236,10 @@ def test_human_verdicts_in_the_tasks_are_compared_with(rubricate, endpoint, exam
         endpoint.url,
     ]
     figures = json.loads(rubricate(*options, "--json").stdout)
-    every, *axes = figures["agreement"]
-    assert every["agreement"]["n"] == 53
-    assert {"macro_f1", "macro_f1_zero", "macro_f1_by_task", "pooled_kappa"} <= every.keys()
-    assert len(axes) == 4
-    assert "with people" in rubricate(*options).stdout
+    assert figures["agreement"]["stratified"]["n"] == 53
+    (together,) = figures["agreement"]["alone"]
+    assert {"macro_f1", "cohen_kappa"} <= together["agreement"]["figures"].keys()
+    assert "against labels of 2 items" in rubricate(*options).stdout
 
 
 def test_the_env_file_of_the_working_folder_names_key_and_address(

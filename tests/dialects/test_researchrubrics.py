@@ -23,7 +23,6 @@ from rubricate.analysis import read_run
 from rubricate.dialects.researchrubrics import (
     ReportOptions,
     RubricEvaluator,
-    agreement_figures,
     calculate_compliance_score,
     compliance,
     compliance_by_report,
@@ -31,8 +30,8 @@ from rubricate.dialects.researchrubrics import (
     evaluate_task_rubrics,
     figures,
     find_reports,
-    lines_of,
     read_tasks,
+    result_of,
 )
 from rubricate.dialects.researchrubrics._results import UNKNOWN_COST
 from rubricate.errors import MissingKeyError
@@ -101,7 +100,7 @@ def test_the_page_sums_known_costs(folder, endpoint):
     prices = folder / "prices.json"
     prices.write_text('{"m": {"input": 1.0, "output": 2.0}}')
     evaluator = RubricEvaluator("m", base_url=endpoint.url, prices=prices)
-    results_df, _ = asyncio.run(evaluator.evaluate_task_rubrics("agent_responses/t1.md"))
+    results_df, _ = asyncio.run(evaluate_task_rubrics("agent_responses/t1.md", evaluator=evaluator))
     total = results_df["cost"].sum()
     assert total > 0
     assert f"Total cost: ${total:.4f}".startswith("Total cost: $0.0")
@@ -297,7 +296,7 @@ def test_a_mean_lies_within_bounds_that_hold_whichever_missing_verdicts_come(rep
         for place, pairs in enumerate(reports)
         for weight, score in pairs
     ]
-    found = figures(lines_of(rows))
+    found = figures(result_of(rows))
     for group in (found.axes[0], found.domains[0], found.overall):
         scored = compliance
         low, high = group.lowest - 1e-9, group.highest + 1e-9
@@ -322,10 +321,10 @@ def test_a_failed_penalty_is_in_no_mean_and_faultless_differs_from_failed_and_fa
             for weight, score in zip((1.0, 3.0), scores, strict=True)
         ]
 
-    whole = figures(lines_of([*rows("clean", 0, 0), *rows("bad", 1, 1), *rows("one", 1, 0)]))
+    whole = figures(result_of([*rows("clean", 0, 0), *rows("bad", 1, 1), *rows("one", 1, 0)]))
     found = whole.axes[0]
     assert (found.value, found.n, found.without) == (pytest.approx(1.75 / 3), 3, 0)
-    found = figures(lines_of([*rows("clean", 0, 0), *rows("failed", None, None)])).axes[0]
+    found = figures(result_of([*rows("clean", 0, 0), *rows("failed", None, None)])).axes[0]
     assert (found.value, found.n, found.without, found.missing) == (1.0, 1, 1, 2)
     assert (found.lowest, found.highest) == (0.5, 1.0)
     values = [compliance([(-5, score)]).value for score in (0.0, 1.0, None)]
@@ -346,7 +345,7 @@ def test_compliance_is_as_published_on_simulated_verdicts():
         for task in range(200)
         for weight in [5, *(draw.choice((5, 4, 2, -2, -5)) for _ in range(draw.randint(3, 25)))]
     ]
-    found = figures(lines_of(rows))
+    found = figures(result_of(rows))
 
     def published(of):
         score = sum(row["weight"] * row["score"] for row in of)
@@ -368,7 +367,7 @@ def test_failures_are_counted_by_axis_with_what_they_cost():
         return {"sample_id": "t", "axis": axis, "weight": weight, "score": score}
 
     style, content = figures(
-        lines_of(
+        result_of(
             [
                 row("content", 4.0, 0.0),
                 row("content", 2.0, 0.5),
@@ -391,7 +390,7 @@ def test_a_penalty_that_failed_is_said_in_the_headline_with_the_bounds():
         {"sample_id": "t", "axis": "a", "weight": -3.0, "score": None},
         {"sample_id": "t", "axis": "a", "weight": 4.0, "score": None},
     ]
-    found = figures(lines_of(rows))
+    found = figures(result_of(rows))
     shown = str(found)
     assert "compliance 1.000, n 1" in shown
     assert (
@@ -417,7 +416,7 @@ def test_a_run_of_reports_declares_the_pages_scoring(folder, endpoint):
     ("told", "concurrency", "attempts"),
     [
         ({}, 5, 3),
-        ({"max_concurrent": 7, "max_retries": 0}, 7, 1),
+        ({"max_concurrent": 7}, 7, 3),
         ({"concurrency": 9, "attempts": 4}, 9, 4),
     ],
 )
@@ -431,7 +430,7 @@ def test_options_of_a_batch_are_checked_by_name_and_type(folder):
     with pytest.raises(TypeError, match="max_cots"):
         evaluate_reports_batch(evaluator=RubricEvaluator("builtin"), max_cots=1)
     with pytest.raises(InputError, match="max_retries must be 0 or more, found -1"):
-        evaluate_reports_batch(evaluator=RubricEvaluator("builtin"), max_retries=-1)
+        RubricEvaluator("builtin", max_retries=-1)
     with pytest.raises(InputError, match="max_concurrent must be a whole number"):
         evaluate_reports_batch(evaluator=RubricEvaluator("builtin"), max_concurrent="5")
 
@@ -439,7 +438,7 @@ def test_options_of_a_batch_are_checked_by_name_and_type(folder):
 def test_names_with_brackets_are_shown_as_they_are():
     row = {"sample_id": "a[/b]", "domain": "[red]", "axis": "[/]", "weight": 1.0, "score": 1.0}
     console = Console(file=io.StringIO(), width=120)
-    console.print(figures(lines_of([row])))
+    console.print(figures(result_of([row])))
     shown = console.file.getvalue()
     assert ("a[/b]" in shown, "[red]" in shown, "[/]" in shown) == (True, True, True)
 
@@ -453,7 +452,7 @@ def test_the_difference_of_two_systems_is_of_what_was_judged_in_both():
 
     lines = [row for task in "xyz" for row in rows("one", task, 1.0, 0.0, 0.0)]
     lines += [row for task in "xyz" for row in rows("two", task, 1.0, None, 0.0)]
-    (found,) = figures(lines_of(lines)).differences
+    (found,) = figures(result_of(lines)).differences
     assert (found.comparison.difference.value, found.comparison.n, found.one_sided) == (0.0, 3, 3)
 
 
@@ -488,46 +487,25 @@ def test_figures_do_not_depend_on_the_order_in_which_verdicts_came():
         for axis in ("style", "content")
         for weight, score in ((0.1, 1.0), (0.2, 1.0), (0.7, 0.0), (-0.3, 1.0))
     ]
-    shown = figures(lines_of(rows)).to_dict()
+    shown = figures(result_of(rows)).to_dict()
     for seed in range(5):
         random.Random(seed).shuffle(rows)
-        assert figures(lines_of(rows)).to_dict() == shown
+        assert figures(result_of(rows)).to_dict() == shown
 
 
-def test_agreement_names_both_conventions_of_macro_f1():
-    def row(task: str, axis: str, verdict: str | None, human: str) -> dict[str, object]:
+def test_agreement_with_people_is_the_cores_resampled_by_task():
+    def row(task: str, verdict: str | None, human: str) -> dict[str, object]:
         score = None if verdict is None else float(verdict == "Satisfied")
-        return {
-            "sample_id": task,
-            "axis": axis,
-            "weight": 1.0,
-            "score": score,
-            "verdict": verdict,
-            "human_verdict": human,
-        }
+        names = {"sample_id": task, "weight": 1.0, "score": score}
+        return {**names, "verdict": verdict, "human_verdict": human}
 
     yes, no = "Satisfied", "Not Satisfied"
-    rows = [
-        row("a", "x", yes, yes),
-        row("a", "x", yes, yes),
-        row("b", "y", yes, yes),
-        row("b", "y", no, yes),
-        row("b", "x", no, "Partially Satisfied"),
-        row("b", "x", None, yes),
-    ]
-    every, x, y, *three = agreement_figures(lines_of(rows))
-    assert (every.name, x.name, y.name) == ("all", "x", "y")
-    assert [(one.name, one.classes) for one in three] == [("all", 3), ("x", 3), ("y", 3)]
-    # Of three classes: Satisfied 6/7, the others 0: one side gave each, and never both.
-    assert three[0].macro_f1.value == pytest.approx(6 / 7 / 3)
-    assert three[0].agreement.figures["accuracy"].value == pytest.approx(3 / 5)
-    assert len(agreement_figures(lines_of(rows[:4]))) == 3
-    assert every.agreement.n == 5
-    # Pooled: Satisfied 6/7, Not Satisfied 2/3. Task a: 1 alone, or with 0: 0.5. Task b: 2/3, 2/3.
-    assert every.macro_f1.value == pytest.approx((6 / 7 + 2 / 3) / 2)
-    assert every.macro_f1_by_task == pytest.approx((1 + 2 / 3) / 2)
-    assert every.macro_f1_zero_by_task == pytest.approx((0.5 + 2 / 3) / 2)
-    assert every.pooled_kappa.value == pytest.approx(1 - (1 / 5) / (1 - (4 * 3 + 1 * 2) / 25))
+    rows = [row("a", yes, yes), row("a", yes, yes), row("b", yes, yes)]
+    rows += [row("b", no, yes), row("b", no, no), row("b", None, yes)]
+    found = figures(result_of(rows)).agreement
+    assert (found.groups, found.items, found.stratified.n) == ("sample_id", 2, 5)
+    assert found.stratified.accuracy.value == pytest.approx(4 / 5)
+    assert figures(result_of([{**one, "human_verdict": None} for one in rows])).agreement is None
 
 
 # Bad input
@@ -571,7 +549,7 @@ def test_a_tasks_file_that_is_missing_broken_or_ambiguous_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"tasks\.jsonl:2:.*Failed to parse JSON"):
         read_tasks(path)
     write_tasks(path, TASK, {**TASK, "sample_id": "t2"}, TASK)
-    with pytest.raises(InputError, match="'t1' stands twice, first in line 1") as caught:
+    with pytest.raises(InputError, match="'t1' is there twice, first in line 1") as caught:
         read_tasks(path)
     assert caught.value.line == 3
 
@@ -638,7 +616,7 @@ def test_a_web_page_is_graded_as_text_that_is_converted_once(folder, endpoint):
     assert len(list((folder / "run/documents").iterdir())) == 1
     assert endpoint.requests[0].submission.strip() == "# Funds\n\nIt explains **sovereign** funds."
     assert batch.figures().reports[0].compliance.value == pytest.approx(5 / 9)
-    assert batch.without_report == {"": []}
+    assert batch.reports.without_report == {"": []}
 
 
 def test_criteria_that_count_need_no_judge(folder, endpoint):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from rubricate._terminal import console
 from rubricate.cli._from_settings import Shell, command_of
 from rubricate.cli._grade import GradeSettings
 from rubricate.cli._judging import NO_JUDGE, exit_code, print_estimate, shared_places
-from rubricate.cli._printing import print_report
+from rubricate.cli._printing import print_json, print_report
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._run_dirs import RunDir, place_of, run_dir_for
 from rubricate.cli._signals import stop_on_signals
@@ -37,7 +36,7 @@ from rubricate.errors import InputError
 from rubricate.grading import estimate
 from rubricate.judge import CHUNK_TOKENS, SAMPLING, Endpoint
 from rubricate.judge.models import find_setting
-from rubricate.run import INTERRUPTED, Budget, Limits, Retries, RunOptions, Storage
+from rubricate.run import Budget, Limits, Retries, RunOptions, Storage
 from rubricate.run.results import Summary
 from rubricate.settings import again, option, options_of, part
 from rubricate.views import cost_text
@@ -122,13 +121,13 @@ def researchrubrics_command(settings: ReportSettings) -> int:
     shared = shared_places(settings)
     tasks = read_tasks(settings.tasks, grading=settings.grading)
     chosen = _run_dir(settings, names)
-    run_dir = chosen.path
-    cache = shared["cache"]
-    kept = (cache if isinstance(cache, Path) else run_dir) / "documents"
+    run_dir, cache = chosen.path, shared["cache"]
+    converted = (cache if isinstance(cache, Path) else run_dir) / "documents"
     reports = find_reports(
         _folders(settings),
         tasks,
-        cache=None if settings.dry_run else kept,
+        limit=settings.limit,
+        cache=None if settings.dry_run else converted,
         follow_links=settings.follow_links,
     )
     evaluator = RubricEvaluator(
@@ -137,10 +136,10 @@ def researchrubrics_command(settings: ReportSettings) -> int:
         chunk_tokens=settings.chunk_tokens or None,
         **vars(part(Endpoint, settings)),
     )
-    reports.survey(settings.limit)
     options = replace(part(RunOptions, settings), run_dir=run_dir, **shared)
     if settings.dry_run:
-        print_estimate(estimate(reports, evaluator.judge, **vars(options)), settings.json_output)
+        planned = estimate(reports.dataset, evaluator.judge, **vars(options))
+        print_estimate(planned, settings.json_output)
         return 0
     _list_unmatched(reports, notes)
     if not names:
@@ -149,20 +148,20 @@ def researchrubrics_command(settings: ReportSettings) -> int:
     options = replace(options, on_progress=chosen.begin(view.update, quiet=settings.quiet))
 
     async def graded(output: ResultLines) -> Batch:
-        stop = stop_on_signals()
+        own = replace(part(ReportOptions, options), stop=stop_on_signals())
         with view:
-            told = vars(part(ReportOptions, options))
-            return await evaluator.grade(reports, output, **{**told, "stop": stop})
+            return await evaluator.grade(reports, own, output)
 
     with ResultLines(settings.output_file or results_path()) as output:
         batch = asyncio.run(graded(output))
     chosen.claim()
-    _show(batch, reports, output.path, settings)
+    _show(batch, output.path, settings)
+    result = batch.result
     return exit_code(
         run_dir,
-        stopped=batch.summary.stopped,
-        interrupted=batch.summary.stopped == INTERRUPTED,
-        failed=batch.summary.verdicts["failed"],
+        stopped=result.stopped,
+        interrupted=result.interrupted,
+        failed=result.failed,
     )
 
 
@@ -214,34 +213,29 @@ def _run_dir(settings: ReportSettings, names: list[str]) -> RunDir:
 
 
 def _list_unmatched(reports: ResearchReports, notes: Any) -> None:
-    """Say which tasks have no report, which files no task, and what cannot be read as it is."""
+    """List tasks without a report, files without a task, and reports that cannot be read."""
     for system, missing in reports.without_report.items():
-        if missing:
-            of = f" of {system}" if system else ""
-            _listed(notes, f"Tasks without a report{of}", missing)
-    if reports.without_task:
-        _listed(notes, "Files without a task", [path.name for path in reports.without_task])
+        _list_names(notes, f"Tasks without a report{f' of {system}' if system else ''}", missing)
+    _list_names(notes, "Files without a task", [path.name for path in reports.without_task])
     errors = list(reports.unreadable.values())
     for error in errors[:MOST_LISTED]:
         what = f"Failed, since it cannot be read: {error}"
         notes.print(what, highlight=False, markup=False, soft_wrap=True)
     if len(errors) > MOST_LISTED:
         notes.print(f"and {len(errors) - MOST_LISTED} more", highlight=False)
-    if reports.hidden:
-        hidden = [f"{name} ({count} characters)" for name, count in reports.hidden.items()]
-        _listed(notes, "Text that the page hides was left out of", hidden)
+    hidden = [f"{name} ({count} characters)" for name, count in reports.hidden.items()]
+    _list_names(notes, "Text that the page hides was left out of", hidden)
 
 
-def _listed(notes: Any, what: str, names: list[str] | Any) -> None:
-    shown = ", ".join(names[:MOST_LISTED])
-    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
-    notes.print(f"{what}: {shown}{more}")
+def _list_names(notes: Any, what: str, names: list[str]) -> None:
+    if names:
+        more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+        notes.print(f"{what}: {', '.join(names[:MOST_LISTED])}{more}")
 
 
-def _show(batch: Batch, reports: ResearchReports, output: Path, settings: ReportSettings) -> None:
-    summary = batch.summary
+def _show(batch: Batch, output: Path, settings: ReportSettings) -> None:
+    summary, reports = batch.summary, batch.reports
     if settings.json_output:
-        usage = summary.usage.model_dump()
         data = {
             "results": str(output),
             "run_dir": summary.run_dir,
@@ -253,39 +247,38 @@ def _show(batch: Batch, reports: ResearchReports, output: Path, settings: Report
             "hidden_characters": reports.hidden,
             "verdicts": summary.verdicts,
             "errors": summary.errors,
-            "usage": usage,
+            "usage": summary.usage.model_dump(),
             "documents": summary.documents and summary.documents.model_dump(),
             **batch.figures().to_dict(),
         }
-        print(json.dumps(data, indent=2, ensure_ascii=False))
+        print_json(data)
     elif not settings.quiet:
-        shown = console()
+        terminal = console()
         if summary.nothing_judged:
-            shown.print(f"Nothing was judged: all {summary.verdicts['failed']} verdicts failed.")
+            terminal.print(f"Nothing was judged: all {batch.result.failed} verdicts failed.")
         else:
-            shown.print(batch.figures())
-        shown.print()
+            terminal.print(batch.figures())
+        terminal.print()
         for line in _run_lines(summary, output):
-            shown.print(line, soft_wrap=True)
+            terminal.print(line, soft_wrap=True)
 
 
-def _run_lines(summary: Summary, output: Path) -> list[str]:
+def _run_lines(summary: Summary, output: Path) -> Iterator[str]:
     usage = summary.usage
-    lines = [
+    yield (
         f"judged by {summary.judge}: {usage.calls} calls ({usage.resumed + usage.cached} more "
         f"known), {usage.input_tokens} tokens in, {usage.output_tokens} out, cost "
-        f"{cost_text(usage)}, "
-        f"{usage.seconds:.1f} s"
-    ]
+        f"{cost_text(usage)}, {usage.seconds:.1f} s"
+    )
     if summary.documents is not None:
-        lines += [f"{name}: {told}" for name, told in summary.documents.facts()]
-    is_told = summary.nothing_judged and summary.stopped is not None  # as the error
-    if summary.first_error is not None and not is_told:
+        yield from (f"{name}: {text}" for name, text in summary.documents.facts())
+    ended_by_error = summary.nothing_judged and summary.stopped is not None  # shown as the error
+    if summary.first_error is not None and not ended_by_error:
         causes = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
-        lines.append(f"failed: {causes}; the first: {summary.first_error}")
+        yield f"failed: {causes}; the first: {summary.first_error}"
     if summary.note is not None:
-        lines.append(summary.note)
-    return [*lines, f"results: {output}; run folder: {summary.run_dir}"]
+        yield summary.note
+    yield f"results: {output}; run folder: {summary.run_dir}"
 
 
 researchrubrics = command_of(

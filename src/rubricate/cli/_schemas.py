@@ -29,7 +29,6 @@ from rubricate.analysis import (
 )
 from rubricate.dialects.researchrubrics import (
     AxisFailures,
-    HumanAgreement,
     ReportFigures,
     SystemDifference,
 )
@@ -191,7 +190,7 @@ class ReportsFigures(TypedDict):
     systems: list[GroupScore]
     failures: list[AxisFailures]
     differences: list[SystemDifference]
-    agreement: list[HumanAgreement]
+    agreement: AgreementReport | None
 
 
 class ReportsGraded(ReportsFigures):

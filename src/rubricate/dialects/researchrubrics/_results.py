@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
+from numbers import Real
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -13,18 +15,29 @@ import orjson
 
 from rubricate._documents import parse_json_lines, read_text
 from rubricate._files import user_path
+from rubricate.analysis import Result
+from rubricate.dataset import unique_name
 from rubricate.dialects.researchrubrics._figures import (
+    RULES,
     Compliance,
     Figures,
-    Line,
-    compliance,
+    ReportFigures,
     figures,
-    lines_of,
 )
-from rubricate.dialects.researchrubrics._reports import ResearchReport
-from rubricate.dialects.researchrubrics._tasks import Task, TaskCriterion, verdict_of_label
+from rubricate.dialects.researchrubrics._tasks import (
+    NOT_SATISFIED,
+    PARTIALLY,
+    SATISFIED,
+    Grading,
+    Task,
+    axis_of,
+    criterion_of,
+    label_of,
+    verdict_of,
+)
 from rubricate.errors import InputError
-from rubricate.rubric import Verdict, confidence
+from rubricate.rubric import Criterion, Rubric, Usage, Verdict, confidence
+from rubricate.run.results import ItemResult
 
 if TYPE_CHECKING:
     import pandas
@@ -33,7 +46,7 @@ FOLDER = "results"
 
 
 class UnknownCost:
-    """A cost for which there is no price. It is no number: a sum that it enters is not known.
+    """A cost for which there is no price. Every sum that it enters is unknown, too.
 
     In every format it is `unknown`, so that `f"{cost:.4f}"` of a sum does not say 0.
     """
@@ -57,28 +70,35 @@ UNKNOWN_COST = UnknownCost()
 
 
 def result_line(
-    report: ResearchReport, criterion: TaskCriterion, verdict: Verdict
+    metadata: Mapping[str, Any], criterion: Criterion, verdict: Verdict, label: str | None
 ) -> dict[str, Any]:
     """One line: the page's fields, and more behind them.
 
     `confidence` is the core's (`rubricate.rubric.confidence`): the judge's probability for its
-    verdict or, of a panel, the share of the votes; else what the judge says of itself (`stated`).
-    `confidence_source` says which.
-    `score` and `verdict` are null and `success` is false where there is no verdict; `error` then
-    says why.
+    verdict or, of a panel, the share of the votes; else what the judge states of itself.
+    `confidence_source` says which. Without a verdict, `score` and `verdict` are null, `success` is
+    false, and `error` says why.
+
+    Args:
+        metadata: of the report: its `sample_id`, `domain` and `system`.
+        criterion: what was asked.
+        verdict: the judge's verdict.
+        label: a person's; None where there is none.
     """
-    usage = verdict.usage
+    usage, error = verdict.usage, verdict.error
     judged = verdict.status == "judged"
-    sure, source = _confidence(verdict)
     how = _how_read(verdict)
     chunks = how.get("evidence", ())
     if len(chunks) != len(verdict.evidence):
         chunks = [None] * len(verdict.evidence)
-    error = verdict.error
+    sure = confidence(verdict) if judged else None
+    source = None if sure is None else "votes" if verdict.probability is None else "probability"
+    if sure is None and (sure := (verdict.detail or {}).get("confidence")) is not None:
+        source = "stated"
     return {
-        "sample_id": report.task.sample_id,
-        "rubric_title": criterion.title,
-        "verdict": verdict_of_label(verdict.label) if judged else None,
+        "sample_id": metadata["sample_id"],
+        "rubric_title": criterion.requirement,
+        "verdict": verdict_of(verdict.label) if judged else None,
         "score": verdict.value,
         "confidence": sure,
         "reasoning": verdict.reason,
@@ -86,9 +106,9 @@ def result_line(
         "cost": usage.cost,
         "success": judged,
         "weight": criterion.weight,
-        "system": report.system or None,
-        "domain": report.task.domain or None,
-        "axis": criterion.axis or None,
+        "system": metadata.get("system") or None,
+        "domain": metadata.get("domain") or None,
+        "axis": axis_of(criterion) or None,
         "status": verdict.status,
         "judge": verdict.judge,
         "confidence_source": source,
@@ -104,7 +124,7 @@ def result_line(
         ],
         "chunk": {key: how[key] for key in ("read", "parts", "asked", "relevant")} if how else None,
         "error": None if error is None else {"class": error.kind, "message": error.message},
-        "human_verdict": criterion.human,
+        "human_verdict": verdict_of(label),
     }
 
 
@@ -114,14 +134,6 @@ def _how_read(verdict: Verdict) -> Mapping[str, Any]:
         if how := (one.detail or {}).get("document"):
             return dict(how)
     return {}
-
-
-def _confidence(verdict: Verdict) -> tuple[float | None, str | None]:
-    sure = confidence(verdict) if verdict.status == "judged" else None
-    if sure is not None:
-        return sure, "votes" if verdict.probability is None else "probability"
-    stated = (verdict.detail or {}).get("confidence")
-    return stated, None if stated is None else "stated"
 
 
 def results_path(folder: str | Path = FOLDER) -> Path:
@@ -135,7 +147,7 @@ def results_path(folder: str | Path = FOLDER) -> Path:
 
 
 class ResultLines:
-    """A results file that lines are added to; what it held is gone. Without a line there is none.
+    """A results file that lines are added to; an older one is replaced. Without lines, no file.
 
     Raises:
         InputError: it cannot be written.
@@ -198,6 +210,109 @@ def read_results(path: str | Path) -> list[dict[str, Any]]:
     return rows
 
 
+def result_of(rows: Iterable[Mapping[str, Any]], tasks: Iterable[Task] = ()) -> Result:
+    """Result lines as the core's result, which has an item for each report.
+
+    Args:
+        rows: the lines, in any order. One that says that it did not succeed has no score, whatever
+            its `score`.
+        tasks: what they are of. If a line lacks its axis, domain or human verdict, these are those
+            of its criterion there.
+
+    Raises:
+        InputError: a weight is no number, a score no number from 0 to 1, or one that contradicts
+            its verdict; says in which line.
+    """
+    known: dict[tuple[str, str], dict[str, Any]] = {}
+    for task in tasks:
+        for place, (criterion, label) in enumerate(zip(task.rubric, task.labels, strict=True)):
+            known.setdefault(
+                (task.sample_id, criterion.requirement),
+                {
+                    "place": place,
+                    "axis": axis_of(criterion),
+                    "domain": task.domain,
+                    "human_verdict": verdict_of(label),
+                },
+            )
+    reports: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for number, row in enumerate(rows, start=1):
+        line = {"place": -1} | known.get((str(row["sample_id"]), str(row.get("rubric_title"))), {})
+        line |= {name: value for name, value in row.items() if value is not None}
+        name = tuple(str(line.get(key, "")) for key in ("system", "sample_id"))
+        reports.setdefault(name, []).append({**line, **_checked(row, number)})
+    items = [_graded(reports[name], place) for place, name in enumerate(sorted(reports))]
+    return Result(
+        judge="the judge",
+        note=None,
+        dataset=None,
+        usage=Usage(),
+        run_usage=Usage(),
+        calls=0,
+        resumed=0,
+        seconds=0.0,
+        rules=RULES,
+        items=items,
+    )
+
+
+def _checked(row: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """A line's weight, score and verdict."""
+    weight, score, verdict = row["weight"], row["score"], row.get("verdict")
+    if isinstance(score, Real) and math.isnan(float(score)):  # a missing value of a table
+        score = None
+    if row.get("success") in (False, 0):  # other programs write a failed verdict with the score 0
+        score = verdict = None
+    if not _is_number(weight):
+        raise InputError(f"result {number}: the weight must be a number, found {weight!r}")
+    if score is not None and not (_is_number(score) and 0 <= score <= 1):
+        raise InputError(f"result {number}: the score must be from 0 to 1 or null, found {score!r}")
+    if (verdict, score) in ((SATISFIED, 0), (NOT_SATISFIED, 1)):
+        raise InputError(
+            f"result {number}: the verdict is '{verdict}' and the score {score!r}: correct one"
+        )
+    return {"weight": float(weight), "score": score, "verdict": verdict}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(float(value))
+
+
+def _graded(lines: list[dict[str, Any]], index: int) -> ItemResult:
+    """The lines of one report as the core has an item's verdicts."""
+    lines.sort(key=_order)
+    first = lines[0]
+    grading: Grading = "binary"
+    if any(PARTIALLY in (line["verdict"], line.get("human_verdict")) for line in lines):
+        grading = "ternary"
+    criteria: dict[str, Criterion] = {}
+    verdicts: dict[str, Verdict] = {}
+    labels: dict[str, Verdict] = {}
+    for line in lines:
+        title = str(line.get("rubric_title") or "").strip() or "criterion"
+        name = unique_name(title, criteria)
+        axis = str(line.get("axis") or "").strip()
+        criteria[name] = one = criterion_of(title, line["weight"], axis, name=name, grading=grading)
+        score, label = line["score"], label_of(one, line["verdict"])
+        verdicts[name] = Verdict(
+            name, "failed" if score is None else "judged", label, score and float(score)
+        )
+        if human := label_of(one, line.get("human_verdict")):
+            labels[name] = Verdict(name, "judged", human, one.value(human))
+    places = ("sample_id", "domain", "system")
+    metadata = {key: str(first[key]) for key in places if first.get(key) not in (None, "")}
+    rubric = Rubric(list(criteria.values()))
+    id = "/".join(metadata[key] for key in ("system", "sample_id") if key in metadata)
+    item = ItemResult.of_verdicts(id, rubric, verdicts, RULES, index=index, metadata=metadata)
+    return replace(item, labels=labels)
+
+
+def _order(line: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The task's order; without one, an order that does not depend on when verdicts came."""
+    texts = ("axis", "rubric_title", "verdict", "human_verdict")
+    return (line["place"], line["weight"], *(str(line.get(name) or "") for name in texts))
+
+
 def calculate_compliance_score(
     results: str | Path | Iterable[Mapping[str, Any]] | pandas.DataFrame,
 ) -> float | None:
@@ -207,7 +322,7 @@ def calculate_compliance_score(
         results: a results file, its lines, or the table of `evaluate_task_rubrics`.
 
     Returns: `sum(weight * score) / sum(positive weights)` over the criteria with a score, not
-    clamped; 0.0 without positive weights; None where none of those was judged.
+    clamped; None where none of those was judged.
 
     Raises:
         InputError: the results cannot be read, or are of several reports.
@@ -227,55 +342,26 @@ def compliance_by_report(
 
     Returns: by `sample_id`, behind the system's name if there is one.
     """
-    grouped: dict[str, list[Line]] = {}
-    for line in _lines(results):
-        name = f"{line.system}/{line.sample_id}" if line.system else line.sample_id
-        grouped.setdefault(name, []).append(line)
-    return {
-        name: compliance((line.weight, line.score) for line in of_report)
-        for name, of_report in grouped.items()
-    }
+    rows: Any = results
+    if isinstance(results, str | Path):
+        rows = read_results(results)
+    elif hasattr(results, "to_dict"):
+        table = rows.astype(object)
+        rows = table.where(table.notna(), None).to_dict("records")
+    return {item.id: ReportFigures.of(item).compliance for item in result_of(rows).items}
 
 
 def figures_of_results(results: str | Path, tasks: Iterable[Task] = ()) -> Figures:
-    """The figures of a results file, this program's or another's; nothing is asked.
+    """The figures of a results file, this program's or another's; nothing is sent.
 
     Args:
         results: the file.
-        tasks: what it is of; axis, domain and human verdict of a line that does not say them are
-            those of its criterion there.
+        tasks: as for `result_of`.
 
     Raises:
         InputError: the results cannot be read; says in which line.
     """
-    known: dict[tuple[str, str], tuple[Task, TaskCriterion]] = {}
-    for task in tasks:
-        for criterion in task.criteria.values():
-            known.setdefault((task.sample_id, criterion.title), (task, criterion))
-    rows = []
-    for row in read_results(results):
-        found = known.get((str(row["sample_id"]), str(row.get("rubric_title"))))
-        if found is not None:
-            task, criterion = found
-            said = {name: value for name, value in row.items() if value is not None}
-            told = {
-                "axis": criterion.axis,
-                "domain": task.domain,
-                "human_verdict": criterion.human,
-            }
-            rows.append({**row, **told, **said})
-        else:
-            rows.append(row)
     try:
-        return figures(lines_of(rows))
+        return figures(result_of(read_results(results), tasks))
     except InputError as error:
         raise error.within(file=results) from None
-
-
-def _lines(results: Any) -> list[Line]:
-    if isinstance(results, str | Path):
-        return lines_of(read_results(results))
-    if hasattr(results, "to_dict"):
-        table = results.astype(object)
-        return lines_of(table.where(table.notna(), None).to_dict("records"))
-    return lines_of(results)

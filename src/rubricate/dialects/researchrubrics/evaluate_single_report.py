@@ -1,18 +1,28 @@
-"""One report, and the evaluator that the page configures: the core's run in the page's words."""
+"""Grading one report or a folder of them, in the words of the page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rubricate._files import user_path
+from rubricate._sync import run_sync
+from rubricate.analysis import Result
 from rubricate.dialects._options import DialectOptions
-from rubricate.dialects.researchrubrics._figures import Figures, Line, compliance, figures, lines_of
-from rubricate.dialects.researchrubrics._reports import ResearchReport, ResearchReports
-from rubricate.dialects.researchrubrics._results import UNKNOWN_COST, ResultLines, result_line
+from rubricate.dialects.researchrubrics._figures import Figures, ReportFigures, figures
+from rubricate.dialects.researchrubrics._reports import (
+    ResearchReports,
+    find_reports,
+    reports_of,
+)
+from rubricate.dialects.researchrubrics._results import (
+    UNKNOWN_COST,
+    ResultLines,
+    result_line,
+    results_path,
+)
 from rubricate.dialects.researchrubrics._tasks import DEFAULT_TASKS, check_grading, read_tasks
 from rubricate.errors import InputError, MissingExtraError, RunStopped
 from rubricate.judge import (
@@ -30,46 +40,64 @@ from rubricate.judge import (
     named_judge,
 )
 from rubricate.rubric import Verdict
-from rubricate.run import RunOptions
+from rubricate.run import ItemResult, RunOptions
+from rubricate.run.results import Summary
 from rubricate.settings import again, option, part, takes, takes_as_method
 
 if TYPE_CHECKING:
     import pandas
 
-    from rubricate.run.results import Summary
-
+    from rubricate.dataset import Item
 
 DEFAULT_MODEL = "litellm_proxy/gemini/gemini-2.5-pro-preview-06-05"
+DEFAULT_REPORTS = "agent_responses/"
 MAX_CONCURRENT = 20
 MAX_RETRIES = 3
 _NUMBERS = ("score", "confidence", "cost", "weight")
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Batch:
     """Graded reports.
 
     Attributes:
-        summary: the run's figures: calls, tokens, cost, failures by cause.
-        lines: what the figures of the reports need of the result lines.
-        rows: the result lines, in the order in which they came; empty where they were not kept.
-        without_report: the ids of tasks that no report is for, by system.
-        without_task: files that no task is for.
+        result: the core's result, with an item for each report.
+        reports: what was graded, and what could not be.
     """
 
-    summary: Summary
-    lines: list[Line]
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    without_report: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    without_task: Sequence[Path] = ()
+    result: Result
+    reports: ResearchReports
+
+    @property
+    def summary(self) -> Summary:
+        """The figures of the run: calls, tokens, cost, failures by cause."""
+        return self.result.summary()
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The result lines, report by report; what was not asked for has none."""
+        return [line for item in self.result.items for line in _lines(item)]
 
     def figures(self) -> Figures:
         """Compliance by report, axis, domain and system, and agreement with people."""
-        return figures(self.lines)
+        return figures(self.result)
+
+
+def _lines(item: ItemResult) -> list[dict[str, Any]]:
+    return [
+        result_line(
+            item.metadata,
+            criterion,
+            verdict,
+            item.labels[name].label if name in item.labels else None,
+        )
+        for name, criterion in item.rubric.by_name.items()
+        if (verdict := item.criteria[name]).error is None or verdict.error.kind != "not_run"
+    ]
 
 
 class EvaluatorCall(Endpoint, kw_only=False):
-    """What a `RubricEvaluator` is made with."""
+    """Arguments of `RubricEvaluator`."""
 
     model: JudgesLike = DEFAULT_MODEL
     max_concurrent: int = MAX_CONCURRENT
@@ -80,71 +108,56 @@ class EvaluatorCall(Endpoint, kw_only=False):
 
 
 class ReportOptions(DialectOptions):
-    """The options of `rubricate.agrade` that concern the run alone, and the evaluator's two."""
+    """The options of `rubricate.agrade` that concern the run alone; 0 is the evaluator's."""
 
     concurrency: int = option(
-        0, "The most requests in flight.", group="Limits", default_text="max_concurrent"
+        0, "The most requests in flight.", group="Limits", default_text="the evaluator's"
     )
     attempts: int = option(
         0,
         "How often a request that fails while others get through is sent, at most.",
         group="Limits",
-        default_text="max_retries and one",
+        default_text="the evaluator's",
     )
     max_concurrent: int | None = option(
-        None, "The page's name of it.", group="Limits", default_text="the evaluator's"
-    )
-    max_retries: int | None = option(
-        None,
-        "The page's way to say attempts: those after the first.",
-        group="Limits",
-        default_text="the evaluator's",
+        None, "Another name of concurrency.", group="Limits", default_text="the evaluator's"
     )
     limit: int | None = again(RunOptions, "limit", None)
 
-    def check(self) -> None:
-        if self.max_retries is not None and self.max_retries < 0:
-            raise InputError(f"max_retries must be 0 or more, found {self.max_retries!r}")
-
     def of(self, evaluator: RubricEvaluator) -> RunOptions:
-        """The core's options, with the evaluator's where these do not say."""
-        retries, most = self.max_retries, self.max_concurrent
-        told = {
-            "attempts": self.attempts
-            or 1 + (evaluator.max_retries if retries is None else retries),
-            "concurrency": self.concurrency or (evaluator.max_concurrent if most is None else most),
+        """The core's options, with the evaluator's where these are not set."""
+        own = {one.name for one in fields(RunOptions)} & {one.name for one in fields(self)}
+        most = self.concurrency or self.max_concurrent
+        limits = {
+            "attempts": self.attempts or 1 + evaluator.max_retries,
+            "concurrency": evaluator.max_concurrent if most is None else most,
         }
-        names = {one.name for one in fields(RunOptions)} & {one.name for one in fields(self)}
-        return RunOptions(**{**{name: getattr(self, name) for name in names}, **told})
-
-
-class ReportsCall(ReportOptions, kw_only=False):
-    """What `RubricEvaluator.grade` is called with."""
-
-    reports: ResearchReports
-    output: ResultLines | None = None
-    _: KW_ONLY
-    keep_rows: bool = False
+        return RunOptions(**{name: getattr(self, name) for name in own} | limits)
 
 
 class ReportCall(ReportOptions, kw_only=False):
-    """What `RubricEvaluator.evaluate_task_rubrics` is called with."""
+    """Arguments of `evaluate_task_rubrics`."""
 
     markdown_file: str | Path
     tasks: str | Path = DEFAULT_TASKS
+    evaluator: RubricEvaluator | None = None
 
 
-class TaskCall(ReportCall):
-    """What `evaluate_task_rubrics` is called with."""
+class BatchCall(ReportOptions, kw_only=False):
+    """Arguments of `evaluate_reports_batch`."""
 
+    agent_responses_dir: str | Path | Mapping[str, str | Path] = DEFAULT_REPORTS
+    output_file: str | Path | None = None
+    _: KW_ONLY
+    tasks: str | Path = DEFAULT_TASKS
     evaluator: RubricEvaluator | None = None
 
 
 class RubricEvaluator:
     """Grades reports with one judge or several.
 
-    RubricEvaluator(max_concurrent=5)
-    RubricEvaluator("openai/gpt-4.1-mini", max_concurrent=20, max_retries=3)
+        RubricEvaluator(max_concurrent=5)
+        RubricEvaluator("openai/gpt-4.1-mini", max_concurrent=20, max_retries=3)
 
     Args:
         model: who grades, as for `rubricate.grade`: a name, a judge, a model, a callable, or
@@ -157,104 +170,68 @@ class RubricEvaluator:
             `help(RubricEvaluator.__init__)`.
 
     Attributes:
-        judge: who grades, as the core has it.
+        judge: the core's judge.
 
     Raises:
-        InputError: something given cannot be used, or a key is missing; nothing has been sent.
+        InputError: an argument cannot be used, or a key is missing; nothing has been sent.
     """
 
     @takes_as_method(EvaluatorCall)
     def __init__(self, call: EvaluatorCall) -> None:
+        if call.max_retries < 0:
+            raise InputError(f"max_retries must be 0 or more, found {call.max_retries!r}")
         self.grading = check_grading(call.grading)
         self.max_concurrent = call.max_concurrent
         self.max_retries = call.max_retries
-        self._made_here = not is_given(call.model)
+        self._closes_judge = not is_given(call.model)
         self.judge: Judge = _judge(call.model, call.chunk_tokens, part(Endpoint, call))
 
-    @property
-    def name(self) -> str:
-        """What results call the judge."""
-        return self.judge.name
-
-    @takes_as_method(ReportsCall)
-    async def grade(self, call: ReportsCall) -> Batch:
-        """Grade reports by the criteria of their tasks, all in one pool.
+    async def grade(
+        self, reports: ResearchReports, options: ReportOptions, output: ResultLines | None = None
+    ) -> Batch:
+        """Grade reports by the criteria of their tasks.
 
         Args:
             reports: the reports.
-            output: where result lines go, each as soon as it is there.
-            keep_rows: whether they are kept in memory, too.
-            stop: set this to end the run early and cleanly.
+            options: of the run.
+            output: where result lines go, each as soon as its verdict is there.
 
-        Returns: the batch. Where the run ended early, its `summary.stopped` says why.
+        Returns: the batch. If the run ended early, its `summary.stopped` says why.
 
         Raises:
-            InputError: something given cannot be used; nothing has been sent.
+            InputError: an option cannot be used; nothing has been sent.
         """
+        from rubricate.grading import collected
         from rubricate.streaming import ResultStream
 
-        reports, output = call.reports, call.output
-        rows: list[dict[str, Any]] = []
-        lines: list[Line] = []
-
-        def on_verdict(item: Any, name: str, verdict: Verdict) -> None:
-            report = reports.reports[item.id]
-            row = result_line(report, report.task.criteria[name], verdict)
-            lines.extend(lines_of([row]))
-            if call.keep_rows:
-                rows.append(row)
+        def write_line(item: Item, name: str, verdict: Verdict) -> None:
             if output is not None:
-                output.add(row)
+                people = item.labels()
+                label = people[name].label if name in people else None
+                criterion = item.rubric.by_name[name]
+                output.add(result_line(item.data.metadata, criterion, verdict, label))
 
+        stream = ResultStream(
+            reports.dataset,
+            self.judge,
+            options.of(self),
+            stop=options.stop,
+            on_verdict=write_line,
+        )
         try:
-            stream = ResultStream(
-                reports,
-                self.judge,
-                call.of(self),
-                stop=call.stop,
-                on_verdict=on_verdict,
-            )
-            async with stream:
-                with suppress(RunStopped):  # the summary says why
-                    async for _ in stream:
-                        pass
+            result = await collected(stream)
+        except RunStopped as stopped:  # the summary says why
+            if stopped.result is None:
+                raise
+            result = stopped.result
         finally:
-            if self._made_here:
+            if self._closes_judge:
                 await self.judge.aclose()
-        summary = stream.summary()
-        return Batch(summary, lines, rows, reports.without_report, reports.without_task)
-
-    @takes_as_method(ReportCall)
-    async def evaluate_task_rubrics(
-        self, call: ReportCall
-    ) -> tuple[pandas.DataFrame, float | None]:
-        """Grade one report; see the function of this name."""
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtraError("evaluate_task_rubrics", "pandas") from None
-        path = user_path(call.markdown_file)
-        known = {task.sample_id: task for task in read_tasks(call.tasks, grading=self.grading)}
-        if path.stem not in known:
-            raise InputError(f"no task has the sample_id '{path.stem}' in {call.tasks}", file=path)
-        task = known[path.stem]
-        reports = ResearchReports([ResearchReport(path.stem, "", task, path)], path.stem)
-        own = {one.name: getattr(call, one.name) for one in fields(ReportOptions)}
-        batch = await self.grade(reports, keep_rows=True, **own)
-        if batch.summary.stopped is not None:
-            raise RunStopped(batch.summary.stopped)
-        titles = [criterion.title for criterion in task.criteria.values()]
-        rows = sorted(batch.rows, key=lambda row: titles.index(row["rubric_title"]))
-        table = pandas.DataFrame(rows)
-        for name in _NUMBERS:
-            table[name] = pandas.array(table[name].tolist(), dtype="Float64")
-        if table["cost"].isna().any():  # pandas would leave it out of a sum, which is then too low
-            table["cost"] = table["cost"].astype(object).where(table["cost"].notna(), UNKNOWN_COST)
-        return table, compliance((line.weight, line.score) for line in batch.lines).value
+        return Batch(result, reports)
 
 
-@takes(TaskCall)
-async def evaluate_task_rubrics(call: TaskCall) -> tuple[pandas.DataFrame, float | None]:
+@takes(ReportCall)
+async def evaluate_task_rubrics(call: ReportCall) -> tuple[pandas.DataFrame, float | None]:
     """Grade one report by the criteria of its task (extra `pandas`).
 
     Args:
@@ -264,25 +241,86 @@ async def evaluate_task_rubrics(call: TaskCall) -> tuple[pandas.DataFrame, float
         stop: set this to end the run early and cleanly.
 
     Returns: a table with a row for each criterion (the columns are those of the results file), and
-    the compliance score; None where no criterion that it is made of was judged. A cost without a
+    the compliance score; None if no criterion was judged that can give points. A cost without a
     price prints as `unknown`, and so does every sum with it.
 
     Raises:
-        InputError: something given cannot be used; nothing has been sent.
+        InputError: an argument cannot be used; nothing has been sent.
         RunStopped: the run ended before all was judged.
     """
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtraError("evaluate_task_rubrics", "pandas") from None
     evaluator = RubricEvaluator() if call.evaluator is None else call.evaluator
-    own = {one.name: getattr(call, one.name) for one in fields(ReportCall)}
-    return await evaluator.evaluate_task_rubrics(**own)
+    path = user_path(call.markdown_file)
+    tasks = {task.sample_id: task for task in read_tasks(call.tasks, grading=evaluator.grading)}
+    if path.stem not in tasks:
+        raise InputError(f"no task has the sample_id '{path.stem}' in {call.tasks}", file=path)
+    reports = reports_of([("", tasks[path.stem], path)], name=path.stem)
+    batch = await evaluator.grade(reports, call)
+    if batch.result.stopped is not None:
+        raise RunStopped(batch.result.stopped)
+    table = pandas.DataFrame(batch.rows)
+    for name in _NUMBERS:
+        table[name] = pandas.array(table[name].tolist(), dtype="Float64")
+    if table["cost"].isna().any():  # pandas would leave it out of a sum, which is then too low
+        table["cost"] = table["cost"].astype(object).where(table["cost"].notna(), UNKNOWN_COST)
+    return table, ReportFigures.of(batch.result.items[0]).compliance.value
+
+
+@takes(BatchCall)
+async def aevaluate_reports_batch(call: BatchCall) -> Batch:
+    """Grade all reports in a folder by the criteria of their tasks.
+
+    With `run_dir`, a second call for the same folder asks only for what is missing.
+
+    Args:
+        agent_responses_dir: the folder; or several, each by its system's name.
+        output_file: the results file. Default: `results/batch_evaluation_YYYYMMDD_HHMMSS.jsonl`.
+        tasks: the tasks file.
+        evaluator: who grades. Default: the page's model.
+        stop: set this to end the run early and cleanly.
+
+    Returns: the batch. If the run ended early, its `summary.stopped` says why.
+
+    Raises:
+        InputError: an argument cannot be used; nothing has been sent.
+    """
+    return await _evaluated(call)
+
+
+@takes(BatchCall)
+def evaluate_reports_batch(call: BatchCall) -> Batch:
+    """`aevaluate_reports_batch` for plain code. Works in a script and inside a running loop.
+
+    Args:
+        agent_responses_dir, output_file, tasks, evaluator, stop: as for `aevaluate_reports_batch`.
+    """
+    return run_sync(lambda: _evaluated(call))
+
+
+async def _evaluated(call: BatchCall) -> Batch:
+    evaluator = RubricEvaluator() if call.evaluator is None else call.evaluator
+    folders = call.agent_responses_dir
+    storage = call.cache or call.run_dir
+    reports = find_reports(
+        folders if isinstance(folders, Mapping) else {"": folders},
+        read_tasks(call.tasks, grading=evaluator.grading),
+        limit=call.limit,
+        cache=None if storage is None else user_path(storage) / "documents",
+    )
+    with ResultLines(call.output_file or results_path()) as output:
+        return await evaluator.grade(reports, call, output)
 
 
 def _judge(model: JudgesLike, chunk_tokens: int | None, endpoint: Endpoint) -> Judge:
     several: list[Any] = list(model) if isinstance(model, list | tuple) else [model]
     if len(several) == 1:
-        return _one(several[0], chunk_tokens, endpoint)
+        return _single_judge(several[0], chunk_tokens, endpoint)
     return Panel(
         [
-            _one(
+            _single_judge(
                 one,
                 chunk_tokens,
                 endpoint if isinstance(one, str) and one != "builtin" else Endpoint(),
@@ -292,10 +330,10 @@ def _judge(model: JudgesLike, chunk_tokens: int | None, endpoint: Endpoint) -> J
     )
 
 
-def _one(model: JudgeLike, chunk_tokens: int | None, endpoint: Endpoint) -> Judge:
-    """A judge; a language model says how sure it is, and reads long reports in parts."""
-    asked = language_model(model, endpoint)
-    if asked is None:
+def _single_judge(model: JudgeLike, chunk_tokens: int | None, endpoint: Endpoint) -> Judge:
+    """A judge; a language model states how sure it is, and reads long reports in parts."""
+    language = language_model(model, endpoint)
+    if language is None:
         return named_judge(model)
-    judge = ModelJudge(asked, Explained(states_confidence=True))
+    judge = ModelJudge(language, Explained(states_confidence=True))
     return judge if chunk_tokens is None else DocumentJudge(judge, chunk_tokens=chunk_tokens)
