@@ -15,8 +15,9 @@ import pytest
 
 import rubricate
 from rubricate.errors import InputError, JournalError
-from rubricate.run.journal._memory import MemoryJournal
-from rubricate.run.journal._sqlite import BATCH, INTERVAL, SQLiteJournal
+from rubricate.run.journal import Database, MemoryJournal, journal_at, to_json
+from rubricate.run.journal._journal import BATCH
+from rubricate.run.journal._sqlite import INTERVAL, SQLiteJournal
 from rubricate.testing import Rule, ScriptedEndpoint
 
 MET = {"reason": "r", "evidence": [], "verdict": "MET"}
@@ -96,6 +97,51 @@ def test_a_new_journal_finds_what_it_wrote_long_ago(tmp_path):
         for key in keys:
             journal.put(key, RECORD)
         assert journal.get_many([*keys, "another"]) == dict.fromkeys(keys, RECORD)
+
+
+REASONS = {
+    "plain": "It says so in the first sentence, and again in the last one.",
+    "quotes": 'It says "so" in C:\\new\n\tand in the last one. ' * 3,
+    "other scripts": "因为第一句话这样说,最后一句话也这样说。" * 9,
+    "half a pair": "It says so \ud83d in the first sentence, and again in the last one.",
+    "short": "It does.",
+    "long": "It says so in the first sentence. " * 400,
+}
+
+
+@pytest.mark.parametrize("reason", REASONS.values(), ids=REASONS)
+@pytest.mark.parametrize("store", ["file", "database"])
+def test_a_reason_is_stored_once_and_read_as_it_was_given(tmp_path, request, store, reason):
+    """In the reply, to which the record refers, also behind the replies of earlier attempts."""
+    is_file = store == "file"
+    place = tmp_path / "j" if is_file else Database(request.getfixturevalue("postgres"), "r")
+    lines = [
+        to_json({"reply": to_json({"reason": reason, "verdict": verdict}).decode()}) + b"\n"
+        for verdict in ("UNMET", "MET")
+    ]
+    whole, other = ({**RECORD, "reason": text} for text in (reason, "Another reason, " * 9))
+    for record, line in zip((other, whole), lines, strict=True):
+        with closing(journal_at(place)) as journal:
+            journal.put("a", record, line)
+            journal.put("b", record)
+    kept = {**whole, "reason": reason.encode("utf-8", "replace").decode()}
+    with closing(journal_at(place, "reading")) as journal:
+        assert journal.get_many(["a", "b"]) == {"a": kept, "b": kept}
+        assert journal.exchanges(["a"]) == {"a": b"".join(lines)}
+        ((_, record, *_),) = journal._rows(["a"])
+    assert (b'"reason":"' in record) == (reason == REASONS["short"])
+
+
+def test_a_record_whose_reason_is_damaged_in_the_reply_is_damaged(tmp_path):
+    reason = REASONS["plain"]
+    with closing(SQLiteJournal(tmp_path / "j")) as journal:
+        journal.put("a", {**RECORD, "reason": reason}, to_json(reason) + b"\n")
+        journal.put("b", {**RECORD, "reason": reason}, to_json(to_json(reason).decode()))
+        journal.commit()
+        change = "UPDATE records SET exchanges = CAST(replace(exchanges, 'last', 'lost') AS BLOB)"
+        journal._database.execute(change)
+        assert journal.get_many(["a", "b"]).keys() == {"a"}
+        assert journal.damaged == 1
 
 
 def test_a_journal_without_a_path_leaves_no_file(tmp_path, monkeypatch):

@@ -22,11 +22,10 @@ from rubricate.errors import InputError, JournalError, MissingExtraError, RunSto
 from rubricate.judge import Completion, ModelJudge
 from rubricate.judge.models import PythonModel
 from rubricate.options import GradingOptions
-from rubricate.run.journal import Database, is_same_run, remembered
+from rubricate.run.journal import Database, is_same_run, journal_at, remembered
 from rubricate.run.journal import _lease as lease_module
-from rubricate.run.journal import _postgres as postgres_module
 from rubricate.run.journal import _server as server_module
-from rubricate.run.journal._postgres import PostgresJournal, PostgresReader
+from rubricate.run.journal._postgres import PostgresJournal
 from rubricate.run.sending._stores import PostgresStore, change
 from rubricate.run.workers._worker import Job, Worker
 
@@ -210,10 +209,13 @@ def test_tables_of_a_newer_version_are_refused_and_older_ones_migrated(postgres,
         assert journal.get_many(["a"]) == {"a": RECORD}
     assert query(postgres, "SELECT note FROM rubricate_runs") == [(None,)]
     monkeypatch.setattr(server_module, "_STEPS", known)
-    for opened in (PostgresJournal, PostgresReader):
-        newer = rf"newer version of rubricate \(format {len(known) + 1}.*upgrade"
+    newer = rf"newer version of rubricate \(format {len(known) + 1}.*upgrade"
+    for access in ("alone", "reading"):
         with pytest.raises(JournalError, match=newer):
-            opened(Database(postgres, "r"))
+            journal_at(Database(postgres, "r"), access)
+    query(postgres, "UPDATE rubricate_meta SET format = 1")
+    with closing(journal_at(Database(postgres, "r"), "reading")) as journal:
+        assert journal.get_many(["a"]) == {"a": RECORD}
 
 
 def test_the_conversation_of_a_run_is_read_from_its_database(
@@ -408,13 +410,13 @@ def test_a_dry_run_looks_answers_up_a_block_at_once(make_dataset, tmp_path, post
     run = {"run_dir": tmp_path / "run", "journal": postgres}
     rubricate.grade(make_dataset(300), judge, **run)
     looks: list[int] = []
-    rows_of = postgres_module.rows_of
+    rows_of = PostgresJournal._rows
 
-    def noted(server: Any, columns: str, keys: list[str]) -> Any:
+    def noted(self: PostgresJournal, keys: list[str]) -> Any:
         looks.append(len(keys))
-        return rows_of(server, columns, keys)
+        return rows_of(self, keys)
 
-    monkeypatch.setattr(postgres_module, "rows_of", noted)
+    monkeypatch.setattr(PostgresJournal, "_rows", noted)
     found = rubricate.estimate(make_dataset(301), judge, **run)
     assert (found.known, found.requests, looks) == (600, 2, [512, 90])
 
@@ -561,14 +563,14 @@ def test_answers_are_looked_up_a_block_at_once_and_not_in_the_event_loop(
         grade(items)
         items.reverse()
     looks: list[threading.Thread] = []
-    rows_of = postgres_module.rows_of
+    rows_of = PostgresJournal._rows
 
-    def noted(server: Any, columns: str, keys: list[str]) -> Any:
-        if keys and columns.startswith("record"):
+    def noted(self: PostgresJournal, keys: list[str]) -> Any:
+        if keys:
             looks.append(threading.current_thread())
-        return rows_of(server, columns, keys)
+        return rows_of(self, keys)
 
-    monkeypatch.setattr(postgres_module, "rows_of", noted)
+    monkeypatch.setattr(PostgresJournal, "_rows", noted)
     grade(items)
     assert len(asked) == 600
     assert threading.main_thread() not in looks
@@ -678,7 +680,6 @@ def test_a_run_folder_remembers_several_servers_and_which_of_them_is_wanted(
 
 
 STRANGE = {
-    "older": ("UPDATE rubricate_meta SET format = 1", "an older version of rubricate .format 1"),
     "newer": ("UPDATE rubricate_meta SET format = 99", "a newer version of rubricate .format 99"),
     "of no version": (
         "ALTER TABLE rubricate_records RENAME COLUMN checksum TO sum",
@@ -694,7 +695,6 @@ def test_tables_of_another_layout_are_one_line(layout: str, postgres):
     with closing(PostgresJournal(place)) as journal:
         journal.put("a", RECORD)
     query(postgres, change_it)
-    opened = PostgresReader if layout == "older" else PostgresJournal
-    with pytest.raises(JournalError, match=said) as caught, closing(opened(place)) as journal:
+    with pytest.raises(JournalError, match=said) as caught, closing(journal_at(place)) as journal:
         journal.get_many(["a"])
     assert len(str(caught.value).splitlines()) == 1

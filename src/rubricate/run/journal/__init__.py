@@ -1,6 +1,6 @@
 """The journal: every finished judgement under a key of all that could change it.
 
-A `Journal` is a protocol: an SQLite file or a run of a PostgreSQL database, which survive a killed
+A `Journal` is an SQLite file or a run of a PostgreSQL database, which survive a killed
 process, or records in memory. How a process has it (`Access`) says who else may have it.
 Beside each answer stands what was sent and received for it, word for word. `Answers` is the journal
 of a run with a cache behind it that several runs share.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         Transcript as Transcript,
         read_lines as read_lines,
     )
-    from rubricate.run.journal._journal import Journal as Journal, JournalReader as JournalReader
+    from rubricate.run.journal._journal import Journal as Journal, MemoryJournal as MemoryJournal
     from rubricate.run.journal._known_servers import (
         is_same_run as is_same_run,
         remembered as remembered,
@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     )
     from rubricate.run.journal._lease import Lease as Lease
     from rubricate.run.journal._ledger import Answer as Answer, Entry as Entry, Ledger as Ledger
-    from rubricate.run.journal._memory import MemoryJournal as MemoryJournal
     from rubricate.run.journal._opening import (
         journal_at as journal_at,
-        journal_reader as journal_reader,
         open_journal as open_journal,
     )
     from rubricate.run.journal._places import (

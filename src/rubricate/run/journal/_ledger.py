@@ -17,24 +17,18 @@ import asyncio
 import secrets
 import threading
 import time
-from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import orjson
 
 from rubricate.rubric import NO_USAGE, Usage
 from rubricate.run._progress import Progress
 from rubricate.run.journal._accounts import Account, Accounts, Price, accounts_of
-from rubricate.run.journal._exchanges import named_keys
 
-EARLIER = "earlier"
-"""The entry of what was paid before journals had entries: the sum of their answers' costs."""
-SHARED_REQUEST = "request-"
-"""What keys of requests begin with whose usage is that of a judgement, too (`run/_kept.py`)."""
 ROUNDING = 1 + 1e-9
 AHEAD, OFTEN = 4, 0.5
 """How many requests a process may send ahead at first; twice as many where it asks again within so
@@ -56,7 +50,7 @@ it may send ahead; and between two looks at whether others have given anything b
 Answer = Literal["granted", "wait", "spent", "unknown"]
 
 
-class Row(NamedTuple):
+class Paid(NamedTuple):
     """An entry as it is kept; `usage` is JSON, and `written` the time.
 
     `may_have_sent` is the number of the row: the later one of two of a process has the greater. In
@@ -67,6 +61,10 @@ class Row(NamedTuple):
     usage: bytes
     may_have_sent: int
     written: float
+
+
+UNKNOWN = Paid("earlier", b'{"cost":null}', 0, 0.0)
+"""The entry of a journal that has answers and no entries: what they cost is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,19 +184,19 @@ class Ledger:
         cost = None if usage.cost is None else self._lost
         return usage + Usage(lost, cost=cost, estimated_cost=cost or 0.0)
 
-    def row(self) -> Row:
+    def row(self) -> Paid:
         """The entry as it is to be written now."""
         with self._lock:
             usage = self.usage
             return self._row(usage, self._open(usage))
 
-    def _row(self, usage: Usage, held: tuple[int, float | None]) -> Row:
+    def _row(self, usage: Usage, held: tuple[int, float | None]) -> Paid:
         content = usage.to_dict() | {"unanswered": held[0], "held": held[1]}
         if self._is_bounded:
             content["by_model"] = self.requests.to_dict()
             content["by_judge"] = self.judgements.to_dict()
         self._rows += 1
-        return Row(self.process, orjson.dumps(content), self._rows, time.time())
+        return Paid(self.process, orjson.dumps(content), self._rows, time.time())
 
     def _open(self, usage: Usage) -> tuple[int, float | None]:
         """The requests that it may have sent without an answer, and US dollars that they may cost.
@@ -220,7 +218,7 @@ class Ledger:
         more = flying + flying + recent
         return more.requests, more.cost
 
-    def due_row(self) -> Row | None:
+    def due_row(self) -> Paid | None:
         """The entry where it is not written as it is; None otherwise."""
         now = time.monotonic()
         is_old = now - self._written_at >= SIGN_OF_LIFE
@@ -409,7 +407,7 @@ class Ledger:
         return reached
 
 
-def entry_of(row: Row, now: float | None) -> Entry:
+def entry_of(row: Paid, now: float | None) -> Entry:
     """An entry that was kept; one that cannot be read has an unknown cost.
 
     Args:
@@ -430,30 +428,3 @@ def entry_of(row: Row, now: float | None) -> Entry:
         return Entry(usage, unanswered, held, requests, judgements, alive)
     except (ValueError, TypeError, AttributeError):
         return Entry(Usage(cost=None))
-
-
-Records = Iterable[tuple[str, dict[str, Any] | None, bytes | None]]
-"""Records by their keys, None for damaged ones, and what was sent and received for them."""
-
-
-def earlier_row(records: Callable[[], Records]) -> Row:
-    """The entry of what the answers of a journal without entries cost.
-
-    Answers that came from a cache cannot be told from others, and count: rather too much than too
-    little. What a judgement took has that of the parts that it names, which are records, too.
-
-    Args:
-        records: gives the journal's records, each time that it is called.
-    """
-    named: Counter[str] = Counter()
-    total = Usage()
-    for key, record, exchanges in records():
-        if record is not None and not key.startswith(SHARED_REQUEST):
-            total += Usage(**record.get("usage", {}))
-            named.update({*named_keys(exchanges or b"")})
-    if named:
-        for key, record, _ in records():
-            if record is not None:
-                for _ in range(named[key]):
-                    total -= Usage(**record.get("usage", {}))
-    return Row(EARLIER, orjson.dumps(total.to_dict()), total.requests, time.time())

@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from rubricate.errors import JournalError
-from rubricate.run.journal._journal import Journal, JournalReader
-from rubricate.run.journal._ledger import Row as EntryRow
+from rubricate.run.journal._journal import Journal, MemoryJournal, read_row
+from rubricate.run.journal._ledger import Paid
 from rubricate.run.journal._locks import locked
-from rubricate.run.journal._memory import MemoryJournal
 from rubricate.run.journal._places import Access, Database, Place
-from rubricate.run.journal._rows import read_row
-from rubricate.run.journal._sqlite import TROUBLE, DamagedJournal, SQLiteJournal, SQLiteReader
+from rubricate.run.journal._sqlite import TROUBLE, DamagedJournal, SQLiteJournal
 
 logger = logging.getLogger(__name__)
 LEAST_ROW = 64
@@ -40,15 +38,6 @@ def journal_at(place: Place, access: Access = "alone") -> Journal:
 
         return PostgresJournal(place, access)
     return SQLiteJournal(place, access)
-
-
-def journal_reader(place: Place) -> JournalReader:
-    """The journal at a place, which is only read; `JournalError` where that cannot be."""
-    if isinstance(place, Database):
-        from rubricate.run.journal._postgres import PostgresReader
-
-        return PostgresReader(place)
-    return SQLiteReader(place)
 
 
 def open_journal(
@@ -152,8 +141,8 @@ def _salvaged(path: Path, error: DamagedJournal) -> Journal:
             found += 1
         for name, text in _readable_texts(path):
             journal.put_text(name, text)
-        columns = ", ".join(EntryRow._fields)
-        entries = [EntryRow(*row) for _, row in _rows(path, "spending", columns)]
+        columns = ", ".join(Paid._fields)
+        entries = [Paid(*row) for _, row in _rows(path, "spending", columns)]
         journal.commit()
         journal.put_entries(entries)
     if not found:
@@ -173,10 +162,10 @@ def _salvaged(path: Path, error: DamagedJournal) -> Journal:
 
 def _readable(path: Path) -> Iterator[tuple[str, dict[str, object], bytes]]:
     """The records of a damaged journal that can be read, with what was sent and received."""
-    for one, row in _rows(path, "records", "key, record, checksum"):
-        record = read_row(*row)
+    for read, row in _rows(path, "records", "key, record, checksum"):
+        (exchanges,) = read("exchanges") or (None,)
+        record = read_row(row[0], row[1], row[2], exchanges)
         if record is not None:
-            (exchanges,) = one("exchanges") or (None,)
             yield row[0], record, exchanges if isinstance(exchanges, bytes) else b""
 
 

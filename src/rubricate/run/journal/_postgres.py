@@ -19,53 +19,32 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
 
-import orjson
-
 from rubricate._sync import in_thread
 from rubricate.errors import JournalError
 from rubricate.run._shards import Shard
 from rubricate.run.journal._claims import LEASE, Claims
 from rubricate.run.journal._exchanges import Transcript
-from rubricate.run.journal._keys import Keys
+from rubricate.run.journal._journal import BATCH, MOST_EXCHANGES, REACH, Journal, Keys, Pending
 from rubricate.run.journal._lease import Lease
-from rubricate.run.journal._ledger import Decide, Entry, Ledger, Row, earlier_row, entry_of
-from rubricate.run.journal._lookups import EACH, as_bytes, rows_of, texts_of
+from rubricate.run.journal._ledger import UNKNOWN, Decide, Entry, Paid, entry_of
 from rubricate.run.journal._places import Access, Database
-from rubricate.run.journal._records import to_json
-from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, lines_of, read_row
 from rubricate.run.journal._server import Connection, Server
 
 logger = logging.getLogger(__name__)
-BATCH = 64
-"""Answers after which a batch is written, where the one before it has been."""
-MOST = 128
+MOST = 2 * BATCH
 """Answers that wait to be confirmed at most, before judging waits."""
-KEYS_AT_ONCE = 20_000
-"""Keys of earlier answers that are fetched together."""
+AT_ONCE = 4096
+"""Keys that are looked up together: those of a block of 256 items with 16 criteria take one round
+trip. At half, a link of 20 ms costs a worker 1 % more; at double, an answer of several megabytes
+holds the connection for as long as that."""
 LOOK = 0.5
 """Seconds between looks at whether the server is silent, while the last answers are written."""
-_WRITTEN = 100_000
-"""Hashes of texts that are held as written."""
 PATIENCE_FOR_CACHE = 5.0
 """Seconds to wait for shared answers; without them a run goes on."""
 
 
-class _Put:
-    """An answer that is not known to be durable.
-
-    Attributes:
-        record: what it is.
-        noted: what was sent and received for it.
-    """
-
-    __slots__ = ("noted", "record")
-
-    def __init__(self, record: dict[str, Any], noted: list[bytes | Transcript]) -> None:
-        self.record, self.noted = record, noted
-
-
-class PostgresJournal:
-    """Records by key, durable.
+class PostgresJournal(Journal):
+    """A journal in a database.
 
     Args:
         place: the run, or the shared answers.
@@ -74,18 +53,11 @@ class PostgresJournal:
         patience: seconds to wait for a server that has gone away.
         holder: of a worker: its driver's name in the run's lease.
 
-    Attributes:
-        lease: who has the run; None where nobody is to be kept off it.
-        has_a_past: whether there may be records from before, or from others.
-        damaged: how many records were found damaged.
-        keeps_exchanges: it does.
-        is_remote: it is.
-
     Raises:
         JournalError: the server cannot be reached or used, or another process has the run.
     """
 
-    keeps_exchanges = is_remote = True
+    is_remote = True
 
     def __init__(
         self,
@@ -96,14 +68,12 @@ class PostgresJournal:
         patience: float = 120.0,
         holder: str | None = None,
     ) -> None:
-        self.damaged = 0
-        self.ledger = Ledger(self._exchange)
-        self._access = access
+        super().__init__(access)
         self._is_cache = place.run is None
-        self.claims = Claims() if self._is_cache else None
-        patience = min(patience, PATIENCE_FOR_CACHE) if self._is_cache else patience
+        if self._is_cache:
+            self.claims = Claims()
+            patience = min(patience, PATIENCE_FOR_CACHE)
         self._writing = Server(place, access, fresh=fresh, patience=patience)
-        self.lease: Lease | None = None
         if (holder := self._writing.holder or holder) is not None:
             self.lease = Lease(place, self._run, access, holder)
         with ExitStack() as opened:
@@ -115,13 +85,8 @@ class PostgresJournal:
             opened.pop_all()
         # A run without a past that nobody else adds to has what is put here, and no more.
         self._keys = None if self.has_a_past or access == "driver" else Keys()
-        self._lock = threading.Lock()
         self._due = threading.Event()
-        self._waiting: dict[str, _Put] = {}
-        self._written_now: dict[str, _Put] = {}  # the batch that is being written
-        self._texts: dict[str, bytes] = {}
-        self._paid: Row | None = None
-        self._written: set[str] = set()
+        self._paid: Paid | None = None
         self._begun = self._confirmed = 0  # batches
         self._error: JournalError | None = None
         self._is_closing = self._is_given_up = False
@@ -134,74 +99,45 @@ class PostgresJournal:
 
     # Reading
 
-    def get_many(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """The records under keys; one that is not there, or damaged, is missing."""
-        records: dict[str, dict[str, Any]] = {}
-        with self._lock:
-            for key in keys:
-                put = self._waiting.get(key) or self._written_now.get(key)
-                if put is not None:
-                    records[key] = orjson.loads(to_json(put.record))
-        if self._is_given_up:
-            return records
-        here = self._keys
-        wanted = [
-            key
-            for key in keys
-            if key not in records and (here is None or here.may_have(as_bytes(key)))
-        ]
-        for key, record, found in rows_of(self._reader, "record, checksum", wanted):
-            read = read_row(key, record, found)
-            if read is not None:
-                records[key] = read
-            else:
-                self.damaged += 1
-        return records
+    def _rows(self, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        return self._found(_RECORDS, keys)
 
-    def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """What was sent and received for the records under keys, where that is kept."""
-        if not self._waiting.keys().isdisjoint(keys) or self._written_now:
-            self._flush()
-        return _exchanges(rows_of(self._reader, "exchanges", keys))
+    def _lines(self, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        return self._found(_EXCHANGES, keys)
+
+    def _found(self, query: str, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        for key, *columns in self._each(query, [as_bytes(key) for key in keys]):
+            yield (key.decode("utf-8", "surrogatepass"), *columns)
 
     def texts(self, names: Iterable[str]) -> dict[str, bytes]:
         """The texts with hashes, deflated; one that is not there is missing."""
-        return texts_of(self._reader, names)
+        return dict(self._each(_TEXTS, list(names)))
 
-    def has_text(self, name: str) -> bool:
-        """Whether a text is known to be there."""
-        return name in self._written
+    def _each(self, query: str, keys: Sequence[Any]) -> Iterator[Any]:
+        """All rows that a query gives for keys."""
+        if self._is_given_up or self._reader.run is None:
+            return
+        for start in range(0, len(keys), AT_ONCE):
+            values = {"run": self._reader.run, "keys": keys[start : start + AT_ONCE]}
+            yield from self._reader.do(partial(_fetched, query, values))
 
     def _find_earlier(self, connection: Connection) -> bool:
         """Whether there may be records from before, or from others."""
         run, access = self._writing.run, self._access
-        if run is None or (access not in ("alone", "driver") and not isinstance(access, Shard)):
+        if run is None:
+            return False
+        if access not in ("alone", "driver") and not isinstance(access, Shard):
             return True
         # In the order of the primary key: else the planner may read the table until it finds one.
         query = "SELECT 1 FROM rubricate_records WHERE run = %s ORDER BY run, key LIMIT 1"
         if connection.execute(query, (run,)).fetchone() is None:
             return False
-        self._note_earlier(connection, run)
+        query = "SELECT 1 FROM rubricate_spending WHERE run = %s LIMIT 1"
+        if connection.execute(query, (run,)).fetchone() is None:
+            connection.execute(f"{_NOTE} ON CONFLICT DO NOTHING", (run, *UNKNOWN))
         return True
 
     # What was paid
-
-    def _note_earlier(self, connection: Connection, run: int) -> None:
-        """Note what a run of before there were entries has cost, which its records say."""
-        query = "SELECT 1 FROM rubricate_spending WHERE run = %s LIMIT 1"
-        if connection.execute(query, (run,)).fetchone() is not None:
-            return
-        query = "SELECT key, record, checksum, exchanges FROM rubricate_records WHERE run = %s"
-
-        def records() -> Iterator[tuple[str, dict[str, Any] | None, bytes | None]]:
-            with connection.transaction(), connection.cursor("records", binary=True) as cursor:
-                cursor.itersize = KEYS_AT_ONCE
-                cursor.execute(query, (run,))
-                for key, record, found, exchanges in cursor:
-                    name = key.decode("utf-8", "surrogatepass")
-                    yield name, read_row(name, record, found), exchanges
-
-        connection.execute(f"{_NOTE} ON CONFLICT DO NOTHING", (run, *earlier_row(records)))
 
     async def _exchange(self, decide: Decide) -> None:
         """Read the others' entries, and write this process's, one process after the other."""
@@ -230,7 +166,7 @@ class PostgresJournal:
         told = (self._run, self.ledger.process)
         rows = connection.execute(_ENTRIES, told, binary=True).fetchall()
         is_alone = self._access == "alone"
-        return {row[0]: entry_of(Row(*row), None if is_alone else now) for *row, now in rows}
+        return {row[0]: entry_of(Paid(*row), None if is_alone else now) for *row, now in rows}
 
     @property
     def _run(self) -> int:
@@ -288,42 +224,9 @@ class PostgresJournal:
         return self._reader.room
 
     def put(self, key: str, record: dict[str, Any], exchanges: bytes | Transcript = b"") -> None:
-        """Keep a record; it is durable once its batch is committed.
-
-        Args:
-            key: its key.
-            record: what it is; it is not to be changed afterwards.
-            exchanges: what was sent and received for it.
-        """
-        if self._access == "reading":
-            return
-        with self._lock:
-            put = self._waiting.get(key)
-            if put is None:
-                self._waiting[key] = _Put(record, [exchanges] if exchanges else [])
-            else:
-                put.record = record
-                if exchanges:
-                    put.noted = [*([] if self._is_cache else put.noted), exchanges]
-            is_due = len(self._waiting) >= BATCH
-        if self._keys is not None:
-            self._keys.add(as_bytes(key))
-        if is_due:
+        super().put(key, record, exchanges)
+        if len(self._waiting) >= BATCH:
             self._due.set()
-
-    def put_text(self, name: str, text: bytes) -> None:
-        """Keep a text, deflated, under its hash."""
-        with self._lock:
-            self._put_text(name, text)
-
-    def _put_text(self, name: str, text: bytes) -> None:
-        self._note_written(name)
-        self._texts[name] = text
-
-    def _note_written(self, name: str) -> None:
-        if len(self._written) >= _WRITTEN:
-            self._written.clear()
-        self._written.add(name)
 
     def commit(self) -> None:
         """Have what is waiting written; what kept an earlier batch from it is raised."""
@@ -466,27 +369,19 @@ class PostgresJournal:
         self._writing.do(lambda connection: connection.execute(_RELEASE, told))
         self._writing.do(lambda connection: connection.execute(_RENEW, told))
 
-    def _write(self, batch: dict[str, _Put], texts: dict[str, bytes], paid: Row | None) -> None:
+    def _write(self, batch: dict[str, Pending], texts: dict[str, bytes], paid: Paid | None) -> None:
         """Write a batch, texts and what was paid, in one statement and so in one transaction."""
 
-        def put_text(name: str, text: bytes) -> None:
-            self._note_written(name)
-            texts[name] = text
-
-        exchanges = {
-            key: lines_of(put.noted, self._written, put_text) for key, put in batch.items()
-        }
-        names, keys = sorted(texts), sorted(batch)  # in one order, so that no two wait for another
-        records = [to_json(batch[key].record) for key in keys]
-        run = self._writing.run
+        rows = [*self._packed(batch, texts)]
+        names = sorted(texts)  # in one order, so that no two wait for another
         parameters = {
-            "run": run,
+            "run": self._writing.run,
             "names": names,
             "texts": [texts[name] for name in names],
-            "keys": [as_bytes(key) for key in keys],
-            "records": records,
-            "checksums": [checksum(key, record) for key, record in zip(keys, records, strict=True)],
-            "exchanges": [exchanges[key] or None for key in keys],
+            "keys": [as_bytes(row.key) for row in rows],
+            "records": [row.record for row in rows],
+            "checksums": [row.checksum for row in rows],
+            "exchanges": [row.exchanges for row in rows],
             "process": None if paid is None else paid.process,
             "usage": b"" if paid is None else paid.usage,
             "may_have_sent": 0 if paid is None else paid.may_have_sent,
@@ -497,48 +392,45 @@ class PostgresJournal:
 
         def write(connection: Connection) -> None:
             written = connection.execute(query, parameters).rowcount
-            if keys and not written and self.lease is not None:
+            if rows and not written and self.lease is not None:
                 self.lease.look(connection)
 
         self._writing.do(write)
 
 
-class PostgresReader:
-    """A journal in a database, for reading alone.
-
-    Args:
-        place: the run.
-
-    Raises:
-        JournalError: it cannot be read, or is not there.
-    """
-
-    def __init__(self, place: Database) -> None:
-        self._server = Server(place, "reading")
-        if self._server.run is None:
-            self._server.close()
-            raise JournalError(f"{place}: there is no such run")
-
-    def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """What was sent and received for the records under keys, where that is kept."""
-        return _exchanges(rows_of(self._server, "exchanges", keys))
-
-    def texts(self, names: Iterable[str]) -> dict[str, bytes]:
-        """The texts with hashes, deflated; one that is not there is missing."""
-        return texts_of(self._server, names)
-
-    def close(self) -> None:
-        """Let go of the server."""
-        self._server.close()
+def as_bytes(key: str) -> bytes:
+    """A key as it is kept: text of PostgreSQL has no NUL, and no half of a surrogate pair."""
+    return key.encode("utf-8", "surrogatepass")
 
 
+def _fetched(query: str, values: Any, connection: Connection) -> list[Any]:
+    rows: list[Any] = connection.execute(query, values, binary=True).fetchall()
+    return rows
+
+
+_EACH = (
+    "SELECT found.* FROM unnest(%(keys)b::{type}[]) AS wanted CROSS JOIN LATERAL"
+    " (SELECT {columns} FROM {table} WHERE run = %(run)b AND {column} = wanted OFFSET 0) AS found"
+)
+"""Rows by their keys, each by the primary key, whatever else the table holds.
+
+With `run = ... AND key = ANY(...)` the planner reads the whole run and filters its keys once the
+table's statistics are older than the run, because it takes a run that they do not name for one row.
+`OFFSET 0` keeps it from making a join of this, which has the same fault."""
+_BY_KEY = partial(_EACH.format, type="bytea", table="rubricate_records", column="key")
+_RECORDS = _BY_KEY(
+    columns="key, record, checksum,"
+    f" substr(exchanges, greatest(1, length(exchanges) - {REACH - 1})) AS exchanges"
+)
+_EXCHANGES = _BY_KEY(columns="key, exchanges")
+_ANSWERED = _BY_KEY(columns="key")
+_TEXTS = _EACH.format(type="text", table="rubricate_texts", column="name", columns="name, text")
 _CLAIM = (
     "INSERT INTO rubricate_claims AS old (key, holder)"
     " SELECT unnest(%(keys)s::bytea[]), %(holder)s ON CONFLICT (key) DO UPDATE"
     " SET holder = excluded.holder, renewed = now() WHERE old.holder = excluded.holder"
     " OR old.renewed < now() - %(lease)s * interval '1 s' RETURNING key"
 )
-_ANSWERED = EACH.format(type="bytea", table="rubricate_records", column="key", columns="key")
 _RELEASE = "DELETE FROM rubricate_claims WHERE holder = %(holder)s AND key = ANY(%(released)s)"
 _RENEW = "UPDATE rubricate_claims SET renewed = now() WHERE holder = %(holder)s"
 _TURN = 0x72756272
@@ -589,10 +481,6 @@ _ADD = (
     " ELSE excluded.exchanges END"
 )
 """What was asked before under the same key, and failed, stays."""
-
-
-def _exchanges(rows: Iterable[tuple[Any, ...]]) -> dict[str, bytes]:
-    return {key: lines for key, lines in rows if isinstance(lines, bytes)}
 
 
 def _wake(waiter: asyncio.Future[None]) -> None:

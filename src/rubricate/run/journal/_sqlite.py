@@ -2,7 +2,7 @@
 
 Records are committed in batches, at most `BATCH` records or `INTERVAL` seconds apart: a killed
 process loses at most those. One process has a journal at a time; a cache is the same file shared by
-several. Each record has a checksum: a damaged one counts as not there.
+several.
 
 Beside each record stands what was sent and received for it (`_exchanges`): in a run's journal all
 that was ever asked under its key, in a cache what the record is from. The texts that it names by
@@ -14,40 +14,33 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import orjson
+from typing import Any
 
 from rubricate.errors import JournalError
-from rubricate.run.journal._claims import LEASE, Claims
+from rubricate.run.journal._claims import LEASE
 from rubricate.run.journal._exchanges import Transcript
-from rubricate.run.journal._keys import Keys
-from rubricate.run.journal._ledger import Decide, Entry, Ledger, Row, earlier_row, entry_of
+from rubricate.run.journal._journal import BATCH, MOST_EXCHANGES, REACH, Journal, Keys
+from rubricate.run.journal._ledger import UNKNOWN, Decide, Entry, Paid, entry_of
 from rubricate.run.journal._places import Access
-from rubricate.run.journal._records import to_json
-from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, lines_of, read_row
 
-if TYPE_CHECKING:
-    from rubricate.run.journal._lease import Lease
-
-BATCH = 64
 INTERVAL = 0.2
+"""Seconds after which a batch is written that is not full. At half, a slow run writes twice as
+often; at double, a killed process loses twice as many answers."""
 AT_ONCE = 500
-"""Keys that are looked up together."""
+"""Keys that are looked up together; SQLite takes 999 parameters at least."""
 PATIENCE = {False: 0.5, True: 5.0}
 """Seconds to wait for another process that has the file, by whether several may have it."""
 SHARED_PATIENCE = 60.0
 """Seconds to wait for a write of another process of the same run. A worker that is frozen in the
 middle of a commit keeps all others from writing until it is ended, which takes up to 37 s; at half,
 the run would fail for it."""
-_FORMAT = 3
+_FORMAT = 4
 _WITHOUT_EXCHANGES = 2
-"""The format of before, which did not have them."""
-_WRITTEN = 100_000
-"""Hashes of texts that are held as written."""
+_KNOWN = (0, _WITHOUT_EXCHANGES, 3, _FORMAT)
+"""Formats that can be read: of an empty file, without exchanges, with each reason in its record."""
 TROUBLE = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises for a file that it cannot use; the latter where its message is damaged too."""
 _MALFORMED = "malformed"
@@ -75,7 +68,7 @@ def write_ahead(database: sqlite3.Connection, patience: float) -> None:
             return
 
 
-def read_only(path: Path) -> sqlite3.Connection:
+def _read_only(path: Path) -> sqlite3.Connection:
     """A connection that makes nothing in the folder, which may be another user's."""
     if not path.exists():
         raise sqlite3.OperationalError("no such file")
@@ -101,50 +94,31 @@ class DamagedJournal(JournalError):
     """The file is a journal, and parts of it cannot be read."""
 
 
-class SQLiteJournal:
-    """Records by key, durable.
+class SQLiteJournal(Journal):
+    """A journal in a file.
 
     Args:
         path: the file, made if it is not there.
         access: how this process has it; the file itself keeps others away from one that has it
-            alone.
+            alone. To read, also in a folder of somebody else's, nothing is made.
         locks: what else keeps others away, let go when it is closed.
-
-    Attributes:
-        has_a_past: whether there may be records from before, or from others.
-        damaged: how many records were found damaged.
-        keeps_exchanges: it does.
-        is_remote: it is not.
 
     Raises:
         DamagedJournal: parts of the file cannot be read (looked for where one process has it).
         JournalError: the file cannot be used, is not a journal, or another process has it.
     """
 
-    keeps_exchanges = True
-    is_remote = is_full = False
-    trouble = room = None
-    lease: Lease | None = None
-
     def __init__(
         self, path: Path, access: Access = "alone", locks: ExitStack | None = None
     ) -> None:
-        self.damaged = 0
+        super().__init__(access)
         self._name = str(path)
-        self._is_cache = access == "cache"
         self._has_others = access not in ("alone", "reading")
         self._locks = locks
-        self._waiting: dict[str, dict[str, Any]] = {}
-        self._exchanges: dict[str, list[bytes | Transcript]] = {}  # of those that wait
-        self._texts: dict[str, bytes] = {}
-        self._written: set[str] = set()
         self._last_commit = time.monotonic()
-        self.ledger = Ledger(self._exchange)
-        self.claims = Claims() if self._is_cache else None
-        is_read = access == "reading"
         try:
-            if is_read:
-                self._database = read_only(path)
+            if access == "reading":
+                self._database = _read_only(path)
             else:
                 if not path.exists():
                     path.touch(mode=0o600)
@@ -152,148 +126,84 @@ class SQLiteJournal:
                 self._database = sqlite3.connect(path, timeout=patience, isolation_level=None)
         except (*TROUBLE, OSError) as error:
             raise self._problem(error) from None
+        self._execute = self._database.execute
         try:
-            others_write = self._has_others and access != "driver"  # its workers begin later
-            self.has_a_past = self._checked() if is_read else self._set_up() or others_write
-            self._keys = None if self.has_a_past or self._has_others else Keys()
-        except TROUBLE as error:
-            self._database.close()
-            raise self._problem(error) from None
+            with self._told():
+                self._set_up()
         except JournalError:
             self._database.close()
             raise
 
-    def _set_up(self) -> bool:
-        """Make the table if it is not there; gives whether there are records."""
-        run = self._database.execute
+    def _set_up(self) -> None:
+        """Make the tables if they are not there, and find out whether there are records."""
+        run, access = self._execute, self._access
+        if access == "reading":
+            version = self._version()
+            self.has_a_past = bool(version) and self._has_records()
+            self._keys = None if self.has_a_past else Keys()
+            self._exchanges = "NULL" if version == _WITHOUT_EXCHANGES else "exchanges"
+            return
         if not self._has_others:
             run("PRAGMA locking_mode=EXCLUSIVE")
         write_ahead(self._database, PATIENCE[self._has_others])
         run("PRAGMA synchronous=NORMAL")
-        run("BEGIN IMMEDIATE")
-        version = self._version()
-        run(
-            "CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, record BLOB NOT NULL,"
-            " checksum INTEGER NOT NULL, finished REAL NOT NULL, exchanges BLOB)"
-        )
-        run("CREATE TABLE IF NOT EXISTS texts (name TEXT PRIMARY KEY, text BLOB NOT NULL)")
-        if version == _WITHOUT_EXCHANGES:
-            run("ALTER TABLE records ADD COLUMN exchanges BLOB")
-        if version != _FORMAT:
-            run(f"PRAGMA user_version={_FORMAT}")
-        (found,) = run("SELECT EXISTS (SELECT 1 FROM records)").fetchone()
-        if self._is_cache:
-            run(_CLAIMS)
-        else:
-            run(_SPENDING)
-            if found and run("SELECT 1 FROM spending LIMIT 1").fetchone() is None:
-                self._note_earlier()
-        run("COMMIT")
+        with self._transaction():
+            version = self._version()
+            run(_RECORDS)
+            run("CREATE TABLE IF NOT EXISTS texts (name TEXT PRIMARY KEY, text BLOB NOT NULL)")
+            if version == _WITHOUT_EXCHANGES:
+                run("ALTER TABLE records ADD COLUMN exchanges BLOB")
+            if version != _FORMAT:
+                run(f"PRAGMA user_version={_FORMAT}")
+            has_records = self._has_records()
+            if self._is_cache:
+                run(_CLAIMS)
+            else:
+                run(_SPENDING)
+                if has_records and run("SELECT 1 FROM spending LIMIT 1").fetchone() is None:
+                    run(_NOTE, UNKNOWN)
+        self._exchanges = "exchanges"
         if self._has_others and not self._is_cache:
             run(f"PRAGMA busy_timeout={1000 * SHARED_PATIENCE:.0f}")
-        if found and not self._has_others:
-            self._check_whole()
-        return bool(found)
+        is_checked = has_records and not self._has_others
+        if is_checked and run("PRAGMA quick_check(1)").fetchone() != ("ok",):
+            raise sqlite3.DatabaseError(_MALFORMED)
+        # A driver's workers begin later.
+        self.has_a_past = has_records or (self._has_others and access != "driver")
+        if not (self.has_a_past or self._has_others):
+            self._keys = Keys()
 
-    def _checked(self) -> bool:
-        """As `_set_up`, of a file that is only read: nothing is made in its folder."""
-        run = self._database.execute
-        if not self._version() or not run("SELECT EXISTS (SELECT 1 FROM records)").fetchone()[0]:
-            return False
-        self._check_whole()
-        return True
+    def _has_records(self) -> bool:
+        return bool(self._execute("SELECT EXISTS (SELECT 1 FROM records)").fetchone()[0])
 
     def _version(self) -> int:
-        (version,) = self._database.execute("PRAGMA user_version").fetchone()
-        if version in (0, _WITHOUT_EXCHANGES, _FORMAT):
+        (version,) = self._execute("PRAGMA user_version").fetchone()
+        if version in _KNOWN:
             return int(version)
         hint = "use another --cache" if self._is_cache else "use another run folder, or --fresh"
         raise JournalError(
             f"{self._name}: written by another version of rubricate (format {version}); {hint}"
         )
 
-    def _check_whole(self) -> None:
-        if self._database.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-            raise sqlite3.DatabaseError(_MALFORMED)
-
-    def _note_earlier(self) -> None:
-        """Note what a journal of before there were entries has cost, which its records say."""
-        query = "SELECT key, record, checksum, exchanges FROM records"
-
-        def records() -> Iterator[tuple[str, dict[str, Any] | None, bytes | None]]:
-            for *row, exchanges in self._database.execute(query):
-                yield row[0], read_row(*row), exchanges
-
-        self._database.execute(_NOTE, earlier_row(records))
-
-    async def _exchange(self, decide: Decide) -> None:
-        """Read the others' entries, and write this process's."""
-        run = self._database.execute
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Say for people what SQLite raises."""
         try:
-            run("BEGIN IMMEDIATE")
-            decide(self.entries())
-            run(_NOTE, self.ledger.row())
-            run("COMMIT")
-        except TROUBLE as error:
-            if self._database.in_transaction:
-                run("ROLLBACK")
-            raise self._problem(error) from None
-
-    def entries(self) -> dict[str, Entry]:
-        """What all other processes have paid for this run, now and earlier."""
-        query = f"SELECT {', '.join(Row._fields)} FROM spending WHERE process != ?"
-        now = time.time() if self._has_others else None
-        try:
-            rows = self._database.execute(query, (self.ledger.process,)).fetchall()
+            yield
         except TROUBLE as error:
             raise self._problem(error) from None
-        return {row[0]: entry_of(Row(*row), now) for row in rows}
 
-    def put_entries(self, rows: Sequence[Row]) -> None:
-        """Keep the entries of a damaged journal; for want of them, what its records say."""
-        if rows:
-            self._database.executemany(_NOTE, rows)
-        else:
-            self._note_earlier()
-
-    # Claims, of a cache
-
-    def claim(
-        self, holder: str, groups: Sequence[Sequence[str]]
-    ) -> tuple[list[bool], Iterable[str]]:
-        """Claim groups of keys, each as a whole or not at all."""
-        keys = [key for group in groups for key in group]
-        run, now = self._database.execute, time.time()
-        try:
-            run("BEGIN IMMEDIATE")
-            run("DELETE FROM claims WHERE renewed NOT BETWEEN ? AND ?", (now - LEASE, now + LEASE))
-            theirs = self._found("SELECT key FROM claims WHERE holder != ? AND", keys, holder)
-            claimed = [theirs.isdisjoint(group) for group in groups]
-            mine = [
-                key
-                for group, is_mine in zip(groups, claimed, strict=True)
-                if is_mine
-                for key in group
-            ]
-            rows = [(key, holder, now) for key in mine]
-            self._database.executemany("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", rows)
-            answered = self._found("SELECT key FROM records WHERE", mine)
-            run("COMMIT")
-        except TROUBLE as error:
-            if self._database.in_transaction:
-                run("ROLLBACK")
-            raise self._problem(error) from None
-        return claimed, answered
-
-    def _found(self, query: str, keys: Sequence[str], *told: object) -> set[str]:
-        """Those of the keys that a query finds."""
-        found: set[str] = set()
-        for start in range(0, len(keys), AT_ONCE):
-            part = keys[start : start + AT_ONCE]
-            marks = ",".join("?" * len(part))
-            rows = self._database.execute(f"{query} key IN ({marks})", (*told, *part))
-            found.update(key for (key,) in rows)
-        return found
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._told():
+            self._execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._execute("COMMIT")
+            except BaseException:
+                if self._database.in_transaction:
+                    self._execute("ROLLBACK")
+                raise
 
     def _problem(self, error: Exception) -> JournalError:
         text = str(error)
@@ -314,51 +224,76 @@ class SQLiteJournal:
             f"{self._name}: {text}; choose another --run-dir, or move it aside with --fresh"
         )
 
-    def get_many(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """The records under keys; one that is not there, or damaged, is missing."""
-        waiting = self._waiting
-        records = {key: orjson.loads(to_json(waiting[key])) for key in keys if key in waiting}
-        there = self._keys
-        wanted = [
-            key for key in keys if key not in records and (there is None or there.may_have(key))
-        ]
-        for start in range(0, len(wanted), AT_ONCE):
-            part = wanted[start : start + AT_ONCE]
-            try:
-                rows = self._database.execute(_lookup(len(part)), part).fetchall()
-            except TROUBLE as error:
-                raise self._problem(error) from None
-            for key, record, found in rows:
-                read = read_row(key, record, found)
-                if read is not None:
-                    records[key] = read
-                else:
-                    self.damaged += 1
-        return records
+    # Reading
 
-    def put(
-        self,
-        key: str,
-        record: dict[str, Any],
-        exchanges: bytes | Transcript = b"",
-    ) -> None:
-        """Keep a record; it is on disk after the next commit.
+    def _rows(self, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        end = f"substr({self._exchanges}, -{REACH})"
+        return self._found(f"SELECT key, record, checksum, {end} FROM records WHERE key", keys)
 
-        It is written as bytes there, with all others of its batch: that is quicker than one by one.
+    def _lines(self, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        return self._found(f"SELECT key, {self._exchanges} FROM records WHERE key", keys)
 
-        Args:
-            key: its key.
-            record: what it is; it is not to be changed afterwards.
-            exchanges: what was sent and received for it.
-        """
-        self._waiting[key] = record
-        if self._keys is not None:
-            self._keys.add(key)
-        if exchanges:
-            if self._is_cache or key not in self._exchanges:
-                self._exchanges[key] = [exchanges]
-            else:
-                self._exchanges[key].append(exchanges)
+    def texts(self, names: Iterable[str]) -> dict[str, bytes]:
+        """The texts with hashes, deflated; one that is not there is missing."""
+        return dict(self._found("SELECT name, text FROM texts WHERE name", [*names]))
+
+    def _found(self, query: str, keys: Sequence[str], *before: object) -> Iterator[Any]:
+        """The rows of keys."""
+        for start in range(0, len(keys), AT_ONCE):
+            part = keys[start : start + AT_ONCE]
+            with self._told():
+                rows = self._execute(_among(query, len(part)), (*before, *part)).fetchall()
+            yield from rows
+
+    # What was paid
+
+    async def _exchange(self, decide: Decide) -> None:
+        """Read the others' entries, and write this process's."""
+        with self._transaction():
+            decide(self.entries())
+            self._execute(_NOTE, self.ledger.row())
+
+    def entries(self) -> dict[str, Entry]:
+        """What all other processes have paid for this run, now and earlier."""
+        query = f"SELECT {', '.join(Paid._fields)} FROM spending WHERE process != ?"
+        now = time.time() if self._has_others else None
+        with self._told():
+            rows = self._execute(query, (self.ledger.process,)).fetchall()
+        return {row[0]: entry_of(Paid(*row), now) for row in rows}
+
+    def put_entries(self, rows: Sequence[Paid]) -> None:
+        """Keep the entries of a damaged journal; without any, what it has cost is unknown."""
+        self._database.executemany(_NOTE, rows or [UNKNOWN])
+
+    # Claims, of a cache
+
+    def claim(
+        self, holder: str, groups: Sequence[Sequence[str]]
+    ) -> tuple[list[bool], Iterable[str]]:
+        """Claim groups of keys, each as a whole or not at all."""
+        keys = [key for group in groups for key in group]
+        now = time.time()
+        with self._transaction():
+            lapsed = "DELETE FROM claims WHERE renewed NOT BETWEEN ? AND ?"
+            self._execute(lapsed, (now - LEASE, now + LEASE))
+            query = "SELECT key FROM claims WHERE holder != ? AND key"
+            theirs = {key for (key,) in self._found(query, keys, holder)}
+            claimed = [theirs.isdisjoint(group) for group in groups]
+            mine = [
+                key
+                for group, is_mine in zip(groups, claimed, strict=True)
+                if is_mine
+                for key in group
+            ]
+            rows = [(key, holder, now) for key in mine]
+            self._database.executemany("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", rows)
+            answered = {key for (key,) in self._found("SELECT key FROM records WHERE key", mine)}
+        return claimed, answered
+
+    # Writing
+
+    def put(self, key: str, record: dict[str, Any], exchanges: bytes | Transcript = b"") -> None:
+        super().put(key, record, exchanges)
         if len(self._waiting) >= BATCH or time.monotonic() - self._last_commit >= INTERVAL:
             self.commit()
 
@@ -369,147 +304,42 @@ class SQLiteJournal:
         if not (self._waiting or has_claims) and paid is None:
             return
         now = time.time()
-        exchanges = {
-            key: lines_of(noted, self._written, self.put_text)
-            for key, noted in self._exchanges.items()
-        }
-        written = [(key, to_json(record)) for key, record in self._waiting.items()]
         rows = [
-            (key, record, checksum(key, record), now, exchanges.get(key)) for key, record in written
+            (key, record, checksum, now, exchanges)
+            for key, record, checksum, exchanges in self._packed(self._waiting, self._texts)
         ]
-        try:
-            self._database.execute("BEGIN IMMEDIATE")
+        with self._transaction():
             if self._texts:
                 texts = self._texts.items()
                 self._database.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts)
             self._database.executemany(_REPLACE if self._is_cache else _ADD, rows)
             if paid is not None:
-                self._database.execute(_NOTE, paid)
-            if has_claims:
-                self._commit_claims()
-            self._database.execute("COMMIT")
-        except TROUBLE as error:
-            if self._database.in_transaction:
-                self._database.execute("ROLLBACK")
-            raise self._problem(error) from None
+                self._execute(_NOTE, paid)
+            if self.claims is not None and has_claims:
+                gone = [(key, self.claims.holder) for key in self.claims.due()]
+                self._database.executemany("DELETE FROM claims WHERE key = ? AND holder = ?", gone)
+                renewed = (time.time(), self.claims.holder)
+                self._execute("UPDATE claims SET renewed = ? WHERE holder = ?", renewed)
         self._waiting.clear()
-        self._exchanges.clear()
         self._texts.clear()
-
-    def _commit_claims(self) -> None:
-        assert self.claims is not None
-        holder = self.claims.holder
-        gone = [(key, holder) for key in self.claims.due()]
-        self._database.executemany("DELETE FROM claims WHERE key = ? AND holder = ?", gone)
-        renewal = (time.time(), holder)
-        self._database.execute("UPDATE claims SET renewed = ? WHERE holder = ?", renewal)
-
-    def give_up(self) -> None:
-        """Nothing is waited for here."""
-
-    async def durable(self) -> None:
-        """Write what is waiting."""
-        self.commit()
-
-    def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """What was sent and received for the records under keys, where that is kept."""
-        if not self._exchanges.keys().isdisjoint(keys):
-            self.commit()
-        found: dict[str, bytes] = {}
-        for start in range(0, len(keys), AT_ONCE):
-            part = keys[start : start + AT_ONCE]
-            try:
-                rows = self._database.execute(_lookup(len(part), "exchanges"), part).fetchall()
-            except TROUBLE as error:
-                raise self._problem(error) from None
-            found |= {key: lines for key, lines in rows if isinstance(lines, bytes)}
-        return found
-
-    def put_text(self, name: str, text: bytes) -> None:
-        """Keep a text, deflated, under its hash."""
-        if len(self._written) >= _WRITTEN:
-            self._written.clear()
-        self._written.add(name)
-        self._texts[name] = text
-
-    def has_text(self, name: str) -> bool:
-        """Whether a text is known to be there."""
-        return name in self._written
-
-    def texts(self, names: Iterable[str]) -> dict[str, bytes]:
-        """The texts with hashes, deflated; one that is not there is missing."""
-        try:
-            return dict(
-                row
-                for name in names
-                for row in self._database.execute(
-                    "SELECT name, text FROM texts WHERE name = ?", (name,)
-                )
-            )
-        except TROUBLE as error:
-            raise self._problem(error) from None
 
     def close(self) -> None:
         """Write what is waiting, and let go of the file."""
         try:
             if self.claims is not None:
                 self.claims.release_all()
-            self.commit()
+            if self._access != "reading":
+                self.commit()
         finally:
             self._database.close()
             if self._locks is not None:
                 self._locks.close()
 
 
-class SQLiteReader:
-    """A journal's file, opened for reading alone, also in a folder of somebody else's.
-
-    Args:
-        path: the file, of any version.
-
-    Raises:
-        JournalError: it cannot be read, or another process has it.
-    """
-
-    def __init__(self, path: Path) -> None:
-        try:
-            self._database = read_only(path)
-        except TROUBLE as error:
-            raise self._problem(error) from None
-        try:
-            columns = self._database.execute("PRAGMA table_info(records)").fetchall()
-        except TROUBLE as error:
-            self._database.close()
-            raise self._problem(error) from None
-        self._has_exchanges = any(name == "exchanges" for _, name, *_ in columns)
-
-    def _problem(self, error: Exception) -> JournalError:
-        if "locked" in str(error):
-            return JournalError("another process is grading into this run folder; wait for it")
-        return JournalError(str(error))
-
-    def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """What was sent and received for the records under keys, where that is kept."""
-        if not self._has_exchanges:
-            return {}
-        rows = self._rows("SELECT key, exchanges FROM records WHERE key = ?", keys)
-        return {key: lines for key, lines in rows if isinstance(lines, bytes)}
-
-    def texts(self, names: Iterable[str]) -> dict[str, bytes]:
-        """The texts with hashes, deflated; one that is not there is missing."""
-        return dict(self._rows("SELECT name, text FROM texts WHERE name = ?", names))
-
-    def _rows(self, query: str, names: Iterable[str]) -> list[Any]:
-        try:
-            return [row for name in names for row in self._database.execute(query, (name,))]
-        except TROUBLE as error:
-            raise self._problem(error) from None
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._database.close()
-
-
+_RECORDS = (
+    "CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, record BLOB NOT NULL,"
+    " checksum INTEGER NOT NULL, finished REAL NOT NULL, exchanges BLOB)"
+)
 _CLAIMS = (
     "CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, holder TEXT NOT NULL,"
     " renewed REAL NOT NULL) WITHOUT ROWID"
@@ -531,6 +361,5 @@ _ADD = (
 
 
 @cache
-def _lookup(keys: int, columns: str = "record, checksum") -> str:
-    marks = ",".join("?" * keys)
-    return f"SELECT key, {columns} FROM records WHERE key IN ({marks})"
+def _among(query: str, keys: int) -> str:
+    return f"{query} IN ({','.join('?' * keys)})"

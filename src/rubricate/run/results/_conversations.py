@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from rubricate.errors import InputError, JournalError
-from rubricate.run.journal import Exchange, journal_reader, read_lines
+from rubricate.run.journal import Database, Exchange, journal_at, read_lines
 from rubricate.run.results._folder import journal_to_read
 
 NOT_KEPT = "not kept by the version of rubricate that asked for it"
@@ -59,9 +59,11 @@ class Conversations:
         self._path = journal_to_read(folder, journal)
         self._text = lru_cache(maxsize=HELD)(self._read_text)
         try:
-            self._journal = journal_reader(self._path)
+            self._journal = journal_at(self._path, "reading")
         except JournalError as error:
             raise self._problem(error) from None
+        if isinstance(self._path, Database) and not self._journal.has_a_past:
+            raise self._problem(JournalError(f"{self._path}: there is no such run"))
 
     def _problem(self, error: JournalError) -> InputError:
         text = f"what was sent and received cannot be read: {error}"
