@@ -135,7 +135,7 @@ def test_a_reason_is_stored_once_and_read_as_it_was_given(tmp_path, request, sto
 def test_a_record_whose_reason_is_damaged_in_the_reply_is_damaged(tmp_path):
     reason = REASONS["plain"]
     with closing(SQLiteJournal(tmp_path / "j")) as journal:
-        journal.put("a", {**RECORD, "reason": reason}, to_json(reason) + b"\n")
+        journal.put("a", {**RECORD, "reason": reason}, b"another reply")
         journal.put("b", {**RECORD, "reason": reason}, to_json(to_json(reason).decode()))
         journal.commit()
         change = "UPDATE records SET exchanges = CAST(replace(exchanges, 'last', 'lost') AS BLOB)"
