@@ -12,6 +12,7 @@ MOST_TOKENS, MOST = 2**40, 1e9
 """Beyond which a usage cannot be right: 100,000 requests of the longest context that there is, and
 a billion dollars or 30 years. Sums of millions of them still fit into the 64 bits of a journal, as
 would those of half or double."""
+_NUMBERS = frozenset((float, int))
 
 
 @quickly_made
@@ -77,15 +78,13 @@ class Usage:
             counts = self.requests | self.input_tokens | self.cached_tokens | self.output_tokens
             counts |= self.reasoning_tokens
             cost, seconds, estimated = self.cost or 0.0, self.seconds, self.estimated_cost
-            total = cost + seconds + estimated
+            total = cost + seconds + estimated  # not a number if one of them is none
             return (
                 type(counts) is int
                 and 0 <= counts < MOST_TOKENS
-                and (type(total) is float or type(total) is int)
-                and cost >= 0.0
-                and seconds >= 0.0
-                and estimated >= 0.0
+                and type(total) in _NUMBERS
                 and total < MOST
+                and min(cost, seconds, estimated) >= 0.0
             )
         except TypeError:
             return False

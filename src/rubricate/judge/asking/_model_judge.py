@@ -76,6 +76,7 @@ class ModelJudge(Judge):
         self.prompt_version = self.prompting.version
         self.mode = self.prompting.mode
         self.probability_mode = self.prompting.probability_mode
+        self.is_trusted = type(self) is ModelJudge and type(self.prompting) is Explained
         self._reasks = reasks
         self._memory = self.prompting.memory()
         other = self.prompting.otherwise

@@ -6,8 +6,6 @@ Which one stands first is up to whoever makes the item; both orders of a pair ar
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rubricate.dataset import Item
 from rubricate.judge.asking._neutral import NOTE, neutral, neutral_item
 from rubricate.judge.asking._prompting import Prompting
@@ -101,4 +99,4 @@ class Pair(Prompting):
 
     def read(self, completion: Completion, request: Request) -> Reply:
         """Reason and verdict; quotes, which nobody asked for, are left out."""
-        return replace(super().read(completion, request), quotes=())
+        return super().read(completion, request)._replace(quotes=())
