@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 import rubricate
 from rubricate import Criterion, Rubric, RubricDataset
 from rubricate.run.journal import Database, Journal, journal_at
+from rubricate.run.journal._postgres import PostgresJournal
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 PROGRAM = """
@@ -180,7 +182,7 @@ def test_no_answer_is_asked_for_by_two_processes(tmp_path_factory, steps):
             cache = caches[index]
             assert cache.claims is not None
             if step == "take" and groups:
-                cache.claims.take(cache, groups)
+                cache.claims.note(groups, *cache.claim(cache.claims.holder, groups))
             elif step == "release":
                 cache.claims.release([key for group in groups for key in group])
                 cache.commit()
@@ -192,3 +194,18 @@ def test_no_answer_is_asked_for_by_two_processes(tmp_path_factory, steps):
     finally:
         for cache in caches:
             cache.close()
+
+
+def test_claims_in_a_database_are_made_beside_the_event_loop(
+    postgres: str, make_dataset, endpoint: ScriptedEndpoint, monkeypatch: pytest.MonkeyPatch
+):
+    def noted(self: PostgresJournal, *groups: Any) -> Any:
+        threads.append(threading.current_thread())
+        return claim(self, *groups)
+
+    threads: list[threading.Thread] = []
+    claim = PostgresJournal.claim
+    monkeypatch.setattr(PostgresJournal, "claim", noted)
+    rubricate.grade(make_dataset(20), "m", base_url=endpoint.url, cache=postgres)
+    assert threads
+    assert threading.main_thread() not in threads

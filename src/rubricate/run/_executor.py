@@ -182,8 +182,6 @@ class Execution:
         self._unread: list[Opened] = []  # is to be
         self._batches: dict[int, list[Opened]] = {}  # are looked up now
         self._pending = self._all_calls(() if self._answers.is_remote else self._opening)
-        if self._turns is not None:
-            self._pending = self._turns.ahead(self._pending)
         self._breathed = time.monotonic()
         self._tells = self._on_verdict is not None or logger.isEnabledFor(logging.INFO)
         logger.info("%d items, %d judgements", plan.items, progress.total)
@@ -308,8 +306,6 @@ class Execution:
             found = block.result()
             self._block = asyncio.create_task(self._read_block()) if found else None
             self._pending = self._all_calls(found)
-            if self._turns is not None:
-                self._pending = self._turns.ahead(self._pending)
         return True
 
     async def _look_up_unread(self) -> None:
@@ -457,12 +453,10 @@ class Execution:
 
     def _next(self) -> tuple[JudgedItem, Call | None] | None:
         """The next call: of an item that is open first, else of the next one; None for none yet."""
-        if self._turns is not None:
-            self._ready.extend(self._turns.come())
-            if self._turns.is_full and not self._ready:
-                return None
         if self._ready:
             return self._ready.popleft()
+        if self._turns is not None and self._turns.is_full:
+            return None
         found = next(self._pending, None)
         if found is None and self._late and self._block is None:
             found = self._late.popleft()
@@ -567,6 +561,8 @@ class Execution:
                 continue
             if self._unread:
                 await self._look_up_unread()
+            if self._turns is not None:
+                await self._turns.claim(self._ready, self._pending)
             found = self._next()
             if found is None:
                 is_full = self._turns is not None and self._turns.is_full
@@ -634,7 +630,7 @@ class Execution:
         if is_mine is None:
             await self._flights.over(keys)
         if is_mine and self._turns is not None:
-            is_mine = self._turns.is_mine(item, call)
+            is_mine = await self._turns.is_mine(item, call)
             if is_mine is None:
                 return True
         if not is_mine:

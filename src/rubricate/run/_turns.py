@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
@@ -32,31 +34,58 @@ class Turns:
     def __init__(self, answers: Answers, flights: SingleFlight) -> None:
         self._answers = answers
         self._flights = flights
+        self._claiming = asyncio.Lock()
+        self._window, self._claimed_at = 1, 0.0
         self._aside: list[tuple[JudgedItem, Call]] = []
         self._looked = time.monotonic()
         self._looked_up: set[str] = set()  # keys with a record, which may be damaged
         self._unshared: set[int] = set()  # voters whose answers no cache has
 
-    def ahead(self, calls: Iterator[Pending]) -> Iterator[Pending]:
-        """The same calls, claimed several at once where they are quick."""
-        window, before = 1, 0.0
-        while batch := list(islice(calls, window)):
-            groups = [call.keys for _, call in batch if call is not None and self._shares(call)]
-            if groups:
-                self._answers.take(groups)
-            now = time.monotonic()
-            window = min(MOST_AHEAD, 2 * window) if now - before < QUICK else max(1, window // 2)
-            before = now
-            yield from batch
+    async def claim(self, ready: deque[Pending], calls: Iterator[Pending]) -> None:
+        """Put calls behind those that are ready: set aside before and now answered or free, and,
+        where none is ready, the next ones, several at once where they are quick.
 
-    def is_mine(self, item: JudgedItem, call: Call) -> bool | None:
+        Args:
+            ready: the calls that may be made.
+            calls: the others.
+        """
+        if ready and not self._is_due:
+            return
+        async with self._claiming:  # others wait here for what is claimed for all of them
+            waiting: list[tuple[JudgedItem, Call]] = []
+            if self._is_due:
+                waiting, self._aside, self._looked = self._aside, [], time.monotonic()
+            further: list[Pending] = []
+            if not (ready or self.is_full):
+                further = [*islice(calls, self._window)]
+                now = time.monotonic()
+                is_quick = now - self._claimed_at < QUICK
+                self._claimed_at = now
+                self._window = (
+                    min(MOST_AHEAD, 2 * self._window) if is_quick else max(1, self._window // 2)
+                )
+            shared = [call.keys for _, call in further if call is not None and self._shares(call)]
+            groups = [*(call.keys for _, call in waiting), *shared]
+            if groups:
+                await self._answers.claim(groups)
+            for item, call in waiting:
+                is_theirs = await self._answers.turn(call.keys) == "theirs"
+                (self._aside if is_theirs else ready).append((item, call))
+            ready.extend(further)
+
+    @property
+    def _is_due(self) -> bool:
+        """Whether it is time to look at the calls that wait for other processes."""
+        return bool(self._aside) and time.monotonic() - self._looked >= LOOK_AGAIN
+
+    async def is_mine(self, item: JudgedItem, call: Call) -> bool | None:
         """Whether a call that has begun is to be made by this process.
 
         It is not where there is an answer by now; None where it is set aside, because another
         process is making it.
         """
         keys = call.keys
-        turn = self._answers.turn(keys) if self._shares(call) else "mine"
+        turn = await self._answers.turn(keys) if self._shares(call) else "mine"
         if turn == "mine" or (turn == "answered" and not self._looked_up.isdisjoint(keys)):
             return True
         self._flights.end(keys)
@@ -84,17 +113,3 @@ class Turns:
     def is_full(self) -> bool:
         """Whether no further items are to be read before those come."""
         return len(self._aside) >= MOST_ASIDE
-
-    def come(self) -> list[tuple[JudgedItem, Call]]:
-        """The calls that have waited long enough: they are answered, or are to be made here."""
-        now = time.monotonic()
-        if not self._aside or now - self._looked < LOOK_AGAIN:
-            return []
-        self._looked = now
-        self._answers.take([call.keys for _, call in self._aside])
-        waiting, self._aside = self._aside, []
-        come: list[tuple[JudgedItem, Call]] = []
-        for one in waiting:
-            is_theirs = self._answers.turn(one[1].keys) == "theirs"
-            (self._aside if is_theirs else come).append(one)
-        return come

@@ -205,19 +205,22 @@ class Answers:
                 self.known(parts)
         return Known(records | copies.records, frozenset(copies.records))
 
-    def take(self, groups: Sequence[Sequence[str]]) -> None:
+    async def claim(self, groups: Sequence[Sequence[str]]) -> None:
         """Claim what calls would ask for, a group of keys each; `claims` has what came of it."""
-        if self.claims is None or self._cache is None:
+        cache, claims = self._cache, self.claims
+        if claims is None or cache is None:
             return
+        claim = partial(cache.claim, claims.holder, groups)
         try:
-            self.claims.take(self._cache, groups)
+            claims.note(groups, *(await in_thread(claim) if cache.is_remote else claim()))
         except JournalError as error:
-            self._give_up_cache(error)
+            if cache is self._cache:
+                self._give_up_cache(error)
 
-    def turn(self, keys: Sequence[str]) -> Turn:
+    async def turn(self, keys: Sequence[str]) -> Turn:
         """Whose turn it is to ask for answers: this process's, or another's that has the cache."""
         if self.claims is not None and self.claims.turn(keys) is None:
-            self.take([keys])
+            await self.claim([keys])
         return "mine" if self.claims is None else self.claims.turn(keys) or "mine"
 
     def release(self, keys: Sequence[str]) -> None:
@@ -227,9 +230,9 @@ class Answers:
 
     async def own_turn(self, key: str) -> bool:
         """Wait while another process asks for an answer; whether there is one by now."""
-        while (turn := self.turn([key])) == "theirs":
+        while (turn := await self.turn([key])) == "theirs":
             await asyncio.sleep(LOOK_AGAIN)
-            self.take([[key]])
+            await self.claim([[key]])
         return turn == "answered"
 
     def put(

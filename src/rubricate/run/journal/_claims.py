@@ -15,10 +15,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from rubricate.run.journal._journal import Journal
+from typing import Literal
 
 LEASE = 5.0
 """Seconds after which claims lapse whose process does not renew them; so long do others wait for
@@ -46,13 +43,10 @@ class Claims:
         self._theirs: set[str] = set()  # as of the last look
         self._renewed = time.monotonic()
 
-    def take(self, cache: Journal, groups: Sequence[Sequence[str]]) -> None:
-        """Claim what calls would ask for, a group of keys each.
-
-        Raises:
-            JournalError: the store cannot be used.
-        """
-        claimed, answered = cache.claim(self.holder, groups)
+    def note(
+        self, groups: Sequence[Sequence[str]], claimed: Sequence[bool], answered: Iterable[str]
+    ) -> None:
+        """Note which groups of keys were claimed, and which of those keys have an answer."""
         for keys, is_mine in zip(groups, claimed, strict=True):
             if is_mine:
                 self._mine |= dict.fromkeys(keys, False)

@@ -183,21 +183,19 @@ class PostgresJournal(Journal):
         told = {"keys": keys, "holder": holder, "lease": LEASE, "run": self._run}
 
         def claim(connection: Connection) -> tuple[list[bool], set[bytes]]:
-            with connection.transaction():
-                mine = {key for (key,) in connection.execute(_CLAIM, told, binary=True)}
-                claimed = [mine.issuperset(map(as_bytes, group)) for group in groups]
-                whole = {
-                    as_bytes(key)
-                    for group, is_mine in zip(groups, claimed, strict=True)
-                    if is_mine
-                    for key in group
-                }
-                if partly := sorted(mine - whole):
-                    connection.execute(_RELEASE, {"holder": holder, "released": partly})
-                answered = connection.execute(
-                    _ANSWERED, told | {"keys": sorted(whole)}, binary=True
-                )
-                return claimed, {key for (key,) in answered}
+            # One statement after the other, each a round trip: answers come before claims end.
+            mine = {key for (key,) in connection.execute(_CLAIM, told, binary=True)}
+            claimed = [mine.issuperset(map(as_bytes, group)) for group in groups]
+            whole = {
+                as_bytes(key)
+                for group, is_mine in zip(groups, claimed, strict=True)
+                if is_mine
+                for key in group
+            }
+            if partly := sorted(mine - whole):
+                connection.execute(_RELEASE, {"holder": holder, "released": partly})
+            answered = connection.execute(_ANSWERED, told | {"keys": sorted(whole)}, binary=True)
+            return claimed, {key for (key,) in answered}
 
         claimed, answered = self._reader.do(claim)
         return claimed, {key.decode("utf-8", "surrogatepass") for key in answered}
