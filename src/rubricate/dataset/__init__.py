@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         MemoryDataset as MemoryDataset,
         RecordToSample as RecordToSample,
         Sample as Sample,
+        SampleOptions as SampleOptions,
         SandboxEnvironmentSpec as SandboxEnvironmentSpec,
         SandboxEnvironmentType as SandboxEnvironmentType,
         SkippedRecord as SkippedRecord,

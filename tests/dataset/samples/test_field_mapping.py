@@ -105,7 +105,7 @@ def test_tool_calls_are_read_in_both_forms(one):
         ("files", "", None),
         ("files", '{"a": "b"}', {"a": "b"}),
         ("setup", 5, "5"),
-        ("setup", "", ""),
+        ("setup", "", None),
     ],
 )
 def test_a_value_becomes_what_the_field_holds(one, field, given, held):

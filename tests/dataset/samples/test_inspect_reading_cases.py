@@ -143,10 +143,10 @@ def test_two_dots_behind_a_link_lead_where_the_disk_says(write, tmp_path):
     assert sample.setup == str(tmp_path / "far" / "run.sh")
 
 
-def test_file_dataset_takes_the_options_of_text_for_every_file_in_their_places(write):
+def test_file_dataset_takes_the_options_of_text_for_every_file(write):
     for name, content in (("a.csv", CSV), ("a.json", JSON), ("a.jsonl", LINES)):
-        given = (None, False, False, None, None, 1, "excel", "utf-8", "mine", None)
-        dataset = file_dataset(write(name, content), *given)
+        options = {"limit": 1, "dialect": "excel", "encoding": "utf-8", "name": "mine"}
+        dataset = file_dataset(write(name, content), **options)
         assert (dataset.name, inputs(dataset)) == ("mine", ["one"])
     bare = write("b.csv", "one,A\n")
     assert inputs(file_dataset(bare, fieldnames=["input", "target"])) == ["one"]

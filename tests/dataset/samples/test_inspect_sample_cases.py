@@ -338,8 +338,8 @@ def test_files_of_another_type_are_refused_with_record_and_field(refusal, value)
     assert "field 'files'" in refusal({"input": "x", "files": value})
 
 
-@pytest.mark.parametrize(("value", "setup"), [(None, None), ("", ""), ("ls", "ls"), (5, "5")])
-def test_a_setup_is_text_and_an_empty_one_stays_empty(read, value, setup):
+@pytest.mark.parametrize(("value", "setup"), [(None, None), ("", None), ("ls", "ls"), (5, "5")])
+def test_a_setup_is_text_and_an_empty_one_is_none(read, value, setup):
     assert read({"input": "x", "setup": value}).setup == setup
 
 

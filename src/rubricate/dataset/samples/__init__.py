@@ -50,7 +50,10 @@ if TYPE_CHECKING:
     from rubricate.dataset.samples._hf import hf_dataset as hf_dataset
     from rubricate.dataset.samples._json import json_dataset as json_dataset
     from rubricate.dataset.samples._json_text import parse_json_bytes as parse_json_bytes
-    from rubricate.dataset.samples._loading import located as located
+    from rubricate.dataset.samples._loading import (
+        SampleOptions as SampleOptions,
+        located as located,
+    )
     from rubricate.dataset.samples._media import kind_of as kind_of, kinds_in as kinds_in
     from rubricate.dataset.samples._opening import Source as Source
     from rubricate.dataset.samples._parquet import parquet_dataset as parquet_dataset

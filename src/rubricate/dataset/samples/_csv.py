@@ -14,22 +14,19 @@ import re
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, Unpack
 
 from rubricate.dataset.samples._dataset import MemoryDataset
 from rubricate.dataset.samples._fields import (
     DatasetRecord,
-    FieldMapper,
     FieldSpec,
     Record,
     RecordToSample,
-    decoded,
 )
-from rubricate.dataset.samples._loading import Loading
+from rubricate.dataset.samples._loading import Loading, SampleOptions
 from rubricate.dataset.samples._opening import Source, not_in_encoding, text_of
-from rubricate.dataset.samples._skipping import OnError
 from rubricate.errors import InputError
 
 QUOTE = '"'
@@ -39,35 +36,26 @@ Rows = Iterator[tuple[int | None, list[str]]]
 def csv_dataset(
     csv_file: str | PathLike[str],
     sample_fields: FieldSpec | RecordToSample | None = None,
-    auto_id: bool = False,
-    shuffle: bool | int = False,
-    seed: int | None = None,
-    shuffle_choices: bool | int | None = None,
-    limit: int | None = None,
+    *,
     dialect: str = "unix",
     encoding: str = "utf-8",
     name: str | None = None,
     fs_options: dict[str, Any] | None = None,
     fieldnames: list[str] | None = None,
     delimiter: str | None = None,
-    *,
-    on_error: OnError = "raise",
-    check: bool = False,
+    **options: Unpack[SampleOptions],
 ) -> MemoryDataset:
     """Read samples from a CSV file.
 
     Cells are text of any length. An empty cell in an optional field (choices, id, metadata,
     sandbox, files, setup) means that there is none. Blank rows are left out.
 
+        samples = csv_dataset("questions.csv", FieldSpec(input="question"), limit=100)
+
     Args:
         csv_file: a path or an address (`s3://`, `https://`). `.gz` and `.zst` are decompressed.
         sample_fields: which field holds what; a function from a record to samples; or None where
             the fields have a sample's own names.
-        auto_id: number the samples 1, 2, 3, ... in the file's order.
-        shuffle: shuffle the samples; a number is the seed.
-        seed: the seed of the shuffle. Default: the `random` module's state.
-        shuffle_choices: shuffle each sample's choices; a number is the seed.
-        limit: the most samples to give; without a shuffle, no further records are read.
         dialect: `unix`, `excel`, `excel-tab`, or one registered with the `csv` module.
         encoding: the text's encoding; a byte order mark is left out.
         name: the dataset's name. Default: the file's, without its suffix.
@@ -75,37 +63,70 @@ def csv_dataset(
         fieldnames: the fields' names, for a file whose first row is a record.
         delimiter: what stands between cells. Default: the dialect's own, and a tab in files
             named `.tsv` or `.tab`.
-        on_error: `skip` leaves out records that do not fit; they are in the dataset's `skipped`.
-        check: refuse ids that stand twice.
+        **options: `auto_id`, `shuffle`, `seed`, `shuffle_choices`, `limit`, `on_error` and `check`;
+            see `SampleOptions`.
 
     Raises:
         MissingFileError (FileNotFoundError): there is no such file.
         InputError (ValueError): an argument or a record cannot be used; names file, line, record,
             field, what was found and which fields there are.
     """
-    loading = Loading(
-        sample_fields, auto_id, shuffle, seed, shuffle_choices, limit, on_error, check
-    )
     source = Source(csv_file, fs_options)
+    loading = Loading(sample_fields, source, name, **options)
+    return loading.dataset(
+        csv_records(
+            source,
+            loading.wanted,
+            dialect=dialect,
+            delimiter=delimiter,
+            encoding=encoding,
+            fieldnames=fieldnames,
+        )
+    )
+
+
+def csv_records(
+    source: Source,
+    wanted: int | None = None,
+    *,
+    dialect: str = "unix",
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    fieldnames: Sequence[str] | None = None,
+) -> Iterator[Record]:
+    """The records of a file, one after the other.
+
+    Args:
+        source: the file.
+        wanted: how many will be looked at; None for all.
+        dialect, delimiter, encoding, fieldnames: as for `csv_dataset`.
+
+    Raises:
+        InputError: an option cannot be used, or the rest of the file cannot be read.
+    """
     options = _options(dialect, delimiter, source)
-    with (
-        source.open() as file,
-        text_of(file, encoding, source) as text,
-        _cells_of_any_length(),
-    ):
+    with source.open() as file, text_of(file, encoding, source) as text:
         try:
             numbered = numbered_rows(text, options)
         except (TypeError, ValueError) as error:
             raise InputError(f"delimiter {delimiter!r}: {error}") from None
         rows = _rows(numbered, encoding, source)
-        names = fieldnames if fieldnames is not None else next((row for _, row in rows), [])
-        decode = _Cells(names, loading.mapper, source)
-        quick = (
-            loading.mapper.for_rows(decode.names)
-            if isinstance(loading.mapper, FieldMapper)
-            else None
-        )
-        return loading.dataset(rows, decode, source, name or source.name, source.location, quick)
+        with _cells_of_any_length():
+            names = fieldnames if fieldnames is not None else next((row for _, row in rows), [])
+        _check_names(names := list(names), source)
+        width = len(names)
+        while names and not names[-1].strip():
+            names.pop()
+        count = len(names)
+        rows = itertools.islice(rows, wanted)
+        while True:
+            with _cells_of_any_length():  # for all of this process, hence not while others run
+                batch = list(itertools.islice(rows, AT_ONCE))
+            if not batch:
+                return
+            for line, row in batch:
+                fits = len(row) == count
+                yield line, dict(zip(names, row)) if fits else _fitted(row, names, width)  # noqa: B905
 
 
 def _options(dialect: str, delimiter: str | None, source: Source) -> dict[str, Any]:
@@ -140,59 +161,36 @@ def _rows(numbered: Iterable[tuple[int, list[str]]], encoding: str, source: Sour
         raise not_in_encoding(error, encoding, source, line + 1) from None
 
 
-class _Cells:
-    """Makes a record of a row. Columns without a name at the end of the header may be empty.
-
-    Raises:
-        InputError: a name stands twice in the header.
-    """
-
-    def __init__(self, names: Iterable[str], mapper: object, source: Source) -> None:
-        self.names = list(names)
-        if _CONTROL.search("".join(self.names)):
-            raise InputError(
-                "is a binary file, not a table of text: save a spreadsheet as CSV (UTF-8)",
-                file=source.shown,
-                line=1,
-            )
-        self._width = len(self.names)
-        while self.names and not self.names[-1].strip():
-            self.names.pop()
-        counts = Counter(filter(str.strip, self.names))
-        if repeated := [name for name, count in counts.items() if count > 1]:
-            raise InputError(
-                f"columns of the same name: {', '.join(map(repr, repeated))}; rename them, or "
-                "give fieldnames=",
-                file=source.shown,
-                line=1,
-            )
-        optional = mapper.columns if isinstance(mapper, FieldMapper) else []
-        self._optional = [name for name in optional if name in self.names]
-
-    def __call__(self, row: list[str]) -> DatasetRecord:
-        names = self.names
-        if len(row) != len(names):
-            beyond = row[len(names) :]
-            if not beyond or len(row) > self._width or "".join(beyond).strip():
-                raise self._ragged(row)
-            row = row[: len(names)]
-        record: DatasetRecord = dict(zip(names, row, strict=True))
-        for name in self._optional:
-            cell = record[name]
-            if not cell or cell.isspace():
-                record[name] = None
-        return record
-
-    def _ragged(self, row: list[str]) -> InputError:
-        names = self.names
-        if len(row) < len(names):
-            what = f"missing are {', '.join(map(repr, names[len(row) :]))}"
-        else:
-            what = f"extra are {', '.join(map(repr, row[len(names) : len(names) + 5]))}"
-        return InputError(
-            f"the row has {len(row)} cells and the header {len(names)} columns; {what}; the "
-            f"columns are {', '.join(map(repr, names))}"
+def _check_names(names: list[str], source: Source) -> None:
+    """Raise `InputError` where these cannot be the columns of a table."""
+    problem = ""
+    if _CONTROL.search("".join(names)):
+        problem = "is a binary file, not a table of text: save a spreadsheet as CSV (UTF-8)"
+    elif repeated := [name for name, count in Counter(names).items() if name.strip() and count > 1]:
+        problem = (
+            f"columns of the same name: {', '.join(map(repr, repeated))}; rename them, or give "
+            "fieldnames="
         )
+    if problem:
+        raise InputError(problem, file=source.shown, line=1)
+
+
+def _fitted(row: list[str], names: list[str], width: int) -> DatasetRecord | InputError:
+    """The record of a row that has more or fewer cells than there are names.
+
+    Columns without a name at the end of a header of this width may be empty.
+    """
+    beyond = row[len(names) :]
+    if beyond and len(row) <= width and not "".join(beyond).strip():
+        return dict(zip(names, row, strict=False))
+    if len(row) < len(names):
+        what = f"missing are {', '.join(map(repr, names[len(row) :]))}"
+    else:
+        what = f"extra are {', '.join(map(repr, beyond[:5]))}"
+    return InputError(
+        f"the row has {len(row)} cells and the header {len(names)} columns; {what}; the "
+        f"columns are {', '.join(map(repr, names))}"
+    )
 
 
 class _Ceiling:
@@ -227,30 +225,6 @@ _cells_of_any_length = _Ceiling().lifted
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 AT_ONCE = 256
 """Rows that are parsed in one go where they are read one after the other."""
-
-
-def csv_records(source: Source, wanted: int | None) -> Iterator[Record]:
-    """The records of a UTF-8 file with a header, one after the other.
-
-    Args:
-        source: the file.
-        wanted: how many will be looked at, which changes nothing: no more are read than that.
-
-    Raises:
-        InputError: the file cannot be read on.
-    """
-    with source.open() as file, text_of(file, "utf-8", source) as text:
-        rows = _rows(numbered_rows(text, _options("unix", None, source)), "utf-8", source)
-        with _cells_of_any_length():
-            names = next((row for _, row in rows), [])
-        cells = _Cells(names, None, source)
-        while True:
-            with _cells_of_any_length():  # for all of this process, hence not while others run
-                batch = list(itertools.islice(rows, AT_ONCE))
-            if not batch:
-                return
-            for line, row in batch:
-                yield line, decoded(cells, row)
 
 
 def numbered_rows(text: Iterable[str], options: dict[str, Any]) -> Iterator[tuple[int, list[str]]]:

@@ -120,17 +120,17 @@ class FieldMapper:
         self.quick = _quick_mapping(spec, self._names, self._model)
         """As a call, but errors do not name the field."""
 
-    def plain(self, records: Sequence[DatasetRecord]) -> list[Sample] | None:
+    def plain(self, records: Sequence[Any]) -> list[Sample] | None:
         """The samples of records that all are as most are; None where some are not.
 
         Those have text as input and target, text or numbers other than 0 as id, an object or
         nothing as metadata, and no other fields of a sample. Going by columns takes less time.
         """
         spec = self._spec
-        fields = set().union(*records)
-        if self._model or fields & {spec.choices, spec.sandbox, spec.files, spec.setup}:
-            return None
         try:
+            fields = set().union(*records)
+            if self._model or fields & {spec.choices, spec.sandbox, spec.files, spec.setup}:
+                return None
             inputs = list(map(itemgetter(spec.input), records))
             targets: Iterable[Any] = [""] * len(records)
             if spec.target in fields:
@@ -141,63 +141,23 @@ class FieldMapper:
                 if not all(ids) or not set(map(type, ids)) <= _TEXT_OR_NUMBER:
                     return None
             metadata: Iterable[Any] = repeat(None)
+            others: set[type] = set()
             if self._names:
-                metadata = [_named(record, self._names) for record in records]
+                columns = [list(map(itemgetter(name), records)) for name in self._names]
+                others = set().union(*(map(type, column) for column in columns)) & {list}
+                metadata = [dict(zip(self._names, values)) for values in zip(*columns)]  # noqa: B905
             elif self._names is None and "metadata" in fields:
                 metadata = [record.get("metadata") for record in records]
-                if not set(map(type, metadata)) <= _OBJECT_OR_NONE:
-                    return None
-        except KeyError:
+                others = set(map(type, metadata)) - _OBJECT_OR_NONE
+            if others:  # a list may hold a NaN
+                return None
+        except (KeyError, TypeError):  # a field is missing, or a record is an error
             return None
         if not all(inputs) or set(map(type, inputs)) != _TEXT or set(map(type, targets)) != _TEXT:
             return None
         return plain_samples(inputs, targets, ids, metadata)
 
-    def for_rows(self, names: Sequence[str]) -> Callable[[list[str]], Sample | None] | None:
-        """For text cells under these names, a quick function from a row to its sample.
-
-        It gives None for a row without input or of another length. There is no such function
-        (None) where the columns hold more than input, target, id and named metadata.
-        """
-        spec = self._spec
-        others = {spec.choices, spec.sandbox, spec.files, spec.setup}
-        if self._names is None:
-            others.add("metadata")
-        kept = self._names or []
-        needed = [spec.input, *kept]
-        if self._model or others & {*names} or not {*needed} <= {*names}:
-            return None
-        input_, *rest = map(names.index, needed)
-        target, id_ = (names.index(n) if n in names else None for n in (spec.target, spec.id))
-        width = len(names)
-        columns = list(zip(kept, rest, strict=True))
-
-        def mapped(row: list[str]) -> Sample | None:
-            if len(row) != width or not row[input_]:
-                return None
-            metadata: dict[str, Any] | None = None
-            if columns:
-                metadata = {}
-                for name, index in columns:
-                    metadata[name] = row[index]
-            return plain_sample(
-                row[input_],
-                None,
-                "" if target is None else row[target],
-                None if id_ is None else row[id_] or None,
-                metadata,
-            )
-
-        return mapped
-
-    @property
-    def columns(self) -> list[str]:
-        """The fields whose empty cells, in a file of text cells, mean that there is no value."""
-        spec = self._spec
-        own = [] if self._names is not None else ["metadata"]
-        return [spec.choices, spec.id, spec.sandbox, spec.files, spec.setup, *own]
-
-    def __call__(self, record: DatasetRecord, resolve: Resolve | None = None) -> Sample:
+    def __call__(self, record: DatasetRecord, resolve: Resolve | None = None) -> list[Sample]:
         """The record's sample.
 
         Args:
@@ -209,7 +169,7 @@ class FieldMapper:
                 the record has.
         """
         try:
-            return self.quick(record, resolve)
+            return [self.quick(record, resolve)]
         except (InputError, ValidationError):
             raise self._explained(record) from None
 
@@ -251,7 +211,7 @@ def _quick_mapping(
         if choices is not None:
             choices = read_choices(choices)
         id_ = get(id_name)
-        if (type(id_) is not str and id_ is not None) or id_ == "":
+        if id_ is not None and (type(id_) is not str or not id_ or id_.isspace()):
             id_ = read_id(id_)
         if names is not None:
             metadata = _named(record, names) if names else None
@@ -299,6 +259,9 @@ class FunctionMapper:
 
     def __init__(self, function: Callable[[DatasetRecord], Any]) -> None:
         self._function = function
+
+    def plain(self, records: Sequence[Any]) -> None:
+        """None: only the function knows what a record is."""
 
     def __call__(self, record: DatasetRecord, resolve: Resolve | None = None) -> list[Sample]:
         """The record's samples.

@@ -14,7 +14,6 @@ from rubricate.dataset.samples._hf import hf_records
 from rubricate.dataset.samples._json import json_dataset, json_records
 from rubricate.dataset.samples._opening import Source
 from rubricate.dataset.samples._parquet import parquet_dataset, parquet_records
-from rubricate.dataset.samples._skipping import OnError
 from rubricate.errors import InputError, MissingFileError
 
 HF = "hf:"
@@ -23,20 +22,23 @@ HF = "hf:"
 class Reader(NamedTuple):
     """What reads a kind of file: all of it as samples, or its records one after the other.
 
-    `texts` are the options of reading text that it has.
+    Attributes:
+        dataset: gives samples.
+        records: gives records; the number is how many will be looked at, None for all.
+        unused: options of `file_dataset` that files of this kind have no use for.
     """
 
     dataset: Callable[..., MemoryDataset]
     records: Callable[[Source, int | None], Iterator[Record]]
-    texts: tuple[str, ...] = ()
+    unused: frozenset[str] = frozenset()
 
 
-_CSV = Reader(csv_dataset, csv_records, ("dialect", "encoding", "fieldnames"))
-_JSON = Reader(json_dataset, json_records, ("encoding",))
+_CSV = Reader(csv_dataset, csv_records)
+_JSON = Reader(json_dataset, json_records, frozenset({"dialect", "fieldnames"}))
 READERS = {
     **dict.fromkeys((".csv", ".tsv", ".tab"), _CSV),
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), _JSON),
-    ".parquet": Reader(parquet_dataset, parquet_records),
+    ".parquet": Reader(parquet_dataset, parquet_records, _JSON.unused | {"encoding"}),
 }
 """Readers by suffix, a compression's left out."""
 
@@ -44,53 +46,24 @@ READERS = {
 def file_dataset(
     file: str | PathLike[str],
     sample_fields: FieldSpec | RecordToSample | None = None,
-    auto_id: bool = False,
-    shuffle: bool | int = False,
-    seed: int | None = None,
-    shuffle_choices: bool | int | None = None,
-    limit: int | None = None,
-    dialect: str = "unix",
-    encoding: str = "utf-8",
-    name: str | None = None,
-    fs_options: dict[str, Any] | None = None,
-    fieldnames: list[str] | None = None,
-    *,
-    on_error: OnError = "raise",
-    check: bool = False,
-    **reader_options: Any,
+    **options: Any,
 ) -> MemoryDataset:
     """Read samples from a file by its suffix: .csv, .tsv, .tab, .json, .jsonl, .ndjson, .parquet.
 
     Args:
         file: a path or an address (`s3://`, `https://`); `.gz` and `.zst` may follow the suffix.
-        sample_fields, auto_id, shuffle, seed, shuffle_choices, limit, name, fs_options, on_error,
-            check: as for the reader of that suffix.
-        dialect, fieldnames: as for `csv_dataset`; other files have no use for them.
-        encoding: as for `csv_dataset` and `json_dataset`; Parquet has no use for it.
-        **reader_options: what only that reader has, such as `delimiter` or `loads`.
+        sample_fields: as for `csv_dataset`.
+        **options: those of the reader of that suffix. `dialect`, `fieldnames` and `encoding` are
+            ignored for files that have none.
 
     Raises:
         InputError (ValueError): no reader has this suffix, or what that reader raises.
     """
-    source = Source(file, fs_options)
+    source = Source(file, options.get("fs_options"))
     check_suffix(source)
-    texts = {"dialect": dialect, "encoding": encoding, "fieldnames": fieldnames}
     reader = READERS[source.suffix]
-    return reader.dataset(
-        file,
-        sample_fields,
-        auto_id,
-        shuffle,
-        seed,
-        shuffle_choices,
-        limit,
-        name=name,
-        fs_options=fs_options,
-        on_error=on_error,
-        check=check,
-        **{option: texts[option] for option in reader.texts},
-        **reader_options,
-    )
+    used = {name: value for name, value in options.items() if name not in reader.unused}
+    return reader.dataset(file, sample_fields, **used)
 
 
 def check_suffix(source: Source) -> None:

@@ -7,8 +7,7 @@ import itertools
 import random
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from rubricate.dataset.samples._dataset import MemoryDataset
 from rubricate.dataset.samples._fields import FieldSpec, Record, RecordToSample, decoded
 from rubricate.dataset.samples._json_text import without_nan
 from rubricate.dataset.samples._loading import Loading
-from rubricate.dataset.samples._sample import Sample
 from rubricate.dataset.samples._skipping import OnError
 from rubricate.errors import InputError, MissingExtraError
 
@@ -33,15 +31,15 @@ def hf_dataset(
     data_dir: str | None = None,
     revision: str | None = None,
     sample_fields: FieldSpec | RecordToSample | None = None,
+    trust: bool = False,
+    cached: bool = True,
+    retry: bool = True,
+    *,
     auto_id: bool = False,
     shuffle: bool | int = False,
     seed: int | None = None,
     shuffle_choices: bool | int | None = None,
     limit: int | None = None,
-    trust: bool = False,
-    cached: bool = True,
-    retry: bool = True,
-    *,
     on_error: OnError = "raise",
     check: bool = False,
     **kwargs: Any,
@@ -56,10 +54,9 @@ def hf_dataset(
         name: the dataset's configuration.
         data_dir: the folder of the configuration's data.
         revision: a branch, tag or commit.
-        sample_fields: which field holds what; a function from a record to samples; or None where
-            the fields have a sample's own names.
-        auto_id: number the samples 1, 2, 3, ... in the source's order. Where records are shuffled
-            and a function makes their samples, or some are skipped, all records are read for that.
+        sample_fields: as for `csv_dataset`.
+        auto_id: give each sample the number of its record in the source, from 1, as its id;
+            `7-2` is the second sample of record 7.
         shuffle: shuffle the records, in the order that `datasets` gives; a number is the seed.
         seed: the seed of the shuffle. Default: drawn from the `random` module.
         shuffle_choices: shuffle each sample's choices; a number is the seed.
@@ -77,8 +74,17 @@ def hf_dataset(
         InputError (ValueError): an argument or a record cannot be used.
     """
     # Shuffle and limit are of records, not of samples.
-    order = Loading(None, False, shuffle, seed, None, limit)
-    loading = Loading(sample_fields, auto_id, False, None, shuffle_choices, None, on_error, check)
+    order = Loading(shuffle=shuffle, seed=seed, limit=limit)
+    title = Path(path).name if Path(path).is_dir() else path
+    loading = Loading(
+        sample_fields,
+        name=title,
+        location=path,
+        auto_id=auto_id,
+        shuffle_choices=shuffle_choices,
+        on_error=on_error,
+        check=check,
+    )
     if not isinstance(split, str):
         raise InputError(f"split must name one split, such as 'train'; found {split!r}")
     data = _loaded(
@@ -92,70 +98,11 @@ def hf_dataset(
         **({"trust_remote_code": True} if trust else {}),
         **kwargs,
     )
-    title = Path(path).name if Path(path).is_dir() else path
-    if not order.shuffle:
-        return loading.dataset(_numbered(_rows(data, order, [])), without_nan, None, title, path)
-    if auto_id and not loading.mapped_one_to_one:
-        return _numbered_then_shuffled(data, loading, order, title, path)
     numbers: list[int] = []
-    loading.auto_id = False
-    dataset = loading.dataset(
-        _numbered(_rows(data, order, numbers)), without_nan, None, title, path
-    )
-    if auto_id:
-        for number, sample in zip(numbers, dataset, strict=True):
-            sample.id = number
-    return _shuffled(dataset, dataset)
+    return loading.dataset(_records(data, order, numbers), numbers, bool(order.shuffle))
 
 
-def _numbered_then_shuffled(
-    data: Any, loading: Loading, order: Loading, title: str, path: str
-) -> MemoryDataset:
-    """Samples that are numbered in the source's order, which takes a look at every record."""
-    if not hasattr(data, "select"):
-        raise InputError(
-            "auto_id cannot number the samples of a shuffled stream where a record may give "
-            "several samples or none: leave out streaming, shuffle or auto_id",
-            file=path,
-        )
-    records: list[int] = []
-    numbering = replace(loading, shuffle_choices=None, check=False)
-    rows = _numbered(_rows(data, Loading(), []))
-    found = numbering.dataset(rows, without_nan, None, title, path, records=records)
-    by_record: dict[int, list[Sample]] = {}
-    for record, sample in zip(records, found, strict=True):
-        by_record.setdefault(record, []).append(sample)
-    picked = [int(index) + 1 for index in _picked(data, order)]
-    samples = [sample for record in picked for sample in by_record.get(record, ())]
-    dataset = MemoryDataset(samples, title, path)
-    within = set(picked)
-    dataset.skipped = [one for one in found.skipped if one.record in within]
-    return _shuffled(replace(loading, auto_id=False).arranged(dataset), dataset)
-
-
-def _numbered(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[None, dict[str, Any]]]:
-    """Rows as `Loading` takes them: they are on no line."""
-    return ((None, row) for row in rows)
-
-
-def _shuffled(dataset: MemoryDataset, read: MemoryDataset) -> MemoryDataset:
-    found = MemoryDataset(dataset, dataset.name, dataset.location, shuffled=True)
-    found.skipped = read.skipped
-    return found
-
-
-def _picked(data: Any, order: Loading) -> Any:
-    """The indices of the wanted records in the wanted order."""
-    picked: Any = range(len(data))
-    if order.shuffle:
-        import numpy as np
-
-        # The permutation that `datasets` draws for a seed.
-        picked = np.random.default_rng(_seed(order)).permutation(len(data))
-    return picked if order.limit is None else picked[: order.limit]
-
-
-def _rows(data: Any, order: Loading, numbers: list[int]) -> Iterator[dict[str, Any]]:
+def _records(data: Any, order: Loading, numbers: list[int]) -> Iterator[Record]:
     """The records in the wanted order; `numbers` gets each one's number in the source, from 1."""
     if not hasattr(data, "select"):  # streaming
         data = data.map(lambda row, index: {"number": index + 1, "row": row}, with_indices=True)
@@ -163,15 +110,21 @@ def _rows(data: Any, order: Loading, numbers: list[int]) -> Iterator[dict[str, A
             data = data.shuffle(seed=_seed(order))
         for entry in itertools.islice(data, order.limit):
             numbers.append(entry["number"])
-            yield entry["row"]
+            yield None, decoded(without_nan, entry["row"])
         return
-    picked = _picked(data, order)
+    picked: Any = range(len(data))
+    if order.shuffle:
+        import numpy as np
+
+        # The permutation that `datasets` draws for a seed.
+        picked = np.random.default_rng(_seed(order)).permutation(len(data))
+    picked = picked[: order.limit]
     numbers.extend(int(index) + 1 for index in picked)
     chosen = data.select(picked)
     for start in range(0, len(chosen), BATCH):
         columns = chosen[start : start + BATCH]
         for values in zip(*columns.values(), strict=True):
-            yield dict(zip(columns, values, strict=True))
+            yield None, decoded(without_nan, dict(zip(columns, values, strict=True)))
 
 
 def _seed(order: Loading) -> int:
@@ -227,5 +180,4 @@ def hf_records(path: str, split: str, wanted: int | None) -> Iterator[Record]:
         InputError (ValueError): the split cannot be loaded.
     """
     data = _loaded(path, split=split, download_mode="reuse_dataset_if_exists")
-    for row in _rows(data, Loading(limit=wanted), []):
-        yield None, decoded(without_nan, row)
+    yield from _records(data, Loading(limit=wanted), [])

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from os import PathLike
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Unpack, cast
 
 from rubricate.dataset.samples._dataset import MemoryDataset
 from rubricate.dataset.samples._fields import (
@@ -20,9 +20,8 @@ from rubricate.dataset.samples._fields import (
     decoded,
 )
 from rubricate.dataset.samples._json_text import parse_json_bytes, parse_object, without_nan
-from rubricate.dataset.samples._loading import BOM, Loading
+from rubricate.dataset.samples._loading import BOM, Loading, SampleOptions
 from rubricate.dataset.samples._opening import Source, is_utf8, not_in_encoding, text_of
-from rubricate.dataset.samples._skipping import OnError
 from rubricate.errors import InputError, shown
 
 HEAD = 1 << 16
@@ -37,18 +36,12 @@ Loads = Callable[[str], Any]
 def json_dataset(
     json_file: str | PathLike[str],
     sample_fields: FieldSpec | RecordToSample | None = None,
-    auto_id: bool = False,
-    shuffle: bool | int = False,
-    seed: int | None = None,
-    shuffle_choices: bool | int | None = None,
-    limit: int | None = None,
+    *,
     encoding: str = "utf-8",
     name: str | None = None,
     fs_options: dict[str, Any] | None = None,
-    *,
-    on_error: OnError = "raise",
-    check: bool = False,
     loads: Loads | None = None,
+    **options: Unpack[SampleOptions],
 ) -> MemoryDataset:
     """Read samples from a JSON file (an array of objects) or a JSON Lines file.
 
@@ -58,62 +51,58 @@ def json_dataset(
     Args:
         json_file: a path or an address (`s3://`, `https://`). `.jsonl` and `.ndjson` have one
             object a line; anything else is one document. `.gz` and `.zst` are decompressed.
-        sample_fields: which field holds what; a function from a record to samples; or None where
-            the fields have a sample's own names.
-        auto_id: number the samples 1, 2, 3, ... in the file's order.
-        shuffle: shuffle the samples; a number is the seed.
-        seed: the seed of the shuffle. Default: the `random` module's state.
-        shuffle_choices: shuffle each sample's choices; a number is the seed.
-        limit: the most samples to give; without a shuffle, no further records are read.
+        sample_fields: as for `csv_dataset`.
         encoding: the text's encoding; a byte order mark is left out.
         name: the dataset's name. Default: the file's, without its suffix.
         fs_options: options of the file system of an address, such as `{"anon": True}`.
-        on_error: `skip` leaves out records that do not fit; they are in the dataset's `skipped`.
-        check: read every record now, and refuse ids that stand twice.
         loads: reads JSON text, a line's or a document's, in place of the package's own parser, such
             as `functools.partial(json.loads, parse_float=decimal.Decimal)`.
+        **options: `auto_id`, `shuffle`, `seed`, `shuffle_choices`, `limit`, `on_error` and `check`;
+            see `SampleOptions`.
 
     Raises:
         MissingFileError (FileNotFoundError): there is no such file.
         InputError (ValueError): an argument or a record cannot be used; names file, line, record,
             field, what was found and which fields there are.
     """
-    loading = Loading(
-        sample_fields, auto_id, shuffle, seed, shuffle_choices, limit, on_error, check
-    )
     source = Source(json_file, fs_options)
-    title = name or source.name
+    loading = Loading(sample_fields, source, name, **options)
+    waits = loading.mapped_one_to_one and loading.reads is None and is_utf8(encoding)
+    if waits and source.suffix in LINES:
+        with source.open() as file:
+            return loading.dataset_of_lines(file, _parser(loads))
+    return loading.dataset(json_records(source, loading.wanted, encoding, loads))
+
+
+def json_records(
+    source: Source, wanted: int | None, encoding: str = "utf-8", loads: Loads | None = None
+) -> Iterator[Record]:
+    """The records of a file: of JSON Lines one after the other, of one document all at once.
+
+    Args:
+        source: the file.
+        wanted: how many will be looked at; None for all.
+        encoding: the text's encoding.
+        loads: as for `json_dataset`.
+
+    Raises:
+        InputError: the rest of the file cannot be read.
+    """
     with source.open() as file:
         if source.suffix in LINES:
-            parse = parse_object if loads is None else partial(_object_by, loads)
-            if loading.mapped_one_to_one:
-                content = file
-                if loading.reads is not None or not is_utf8(encoding):
-                    lines = _lines(file, encoding, source)
-                    content = io.BytesIO(_first_lines(lines, loading.reads))
-                return loading.dataset_of_lines(content, parse, source, title)
-            rows = _numbered_lines(file, encoding, source)
-            return loading.dataset(rows, parse, source, title, source.location)
-        reads = loading.reads if loading.mapped_one_to_one else None
-        records = _document(file, encoding, reads, source, loads)
-    entries = ((None, entry) for entry in enumerate(records))
-    return loading.dataset(entries, _object, source, title, source.location)
+            parse = _parser(loads)
+            for number, line in enumerate(_lines(file, encoding, source), start=1):
+                if not line.isspace():
+                    yield number, decoded(parse, line.removeprefix(BOM) if number == 1 else line)
+            return
+        records = _document(file, encoding, wanted, source, loads)
+    for entry in enumerate(records):
+        yield None, decoded(_object, entry)
 
 
-def _numbered_lines(file: BinaryIO, encoding: str, source: Source) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, as UTF-8, with their numbers."""
-    for number, line in enumerate(_lines(file, encoding, source), start=1):
-        if not line.isspace():
-            yield number, line.removeprefix(BOM) if number == 1 else line
-
-
-def _first_lines(lines: Iterator[bytes], count: int | None) -> bytes:
-    """Lines until `count` of them are not blank; all for None. No further ones are read."""
-    wanted: list[bytes] = []
-    while count != 0 and (line := next(lines, b"")):
-        wanted.append(line)
-        count = None if count is None else count - (not line.isspace())
-    return b"".join(wanted)
+def _parser(loads: Loads | None) -> Callable[[bytes], DatasetRecord]:
+    """What makes a record of a line."""
+    return parse_object if loads is None else partial(_object_by, loads)
 
 
 def _lines(file: BinaryIO, encoding: str, source: Source) -> Iterator[bytes]:
@@ -237,23 +226,3 @@ def _object(row: tuple[int, Any]) -> DatasetRecord:
             f"({type(record).__name__})"
         )
     return record
-
-
-def json_records(source: Source, wanted: int | None) -> Iterator[Record]:
-    """The records of a UTF-8 file: of JSON Lines one after the other, of one document all at once.
-
-    Args:
-        source: the file.
-        wanted: how many will be looked at; None for all.
-
-    Raises:
-        InputError: the file cannot be read on.
-    """
-    with source.open() as file:
-        if source.suffix in LINES:
-            for number, line in _numbered_lines(file, "utf-8", source):
-                yield number, decoded(parse_object, line)
-            return
-        records = _document(file, "utf-8", wanted, source)
-    for entry in enumerate(records):
-        yield None, decoded(_object, entry)

@@ -11,12 +11,13 @@ import gc
 import mmap
 import operator
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import count, islice
 from operator import itemgetter
 from threading import Lock
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypedDict, cast
 
 from rubricate.dataset.samples._dataset import MemoryDataset
 from rubricate.dataset.samples._fields import (
@@ -24,6 +25,7 @@ from rubricate.dataset.samples._fields import (
     FieldMapper,
     FieldSpec,
     FunctionMapper,
+    Record,
     RecordToSample,
     sample_mapper,
 )
@@ -47,19 +49,45 @@ BOM = b"\xef\xbb\xbf"
 YOUNG = 1000
 """Objects made while collection paused from which they are declared old."""
 
-Decode = Callable[[Any], DatasetRecord]
-"""From what a reader has of a record to its fields; raises `InputError`."""
+
+class SampleOptions(TypedDict, total=False):
+    """What every reader takes by keyword, beside the source and `sample_fields`."""
+
+    auto_id: bool
+    """Number the samples 1, 2, 3, ... in the source's order. Default: False."""
+    shuffle: bool | int
+    """Shuffle the samples; a number is the seed. Default: False."""
+    seed: int | None
+    """The random seed of the shuffle. Default: the `random` module's state."""
+    shuffle_choices: bool | int | None
+    """Shuffle each sample's choices, and let targets follow; a number is the seed."""
+    limit: int | None
+    """The most samples to give; without a shuffle, no further records are read. Default: all."""
+    on_error: OnError
+    """`skip` leaves out records that do not fit; they are in the dataset's `skipped`."""
+    check: bool
+    """Read every record now, and reject ids that occur twice. Default: False."""
 
 
 @dataclass
 class Loading:
-    """What a reader was asked for. The fields are the parameters that all readers have.
+    """A source of records and what a reader was asked to make of it; see `SampleOptions`.
+
+    Attributes:
+        sample_fields: which field holds what, or a function from a record to samples.
+        source: the file, beside which relative files are looked for; None for none.
+        name: the dataset's name. Default: the file's.
+        location: where it came from. Default: the file's path or address.
 
     Raises:
-        InputError: one of them is not what it should be.
+        InputError: an option is not what it should be.
     """
 
     sample_fields: FieldSpec | RecordToSample | None = None
+    source: Source | None = None
+    name: str | None = None
+    location: str | None = None
+    _: KW_ONLY
     auto_id: bool = False
     shuffle: bool | int = False
     seed: int | None = None
@@ -71,6 +99,9 @@ class Loading:
     def __post_init__(self) -> None:
         self.mapper: FieldMapper | FunctionMapper = sample_mapper(self.sample_fields)
         self.skip = check_on_error(self.on_error)
+        if self.source is not None:
+            self.name = self.name or self.source.name
+            self.location = self.source.location
         if self.limit is not None:
             self.limit = whole_number(self.limit, "limit must be None or a number from 0")
             if self.limit < 0:
@@ -97,65 +128,74 @@ class Loading:
         """Whether the n-th record is the n-th sample, so that mapping it can wait."""
         return isinstance(self.mapper, FieldMapper) and not self.skip
 
+    @property
+    def wanted(self) -> int | None:
+        """Records after which no more need be read; None where that is not known before."""
+        return self.reads if self.mapped_one_to_one else None
+
     def dataset(
         self,
-        rows: Iterable[tuple[int | None, Any]],
-        decode: Decode,
-        source: Source | None,
-        name: str | None,
-        location: str | None,
-        quick: Callable[[Any], Sample | None] | None = None,
-        records: list[int] | None = None,
+        records: Iterable[Record],
+        numbers: Sequence[int] | None = None,
+        shuffled: bool = False,
     ) -> MemoryDataset:
         """A dataset of records that are all mapped now.
 
         Args:
-            rows: each record as the reader has it, with the line on which it ends.
-            decode: what makes fields of it.
-            source: the file, beside which relative files are looked for; None for none.
-            name: the dataset's name.
-            location: where it came from.
-            quick: makes a sample of what is as it should be, and None of the rest.
-            records: gets the number of each sample's record, from 1.
+            records: the fields of each, or what is wrong with it, with the line on which it ends.
+            numbers: each record's number in its source, from 1; it may grow while they are read.
+                A sample's automatic id is then that number, with `-2`, `-3`, ... behind it for the
+                further samples of a record. Default: samples are numbered as they come.
+            shuffled: whether the records come in a shuffled order.
 
         Raises:
             InputError: a record does not fit; names file, record, line, field.
         """
-        resolve = None if source is None else RelativeFiles(source).resolve
-        shown = location if source is None else source.shown
         samples: list[Sample] = []
+        origins: list[int] = []  # of each sample, the number of its record in the source
         skipped: list[SkippedRecord] = []
-        mapper, reads = self.mapper, self.reads
+        resolve = None if self.source is None else RelativeFiles(self.source).resolve
+        shown = self.location if self.source is None else self.source.shown
+        mapper, reads, size = self.mapper, self.reads, AT_ONCE if self.mapped_one_to_one else 1
+        pending, done = iter(records), 0
         with gc_paused() if isinstance(mapper, FieldMapper) else contextlib.nullcontext():
-            for number, (line, raw) in enumerate(rows if reads != 0 else (), start=1):
-                new: Sequence[Sample]
-                try:
-                    sample = None if quick is None else quick(raw)
-                    if sample is None:
-                        mapped = mapper(decode(raw), resolve)
-                        new = (mapped,) if isinstance(mapped, Sample) else mapped
-                    else:
-                        new = (sample,)
-                except InputError as error:
-                    place = located(error, shown, number, line)
-                    if not self.skip:
-                        raise place from error.__cause__
-                    skipped.append(SkippedRecord(number, line, error.message))
-                    continue
-                for sample in new:
-                    if self.auto_id:
-                        sample.id = len(samples) + 1
-                    samples.append(sample)
-                if records is not None:
-                    records += [number] * len(new)
-                if reads is not None and len(samples) >= reads:
+            while reads is None or len(samples) < reads:
+                most = size if reads is None else min(size, reads - len(samples))
+                batch = list(islice(pending, most))
+                if not batch:
                     break
-        dataset = MemoryDataset(samples, name, location)
+                fitting = mapper.plain([record for _, record in batch])
+                if fitting is not None:
+                    samples += fitting
+                    origins += () if numbers is None else numbers[done : done + len(batch)]
+                    done += len(batch)
+                    continue
+                for line, record in batch:
+                    done += 1
+                    number = done if numbers is None else numbers[done - 1]
+                    try:
+                        if isinstance(record, InputError):
+                            raise record
+                        new = mapper(record, resolve)
+                    except InputError as error:
+                        if not self.skip:
+                            raise located(error, shown, number, line) from error.__cause__
+                        skipped.append(SkippedRecord(number, line, error.message))
+                        continue
+                    samples += new
+                    origins += () if numbers is None else [number] * len(new)
+        if self.auto_id:
+            seen: Counter[int] = Counter()
+            places = range(1, len(samples) + 1) if numbers is None else origins
+            for number, sample in zip(places, samples, strict=True):
+                seen[number] += 1
+                sample.id = number if seen[number] == 1 else f"{number}-{seen[number]}"
+        dataset = MemoryDataset(samples, self.name, self.location, shuffled)
         dataset.skipped = skipped
         return self.arranged(dataset)
 
     def dataset_of_lines(
-        self, file: BinaryIO, decode: Callable[[bytes], DatasetRecord], source: Source, name: str
+        self, file: BinaryIO, decode: Callable[[bytes], DatasetRecord]
     ) -> MemoryDataset:
         """A dataset of lines that are mapped when they are first looked at.
 
@@ -164,13 +204,13 @@ class Loading:
         Args:
             file: the lines in UTF-8, which are read now.
             decode: what makes fields of a line.
-            source: what is read.
-            name: the dataset's name.
         """
         assert isinstance(self.mapper, FieldMapper)
-        store = _LineStore(file, decode, self.mapper, source, self.auto_id)
+        assert self.source is not None
+        store = _LineStore(file, decode, self.mapper, self.source, self.auto_id)
         store.take(range(min(CHECKED, len(store))))
-        return self.arranged(MemoryDataset.over(store, range(len(store)), name, source.location))
+        lazy = MemoryDataset.over(store, range(len(store)), self.name, self.location)
+        return self.arranged(lazy)
 
     def arranged(self, dataset: MemoryDataset) -> MemoryDataset:
         """A dataset whose ids are checked, and that is shuffled and cut, as was asked for."""
@@ -315,7 +355,7 @@ class _LineStore:
     def _sample(self, line: bytes, index: int) -> Sample | InputError:
         """A line's sample, or the error that says where it is and what is wrong."""
         try:
-            return self._mapper(self._decode(line), self._files.resolve)
+            return self._mapper(self._decode(line), self._files.resolve)[0]
         except InputError as error:
             number = index + 1
             for blank in self._blank:  # in ascending order

@@ -160,8 +160,8 @@ def read_choices(value: Any) -> list[str] | None:
 
 
 def read_id(value: Any) -> int | str | None:
-    """A whole number or text; None where missing or empty."""
-    if is_missing(value) or value == "":
+    """A whole number or text; None where missing or blank."""
+    if is_missing(value) or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, float) and value.is_integer():
         return int(value)
@@ -237,8 +237,8 @@ def read_files(value: Any) -> dict[str, str] | None:
 
 
 def read_setup(value: Any) -> str | None:
-    """Text, or a number as text; None where missing."""
-    if is_missing(value):
+    """Text, or a number as text; None where missing or blank."""
+    if is_missing(value) or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, list | Mapping):
         raise InputError(f"expected text, found {shown(value)}")

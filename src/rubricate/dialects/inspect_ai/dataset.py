@@ -29,24 +29,14 @@ _OF_JSON = (
 def json_dataset(
     json_file: str | PathLike[str],
     sample_fields: FieldSpec | RecordToSample | None = None,
-    auto_id: bool = False,
-    shuffle: bool | int = False,
-    seed: int | None = None,
-    shuffle_choices: bool | int | None = None,
-    limit: int | None = None,
-    encoding: str = "utf-8",
-    name: str | None = None,
-    fs_options: dict[str, Any] | None = None,
     **reader_kwargs: Any,
 ) -> MemoryDataset:
     """Read samples from a JSON file (an array of objects) or a JSON Lines file.
 
     Args:
-        json_file, sample_fields, auto_id, shuffle, seed, shuffle_choices, limit, encoding, name,
-            fs_options: as for `rubricate.json_dataset`.
-        **reader_kwargs: options of JSON reading: those of `json.loads` (`parse_float`,
-            `object_hook`, ...), or `loads`, a function that reads text, for either kind of file;
-            and `on_error`, `check` of `rubricate.json_dataset`.
+        json_file, sample_fields: as for `rubricate.json_dataset`.
+        **reader_kwargs: the options of `rubricate.json_dataset`; and those of `json.loads`
+            (`parse_float`, `object_hook`, ...), for either kind of file.
 
     Raises:
         MissingFileError (FileNotFoundError): there is no such file.
@@ -55,16 +45,4 @@ def json_dataset(
     own = {key: reader_kwargs.pop(key) for key in _OF_JSON if key in reader_kwargs}
     if own:
         reader_kwargs["loads"] = partial(reader_kwargs.get("loads", json.loads), **own)
-    return _json_dataset(
-        json_file,
-        sample_fields,
-        auto_id,
-        shuffle,
-        seed,
-        shuffle_choices,
-        limit,
-        encoding,
-        name,
-        fs_options,
-        **reader_kwargs,
-    )
+    return _json_dataset(json_file, sample_fields, **reader_kwargs)
