@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from rubricate._sync import in_thread
@@ -84,11 +84,14 @@ class Answers:
         self.is_remote = journal.is_remote or (cache is not None and cache.is_remote)
         self._on_trouble = on_trouble
         self._damaged_in_cache = 0
-        self._names = TextNames()
         self._trouble: str | None = None
         self._held: dict[str, tuple[dict[str, Any] | None, bool]] = {}  # also: from the cache?
         self._looking_up: dict[int, dict[str, None]] = {}
         self.claims = None if cache is None or not reads_cache else cache.claims
+
+    @cached_property
+    def _names(self) -> TextNames:
+        return TextNames()
 
     def transcript(self) -> Transcript | None:
         """Where to note what is sent and received for a judgement; None where nobody keeps it."""
