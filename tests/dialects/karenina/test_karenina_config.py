@@ -95,73 +95,6 @@ def test_replicates_come_back_from_a_file(endpoint, tmp_path):
     assert again == made
 
 
-# Deep judgment
-
-
-def quoting(quote: str):
-    return Rule(verdict="MET", evidence=[quote])
-
-
-def test_a_verdict_of_deep_judgment_rests_on_a_quote_of_the_answer(endpoint, script):
-    script.changes["binary"] = quoting("46 chromosomes")
-    made = benchmark()
-    made.questions.pop()
-    (result,) = made.run_verification(config(deep_judgment_rubric_mode="enable_all"))
-    assert result.rubric_scores == {"Warns": True}
-    assert [one.quote for one in result.evidence["Warns"]] == ["46 chromosomes"]
-    assert result.traits_without_valid_excerpts == []
-
-
-def test_a_quote_that_is_not_there_is_asked_for_again_and_then_the_verdict_abstains(
-    endpoint, script
-):
-    script.changes["binary"] = quoting("never written anywhere")
-    made = benchmark()
-    made.questions.pop()
-    deep = config(
-        deep_judgment_rubric_mode="enable_all",
-        deep_judgment_rubric_excerpt_retry_attempts_default=1,
-    )
-    (result,) = made.run_verification(deep)
-    assert result.rubric_scores == {}
-    assert result.traits_without_valid_excerpts == ["Warns"] == result.abstained
-    assert script.asked["binary"] == 2
-    (plain,) = made.run_verification(config())
-    assert plain.rubric_scores == {"Warns": True}
-
-
-def test_deep_judgment_of_one_trait_leaves_the_others_as_they_are(endpoint, script, tmp_path):
-    script.changes["binary"] = quoting("never written anywhere")
-    made = benchmark()
-    made.questions.pop()
-    made.set_global_rubric(
-        Rubric(
-            llm_traits=[
-                LLMRubricTrait(name="Plain", kind="boolean"),
-                LLMRubricTrait(name="Deep", kind="boolean", deep_judgment_enabled=True),
-            ]
-        )
-    )
-    made.run_verification(config(), run_dir=tmp_path)
-    before = script.asked["binary"]
-    deep = config(deep_judgment_rubric_mode="use_checkpoint")
-    (result,) = made.run_verification(deep, run_dir=tmp_path)
-    assert result.rubric_scores == {"Plain": True}
-    assert result.abstained == ["Deep"]
-    assert script.asked["binary"] == before + 3  # of Deep alone: asked, and twice again
-
-
-def test_what_deep_judgment_cannot_do_is_told_before_anything_is_sent(endpoint, script):
-    made = benchmark()
-    searching = LLMRubricTrait(
-        name="Deep", kind="boolean", deep_judgment_enabled=True, deep_judgment_search_enabled=True
-    )
-    made.add_question_rubric_trait(made.questions[0], searching)
-    with pytest.raises(InputError, match="nothing here searches the web"):
-        made.run_verification(config(deep_judgment_rubric_mode="use_checkpoint"))
-    assert not script.asked
-
-
 # Modes
 
 
@@ -300,42 +233,6 @@ def test_a_logged_output_has_no_right_answer_to_be_judged_by(endpoint, script):
     with pytest.raises(InputError, match="the trait 'Agrees' is judged by the right answer"):
         task.evaluate(config())
     assert not script.asked
-
-
-# Short names
-
-
-def test_a_configuration_is_made_of_short_names_over_another():
-    base = config(replicate_count=2, rubric_evaluation_strategy="batch")
-    made = VerificationConfig.from_overrides(
-        base,
-        answering_model="large",
-        answering_provider="openai",
-        answering_id="big",
-        temperature=0.7,
-        evaluation_mode="rubric_only",
-        async_workers=4,
-        deep_judgment_rubric_excerpts=False,
-        abstention=False,
-        parsing_interface=None,
-    )
-    (answering,) = made.answering_models
-    assert (answering.id, answering.model_name, answering.temperature) == ("big", "large", 0.7)
-    (parsing,) = made.parsing_models
-    assert (parsing.id, parsing.temperature) == ("mini", 0.7)
-    assert (made.replicate_count, made.evaluation_mode) == (2, "rubric_only")
-    assert (made.async_max_workers, made.deep_judgment_rubric_global_excerpts) == (4, False)
-    with pytest.raises(InputError, match="there is no setting 'abstention_enabled' here"):
-        VerificationConfig.from_overrides(base, abstention=True)
-    with pytest.raises(InputError, match="parsing_models: at least one model is needed"):
-        VerificationConfig.from_overrides(answering_model="m", answering_provider="openai")
-
-
-def test_answers_by_hand_are_an_override_too():
-    made = benchmark()
-    told = by_hand(made).manual_traces
-    (model,) = VerificationConfig.from_overrides(config(), manual_traces=told).answering_models
-    assert (model.interface, model.manual_traces) == ("manual", told)
 
 
 def test_some_of_the_questions_are_verified(endpoint, script):

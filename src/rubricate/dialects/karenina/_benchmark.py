@@ -15,11 +15,16 @@ from rubricate._documents import read_document
 from rubricate._files import Replacement
 from rubricate._sync import run_sync
 from rubricate.dialects.karenina import _jsonld
-from rubricate.dialects.karenina._callable import CallableRubricTrait
 from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._results import VerificationResults
 from rubricate.dialects.karenina._template import Template
-from rubricate.dialects.karenina._traits import Rubric, StoredTrait, Trait, union
+from rubricate.dialects.karenina._traits import (
+    CallableRubricTrait,
+    Rubric,
+    StoredTrait,
+    Trait,
+    union,
+)
 from rubricate.dialects.karenina._verification import (
     TemplatesCall,
     VerificationCall,

@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rubricate._spelling import did_you_mean
-from rubricate.dialects.karenina._callable import CallableRubricTrait
-from rubricate.dialects.karenina._results import METRICS
 from rubricate.dialects.karenina._traits import (
     KINDS_OF_MODELS,
+    METRIC_LISTS,
+    METRICS,
+    CallableRubricTrait,
+    GradedTrait,
     ManualRubricTrait,
     MetricRubricTrait,
     RegexRubricTrait,
@@ -48,14 +50,7 @@ _OWN_KEYS = {
     "additionalType",
     "additionalProperty",
 }
-_METRIC_LISTS = (
-    "metrics",
-    "tp_instructions",
-    "tn_instructions",
-    "fp_instructions",
-    "fn_instructions",
-)
-_AS_TEXT = (*_METRIC_LISTS, "classes")
+_AS_TEXT = (*METRIC_LISTS, "classes")
 """Settings that a file may have as JSON text."""
 
 
@@ -72,9 +67,8 @@ def rating(trait: Trait, scope: str) -> dict[str, Any]:
         return {**node, **_in_scope(node, scope)}
     written = _written(trait, scope)
     if node is not None:
-        named = _named(type(trait))
-        listed_there = listed(node.get("additionalProperty", []), ())
-        others = [one for one in listed_there if one["name"] not in named]
+        properties_there = listed(node.get("additionalProperty", []), ())
+        others = [one for one in properties_there if not _is_named(one["name"], type(trait))]
         written["additionalProperty"] += others
         written |= {key: value for key, value in node.items() if key not in _OWN_KEYS}
     return written
@@ -111,52 +105,50 @@ def _written(trait: Trait, scope: str) -> dict[str, Any]:
     }
 
 
+_WRITTEN: tuple[tuple[type[Trait], str, tuple[str, ...]], ...] = (
+    (RubricTrait, "RubricTrait", ("classes", "min_score", "max_score")),
+    (ManualRubricTrait, "RegexTrait", ("pattern", "case_sensitive", "invert_result")),
+    (
+        MetricRubricTrait,
+        "MetricRubricTrait",
+        (*METRIC_LISTS, "repeated_extraction", "evaluation_mode"),
+    ),
+    # the function itself stays out of files
+    (
+        CallableRubricTrait,
+        "CallableTrait",
+        ("kind", "invert_result", "classes", "min_score", "max_score"),
+    ),
+)
+"""By class, the name in files and the settings that are written."""
+
+
 def _parts(trait: Trait) -> tuple[str, tuple[int, int], dict[str, Any]]:
     """The kind's name in files, the bounds, and the settings."""
-    settings: dict[str, Any] = {"higher_is_better": trait.higher_is_better}
+    forms = [(kind, names) for known, kind, names in _WRITTEN if isinstance(trait, known)]
+    if not forms:
+        raise InputError(
+            f"the trait '{trait.name}' is a {type(trait).__name__}, which no file can hold"
+        )
+    [(kind, names)] = forms
+    data = {name: getattr(trait, name) for name in names}
+    settings = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in data.items()
+        if value not in (None, ())
+    }
+    if trait.higher_is_better is not None or not isinstance(trait, MetricRubricTrait):
+        settings["higher_is_better"] = trait.higher_is_better
+    bounds = trait.bounds if isinstance(trait, GradedTrait) else (0, 1)
     if isinstance(trait, RubricTrait):
-        if trait.kind == "score" and trait.bounds == (0, 1):
+        settings |= {"include_ground_truth": True} if trait.include_ground_truth else {}
+        if trait.kind == "literal":
+            kind, settings["kind"] = "LLMRubricTrait", "literal"
+        elif trait.kind == "score" and bounds == (0, 1):
             settings["kind"] = "score"  # such bounds mean yes or no otherwise
-        if trait.classes is not None:
-            settings |= {"kind": "literal", "classes": dict(trait.classes)}
-        for name in _NOT_USUAL:
-            if getattr(trait, name) != RubricTrait.model_fields[name].default:
-                settings[name] = getattr(trait, name)
-        return "LLMRubricTrait" if trait.classes else "RubricTrait", trait.bounds, settings
-    if isinstance(trait, ManualRubricTrait):
-        own = {
-            "pattern": trait.pattern,
-            "case_sensitive": trait.case_sensitive,
-            "invert_result": trait.invert,
-        }
-        return "RegexTrait", (0, 1), {**own, **settings}
-    if isinstance(trait, MetricRubricTrait):
-        lists = {name: list(getattr(trait, name)) for name in _METRIC_LISTS}
-        own = {name: value for name, value in lists.items() if value}
-        own["repeated_extraction"] = trait.repeated_extraction
-        own["evaluation_mode"] = trait.evaluation_mode
-        if trait.higher_is_better is not None:
-            own |= settings
-        return "MetricRubricTrait", (0, 1), own
-    if isinstance(trait, CallableRubricTrait):  # the function itself stays out of files
-        own = {"kind": trait.kind, "invert_result": trait.invert_result, **settings}
-        if trait.classes is not None:
-            own["classes"] = dict(trait.classes)
-        bounds = (0, len(trait.class_names) - 1) if trait.classes else (0, 1)
-        if trait.min_score is not None and trait.max_score is not None:
-            bounds = (trait.min_score, trait.max_score)
-            own |= {"min_score": bounds[0], "max_score": bounds[1]}
-        return "CallableTrait", bounds, own
-    raise InputError(
-        f"the trait '{trait.name}' is a {type(trait).__name__}, which no file can hold"
-    )
-
-
-_NOT_USUAL = (
-    "include_ground_truth",
-    *(name for name in RubricTrait.model_fields if name.startswith("deep_judgment_")),
-)
-"""Settings that a file has only where they are not the usual ones."""
+    if settings.get("classes"):
+        settings["classes"] = dict(settings["classes"])
+    return kind, bounds, settings
 
 
 # Reading
@@ -239,7 +231,7 @@ def _problem(
     if known is CallableRubricTrait and func is None:
         has_code = "callable_code" in settings
         return _NOT_RUN if has_code else _LACKS.format("code")
-    unknown = [name for name, value in settings.items() if value and name not in _named(known)]
+    unknown = [name for name, value in settings.items() if value and not _is_named(name, known)]
     if unknown:
         return f"its setting {unknown[0]!r} is not known here"
     needed = "pattern" if issubclass(known, ManualRubricTrait) else None
@@ -268,7 +260,11 @@ def _unknown_value(settings: Mapping[str, Any], known: type[Trait]) -> str | Non
 def _named(known: type[Trait]) -> frozenset[str]:
     """The names of the settings that a kind of trait has."""
     others = {"invert_result"} if issubclass(known, ManualRubricTrait) else set()
-    return frozenset(known.model_fields) - {"func"} | known.kept | others
+    return frozenset(known.model_fields) - {"func"} | others
+
+
+def _is_named(name: str, known: type[Trait]) -> bool:
+    return name in _named(known) or name.startswith(known.kept)
 
 
 def _built(
@@ -279,7 +275,7 @@ def _built(
 ) -> Trait:
     """The trait of a known kind with these settings, and this function if it is code."""
     known = _KINDS[kind]
-    fields = {name: value for name, value in settings.items() if name in _named(known)}
+    fields = {name: value for name, value in settings.items() if _is_named(name, known)}
     for key in ("name", "description"):
         if node.get(key) is not None:
             fields[key] = node[key]

@@ -14,18 +14,14 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 
 from rubricate._files import user_path
-from rubricate.dialects.karenina._callable import outcome_of
 from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._template import CORRECTNESS
-from rubricate.dialects.karenina._traits import TraitKind
+from rubricate.dialects.karenina._traits import METRICS, TraitKind, outcome_of
 from rubricate.errors import MissingExtraError
-from rubricate.judge import ABSTAINED, REQUIRED
 from rubricate.rubric import Evidence, Failure, Score, Usage, Verdict
 
 if TYPE_CHECKING:
     import pandas
-
-METRICS = ("precision", "recall", "f1", "accuracy", "specificity")
 
 
 @dataclass(frozen=True, repr=False)
@@ -137,12 +133,6 @@ class VerificationResult:
     def abstained(self) -> list[str]:
         """The traits of which the judge said that it cannot tell."""
         return [name for name, verdict in self.verdicts.items() if verdict.status == "abstained"]
-
-    @property
-    def traits_without_valid_excerpts(self) -> list[str]:
-        """The traits of deep judgment that abstain, since no quote stands in the answer."""
-        found = ((name, verdict.detail or {}) for name, verdict in self.verdicts.items())
-        return [name for name, detail in found if detail.get(REQUIRED, {}).get(ABSTAINED)]
 
     @property
     def reasons(self) -> dict[str, str]:

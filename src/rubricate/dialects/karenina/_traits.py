@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import re
-from collections.abc import Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -15,7 +13,7 @@ from rubricate._documents import validate
 from rubricate._spelling import did_you_mean
 from rubricate.dialects.karenina._settings import SettingsDocument
 from rubricate.dialects.karenina._template import CORRECTNESS
-from rubricate.errors import InputError
+from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric import (
     CodeCriterion,
     Criterion,
@@ -29,16 +27,17 @@ from rubricate.rubric import (
 )
 
 TraitKind = Literal["score", "binary", "literal", "regex", "callable", "metric", "stored"]
-"""How a trait's outcome reads: a score, yes or no, a class, a pattern's yes or no, what code says,
-metrics, or none."""
+"""How a trait's outcome reads: a score, yes or no, a class, a pattern's yes or no, what code
+returns, metrics, or none."""
 MOST_CLASSES = 20
-"""The most classes of a literal trait."""
+"""The most classes of a literal trait: Karenina's own limit."""
 
 
 class Trait(SettingsDocument):
     """What the kinds of traits have in common."""
 
-    kept: ClassVar[frozenset[str]] = frozenset({"summary"})
+    kept: ClassVar[tuple[str, ...]] = ("summary", "callable_code", "deep_judgment_")
+    reads_as: ClassVar[TraitKind]
 
     name: str
     """Its name, unique among the traits that apply to a question."""
@@ -47,12 +46,12 @@ class Trait(SettingsDocument):
     weight: float = 1.0
     """Its weight in the score."""
     higher_is_better: bool | None = True
-    """Whether a high score, or a yes, is good. Where a yes is bad the trait is a penalty
-    criterion: it enters the score with a negative weight. With None it has no direction, and is
-    not in the score."""
+    """Whether a high score, or a yes, is good. If a yes is bad, the trait is a penalty criterion:
+    it enters the score with a negative weight. With None it has no direction, and is not in the
+    score."""
     node: Mapping[str, Any] | None = None
-    """The trait as the file has it that it came from, where it says more than the settings here or
-    says it in another form; written back as long as the settings are those."""
+    """The trait as it is in the file that it came from, where that holds more than the settings
+    here or in another form; written back as long as the settings are the same."""
 
     @field_validator("name")
     @classmethod
@@ -71,7 +70,12 @@ class Trait(SettingsDocument):
     @property
     def outcome(self) -> TraitKind:
         """How its outcome reads."""
-        raise NotImplementedError
+        return self.reads_as
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The classes that it chooses from, in their order; empty for other kinds."""
+        return ()
 
     def criterion(self) -> Criterion:
         """The criterion that this trait is."""
@@ -81,42 +85,86 @@ class Trait(SettingsDocument):
         """The criterion that this trait is for a question with this right answer."""
         return self.criterion()
 
-    @property
-    def class_names(self) -> tuple[str, ...]:
-        """The classes that it chooses from, in their order; empty where it chooses from none."""
-        return ()
-
-    @property
-    def shows_right_answer(self) -> bool:
-        """Whether its judge is shown the question's right answer."""
-        return False
-
-    @property
-    def _direction(self) -> bool | None:
-        """Whether more is better; None where the trait is not in the score."""
-        return self.higher_is_better
-
-    def _common(self, *, turned: bool = False) -> dict[str, Any]:
+    def _common(self, *, reversed_value: bool = False) -> dict[str, Any]:
         """The fields that all kinds of criteria have.
 
         Args:
-            turned: whether the criterion's value turns with the direction, so that its weight
-                need not.
+            reversed_value: whether the criterion's value follows the direction, so that its weight
+                stays positive.
         """
         weight = self.weight
-        if self._direction is None:
+        if self.higher_is_better is None:
             weight = 0.0
-        elif not self._direction and not turned:
+        elif not self.higher_is_better and not reversed_value:
             weight = -abs(weight)
-        return {
-            "name": self.name,
-            "requirement": (self.description or "").strip() or self.name,
-            "weight": weight,
-        }
+        requirement = (self.description or "").strip() or self.name
+        return {"name": self.name, "requirement": requirement, "weight": weight}
+
+
+class GradedTrait(Trait):
+    """A trait with a score, a yes or no, or one of several classes, from a model or from code."""
+
+    yes_or_no: ClassVar[str]
+    """What `kind` calls a yes or no."""
+
+    kind: str
+    """`score` (a number between two bounds), `binary`, also called `boolean`, or `literal` (one of
+    `classes`)."""
+    min_score: int | None = None
+    """The lowest score; for `score`."""
+    max_score: int | None = None
+    """The highest score; for `score`."""
+    classes: Mapping[str, str] | None = Field(default=None, strict=False)
+    """For `literal`, what each class means, by its name: 2 to 20 of them, the worst first. If
+    `higher_is_better` is False, the best is first."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bounds_are_of_scores(cls, data: Any) -> Any:
+        """Karenina writes bounds beside every trait; only scores have them."""
+        if not isinstance(data, dict) or data.get("kind", "score") == "score":
+            return data
+        return {key: one for key, one in data.items() if key not in ("min_score", "max_score")}
+
+    @field_validator("kind", mode="before")
+    @classmethod
+    def _kind_is_known(cls, kind: object) -> object:
+        if kind in ("binary", "boolean"):
+            return cls.yes_or_no
+        if isinstance(kind, str) and kind not in KINDS_OF_MODELS:
+            hint = did_you_mean(kind, (*KINDS_OF_MODELS, "boolean"))
+            known = ", ".join(KINDS_OF_MODELS)
+            raise InputError(f"unknown kind '{kind}' (known: {known}){hint}")
+        return kind
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        return tuple(self.classes or ())
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The lowest and the highest score; 0 and 1 for yes or no, a class's index otherwise."""
+        if self.kind == "score":
+            low = 1 if self.min_score is None else self.min_score
+            return low, 5 if self.max_score is None else self.max_score
+        return 0, max(1, len(self.class_names) - 1)
+
+    def _check_range(self) -> None:
+        count = len(self.class_names)
+        if self.kind == "literal" and not 2 <= count <= MOST_CLASSES:
+            raise InputError(f"classes: kind='literal' needs 2 to {MOST_CLASSES}, found {count}")
+        if self.kind != "literal" and self.classes is not None:
+            raise InputError("classes go with kind='literal'")
+        low, high = self.bounds
+        if low >= high:
+            raise InputError(f"min_score must be less than max_score, found {low} and {high}")
+
+
+KINDS_OF_MODELS = ("score", "binary", "literal")
 
 
 class YesNoCriterion(Criterion):
-    """A binary criterion whose judge may also answer with a Boolean, as the traits' page has it."""
+    """A binary criterion whose judge may also answer with a Boolean, as on the traits' page."""
 
     def read(self, answer: object) -> Reading:
         if isinstance(answer, bool):
@@ -126,106 +174,31 @@ class YesNoCriterion(Criterion):
         return super().read(answer)
 
 
-class RubricTrait(Trait):
+class RubricTrait(GradedTrait):
     """A quality that a model judges: by a score, by yes or no, or by one of several classes.
 
     RubricTrait(name="Clarity", description="From 1 (confusing) to 5 (clear)", kind="score")
     """
 
-    # A judge may give any number of quotes; when one stands in a text is rubricate's own rule.
-    kept: ClassVar[frozenset[str]] = Trait.kept | {
-        "deep_judgment_max_excerpts",
-        "deep_judgment_fuzzy_match_threshold",
-    }
+    yes_or_no: ClassVar[str] = "binary"
 
-    kind: Literal["score", "binary", "boolean", "literal"]
-    """`score` (a whole number between two bounds), `binary`, also called `boolean`, or `literal`
-    (one of `classes`)."""
-    min_score: int | None = None
-    """The lowest score. Default: 1."""
-    max_score: int | None = None
-    """The highest score. Default: 5."""
-    classes: Mapping[str, str] | None = Field(default=None, strict=False)
-    """For `literal`, what each class means, by its name: 2 to 20 of them, the worst first. Where
-    `higher_is_better` is False the best is first."""
     include_ground_truth: bool = False
     """Whether the judge of this trait is shown the question's right answer."""
-    deep_judgment_enabled: bool = False
-    """Whether the verdict must rest on quotes that stand in the answer, where
-    `VerificationConfig.deep_judgment_rubric_mode` is `use_checkpoint`."""
-    deep_judgment_excerpt_enabled: bool = True
-    """Whether deep judgment asks for quotes; otherwise for the reason alone, as always."""
-    deep_judgment_excerpt_retry_attempts: int | None = None
-    """How often quotes that are not found are asked for again. Default: the configuration's."""
-    deep_judgment_search_enabled: bool = False
-    """Kept for Karenina; deep judgment of a trait that asks for a search is refused."""
-
-    @field_validator("kind", mode="before")
-    @classmethod
-    def _kind_is_known(cls, kind: object) -> object:
-        if kind == "boolean":
-            return "binary"
-        if isinstance(kind, str) and kind not in KINDS_OF_MODELS:
-            hint = did_you_mean(kind, (*KINDS_OF_MODELS, "boolean"))
-            known = ", ".join(KINDS_OF_MODELS)
-            raise InputError(f"unknown kind '{kind}' (known: {known}){hint}")
-        return kind
-
-    @model_validator(mode="before")
-    @classmethod
-    def _bounds_of_classes_are_theirs(cls, data: Any) -> Any:
-        return without_bounds_of_classes(data) if isinstance(data, dict) else data
-
-    @model_validator(mode="after")
-    def _settings_are_of_the_kind(self) -> RubricTrait:
-        if self.kind != "score" and (self.min_score, self.max_score) != (None, None):
-            raise InputError("min_score and max_score go with kind='score'")
-        if (self.deep_judgment_excerpt_retry_attempts or 0) < 0:
-            raise InputError("deep_judgment_excerpt_retry_attempts must be 0 or more")
-        return self
 
     @property
     def outcome(self) -> TraitKind:
-        return "binary" if self.kind == "boolean" else self.kind
-
-    @property
-    def class_names(self) -> tuple[str, ...]:
-        return tuple(self.classes or ())
-
-    @property
-    def shows_right_answer(self) -> bool:
-        return self.include_ground_truth
-
-    def get_class_names(self) -> list[str]:
-        """The classes, in their order."""
-        return list(self.class_names)
-
-    def get_class_index(self, name: str) -> int:
-        """Which class it is, from 0; -1 for none."""
-        return self.class_names.index(name) if name in self.class_names else -1
-
-    @property
-    def bounds(self) -> tuple[int, int]:
-        """The lowest and the highest score; 0 and 1 for yes or no, a class's index otherwise."""
-        if self.kind == "binary":
-            return 0, 1
-        if self.kind == "literal":
-            return 0, len(self.class_names) - 1
-        low = 1 if self.min_score is None else self.min_score
-        return low, 5 if self.max_score is None else self.max_score
+        return self.kind  # type: ignore[return-value]
 
     def criterion(self) -> Criterion:
-        check_classes(self.kind, self.classes)
+        self._check_range()
         if self.kind == "binary":
             return validate(YesNoCriterion, self._common())
-        fields = self._common(turned=True)
+        fields = self._common(reversed_value=True)
         if self.classes is not None:
-            fields["options"] = class_options(self.classes, self.higher_is_better)
+            fields["options"] = _class_options(self.classes, self.higher_is_better)
             fields["scale_type"] = "nominal" if self.higher_is_better is None else "ordinal"
             return validate(Criterion, fields)
         low, high = self.bounds
-        if low >= high:
-            raise InputError(f"min_score must be less than max_score, found {low} and {high}")
         better = self.higher_is_better is not False
         return validate(
             ScaleCriterion, {**fields, "low": low, "high": high, "higher_is_better": better}
@@ -239,45 +212,20 @@ class RubricTrait(Trait):
                 f"the trait '{self.name}' is judged by the right answer (include_ground_truth), "
                 "and there is none"
             )
-        shown = f"The right answer to the question is: {right_answer}"
-        return self.criterion().model_copy(update={"note": shown})
+        note = f"The right answer to the question is: {right_answer}"
+        return self.criterion().model_copy(update={"note": note})
 
 
-KINDS_OF_MODELS = ("score", "binary", "literal")
-
-
-def without_bounds_of_classes(data: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a literal trait without the bounds that Karenina derives from its classes."""
-    classes = data.get("classes")
-    if data.get("kind") != "literal" or not isinstance(classes, Mapping):
-        return data
-    for name, own in (("min_score", 0), ("max_score", len(classes) - 1)):
-        if data.get(name) not in (None, own):
-            raise InputError(f"{name}: the classes' is {own}, found {data[name]}; leave it out")
-    return {name: value for name, value in data.items() if name not in ("min_score", "max_score")}
-
-
-def check_classes(kind: str, classes: Mapping[str, str] | None) -> None:
-    """Raise `InputError` unless a literal trait, and no other, has 2 to 20 classes."""
-    if kind != "literal":
-        if classes is not None:
-            raise InputError("classes go with kind='literal'")
-    elif not classes or not 2 <= len(classes) <= MOST_CLASSES:
-        found = len(classes or ())
-        raise InputError(f"classes: kind='literal' needs 2 to {MOST_CLASSES}, found {found}")
-
-
-def class_options(
+def _class_options(
     classes: Mapping[str, str], higher_is_better: bool | None
 ) -> list[CriterionOption]:
-    """The classes as options, evenly spaced from 0 to 1, the last one best where that is so."""
-    last = len(classes) - 1
-    shares = [index / last for index in range(last + 1)]
+    """The classes as options, evenly spaced from 0 to 1, the last one best unless lower is."""
+    values = [index / (len(classes) - 1) for index in range(len(classes))]
     if higher_is_better is False:
-        shares.reverse()
+        values.reverse()
     return [
-        CriterionOption(label=name, value=share, description=text.strip() or None)
-        for (name, text), share in zip(classes.items(), shares, strict=True)
+        CriterionOption(label=name, value=value, description=text.strip() or None)
+        for (name, text), value in zip(classes.items(), values, strict=True)
     ]
 
 
@@ -287,12 +235,14 @@ class ManualRubricTrait(Trait):
     ManualRubricTrait(name="Mentions BH3", pattern=r"\\bBH3\\b")
     """
 
+    reads_as: ClassVar[TraitKind] = "regex"
+
     pattern: str
     """A Python regular expression, searched for anywhere in the answer."""
     case_sensitive: bool = False
     """Whether upper and lower case differ."""
     invert: bool = False
-    """Whether the trait passes where the pattern is not found; also `invert_result`."""
+    """Whether the trait passes if the pattern is not found; also `invert_result`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -309,19 +259,11 @@ class ManualRubricTrait(Trait):
         """The same as `invert`."""
         return self.invert
 
-    @property
-    def outcome(self) -> TraitKind:
-        return "regex"
-
     def criterion(self) -> Criterion:
-        fields = {
-            "pattern": self.pattern,
-            "case_sensitive": self.case_sensitive,
-            "invert": self.invert,
-        }
-        return validate(RegexCriterion, {**self._common(), **fields})
+        own = {name: getattr(self, name) for name in ("pattern", "case_sensitive", "invert")}
+        return validate(RegexCriterion, {**self._common(), **own})
 
-    def __eq__(self, other: object) -> bool:  # under whichever name it was made
+    def __eq__(self, other: object) -> bool:  # under either name
         if not isinstance(other, ManualRubricTrait):
             return NotImplemented
         return self.model_dump() == other.model_dump()
@@ -329,14 +271,9 @@ class ManualRubricTrait(Trait):
     def __hash__(self) -> int:
         return hash((self.name, self.pattern))
 
-    def evaluate(self, text: str) -> bool:
-        """Whether a text passes."""
-        flags = re.NOFLAG if self.case_sensitive else re.IGNORECASE
-        return (re.search(self.pattern, text, flags) is None) is self.invert
-
 
 class RegexRubricTrait(ManualRubricTrait):
-    """The same under its current name: upper and lower case differ, unless it is said."""
+    """The same under its current name: upper and lower case differ by default."""
 
     case_sensitive: bool = True
     """Whether upper and lower case differ."""
@@ -345,29 +282,25 @@ class RegexRubricTrait(ManualRubricTrait):
 class MetricRubricTrait(Trait):
     """How well the answer names, or classifies, a list of items.
 
-    A model says of each item how the answer classifies it; code counts. The metric listed first
-    enters the score.
+    A model classifies each item as the answer does; code counts. The first metric enters the score.
+    The other settings are those of the core's `MetricCriterion`.
 
         MetricRubricTrait(name="Diseases", metrics=["precision", "recall"],
                           tp_instructions=["asthma", "bronchitis"])
     """
 
+    reads_as: ClassVar[TraitKind] = "metric"
+
     metrics: tuple[str, ...] = Field(default=("precision", "recall", "f1"), strict=False)
-    """What is computed: `precision`, `recall`, `f1`, `accuracy`, `specificity`."""
     tp_instructions: tuple[str, ...] = Field(strict=False)
-    """Items that the answer should name, or classify as positive."""
     tn_instructions: tuple[str, ...] = Field(default=(), strict=False)
-    """Items that the answer should classify as negative."""
     fp_instructions: tuple[str, ...] = Field(default=(), strict=False)
-    """Mistakes to be expected: items often wrongly named."""
     fn_instructions: tuple[str, ...] = Field(default=(), strict=False)
-    """Mistakes to be expected: items often missed."""
     repeated_extraction: bool = True
-    """Whether repeated mentions of an item count once."""
-    evaluation_mode: Literal["tp_only", "full_matrix"] = "tp_only"
-    """`full_matrix` where there are `tn_instructions`, else `tp_only`; need not be given."""
+    evaluation_mode: Literal["tp_only", "full_matrix"] | None = None
+    """Need not be set: it follows from whether there are `tn_instructions`."""
     higher_is_better: bool | None = None
-    """Whether a high value is good; None, for metrics, says that it is."""
+    """Whether a high value is good; for metrics, None means that it is."""
 
     @model_validator(mode="before")
     @classmethod
@@ -375,59 +308,154 @@ class MetricRubricTrait(Trait):
         if not isinstance(data, dict):
             return data
         mode = "full_matrix" if data.get("tn_instructions") else "tp_only"
-        given = data.get("evaluation_mode") or mode
-        if given != mode:
+        named = data.get("evaluation_mode") or mode
+        if named != mode:
             how = "with" if mode == "full_matrix" else "without"
-            raise InputError(f"evaluation_mode is '{mode}' {how} tn_instructions, found '{given}'")
+            raise InputError(f"evaluation_mode is '{mode}' {how} tn_instructions, found '{named}'")
         return {**data, "evaluation_mode": mode}
 
-    @property
-    def outcome(self) -> TraitKind:
-        return "metric"
+    def criterion(self) -> Criterion:
+        own = {name: getattr(self, name) for name in (*METRIC_LISTS, "repeated_extraction")}
+        weight = -abs(self.weight) if self.higher_is_better is False else self.weight
+        return validate(MetricCriterion, {**self._common(), "weight": weight, **own})
 
-    @property
-    def _direction(self) -> bool:
-        return self.higher_is_better is not False
+
+METRICS = ("precision", "recall", "f1", "accuracy", "specificity")
+METRIC_LISTS = (
+    *("metrics", "tp_instructions", "tn_instructions", "fp_instructions", "fn_instructions"),
+)
+
+
+class CallableRubricTrait(GradedTrait):
+    """What a function finds in the answer's text; no model is asked.
+
+    CallableRubricTrait.from_callable("Short", lambda text: len(text.split()) < 150, kind="boolean")
+    """
+
+    yes_or_no: ClassVar[str] = "boolean"
+    reads_as: ClassVar[TraitKind] = "callable"
+
+    func: Callable[[str], Any]
+    """The function: from the text to True or False, a number, or a class's name."""
+    invert_result: bool = False
+    """Whether True becomes False and the other way round; for `boolean`."""
+
+    @classmethod
+    def from_callable(cls, name: str, func: Callable[[str], Any], **settings: Any) -> Self:
+        """A trait of a function.
+
+        Args:
+            name: the trait's name.
+            func: the function; it takes the answer's text.
+            settings: `kind`, and the other fields by name.
+
+        Raises:
+            InputError: a setting cannot be used.
+        """
+        return cls(name=name, func=func, **settings)
+
+    @field_validator("func")
+    @classmethod
+    def _takes_the_text(cls, func: Callable[[str], Any]) -> Callable[[str], Any]:
+        try:
+            inspect.signature(func).bind("text")
+        except TypeError as error:
+            raise InputError(f"must take one argument, the answer's text: {error}") from None
+        except ValueError:  # a builtin without a signature
+            pass
+        return func
 
     def criterion(self) -> Criterion:
-        fields = (
-            "metrics",
-            "tp_instructions",
-            "tn_instructions",
-            "fp_instructions",
-            "fn_instructions",
-            "repeated_extraction",
-        )
-        own = {name: getattr(self, name) for name in fields}
-        return validate(MetricCriterion, {**self._common(), **own})
+        if self.kind == "score" and None in (self.min_score, self.max_score):
+            raise InputError("kind='score' needs min_score and max_score")
+        self._check_range()
+        of_boolean = self.kind == "boolean"
+        if self.invert_result and not of_boolean:
+            raise InputError("invert_result goes with kind='boolean'")
+        fields = {
+            "function": self.func,
+            "gives": self.kind,
+            "bounds": self.bounds,
+            "class_names": self.class_names,
+            "turned": self.invert_result if of_boolean else self.higher_is_better is False,
+        }
+        common = self._common(reversed_value=not of_boolean)
+        return validate(CallableCriterion, {**common, **fields})
+
+
+class CallableCriterion(CodeCriterion):
+    """What a function of the text returns, read as its trait says."""
+
+    gives: Literal["boolean", "score", "literal"]
+    """What the function returns."""
+    bounds: tuple[int, int]
+    """The lowest and the highest score, or class index."""
+    class_names: tuple[str, ...] = ()
+    """The classes, in their order."""
+    turned: bool = False
+    """Whether True is False and the other way round, or the lowest score is the best."""
+
+    def compute(self, submission: str, item: object = None) -> Any:
+        return self.resolved()(submission)
+
+    def read(self, answer: object) -> Reading:
+        """Understand what the function returned."""
+        if self.gives == "boolean":
+            if not isinstance(answer, bool):
+                raise UnreadableReply(f"the function gave {answer!r}, not True or False")
+            return Reading("judged", "UNMET" if answer is self.turned else "MET")
+        if self.gives == "literal":
+            if answer not in self.class_names:
+                known = ", ".join(self.class_names)
+                raise UnreadableReply(f"the function gave {answer!r}, not one of {known}")
+            return Reading("judged", str(answer))
+        low, high = self.bounds
+        if (
+            isinstance(answer, bool)
+            or not isinstance(answer, int | float)
+            or not low <= answer <= high
+        ):
+            raise UnreadableReply(
+                f"the function gave {answer!r}, not a number from {low} to {high}"
+            )
+        return Reading("judged", repr(int(answer) if isinstance(answer, int) else float(answer)))
+
+    def identity(self) -> object:
+        return [super().identity(), self.gives, self.gives == "boolean" and self.turned]
+
+    def value(self, label: str) -> float | None:
+        if self.gives == "boolean":
+            return super().value(label)
+        low, high = self.bounds
+        share = (outcome_of(label, self.class_names) - low) / (high - low)
+        return 1.0 - share if self.turned else share
+
+    def _own_fields(self) -> dict[str, Any]:
+        return {**super()._own_fields(), "gives": self.gives, "bounds": list(self.bounds)}
+
+
+def outcome_of(label: str, class_names: tuple[str, ...]) -> bool | int | float:
+    """The value of a callable trait's label: a class's index, True or False, or a score."""
+    if label in class_names:
+        return class_names.index(label)
+    if label in ("MET", "UNMET"):
+        return label == "MET"
+    return float(label) if any(mark in label for mark in ".en") else int(label)
 
 
 class StoredTrait(Trait):
-    """A trait of a file that cannot be judged here: kept as it stands, and written back.
+    """A trait of a file that cannot be judged here: kept as it is, and written back.
 
     Its verdicts are `failed` with the cause: a kind or a setting that `rubricate` does not have, or
     Python code, which is never run from a file.
     """
 
+    reads_as: ClassVar[TraitKind] = "stored"
+
     node: Mapping[str, Any]
-    """The trait as the file has it; written back as it is."""
+    """The trait as it is in the file; written back as it is."""
     problem: str
     """Why it cannot be judged."""
-
-    @property
-    def outcome(self) -> TraitKind:
-        return "stored"
-
-    @property
-    def code(self) -> str | None:
-        """The Python code that the file has for it, to be read by people; it is never run."""
-        for entry in self.node.get("additionalProperty") or ():
-            if entry.get("name") == "callable_code" and isinstance(entry.get("value"), str):
-                try:
-                    return base64.b64decode(entry["value"], validate=True).decode()
-                except (binascii.Error, UnicodeDecodeError):
-                    return None
-        return None
 
     def criterion(self) -> Criterion:
         failed = Verdict(self.name, "failed", error=Failure("cannot_be_judged", self.problem))
@@ -436,7 +464,7 @@ class StoredTrait(Trait):
 
 @dataclass(frozen=True, init=False)
 class Rubric:
-    """A list of traits, with a name if you like.
+    """A list of traits.
 
     Args:
         name: what errors and files call it.
@@ -463,27 +491,23 @@ class Rubric:
     ) -> None:
         if not isinstance(name, str):
             raise InputError(f"a rubric's name is text, found {type(name).__name__}")
-        listed = (*traits, *llm_traits, *regex_traits, *callable_traits, *metric_traits)
+        every = (*traits, *llm_traits, *regex_traits, *callable_traits, *metric_traits)
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "traits", listed)
-        self._check()
-
-    def _check(self) -> None:
-        if not self.traits:
-            raise InputError(f"the rubric '{self.name}' needs at least one trait, found none")
+        object.__setattr__(self, "traits", every)
+        if not every:
+            raise InputError(f"the rubric '{name}' needs at least one trait, found none")
         first: dict[str, int] = {}
-        for index, trait in enumerate(self.traits, start=1):
+        for index, trait in enumerate(every, start=1):
             if not isinstance(trait, Trait):
                 raise InputError(
-                    f"the rubric '{self.name}': trait {index} is a {type(trait).__name__}, not a "
+                    f"the rubric '{name}': trait {index} is a {type(trait).__name__}, not a "
                     "trait such as RubricTrait"
                 )
-            if trait.name in first:
+            if first.setdefault(trait.name, index) != index:
                 raise InputError(
-                    f"the rubric '{self.name}' has two traits with the name '{trait.name}': "
+                    f"the rubric '{name}' has two traits with the name '{trait.name}': "
                     f"{first[trait.name]} and {index}"
                 )
-            first[trait.name] = index
 
     def of_kind(self, kind: type[Trait]) -> list[Trait]:
         """The traits of a class."""
@@ -502,8 +526,6 @@ class Rubric:
     @property
     def callable_traits(self) -> list[Trait]:
         """The functions."""
-        from rubricate.dialects.karenina._callable import CallableRubricTrait
-
         return self.of_kind(CallableRubricTrait)
 
     @property
@@ -524,12 +546,11 @@ def union(first: Rubric | None, second: Rubric | None, where: str = "") -> list[
     Raises:
         InputError: a name is in both; `where` says what the second one belongs to.
     """
-    one, other = list(first or ()), list(second or ())
-    names = {trait.name for trait in one}
-    for trait in other:
-        if first and second and trait.name in names:
+    if first is not None and second is not None:
+        names = {trait.name for trait in first}
+        if both := [trait.name for trait in second if trait.name in names]:
             raise InputError(
-                f"the trait '{trait.name}' is in both the rubric '{first.name}' and the rubric "
+                f"the trait '{both[0]}' is in both the rubric '{first.name}' and the rubric "
                 f"'{second.name}'{where}: rename one of them"
             )
-    return one + other
+    return [*(first or ()), *(second or ())]

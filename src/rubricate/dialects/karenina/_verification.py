@@ -18,8 +18,7 @@ from rubricate._spelling import did_you_mean
 from rubricate.analysis import Result
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.dialects._options import DialectOptions, graded
-from rubricate.dialects.karenina._judging import QUOTES, ParsingJudge
-from rubricate.dialects.karenina._models import ModelConfig, VerificationConfig, hash_of
+from rubricate.dialects.karenina._models import ModelConfig, VerificationConfig
 from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._results import VerificationResult, VerificationResults
 from rubricate.dialects.karenina._template import CORRECTNESS, Correctness
@@ -27,6 +26,7 @@ from rubricate.dialects.karenina._traits import Trait
 from rubricate.dialects.karenina._writing import (
     REPLICATE,
     AnswerPrompt,
+    ParsingJudge,
     TemplatePrompt,
     WrittenAnswer,
     WrittenTemplate,
@@ -100,7 +100,6 @@ def check_config(
             )
     for question, traits in questions:
         for trait in _chosen(traits, config):
-            config.reasks_for_quotes(trait, question.id)
             trait.criterion_for(question.raw_answer)
     for model in config.parsing_models:
         model.model()  # a missing key comes to light here, too
@@ -187,7 +186,7 @@ def _by_hand(model: ModelConfig, questions: Sequence[Question]) -> list[Verdict]
     if missing:
         raise InputError(
             f"manual_traces: {len(missing)} of {len(questions)} questions have no answer, first: "
-            f"'{textwrap.shorten(missing[0], 60, placeholder='...')}' ({hash_of(missing[0])})"
+            f"'{textwrap.shorten(missing[0], 60, placeholder='...')}'"
         )
     return [Verdict("answer", "judged", "answered", 1.0, answer=trace) for trace in traces]
 
@@ -211,9 +210,9 @@ async def judgements(
                 rubric=rubric,
                 id=f"{answer.question.id} {answer.model}{again}",
                 prompt=answer.question.question,
-                metadata=_told(answer, config),
+                metadata=_numbered(answer.replicate),
             )
-    judges = [ParsingJudge(model.model(), model.id) for model in config.parsing_models]
+    judges = [ParsingJudge(model.model(), name=model.id) for model in config.parsing_models]
     runs = await _graded(list(items.values()), judges, "judgements", options) if items else []
     at = {position: index for index, position in enumerate(items)}
     results = []
@@ -230,15 +229,6 @@ async def judgements(
             result = _result(answer, judge.name, verdicts, rubrics[position])
             results.append(replace(result, correctness=correctness))
     return VerificationResults(tuple(results), _stopped("parsing", judges, runs))
-
-
-def _told(answer: Answered, config: VerificationConfig) -> dict[str, Any]:
-    """What the judge is told of an answer beside its text."""
-    reasks = {
-        trait.name: config.reasks_for_quotes(trait, answer.question.id) for trait in answer.traits
-    }
-    quotes = {name: times for name, times in reasks.items() if times is not None}
-    return _numbered(answer.replicate) | ({QUOTES: quotes} if quotes else {})
 
 
 def _numbered(replicate: int) -> dict[str, Any]:
@@ -262,7 +252,7 @@ def _rubrics(answered: Sequence[Answered], by_template: bool) -> list[Rubric | N
 
 
 def _asked_of(answer: Answered) -> tuple[object, ...]:
-    shown = any(trait.shows_right_answer for trait in answer.traits)
+    shown = any(getattr(trait, "include_ground_truth", False) for trait in answer.traits)
     right = answer.question.raw_answer if shown else None
     return (right, id(answer.question.template), *map(id, answer.traits))
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import orjson
 
 from rubricate.dataset import Item
-from rubricate.dialects.karenina._template import Template
+from rubricate.dialects.karenina._template import Comparison, Template
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.judge import (
     Completion,
     Message,
+    ModelJudge,
     Prompting,
     Reply,
     Request,
@@ -58,6 +59,14 @@ class WrittenTemplate(Criterion):
 
     def value(self, label: str) -> float | None:
         return 1.0
+
+
+class ParsingJudge(ModelJudge):
+    """A model that judges answers; those of a replicate after the first are judged anew."""
+
+    def key(self, item: Item, criterion: Criterion) -> str:
+        key, number = super().key(item, criterion), replicate_of(item)
+        return key if number == 1 else f"{key}-replicate-{number}"
 
 
 REPLICATE = "replicate"
@@ -109,6 +118,20 @@ class AnswerPrompt(Prompting):
         return hashlib.blake2b(text, digest_size=16).hexdigest()
 
 
+def _object(**properties: Any) -> dict[str, Any]:
+    """The JSON Schema of an object with exactly these properties."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+_TEXT = {"type": "string"}
+_TEXTS = {"type": "array", "items": _TEXT}
+
+
 class TemplatePrompt(AnswerPrompt):
     """A model writes an answer template for a question with its right answer."""
 
@@ -126,46 +149,19 @@ class TemplatePrompt(AnswerPrompt):
         "it is empty. tolerance is how far a number may be off, 0 for anything but a number."
     )
     again: ClassVar[str] = "Write it again, as one JSON object and nothing else."
-    schema: ClassVar[dict[str, Any] | None] = {
-        "type": "object",
-        "properties": {
-            "fields": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "name": {"type": "string"},
-                        "description": {"type": "string"},
-                        "comparison": {
-                            "type": "string",
-                            "enum": ["exact", "normalized", "number", "boolean", "set"],
-                        },
-                        "expected": {
-                            "anyOf": [
-                                {"type": "string"},
-                                {"type": "number"},
-                                {"type": "boolean"},
-                                {"type": "array", "items": {"type": "string"}},
-                            ]
-                        },
-                        "also_accepted": {"type": "array", "items": {"type": "string"}},
-                        "tolerance": {"type": "number"},
-                    },
-                    "required": [
-                        "name",
-                        "description",
-                        "comparison",
-                        "expected",
-                        "also_accepted",
-                        "tolerance",
-                    ],
-                    "additionalProperties": False,
-                },
-            }
-        },
-        "required": ["fields"],
-        "additionalProperties": False,
-    }
+    schema: ClassVar[dict[str, Any] | None] = _object(
+        fields={
+            "type": "array",
+            "items": _object(
+                name=_TEXT,
+                description=_TEXT,
+                comparison={**_TEXT, "enum": list(get_args(Comparison))},
+                expected={"anyOf": [_TEXT, {"type": "number"}, {"type": "boolean"}, _TEXTS]},
+                also_accepted=_TEXTS,
+                tolerance={"type": "number"},
+            ),
+        }
+    )
 
     def asked(self, item: Item) -> str:
         return f"Question:\n{item.prompt}\n\nRight answer:\n{item.submission}"

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rubricate.dialects.karenina._benchmark import Benchmark
-from rubricate.dialects.karenina._models import hash_of
 from rubricate.dialects.karenina._task import trace_text
 from rubricate.errors import InputError
 
 _HASH = re.compile(r"[0-9a-f]{32}")
+
+
+def hash_of(question: str) -> str:
+    """The name of a question in Karenina's files of traces: the MD5 hash of its text."""
+    text = question.encode("utf-8", "surrogatepass")
+    return hashlib.md5(text, usedforsecurity=False).hexdigest()
 
 
 class ManualTraces:

@@ -1,6 +1,5 @@
 """`karenina.schemas`: rubrics and their traits, models, templates, results."""
 
-from rubricate.dialects.karenina._callable import CallableRubricTrait as CallableRubricTrait
 from rubricate.dialects.karenina._models import (
     ModelConfig as ModelConfig,
     VerificationConfig as VerificationConfig,
@@ -15,6 +14,7 @@ from rubricate.dialects.karenina._template import (
     TemplateField as TemplateField,
 )
 from rubricate.dialects.karenina._traits import (
+    CallableRubricTrait as CallableRubricTrait,
     ManualRubricTrait as ManualRubricTrait,
     MetricRubricTrait as MetricRubricTrait,
     RegexRubricTrait as RegexRubricTrait,
