@@ -11,6 +11,7 @@ from typing import ClassVar
 import pytest
 
 from rubricate.errors import InputError
+from rubricate.grading import grade
 from rubricate.options import GradeCall, GradingOptions
 from rubricate.run import Limits, Retries
 from rubricate.settings import Settings, option, options_of, part, takes
@@ -122,7 +123,7 @@ def test_a_part_has_the_options_of_its_class_and_no_others():
 
 
 def test_the_signature_of_settings_names_every_option_with_its_type_and_default():
-    shown = inspect.signature(GradeCall).parameters
+    shown = inspect.signature(grade).parameters
     assert [*shown][:3] == ["dataset", "judge", "limit"]
     assert str(shown["limit"]) == "limit: int | None = None"
     assert options_of(GradeCall).keys() < shown.keys()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rubricate.dataset import Gradable, RubricDataset
-from rubricate.errors import InputError
+from rubricate.errors import InputError, shown
 from rubricate.judge import (
     Asking,
     Endpoint,
@@ -43,6 +43,8 @@ def chosen_dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
         )
     if rubric is None:
         return dataset
+    if not isinstance(rubric, Rubric):
+        raise InputError(f"rubric must be a Rubric, found {shown(rubric)}")
     if not isinstance(dataset, RubricDataset):
         raise InputError("rubric= is for a RubricDataset; a table is opened with its own")
     return RubricDataset.from_dict(dataset.to_dict(), rubric=rubric)
@@ -110,7 +112,9 @@ def chosen_calibrator(
     """The map that is meant, if it fits the judge and what is asked; `InputError` if not."""
     if given is None:
         return None
-    from rubricate.analysis import Calibrator, read_calibration
+    from rubricate.analysis import Calibrator, FittedCalibration, read_calibration
 
     fitted = read_calibration(given) if isinstance(given, str | Path) else given
+    if not isinstance(fitted, FittedCalibration):
+        raise InputError(f"calibration must be a file or a FittedCalibration, found {shown(given)}")
     return Calibrator(fitted, judge, dataset.survey(limit).rubric)

@@ -86,6 +86,7 @@ class PairOptions(AskingOptions, PairVoting):
         group="What is graded",
         unit="pairs",
         common=True,
+        ge=1,
     )
     context: Sequence[ContextDocument | str] = ()
     judge: JudgesLike = None

@@ -1,61 +1,52 @@
-"""Options: each is declared once, in the value that it belongs to; the rest is made from that.
+"""Options, each declared once as a field of a `Settings` class.
 
-    class Budget(Settings):
-        max_time: float | None = option(
-            None, "End after so many seconds.", group="Limits", unit="seconds"
+    class Limits(Settings):
+        concurrency: int = option(
+            32, "The most requests in flight at once.", group="Limits", unit="requests", ge=1
         )
 
-A declaration has the name, the type, the default, the help, the group, and to which judges the
-option says something. From it are made: the keywords of the front doors, with their help and the
-errors for what cannot be meant (`takes`); the shell's options and the keys of its settings file
-(`rubricate.cli`); the tables of docs/options.md. Values are combined by inheritance: the options of
-`grade` are all that its judge and its run take, and each part of the program is given its own
-value.
+A declaration has the type, the default, the bounds, the help, the group, and the judges that the
+option applies to. Derived from it are the keywords of the public functions with their documentation
+(`takes`), the options of the shell and the keys of its settings file (`rubricate.cli`), and the
+tables of docs/options.md. Classes are combined by inheritance: the options of `grade` are those of
+its judge and of its run, and each part of the program receives its own value (`part`).
+
+`Settings` classes are frozen dataclasses; pydantic checks the values that are not the default.
+They are no pydantic models, because the 26 classes of `rubricate grade` with up to 75 fields would
+take 30 ms of CPU at every start (11 ms to define them and 20 ms to build the validator of one, with
+pydantic 2.14 and CPython 3.11). A validator for each option that is set takes 0.1 ms.
 """
 
 from __future__ import annotations
 
 import inspect
-import math
 import reprlib
+import sys
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
-from functools import cache, partial, reduce, wraps
-from numbers import Integral, Real
-from operator import or_
-from os import PathLike
+from functools import cache, wraps
+from numbers import Number
+from types import NoneType, SimpleNamespace
 from typing import (
+    Annotated,
     Any,
     ClassVar,
     Concatenate,
     Literal,
     ParamSpec,
+    TypeGuard,
     TypeVar,
     cast,
     dataclass_transform,
     get_args,
+    get_origin,
+    get_type_hints,
 )
 
 from rubricate._addresses import is_address, shown_address
 from rubricate._spelling import did_you_mean
-from rubricate.errors import InputError
-
-__all__ = [
-    "GROUPS",
-    "AppliesTo",
-    "Group",
-    "Option",
-    "Settings",
-    "again",
-    "option",
-    "options_of",
-    "options_set",
-    "part",
-    "reject_unsupported",
-    "takes",
-    "takes_as_method",
-]
+from rubricate.errors import InputError, document_path
 
 Group = Literal[
     "What is graded",
@@ -71,7 +62,7 @@ Group = Literal[
     "Output",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
-"""What options are about, in the order in which they are shown."""
+"""What options are about, in the order of help and documentation."""
 AppliesTo = Literal[
     "any judge",
     "models given by name",
@@ -85,184 +76,256 @@ _G = TypeVar("_G")
 _R = TypeVar("_R")
 _S = TypeVar("_S")
 _T = TypeVar("_T")
-_OPTION = "option"
-_PLAIN: Mapping[str, Any] = {"bool": bool, "int": int, "float": float, "str": str, "None": None}
-_BY_PLACE, _BY_NAME = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+_WRITTEN = {bool, int, float, str, NoneType}
+"""Types whose values a file and the shell can have."""
 WIDTH = 96
+"""Columns of the documentation of an option."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option as it was declared.
+    """The declaration of an option.
 
     Attributes:
-        name: what it is called, in Python and in files; `--NAME` with hyphens in the shell.
-        type: what its value is, as Python's annotation says.
-        default: its value where it is not given.
+        name: its name in Python and in files; `--NAME` with hyphens in the shell.
+        type: the annotation of the field, as text.
+        default: its value where it is not set.
         help: what it does, in a sentence or two.
-        more: what Python's documentation says beyond that.
+        module: where it is declared, which gives the names in `type` their meaning.
+        more: what Python's documentation adds to that.
         group: what it is about.
-        default_text: what is done where it is not given, where `default` does not say it.
-        unit: what its number counts.
-        applies_to: the judges to which it says something.
-        input_type: the type of its value in a file and in the shell; None where only Python can
-            give it.
-        shown_default: what stands where it is not given, in words; None where nothing needs to be
-            said.
-        is_path: whether it names a file or a folder; those in a settings file are relative to it.
+        default_text: what applies where it is not set, if `default` does not show it.
+        unit: the unit of its number.
+        applies_to: the judges that it is for.
+        input_type: the type of its value in a file and in the shell, where it is not that of the
+            field.
+        is_path: whether it names a file or a folder; a settings file's are relative to it.
         common: whether the shell's short help shows it.
-        shell: its names in the shell, such as `--quiet -q`, where they are not made from `name`.
-        is_argument: whether the shell takes it without a name.
-        required: whether it must be given in the shell.
-        may_have_password: whether its value may be an address with a password, which is not shown.
+        shell: its names in the shell, such as `--quiet -q`, where `name` does not give them.
+        is_argument: whether it is an argument of the shell's command.
+        required: whether the shell's command must have it.
+        may_have_password: whether its value may be an address with a password, to be hidden.
+        ge, gt, le, lt: the bounds of its number, as in `pydantic.Field`.
+        across_processes: how far a limit counts: `run` (all processes that share the journal),
+            `endpoint` (all processes that share the endpoint's limits) or `worker` (each process by
+            itself); None for what is no limit.
     """
 
     name: str
     type: str
     default: Any
     help: str
+    module: str
     more: str = ""
     group: Group = "Output"
     default_text: str | None = None
     unit: str | None = None
     applies_to: AppliesTo = "any judge"
     input_type: Any = None
-    shown_default: str | None = None
     is_path: bool = False
     common: bool = False
     shell: str | None = None
     is_argument: bool = False
     required: bool = False
     may_have_password: bool = False
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    lt: float | None = None
+    across_processes: Literal["run", "endpoint", "worker"] | None = None
 
     @property
     def key(self) -> str:
-        """What it is called in a settings file."""
+        """Its name in a settings file."""
         return self.name if self.shell is None else self.shell.split()[0].lstrip("-")
+
+    @property
+    def shown_default(self) -> str | None:
+        """What applies where it is not set, in words; None where that goes without saying."""
+        if self.default_text is not None:
+            return self.default_text
+        if self.default is True:
+            return "yes"
+        if self.default is False or self.default in (None, "", ()):
+            return None
+        return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
+
+    @property
+    def python_type(self) -> Any:
+        """The type of the field.
+
+        Raises:
+            NameError: it has a name that its module imports for type checkers alone.
+        """
+        declared = SimpleNamespace(__annotations__={self.name: self.type})
+        return get_type_hints(declared, vars(sys.modules[self.module]))[self.name]
+
+    @property
+    def written_type(self) -> Any:
+        """The type of its value in a file and in the shell; None where only Python can set it."""
+        if self.input_type is not None:
+            return self.input_type
+        try:
+            type_ = self.python_type
+        except NameError:
+            return None
+        is_written = get_origin(type_) is Literal or {*(get_args(type_) or (type_,))} <= _WRITTEN
+        return type_ if is_written else None
+
+    def check(self, value: object) -> None:
+        """Raise `InputError` for a value of another type, or out of bounds.
+
+        Objects that Python alone can give, such as a `Rubric`, are checked where they are used.
+        """
+        validator = _validator(self)
+        if validator is not None:
+            from pydantic import ValidationError
+
+            try:
+                validator.validate_python(value.item() if _is_numpy(value) else value)
+            except ValidationError as error:
+                raise _wrong_value(self.name, error.errors(include_url=False)) from None
+
+
+@cache
+def _validator(option: Option) -> Any:
+    """What checks the values of an option; None where its type is not loaded."""
+    from pydantic import ConfigDict, Field, TypeAdapter
+
+    try:
+        type_ = option.python_type
+    except NameError:
+        return None
+    names = ("ge", "gt", "le", "lt")
+    bounds = {name: bound for name in names if (bound := getattr(option, name)) is not None}
+    strict = ConfigDict(strict=True, arbitrary_types_allowed=True, allow_inf_nan=False)
+    checked: Any = Annotated[type_, Field(**bounds)]
+    return TypeAdapter(checked, config=strict)
+
+
+def _is_numpy(value: object) -> TypeGuard[Any]:
+    """Whether this is a number of numpy, which pydantic does not take for one."""
+    return isinstance(value, Number) and hasattr(value, "item")
+
+
+def _wrong_value(name: str, errors: list[Any]) -> InputError:
+    """The error for a value that pydantic refuses; of a union, there is an error for each type."""
+    path = (name, *errors[0]["loc"]) if len(errors) == 1 else (name,)
+    text = " or ".join(dict.fromkeys(one["msg"].removeprefix("Input should be ") for one in errors))
+    for words, shorter in _SHORTER.items():
+        text = text.replace(words, shorter)
+    found = reprlib.repr(errors[0]["input"])
+    return InputError(f"{document_path(path)} must be {text}, found {found}")
+
+
+_SHORTER = {
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+    "greater than": "more than",
+    "a valid integer": "a whole number",
+    "a valid number": "a number",
+    "a valid string": "a text",
+    "a valid boolean": "True or False",
+    "an instance of Path": "a path",
+}
 
 
 def option(default: _T, help: str, **declared: Any) -> _T:
-    """A dataclass's field that is an option; `declared` are the attributes of `Option`."""
-    return field(default=default, metadata={_OPTION: {"help": help, **declared}})
+    """A field that is an option; `declared` are attributes of `Option`."""
+    return field(default=default, metadata={"option": {"help": help, **declared}})
 
 
 def again(kind: type, name: str, default: _T) -> _T:
-    """The field of an option that another class declares, with a default of its own."""
-    inherited = next(one for one in fields(kind) if one.name == name)
+    """The field of an option that another class declares, with another default."""
+    inherited = next(declared for declared in fields(kind) if declared.name == name)
     return field(default=default, metadata=inherited.metadata)
 
 
 @cache
-def _option(declared: Field[Any]) -> Option:
-    """The option of a field, which several classes may have."""
-    told, default, type_ = declared.metadata[_OPTION], declared.default, str(declared.type)
-    words = type_.split(" | ")
-    input_type = reduce(or_, map(_PLAIN.get, words)) if _PLAIN.keys() >= {*words} else None
-    shown = told.get("default_text")
-    if shown is None and default is True:
-        shown = "yes"
-    elif shown is None and default is not False and default not in (None, "", ()):
-        shown = f"{default:g}" if isinstance(default, float) else str(default)
-    return Option(
-        **{"input_type": input_type, **told},
-        name=declared.name,
-        type=type_,
-        default=default,
-        shown_default=shown,
-    )
-
-
-@cache
 def options_of(kind: type) -> Mapping[str, Option]:
-    """The options that a class of settings declares and inherits, by name and in their groups."""
-    found = [_option(one) for one in fields(kind) if _OPTION in one.metadata]
-    return {
-        one.name: one
-        for group in GROUPS
-        for is_everyday in (True, False)
-        for one in found
-        if one.group == group and one.common is is_everyday
+    """The options that a class declares and inherits, by name; those of a group together."""
+    homes = {
+        name: base.__module__
+        for base in reversed(kind.__mro__)
+        for name in inspect.get_annotations(base)
     }
-
-
-_fields_alone = partial(dataclass, init=False, repr=False, eq=False)
-"""Makes a dataclass whose methods are not made anew for each class."""
+    options = [
+        Option(
+            name=one.name,
+            type=str(one.type),
+            default=one.default,
+            module=homes[one.name],
+            **one.metadata["option"],
+        )
+        for one in fields(kind)
+        if "option" in one.metadata
+    ]
+    options.sort(key=lambda option: (GROUPS.index(option.group), not option.common))
+    return {option.name: option for option in options}
 
 
 def options_set(kind: type, options: object) -> list[str]:
-    """The options of a class that a value of it has been told: those that are not the default."""
-    found = []
-    for name, one in options_of(kind).items():
-        if getattr(options, name) != one.default:
-            found.append(name)
-    return found
+    """The options of a class that are not the default in a value."""
+    return [name for name, one in options_of(kind).items() if getattr(options, name) != one.default]
 
 
-def reject_unsupported(kind: type, options: object, hears: Collection[AppliesTo], why: str) -> None:
-    """Refuse an option of a class that was told, and that says nothing to the judge in use.
+def reject_unsupported(
+    kind: type, options: object, supported: Collection[AppliesTo], why: str
+) -> None:
+    """Reject options that were set but that the current judge does not support.
 
     Args:
-        kind: the class.
-        options: a value of it.
-        hears: the judges that the one in use is among, as options are declared.
+        kind: the class of the options.
+        options: a value that has them.
+        supported: what the current judge is, of `Option.applies_to`.
         why: the end of the error, such as `builtin is none`.
 
     Raises:
-        InputError: there is one; says to which judges it says something.
+        InputError: there is one.
     """
     for name in options_set(kind, options):
         applies_to = options_of(kind)[name].applies_to
-        if applies_to not in hears:
+        if applies_to not in supported:
             raise InputError(f"{name} is for {applies_to}; {why}")
-
-
-class _Shown:
-    """The signature of a class of settings, made when it is looked at."""
-
-    def __get__(self, value: object, kind: type) -> inspect.Signature:
-        return _signature(kind)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class Settings:
-    """Base of the values that options belong to: dataclasses that are checked when they are made.
+    """Base of the values that options belong to.
 
-    A class that derives from it is a frozen dataclass without being decorated, whose fields are
-    set by name, or also by place with `kw_only=False`. In `check` it says what values its own
-    fields cannot have; it is asked where one of them is not the default. `elsewhere` has arguments
-    that another library's function of the name takes, with what to do instead: given a value, they
-    are refused.
+    A class that derives from it is a frozen dataclass without a decorator. Its fields are set by
+    name, or also by position with `kw_only=False`. Its `check` raises `InputError` for values that
+    do not go together; it is called if one of the class's fields is not the default. `elsewhere`
+    has arguments of another library's function of that name, with what to do instead: they are
+    rejected unless they are empty.
 
     Raises:
         TypeError: there is no such field, or one is missing.
-        InputError: an option's value is of another type than is declared, or cannot be used.
+        InputError: an option's value has another type, is out of bounds, or cannot be used.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-    __signature__ = _Shown()
 
     def __init_subclass__(cls, *, kw_only: bool = True) -> None:
         super().__init_subclass__()
-        _fields_alone(kw_only=kw_only)(cls)
+        dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
 
-    def __init__(self, *args: Any, **given: Any) -> None:
-        own: type = type(self)
-        form = _form(own)
-        named = {**dict(zip(form.by_place, args, strict=False)), **given}
-        values = {**form.defaults, **named}
-        if len(named) < len(args) + len(given) or values.keys() != form.names:
-            raise _refused(own, args, given)
-        vars(self).update(values)
-        told = set()
-        for name, value in named.items():
-            if value is form.defaults.get(name, MISSING):
-                continue
-            told.add(name)
-            one = form.options.get(name)
-            if one is not None:
-                _check_type(one, value)
+    def __init__(self, *args: Any, **values: Any) -> None:
+        kind: type = type(self)
+        form = _form(kind)
+        defaults, named = (
+            form.defaults,
+            {**dict(zip(form.positional, args, strict=False)), **values},
+        )
+        vars(self).update({**defaults, **named})
+        if len(named) < len(args) + len(values) or vars(self).keys() != form.names:
+            raise _wrong_call(kind, args, values)
+        changed = {name for name in named if named[name] is not defaults.get(name, MISSING)}
+        options = options_of(kind)
+        for name in changed & options.keys():
+            options[name].check(named[name])
         for check, names in form.checks:
-            if not told.isdisjoint(names):
+            if not changed.isdisjoint(names):
                 check(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -278,167 +341,97 @@ class Settings:
         return hash(tuple(vars(self).values()))
 
     def __repr__(self) -> str:
-        own: type = type(self)
-        defaults = _form(own).defaults
-        told = [
-            f"{name}={_shown(own, name, value)!r}"
-            for name, value in vars(self).items()
-            if name not in defaults or value != defaults[name]
-        ]
-        return f"{own.__qualname__}({', '.join(told)})"
-
-
-def _shown(kind: type, name: str, value: object) -> object:
-    """A value of a field as it may be seen by others."""
-    one = _form(kind).options.get(name)
-    hides = one is not None and one.may_have_password and isinstance(value, str)
-    return shown_address(value) if hides and is_address(value) else value
+        kind: type = type(self)
+        defaults, options = _form(kind).defaults, options_of(kind)
+        shown = []
+        for name, value in vars(self).items():
+            if name not in defaults or value != defaults[name]:
+                hides = name in options and options[name].may_have_password and is_address(value)
+                shown.append(f"{name}={shown_address(value) if hides else value!r}")
+        return f"{kind.__qualname__}({', '.join(shown)})"
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What a class of settings is made of.
+    """The fields of a class of settings.
 
     Attributes:
-        names: its fields.
-        by_place: those that may be given without their names.
-        defaults: the values of those that need not be given.
-        options: those that are options.
-        checks: what is asked, and for which fields.
+        names: all of them.
+        positional: those that can be given by position.
+        defaults: the values of those that have one.
+        checks: the `check` of the class and of its bases, with the fields that each is about.
     """
 
     names: Set[str]
-    by_place: tuple[str, ...]
+    positional: list[str]
     defaults: Mapping[str, Any]
-    options: Mapping[str, Option]
-    checks: tuple[tuple[Callable[[Any], None], Set[str]], ...]
+    checks: list[tuple[Callable[[Any], None], Set[str]]]
 
 
 @cache
 def _form(kind: type) -> _Form:
-    names: dict[str, None] = {}
-    by_place: list[str] = []
-    defaults: dict[str, Any] = {}
-    for one in fields(kind):
-        names[one.name] = None
-        if not one.kw_only:
-            by_place.append(one.name)
-        if one.default is not MISSING:
-            defaults[one.name] = one.default
-    checks: list[tuple[Callable[[Any], None], Set[str]]] = []
-    for base in kind.__mro__:
-        if "check" in vars(base):
-            own = names.keys() if base is kind else _form(base).names
-            checks.append((vars(base)["check"], own))
-    return _Form(names.keys(), tuple(by_place), defaults, options_of(kind), tuple(checks))
+    declared = fields(kind)
+    return _Form(
+        {one.name for one in declared},
+        [one.name for one in declared if not one.kw_only],
+        {one.name: one.default for one in declared if one.default is not MISSING},
+        [
+            (vars(base)["check"], {one.name for one in fields(base)})
+            for base in kind.__mro__
+            if "check" in vars(base)
+        ],
+    )
 
 
-def _refused(kind: type, args: tuple[Any, ...], given: Mapping[str, Any]) -> TypeError:
-    """Why a class of settings cannot be made of what was given."""
+def _wrong_call(kind: type, args: tuple[Any, ...], values: Mapping[str, Any]) -> TypeError:
+    """Why these are no arguments of a class of settings."""
     names = _form(kind).names
-    for name in given:
+    for name in values:
         if name not in names:
-            return TypeError(f"unexpected keyword argument '{name}'{did_you_mean(name, [*names])}")
+            return TypeError(f"unexpected keyword argument '{name}'{did_you_mean(name, names)}")
     try:
-        _signature(kind).bind(*args, **given)
+        signature_of(kind).bind(*args, **values)
     except TypeError as error:
         return error
     raise AssertionError(kind)
 
 
 def part(kind: type[_T], options: object) -> _T:
-    """The value of a class made of the options that another one has of it, and has checked."""
-    own: type = kind
-    names = _form(own).names
-    if not isinstance(options, own):
-        return kind(**{name: getattr(options, name) for name in names if hasattr(options, name)})
-    value = object.__new__(kind)
-    told, values = vars(options), vars(value)
-    for name in names:
-        values[name] = told[name]
-    return value
-
-
-# What an option is declared as
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
-
-
-def _is_named(name: str) -> Callable[[Any], bool]:
-    """Whether a value is of a class of this name, which belongs to a room."""
-    return lambda value: any(base.__name__ == name for base in type(value).__mro__)
-
-
-_KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "int": ("a whole number", lambda v: isinstance(v, Integral) and not isinstance(v, bool)),
-    "float": ("a number", _is_number),
-    "bool": ("True or False", lambda v: isinstance(v, bool)),
-    "str": ("a text", lambda v: isinstance(v, str)),
-    "CannotAssess": ("a text", lambda v: isinstance(v, str)),
-    "Form": ("a text", lambda v: isinstance(v, str)),
-    "Mode": ("a text", lambda v: isinstance(v, str)),
-    "Path": ("a path", lambda v: isinstance(v, PathLike)),
-    "Rubric": ("a Rubric", _is_named("Rubric")),
-    "RubricDataset": ("a RubricDataset", _is_named("RubricDataset")),
-    "Examples": ("Examples", _is_named("Examples")),
-    "PromptTemplate": ("a PromptTemplate", _is_named("PromptTemplate")),
-    "LengthPenalty": ("a LengthPenalty", _is_named("LengthPenalty")),
-    "FittedCalibration": ("a FittedCalibration", _is_named("FittedCalibration")),
-    "Mapping[str, Any]": ("a mapping", lambda v: isinstance(v, Mapping)),
-    "Callable[[Progress], None]": ("a callable", callable),
-    "None": ("None", lambda v: v is None),
-}
-"""What an option is declared as: in words, and whether a value is one. Declarations with anything
-else in them are checked where they are used."""
-
-
-@cache
-def _kinds(type_: str) -> tuple[tuple[str, Callable[[Any], bool]], ...]:
-    allowed = type_.split(" | ")
-    found = tuple(_KINDS[kind] for kind in allowed if kind in _KINDS)
-    return found if len(found) == len(allowed) else ()
-
-
-def _check_type(option: Option, value: object) -> None:
-    kinds = _kinds(option.type)
-    for _, is_one in kinds:
-        if is_one(value):
-            return
-    if kinds:
-        words = " or ".join(dict.fromkeys(word for word, _ in kinds))
-        raise InputError(f"{option.name} must be {words}, found {reprlib.repr(value)}")
-
-
-# Front doors
+    """The value of a class that has the options of another value, which has checked them."""
+    names = _form(cast("type", kind)).names
+    values = vars(options)
+    if not isinstance(options, cast("type", kind)):
+        return kind(**{name: values[name] for name in values if name in names})
+    own = object.__new__(kind)
+    vars(own).update({name: values[name] for name in names})
+    return own
 
 
 def takes(kind: Callable[_P, _G]) -> Callable[[Callable[[_G], _R]], Callable[_P, _R]]:
-    """Let a function be called with the fields of a class of settings, and be given the value.
+    """Let a function be called with the fields of a class of settings, and receive their value.
 
-    Its signature is that of the class, for type checkers and for `help`; its documentation also
-    says what each option does.
+    Its signature is that of the class, for type checkers and for `help`. Its documentation also
+    explains each option.
     """
 
-    def make(function: Callable[[_G], _R]) -> Callable[_P, _R]:
+    def decorate(function: Callable[[_G], _R]) -> Callable[_P, _R]:
         if inspect.iscoroutinefunction(function):
 
             @wraps(function)
-            async def asynchronous(*args: Any, **given: Any) -> Any:
+            async def asynchronous(*args: Any, **values: Any) -> Any:
                 __tracebackhide__ = True  # pytest shows the line that calls
-                return await function(_made(kind, function, args, given))
+                return await function(_call(kind, function, args, values))
 
-            return cast("Callable[_P, _R]", _documented(asynchronous, kind))
+            return cast("Callable[_P, _R]", documented(asynchronous, kind))
 
         @wraps(function)
-        def plain(*args: _P.args, **given: _P.kwargs) -> _R:
+        def plain(*args: _P.args, **values: _P.kwargs) -> _R:
             __tracebackhide__ = True
-            return function(_made(kind, function, args, given))
+            return function(_call(kind, function, args, values))
 
-        return _documented(plain, kind)
+        return documented(plain, kind)
 
-    return make
+    return decorate
 
 
 def takes_as_method(
@@ -446,31 +439,29 @@ def takes_as_method(
 ) -> Callable[[Callable[[_S, _G], _R]], Callable[Concatenate[_S, _P], _R]]:
     """`takes` for a method."""
 
-    def make(function: Callable[[_S, _G], _R]) -> Callable[Concatenate[_S, _P], _R]:
+    def decorate(function: Callable[[_S, _G], _R]) -> Callable[Concatenate[_S, _P], _R]:
         @wraps(function)
-        def method(self: _S, /, *args: _P.args, **given: _P.kwargs) -> _R:
-            return function(self, _made(kind, function, args, given))
+        def method(self: _S, /, *args: _P.args, **values: _P.kwargs) -> _R:
+            return function(self, _call(kind, function, args, values))
 
-        return _documented(method, kind, of_method=True)
+        return documented(method, kind, is_method=True)
 
-    return make
+    return decorate
 
 
-def _made(
+def _call(
     kind: Callable[..., _G],
     function: Callable[..., Any],
     args: tuple[Any, ...],
-    given: Mapping[str, Any],
+    values: dict[str, Any],
 ) -> _G:
-    """The value of what a function was called with; the errors are those of `Settings`."""
+    """The value of a call; the errors are those of `Settings`."""
     elsewhere: Mapping[str, str] = getattr(kind, "elsewhere", {})
-    for name in elsewhere:
-        if name in given:
-            given = dict(given)
-            if given.pop(name):
-                raise InputError(f"{function.__name__} takes no {name}: {elsewhere[name]}")
+    for name in elsewhere.keys() & values.keys():
+        if values.pop(name):
+            raise InputError(f"{function.__name__} takes no {name}: {elsewhere[name]}")
     try:
-        return kind(*args, **given)
+        return kind(*args, **values)
     except TypeError as error:
         raise TypeError(f"{function.__name__}: {error}") from None
 
@@ -483,74 +474,68 @@ class _Annotation(str):
 
 
 @cache
-def _signature(kind: type) -> inspect.Signature:
-    """That of a class of settings: what is not an option first, then the options by groups."""
-    form = _form(kind)
-    found = {one.name: one for one in fields(kind)}
-    shown = [name for name in found if name not in form.options]
-    shown.sort(key=lambda name: (found[name].kw_only, name in form.defaults))
+def signature_of(kind: type) -> inspect.Signature:
+    """The signature of a class of settings: its other fields, then its options by group."""
+    options = options_of(kind)
+    declared = {one.name: one for one in fields(kind)}
+    others = [one for one in declared.values() if one.name not in options]
+    others.sort(key=lambda one: (one.kw_only, one.default is not MISSING))
     return inspect.Signature(
         [
             inspect.Parameter(
-                name,
-                _BY_NAME if found[name].kw_only else _BY_PLACE,
-                default=form.defaults.get(name, inspect.Parameter.empty),
-                annotation=_Annotation(found[name].type),
+                one.name,
+                inspect.Parameter.KEYWORD_ONLY
+                if one.kw_only
+                else inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=inspect.Parameter.empty if one.default is MISSING else one.default,
+                annotation=_Annotation(one.type),
             )
-            for name in (*shown, *form.options)
+            for one in [*others, *(declared[name] for name in options)]
         ]
     )
 
 
-def _documented(
-    door: Callable[_P, _R], kind: Callable[..., Any], *, of_method: bool = False
+def documented(
+    function: Callable[_P, _R], kind: Callable[..., Any], *, is_method: bool = False
 ) -> Callable[_P, _R]:
-    """A function with the signature of what it is called with, and what that is in its docs."""
-    signature = _signature(cast("type", kind))
-    returned = _Annotation(door.__annotations__.get("return", ""))
-    own = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)] if of_method else []
-    parameters = [*own, *signature.parameters.values()]
-    door.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=parameters, return_annotation=returned or inspect.Signature.empty
+    """Give a function the signature of a class of settings, and its options' documentation."""
+    returned = _Annotation(function.__annotations__.get("return", ""))
+    parameters = [*signature_of(cast("type", kind)).parameters.values()]
+    if is_method:
+        parameters.insert(0, inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY))
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        parameters, return_annotation=returned or inspect.Signature.empty
     )
-    door.__annotations__ = {
+    function.__annotations__ = {
         one.name: one.annotation for one in parameters if one.annotation is not one.empty
     } | ({"return": returned} if returned else {})
-    door.__doc__ = _with_options(inspect.getdoc(door) or "", cast("type", kind))
-    del door.__wrapped__  # type: ignore[attr-defined]
-    return door
+    function.__doc__ = _with_options(inspect.getdoc(function) or "", cast("type", kind))
+    del function.__wrapped__  # type: ignore[attr-defined]
+    return function
 
 
 def _with_options(text: str, kind: type) -> str:
-    """A docstring whose `Args` also say what every option does."""
-    lines = [line for one in options_of(kind).values() for line in _lines(one)]
+    """A docstring whose `Args` also explain every option."""
+    lines = [line for option in options_of(kind).values() for line in _explained(option)]
     head, separator, rest = text.partition("\nArgs:\n")
-    if not separator:
-        sections = ("\nReturns:\n", "\nRaises:\n")
-        places = [head.index(section) for section in sections if section in head]
-        cut = min(places, default=len(head))
-        before, after = head[:cut].rstrip("\n"), head[cut:]
-        return "\n".join([before, "", "Args:", *lines, *([after] if after else [])])
-    arguments, _, after = rest.partition("\n\n")
-    return "\n".join([head, "Args:", arguments, *lines, *(["", after] if after else [])])
+    if separator:
+        arguments, _, after = rest.partition("\n\n")
+        return "\n".join([head, "Args:", arguments, *lines, *(["", after] if after else [])])
+    sections = [head.index(name) for name in ("\nReturns:\n", "\nRaises:\n") if name in head]
+    end = min(sections, default=len(head))
+    before, after = head[:end].rstrip("\n"), head[end:]
+    return "\n".join([before, "", "Args:", *lines, *([after] if after else [])])
 
 
 @cache
-def _lines(option: Option) -> list[str]:
-    """What a docstring says of an option."""
+def _explained(option: Option) -> list[str]:
+    """The lines of a docstring about an option."""
+    default = option.shown_default
+    shown = "" if default is None or option.default is True else f"Default: {default}."
     return textwrap.wrap(
-        f"{option.name}: {_said(option)}",
+        " ".join(filter(None, (f"{option.name}:", option.help, option.more, shown))),
         WIDTH,
         initial_indent="    ",
         subsequent_indent="        ",
         break_on_hyphens=False,
     )
-
-
-def _said(option: Option) -> str:
-    usual = option.shown_default
-    default = "" if usual is None or option.default is True else f"Default: {usual}."
-    return " ".join(filter(None, (option.help, option.more, default)))
-
-
-_fields_alone()(Settings)  # last: without docstrings (-OO) it asks for a signature

@@ -263,8 +263,6 @@ def _wants_table(options: RunOptions) -> bool:
     """
     if options.results == "jsonl":
         return False
-    if options.results != "parquet":
-        raise InputError(f"results must be jsonl or parquet, found {options.results!r}")
     if options.run_dir is None:
         raise InputError("results='parquet' is written into the run folder: give run_dir")
     from importlib.util import find_spec

@@ -62,13 +62,13 @@ def test_a_spreadsheet_that_is_called_a_table_is_one_line(rubricate: Any, tmp_pa
         (("show", ""), "an argument is empty"),
         (("grade", "."), "is a folder: name a dataset or a table"),
         (("grade", "data.json", "--judge", "own.py:Mine"), "is given to rubricate.grade in Python"),
-        (("grade", "data.json", "--limit", "0"), "the limit must be at least 1, found 0"),
+        (("grade", "data.json", "--limit", "0"), "limit must be at least 1, found 0"),
         (
             ("grade", "data.json", "--judge", "builtin", "--concurrency", "-1"),
             "must be at least 1, found -1",
         ),
         (("grade", "data.json", "--replicates", "9" * 20), "replicates must be at most 1,000"),
-        (("grade", "data.json", "--partial", "nan"), "partial must be a number or None, found nan"),
+        (("grade", "data.json", "--partial", "nan"), "partial must be a finite number, found nan"),
         (
             ("trust", "agree", "run", "--seed", "-1"),
             "seed must be 0 or more, a whole number, found -1",

@@ -247,11 +247,11 @@ def test_calls_and_cost_are_those_of_the_run_or_of_another_judges_prices(
     ("arguments", "told"),
     [
         (("accuracy", "--half-width", "0.05"), "needs --value"),
-        (("accuracy", "--half-width", "5"), "half_width must be between 0 and 1, found 5"),
+        (("accuracy", "--half-width", "5"), "half_width must be less than 1, found 5"),
         (("accuracies",), "there is accuracy, sensitivity"),
         (("mean", "--at-least", "0.8"), "at_least says nothing to a plan for mean"),
         (("kappa", "--value", "0.6", "--spread", "0.2"), "spread says nothing to a plan for kappa"),
-        (("mean", "--spread", "0.2", "--items", "1"), "items must be from 2"),
+        (("mean", "--spread", "0.2", "--items", "1"), "items must be at least 2"),
         (("mean", "--spread", "0.2", "--items", "9", "--budget", "3"), "give one of them"),
         (("mean", "--spread", "0.2", "--budget", "3"), "not known without a run"),
         (("accuracy", "--value", "0.9", "--budget", "1", "--label-cost", "9"), "not enough"),

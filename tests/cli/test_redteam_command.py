@@ -94,7 +94,7 @@ def test_without_a_judge_the_built_in_one_is_attacked_and_it_says_so(rubricate):
 @pytest.mark.parametrize(
     ("options", "wrong"),
     [
-        (["--limit", "0"], "Error: the limit must be at least 1, found 0"),
+        (["--limit", "0"], "Error: limit must be at least 1, found 0"),
         (["--judge", "openai/m"], "OPENAI_API_KEY"),
         (["--base-url", "http://127.0.0.1:9/v1"], "a base URL needs a judge"),
         (["--cache", "x", "--no-cache"], "exclude each other"),

@@ -192,7 +192,7 @@ def test_an_option_that_there_is_not_is_refused(make_judge):
         ({"callbacks": [print]}, "evaluate takes no callbacks: every request and reply is kept in"),
         ({"embeddings": object()}, "evaluate takes no embeddings: no metric here uses any"),
         ({"return_executor": True}, "evaluate takes no return_executor: "),
-        ({"run_config": {"timeout": 3}}, "run_config: expected a RunConfig, found {"),
+        ({"run_config": {"timeout": 3}}, "run_config must be an instance of RunConfig, found {"),
         ({"batch_size": 0}, "batch_size must be at least 1, found 0"),
     ],
 )

@@ -433,7 +433,7 @@ def test_a_judge_with_a_prompt_of_its_own_is_attacked_as_it_is():
 @pytest.mark.parametrize(
     ("options", "wrong"),
     [
-        ({"limit": 0}, "the limit must be at least 1, found 0"),
+        ({"limit": 0}, "limit must be at least 1, found 0"),
         ({"base_url": "http://127.0.0.1:9/v1"}, "a base URL needs a judge"),
         ({"judge": 17}, "not a judge: int"),
         ({"judge": "openai/m"}, "OPENAI_API_KEY"),

@@ -50,7 +50,7 @@ class Shell(Settings):
 
 def written_options(kind: type) -> dict[str, Option]:
     """The options of a class that can be written."""
-    return {name: one for name, one in options_of(kind).items() if one.input_type is not None}
+    return {name: one for name, one in options_of(kind).items() if one.written_type is not None}
 
 
 def command_of(
@@ -112,7 +112,7 @@ _CONFIG = inspect.Parameter(
 
 def _parameter(one: Option, usual: Mapping[str, str]) -> inspect.Parameter:
     """An option as typer takes it; None is what was not given."""
-    type_ = _shell_type(one.input_type)
+    type_ = _shell_type(one.written_type)
     if one.is_argument:
         info: Any = typer.Argument(help=one.help, show_default=False)
     else:
@@ -157,7 +157,7 @@ def _alternatives(written: Any) -> tuple[Any, ...]:
 def _number(one: Option, given: Any) -> Any:
     """A whole number that the shell gave as text, where the option can be one."""
     is_number = isinstance(given, str) and given.isdecimal()
-    return int(given) if is_number and int in _alternatives(one.input_type) else given
+    return int(given) if is_number and int in _alternatives(one.written_type) else given
 
 
 def checked(kind: type, given: Written) -> Written:
@@ -171,7 +171,7 @@ def checked(kind: type, given: Written) -> Written:
     from rubricate._documents import validate
 
     fields: dict[str, Any] = {
-        name: (one.input_type, one.default) for name, one in written_options(kind).items()
+        name: (one.written_type, one.default) for name, one in written_options(kind).items()
     }
     model = create_model("Written", __config__=ConfigDict(extra="forbid", strict=True), **fields)
     found = validate(model, given)

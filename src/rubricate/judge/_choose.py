@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
 from typing import Any, TypeGuard, TypeVar, cast, get_args
 
 from rubricate.errors import InputError
@@ -56,8 +57,10 @@ def named_judge(
         from rubricate.judge.asking import PromptTemplate, Templated
 
         template = asking.judge_prompt
-        if not isinstance(template, PromptTemplate):
+        if isinstance(template, str | Path):
             template = PromptTemplate.from_file(template)
+        if not isinstance(template, PromptTemplate):
+            raise InputError(f"judge_prompt must be a file or a PromptTemplate, found {template!r}")
         return ModelJudge(chosen, Templated(template, asking.examples, asking.require_evidence))
     way: Callable[..., Prompting] = MODES[asking.mode]
     given: dict[str, Any] = {}

@@ -13,7 +13,7 @@ from rubricate.errors import InputError
 from rubricate.settings import Settings, option, options_of, options_set
 
 if TYPE_CHECKING:
-    from rubricate.judge.asking import CriteriaPerCall, Examples, Mode, PromptTemplate
+    from rubricate.judge.asking import CriteriaPerCall, Examples, PromptTemplate
 
 Weights = Sequence[float] | Mapping[str, float] | Literal["reliability"]
 """How much each judge's vote counts: in the judges' order, or by name, or `reliability` for what
@@ -42,6 +42,7 @@ class Endpoint(Settings):
         more="For a judge given by name.",
         group="Who judges",
         applies_to=NAMED,
+        ge=0,
     )
     max_tokens: int | None = option(
         None,
@@ -51,6 +52,7 @@ class Endpoint(Settings):
         default_text="the endpoint's own limit",
         unit="tokens",
         applies_to=NAMED,
+        ge=1,
     )
     model_options: Mapping[str, Any] | None = option(
         None,
@@ -69,6 +71,7 @@ class Endpoint(Settings):
         group="Limits",
         unit="seconds",
         applies_to=NAMED,
+        gt=0,
     )
     structured: Literal["auto", "schema", "json", "text"] = option(
         "auto",
@@ -77,7 +80,6 @@ class Endpoint(Settings):
         more="For a judge given by name; stored answers stay valid. See docs/judges.md.",
         group="How they are asked",
         applies_to=NAMED,
-        input_type=Literal["auto", "schema", "json", "text"],
     )
     prices: str | Path | None = option(
         None,
@@ -111,14 +113,13 @@ class OwnPrompt(Settings):
 class Asking(OwnPrompt):
     """How a judge is asked."""
 
-    mode: Mode | str = option(
+    mode: str = option(
         "explained",
         "How a language model answers: explained (reason, quotes, verdict) or probability (the "
         "verdict alone, with the probability of each answer).",
         more="See docs/judging.md.",
         group="How they are asked",
         applies_to=MODELS_AND_BUILTIN,
-        input_type=str,
         common=True,
     )
     permutations: int | None = option(
@@ -130,6 +131,7 @@ class Asking(OwnPrompt):
         default_text="1; 2 in probability mode",
         unit="orders",
         applies_to=MODELS,
+        ge=1,
     )
     shuffle: int | None = option(
         None,
@@ -162,6 +164,7 @@ class Asking(OwnPrompt):
         default_text="5",
         unit="replies",
         applies_to=MODELS,
+        ge=1,
     )
     criteria_per_call: CriteriaPerCall = option(
         1,
@@ -192,8 +195,10 @@ class Asking(OwnPrompt):
 
     def check(self) -> None:
         """Refuse what cannot be had together."""
-        from rubricate.judge.asking import MODES, check_criteria_per_call
+        from rubricate.judge.asking import MODES, Examples, check_criteria_per_call
 
+        if not isinstance(self.examples, Examples | None):
+            raise InputError(f"examples must be Examples or None, found {self.examples!r}")
         if self.mode not in MODES:
             hint = did_you_mean(str(self.mode), MODES)
             raise InputError(f"unknown mode '{self.mode}' (known: {', '.join(MODES)}){hint}")
@@ -251,12 +256,14 @@ class PairVoting(Settings):
         group="Several judges, or one several times",
         unit="votes",
         applies_to=SEVERAL,
+        ge=1,
     )
     replicates: int = option(
         1,
         "How often each judge is asked, a vote each time.",
         group="Several judges, or one several times",
         applies_to=SEVERAL,
+        ge=1,
     )
 
 

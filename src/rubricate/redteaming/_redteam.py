@@ -98,6 +98,7 @@ class RedTeamOptions(AskingOptions, OwnPrompt):
         group="What is graded",
         unit="wrong answers",
         common=True,
+        ge=1,
     )
 
 
@@ -221,8 +222,6 @@ class _Attack:
 
 def _attack(call: RedTeamCall) -> _Attack:
     """What is meant; arguments and errors as for `aredteam`."""
-    if call.limit is not None and call.limit < 1:
-        raise InputError(f"the limit must be at least 1, found {call.limit}")
     form = _form(call.form)
     questions = _questions(call.dataset, form)[: call.limit]
     families = load_attacks().families if call.attacks is None else load_families(call.attacks)

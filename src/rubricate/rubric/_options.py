@@ -9,7 +9,7 @@ from rubricate.errors import InputError
 from rubricate.settings import Settings, option
 
 if TYPE_CHECKING:
-    from rubricate.rubric._declared import CannotAssess, DeclaredScoring
+    from rubricate.rubric._declared import DeclaredScoring
     from rubricate.rubric._penalty import LengthPenalty
     from rubricate.rubric._rules import ScoringRules
 
@@ -23,18 +23,19 @@ class Scoring(Settings):
         InputError: there is no such strategy or penalty, or a number is not in its bounds.
     """
 
-    cannot_assess: CannotAssess | str | None = option(
+    cannot_assess: str | None = option(
         None,
         "What an abstention or an N/A answer scores: skip, zero, partial, fail.",
         group="Scores",
         default_text="as the rubric says, else skip",
-        input_type=str | None,
     )
     partial: float | None = option(
         None,
         "The fraction of a positive weight that partial gives, from 0 to 1.",
         group="Scores",
         default_text="as the rubric says, else 0.5",
+        ge=0,
+        le=1,
     )
     length_penalty: LengthPenalty | Mapping[str, Any] | None = option(
         None,
@@ -81,6 +82,8 @@ class Scoring(Settings):
         given = self.length_penalty
         if given is None or isinstance(given, LengthPenalty):
             return given
+        if not isinstance(given, Mapping):
+            raise InputError(f"length_penalty must be a LengthPenalty or a mapping, found {given}")
         return LengthPenalty.from_dict(given)
 
 

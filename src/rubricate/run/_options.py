@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from rubricate.errors import InputError
 from rubricate.rubric import Scoring
+from rubricate.run._progress import Progress
 from rubricate.run._shards import Shard
 from rubricate.run.journal import check_address
 from rubricate.run.sending import Budget, Limits, Retries
 from rubricate.run.workers import Workers
 from rubricate.settings import Settings, option
-
-if TYPE_CHECKING:
-    from rubricate.run._progress import Progress
 
 
 class Planning(Settings):
@@ -142,6 +140,7 @@ class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Workers, S
         group="What is graded",
         unit="items",
         common=True,
+        ge=1,
     )
     results: Literal["jsonl", "parquet"] = option(
         "jsonl",
@@ -149,7 +148,6 @@ class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Workers, S
         "results.parquet beside it.",
         more="Its columns are those of `rubricate export`.",
         group="The run",
-        input_type=Literal["jsonl", "parquet"],
     )
     by: Sequence[str] | str = option(
         (),

@@ -15,7 +15,7 @@ class Limits(Settings):
     and corrected after.
 
     Raises:
-        InputError: a value is not positive.
+        InputError: a value is out of bounds.
     """
 
     concurrency: int = option(
@@ -24,6 +24,8 @@ class Limits(Settings):
         group="Limits",
         unit="requests",
         common=True,
+        ge=1,
+        across_processes="endpoint",
     )
     requests_per_minute: float | None = option(
         None,
@@ -32,6 +34,8 @@ class Limits(Settings):
         group="Limits",
         default_text="as its answers tell",
         unit="requests a minute",
+        gt=0,
+        across_processes="endpoint",
     )
     tokens_per_minute: float | None = option(
         None,
@@ -39,8 +43,9 @@ class Limits(Settings):
         group="Limits",
         default_text="as its answers tell",
         unit="tokens a minute",
+        gt=0,
+        across_processes="endpoint",
     )
-
     share_limits: str | bool | None = option(
         None,
         "Share the endpoint's limits with other processes: local (those of this user and machine), "
@@ -59,12 +64,6 @@ class Limits(Settings):
                 "share_limits must be local, auto, none, or the address of a database that begins "
                 "with postgresql://"
             )
-        if self.concurrency < 1:
-            raise InputError(f"the concurrency must be at least 1, found {self.concurrency}")
-        for what in ("requests", "tokens"):
-            value = getattr(self, f"{what}_per_minute")
-            if value is not None and not value > 0:
-                raise InputError(f"the {what} per minute must be more than 0, found {value}")
 
     def shared_by(self, journal: str | None) -> Limits:
         """The same, shared in the database of a run's journal where nothing else is said."""
@@ -74,11 +73,7 @@ class Limits(Settings):
 
 
 class Budget(Settings):
-    """Bounds of a run; None is none.
-
-    Raises:
-        InputError: a bound is not more than 0.
-    """
+    """Bounds of a run; None is none."""
 
     max_cost: float | None = option(
         None,
@@ -87,6 +82,8 @@ class Budget(Settings):
         group="Limits",
         unit="US dollars",
         common=True,
+        gt=0,
+        across_processes="run",
     )
     missing_usage: Literal["estimate", "refuse"] = option(
         "estimate",
@@ -94,7 +91,6 @@ class Budget(Settings):
         "to go on.",
         more="Estimates are by rubricate's own count of tokens, and rather too high than too low.",
         group="Limits",
-        input_type=Literal["estimate", "refuse"],
     )
     max_time: float | None = option(
         None,
@@ -102,14 +98,11 @@ class Budget(Settings):
         more="Requests in flight are broken off.",
         group="Limits",
         unit="seconds",
+        gt=0,
+        across_processes="run",
     )
 
     @property
     def estimates_usage(self) -> bool:
         """Whether the cost of replies without token counts is estimated. Else it is unknown."""
         return self.max_cost is not None and self.missing_usage == "estimate"
-
-    def check(self) -> None:
-        for name, bound in (("cost", self.max_cost), ("time", self.max_time)):
-            if bound is not None and not bound > 0:
-                raise InputError(f"the greatest {name} must be more than 0, found {bound:g}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import ClassVar
 
-from rubricate.errors import InputError, ModelError
+from rubricate.errors import ModelError
 from rubricate.settings import Settings, option
 
 LONGEST_WHILE_LOADING = 5.0
@@ -33,12 +33,14 @@ class Retries(Settings):
         more="One refused for its rate (429) is sent until the deadline, however often that is.",
         group="Limits",
         unit="requests",
+        ge=1,
     )
     deadline: float = option(
         600.0,
         "Seconds that one judgement may take with all its requests; it is failed after.",
         group="Limits",
         unit="seconds",
+        gt=0,
     )
     max_outage: float = option(
         120.0,
@@ -48,15 +50,8 @@ class Retries(Settings):
         "up later.",
         group="Limits",
         unit="seconds",
+        ge=0,
     )
-
-    def check(self) -> None:
-        if self.attempts < 1:
-            raise InputError(f"the attempts must be at least 1, found {self.attempts}")
-        if not self.deadline > 0:
-            raise InputError(f"the deadline must be more than 0 seconds, found {self.deadline}")
-        if not self.max_outage >= 0:
-            raise InputError(f"the outage must be 0 seconds or more, found {self.max_outage}")
 
     def wait(
         self, error: ModelError, attempt: int, elapsed: float, chance: random.Random
