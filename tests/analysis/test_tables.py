@@ -28,7 +28,7 @@ SCORE = [
 ]
 USAGE = [
     *("usage.requests", "usage.input_tokens", "usage.cached_tokens", "usage.output_tokens"),
-    *("usage.cost", "usage.seconds"),
+    *("usage.cost", "usage.seconds", "usage.reasoning_tokens", "usage.estimated_cost"),
 ]
 
 
@@ -64,26 +64,17 @@ def run(request: pytest.FixtureRequest, tmp_path: Path) -> Result | FinishedRun:
 def test_the_columns_of_a_table_by_verdict_stay(run):
     assert list(run.to_pandas().columns) == [
         *("item", "description", "criterion", "weight", "status", "label", "value"),
-        *("human_label", "human_value", "probability", "reason", "evidence", "judge", "order"),
-        *(
-            "detail",
-            "resumed",
-            "tied",
-            "stage",
-            "warnings",
-            *USAGE,
-            "error.kind",
-            "error.message",
-            *SCORE,
-        ),
+        *("human_label", "human_value", "human_reason", "probability", "reason", "evidence"),
+        *(*USAGE, "error.kind", "error.message", "judge", "order", "detail", "resumed"),
+        *("tied", "stage", *SCORE),
     ]
 
 
 def test_the_columns_of_a_table_by_item_stay(run):
     assert list(run.to_pandas(by="item").columns) == [
-        *("item", "description", *SCORE, "judged", "abstained", "not_applicable"),
+        *("item", "description", "tags", *SCORE, "judged", "abstained", "not_applicable"),
         *("failed", "skipped"),
-        *("warnings", *USAGE, "verdict.facts", "value.facts", "human_label.facts"),
+        *(*USAGE, "verdict.facts", "value.facts", "human_label.facts"),
         *("verdict.-boasting", "value.-boasting", "human_label.-boasting"),
     ]
 

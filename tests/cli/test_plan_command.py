@@ -182,8 +182,8 @@ def test_a_means_width_and_its_replicates_are_those_of_the_run(tmp_path: Path):
     found = plan_report("mean", run, items=50)
     once, twice = found.answers[:2]
     assert (once.replicates, twice.replicates) == (1, 2)
-    first = [rows[0]["votes"][0]["value"] for rows in run.item_rows()]
-    pairs = [np.mean([vote["value"] for vote in rows[0]["votes"]]) for rows in run.item_rows()]
+    first = [rows[0].votes[0].value for rows in run.item_rows()]
+    pairs = [np.mean([vote.value for vote in rows[0].votes]) for rows in run.item_rows()]
     for point, values in ((once, first), (twice, pairs)):
         widths = []
         for seed in range(300):
@@ -238,8 +238,8 @@ def test_calls_and_cost_are_those_of_the_run_or_of_another_judges_prices(
     assert (point["requests"], point["cost"]) == (200, None)  # two criteria; m has no price
     (tmp_path / "prices.yaml").write_text("cheap: {input: 1, output: 2}")
     priced = rubricate(*plan, "--judge", "cheap", "--prices", "prices.yaml")
-    rows = [row["usage"] for rows in read_run(tmp_path / "run").item_rows() for row in rows]
-    each = sum(row["input_tokens"] + 2 * row["output_tokens"] for row in rows) / 1e6 / 2
+    rows = [row.usage for rows in read_run(tmp_path / "run").item_rows() for row in rows]
+    each = sum(row.input_tokens + 2 * row.output_tokens for row in rows) / 1e6 / 2
     assert json.loads(priced.stdout)["answers"][0]["cost"] == pytest.approx(100 * each)
 
 

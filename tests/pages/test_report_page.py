@@ -12,7 +12,7 @@ import pytest
 
 import rubricate
 from rubricate import Criterion, DataItem, Rubric, RubricDataset
-from rubricate.analysis import finished_rows
+from rubricate.analysis import read_run
 from rubricate.report import write_report
 from rubricate.run.results import Conversations
 from rubricate.stats import Bootstrap
@@ -188,7 +188,7 @@ def test_what_was_sent_and_received_is_folded_behind_each_verdict(folder, show):
     assert told.locator("pre.reply").all_text_contents() == [RULES[0].reply] * 3
     with Conversations(folder / "run") as kept:
         rows = next(
-            rows for rows in finished_rows(folder / "run") if rows[0]["item"] == "failing-1"
+            item.rows for item in read_run(folder / "run").items() if item.item == "failing-1"
         )
         for place, row in enumerate(rows):
             if place:

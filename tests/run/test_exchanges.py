@@ -14,17 +14,16 @@ from rubricate import Criterion, Rubric, RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge import Cascade, Completion, HTTPModel
 from rubricate.run.journal._exchanges import LONGEST
-from rubricate.run.results import Conversation, Conversations
+from rubricate.run.results import ROWS, Conversation, Conversations, ResultRow, read_lines
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 MET = '{"reason": "r", "evidence": [], "verdict": "MET"}'
 
 
-def conversations(folder: Path) -> list[tuple[dict[str, Any], list[Conversation]]]:
-    """Each line of results with what was sent and received for it."""
-    lines = (folder / "results.jsonl").read_text().splitlines()
+def conversations(folder: Path) -> list[tuple[ResultRow, list[Conversation]]]:
+    """Each verdict with what was sent and received for it."""
     with Conversations(folder) as kept:
-        return [(row, kept.of(row)) for row in map(json.loads, lines)]
+        return [(row, kept.of(row)) for row in read_lines(folder / "results.jsonl", ROWS)]
 
 
 def sent(folder: Path) -> set[str]:
@@ -78,7 +77,7 @@ def test_what_is_kept_is_what_the_endpoint_received(make_dataset, tmp_path, way)
     assert sent(tmp_path) == came
     for row, found in conversations(tmp_path):
         assert found
-        assert len(found) == max(1, len(row["votes"]))
+        assert len(found) == max(1, len(row.votes))
         for conversation in found:
             assert conversation.missing is None
             assert all(exchange.reply for exchange in conversation.exchanges)
@@ -118,7 +117,7 @@ def test_a_failed_request_is_kept_with_its_error_and_without_the_key(
     (row, [conversation]), _ = conversations(tmp_path)
     *_, last = conversation.exchanges
     assert last.reply is None
-    assert last.error == (row["error"]["kind"], row["error"]["message"])
+    assert last.error == (row.error.kind, row.error.message)
     assert last.messages
     for path in tmp_path.iterdir():
         assert b"very-secret" not in path.read_bytes()

@@ -21,7 +21,7 @@ def conversation_lines(selection: Selection) -> Iterator[str]:
         for item in selection:
             for row in item.rows:
                 for found in conversations.of(row):
-                    yield from _told(item.id, row["criterion"], found)
+                    yield from _told(item.item, row.criterion, found)
 
 
 def _told(item: str, criterion: str, found: Conversation) -> Iterator[str]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
@@ -18,26 +15,25 @@ from rubricate._documents import input_error, parse_json, read_document, read_te
 from rubricate._files import check_no_links, user_path
 from rubricate._spelling import suggestion
 from rubricate.analysis._tables import Tabular
-from rubricate.errors import InputError, MissingFileError, described
-from rubricate.rubric import (
-    ABSTENTION,
-    Criterion,
-    DeclaredScoring,
-    Rubric,
-    ScoringRules,
-    Status,
-    Verdict,
-    check_cannot_assess,
-    confidence_of,
+from rubricate.errors import InputError, MissingFileError
+from rubricate.rubric import Criterion, DeclaredScoring, Rubric, ScoringRules, check_cannot_assess
+from rubricate.run.results import (
+    TEXTS,
+    WRITE_ANEW,
+    DeclaredFigures,
+    ItemTexts,
+    ResultRow,
+    Summary,
+    has_journal,
+    read_lines,
+    read_rows,
 )
-from rubricate.run.results import DeclaredFigures, Summary, has_journal
 
 if TYPE_CHECKING:
     from rubricate.analysis._plots import Plots
     from rubricate.analysis._result import Result
     from rubricate.stats import Estimate
 
-WRITE_ANEW = "run the same grade command again: it writes them anew from the journal"
 LABELS_GO = (
     "give labels in columns label.CRITERION of a table or as ground_truth in a dataset file "
     "(docs/datasets.md), or make them with rubricate label; then grade again"
@@ -49,67 +45,17 @@ LOW_CONFIDENCE = 0.75
 """A verdict with less confidence than this is shown as unsure."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowVerdict:
-    """One line of `results.jsonl`: what the judge and a person said; see the fields of `Verdict`.
-
-    `score` is that of the whole item, by the judge, `human_score` that by the labels; `penalty` is
-    what length took from the score. `probability_met` is the judge's probability of MET, against
-    UNMET, where it has one and the criterion is binary. `annotations` are the labels of several
-    people by annotator, `metadata` is that of the item (numbers and short texts), `votes` are the
-    votes of several judges as they stand in the line, `stage` is the stage of a cascade that
-    decided, `tags` are the item's (in its first line alone).
-    """
-
-    item: str
-    criterion: str
-    weight: float
-    status: Status
-    label: str | None
-    value: float | None
-    human_label: str | None
-    human_value: float | None
-    reason: str | None
-    error: str | None
-    score: float | None
-    probability_met: float | None
-    probability: float | None = None
-    cost: float | None = None
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    votes: tuple[Mapping[str, Any], ...] = ()
-    stage: int | None = None
-    penalty: float = 0.0
-    human_score: float | None = None
-    tags: tuple[str, ...] = ()
-
-    @property
-    def confidence(self) -> float | None:
-        """How sure the verdict is, as `rubric.confidence` has it."""
-        labels = [vote["label"] for vote in self.votes]
-        return confidence_of(self.status, self.label, self.probability, labels)
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedItem:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedItem(ItemTexts):
     """One item of a finished run.
 
+    Its texts are None where the folder does not have them: one of an earlier version.
+
     Attributes:
-        id: its identifier.
-        description: what it is, in a few words.
-        rows: its lines of `results.jsonl`, one a criterion.
-        submission, prompt, reference: its texts as they were judged; None where the folder, of an
-            earlier version, does not have them (or where there is no reference).
-        context: its documents: texts, or objects with `title` and `text`.
+        rows: its verdicts, one a criterion.
     """
 
-    id: str
-    description: str
-    rows: tuple[dict[str, Any], ...]
-    submission: str | None = None
-    prompt: str | None = None
-    reference: str | None = None
-    context: tuple[str | dict[str, str], ...] = ()
+    rows: tuple[ResultRow, ...]
 
 
 @dataclass(frozen=True)
@@ -132,34 +78,49 @@ class FinishedRun(Tabular):
     document: Any
 
     @cached_property
-    def rows(self) -> tuple[RowVerdict, ...]:
+    def rows(self) -> tuple[ResultRow, ...]:
         """All verdicts, in the dataset's order.
+
+        Raises:
+            InputError: see `item_rows`.
+        """
+        return tuple(row for rows in self.item_rows() for row in rows)
+
+    def item_rows(self) -> Iterator[tuple[ResultRow, ...]]:
+        """The verdicts of each item, in the dataset's order; those of one item are held.
 
         Raises:
             InputError: `results.jsonl` cannot be read, is damaged, or is not of this rubric.
         """
-        rows = _rows(self.path / "results.jsonl")
-        self._check_criteria((row.item, row.criterion) for row in rows)
-        return rows
+        for rows in read_rows(self.path / "results.jsonl"):
+            names = self._names_of(rows[0].item)
+            for row in rows:
+                if row.criterion not in names:
+                    raise InputError(
+                        f"has no criterion '{row.criterion}' for the item {row.item}, which "
+                        f"results.jsonl has; {WRITE_ANEW}",
+                        file=self.path / "rubric.yaml",
+                    )
+            yield rows
 
     def items(self) -> Iterator[FinishedItem]:
-        """The items with all that was said of each, in the dataset's order; one is held at a time.
+        """The items with their texts and verdicts, in the dataset's order; one is held at a time.
 
         Raises:
             InputError: a file is missing or damaged, or the results are not of this rubric.
         """
-        for item in finished_items(self.path):
-            self._check_criteria((item.id, row["criterion"]) for row in item.rows)
-            yield item
-
-    def _check_criteria(self, places: Iterable[tuple[str, str]]) -> None:
-        for item, criterion in places:
-            if criterion not in self._names_of(item):
+        path = self.path / "items.jsonl"
+        texts = read_lines(path, TEXTS) if path.exists() else None
+        for rows in self.item_rows():
+            of_item = ItemTexts(item=rows[0].item, description=rows[0].description)
+            if texts is not None:
+                of_item = next(texts, None) or ItemTexts(item="")
+            if of_item.item != rows[0].item:
                 raise InputError(
-                    f"has no criterion '{criterion}' for the item {item}, which results.jsonl has; "
-                    f"{WRITE_ANEW}",
-                    file=self.path / "rubric.yaml",
+                    f"does not have the items of results.jsonl; {WRITE_ANEW}", file=path
                 )
+            values = {name: getattr(of_item, name) for name in ItemTexts.__slots__}
+            yield FinishedItem(rows=rows, **values)
 
     @cached_property
     def _names(self) -> dict[int, frozenset[str]]:
@@ -172,9 +133,6 @@ class FinishedRun(Tabular):
         if id(rubric) not in self._names:
             self._names[id(rubric)] = frozenset(rubric.names)
         return self._names[id(rubric)]
-
-    def item_rows(self) -> Iterator[tuple[dict[str, Any], ...]]:
-        return finished_rows(self.path)
 
     @property
     def plot(self) -> Plots:
@@ -210,20 +168,7 @@ class FinishedRun(Tabular):
     @property
     def human_scores(self) -> dict[str, float | None]:
         """Each item's score by its human labels; None where not every criterion has one."""
-        if any(row.human_score is not None for row in self.rows):
-            return {row.item: row.human_score for row in self.rows}
-        rows: dict[str, dict[str, RowVerdict]] = {}  # of a folder that does not say it
-        for row in self.rows:
-            rows.setdefault(row.item, {})[row.criterion] = row
-        return {item: self._human_score(item, of_item) for item, of_item in rows.items()}
-
-    def _human_score(self, item: str, rows: Mapping[str, RowVerdict]) -> float | None:
-        rubric = self.rubric_of(item)
-        labels = [_human_verdict(rows[name]) for name in rubric.names if name in rows]
-        verdicts = [label for label in labels if label is not None]
-        if len(verdicts) < len(rubric):
-            return None
-        return self.rules.score(rubric.tree, verdicts).value
+        return {row.item: row.human_score for row in self.rows}
 
     @cached_property
     def rules(self) -> ScoringRules:
@@ -288,7 +233,7 @@ class FinishedRun(Tabular):
     @property
     def item_scores(self) -> dict[str, float | None]:
         """Each item's score, in the dataset's order."""
-        return {row.item: row.score for row in self.rows}
+        return {row.item: row.item_score.value for row in self.rows}
 
 
 @dataclass(frozen=True)
@@ -297,11 +242,7 @@ class _HeldRun(FinishedRun):
 
     result: Result
 
-    @cached_property
-    def rows(self) -> tuple[RowVerdict, ...]:
-        return tuple([_row(row) for rows in self.item_rows() for row in rows])
-
-    def item_rows(self) -> Iterator[tuple[dict[str, Any], ...]]:
+    def item_rows(self) -> Iterator[tuple[ResultRow, ...]]:
         return self.result.item_rows()
 
 
@@ -397,114 +338,6 @@ def mean_score(
     return mean.within(*bounds) if bounds else mean
 
 
-@contextmanager
-def as_written(path: Path) -> Iterator[None]:
-    """What is read inside is a run folder's, which may have been changed by hand.
-
-    Raises:
-        InputError: a value in it is of another type than rubricate writes.
-    """
-    try:
-        yield
-    except InputError:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        why = described(error)
-        raise InputError(f"is not as rubricate wrote it ({why}); {WRITE_ANEW}", file=path) from None
-
-
-def _rows(path: Path) -> tuple[RowVerdict, ...]:
-    rows = []
-    try:
-        with path.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                try:
-                    rows.append(_row(orjson.loads(line)))
-                except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
-                    raise InputError(
-                        f"not a line of a run's results; {WRITE_ANEW}", file=path, line=number
-                    ) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
-    return tuple(rows)
-
-
-_TYPES: dict[str, Any] = {
-    **dict.fromkeys(("item", "criterion", "status"), str),
-    **dict.fromkeys(("label", "human_label", "reason"), str | None),
-    **dict.fromkeys(("value", "human_value"), int | float | None),
-    **{"weight": int | float, "item_score": dict, "error": dict | None},
-}
-_LATER_TYPES: dict[str, Any] = {
-    **dict.fromkeys(("usage", "metadata", "annotations"), dict),
-    **{"votes": list, "evidence": list, "detail": dict | None},
-}
-"""What a row of results has, as it is written; the latter may be missing in older ones."""
-
-
-def check_row(data: dict[str, Any]) -> None:
-    """Raise `KeyError` or `TypeError` for a row of results that is not as it is written."""
-    for name, kind in _TYPES.items():
-        if not isinstance(data[name], kind):
-            raise TypeError(name)
-    for name, kind in _LATER_TYPES.items():
-        if name in data and not isinstance(data[name], kind):
-            raise TypeError(name)
-    for part in (*data.get("votes", ()), *data.get("evidence", ())):
-        if not isinstance(part, dict):
-            raise TypeError("votes")
-    hash(tuple(data.get("metadata", {}).values()))  # scores are told by them
-
-
-def _row(data: dict[str, Any]) -> RowVerdict:
-    check_row(data)
-    error = data["error"]
-    return RowVerdict(
-        item=data["item"],
-        criterion=data["criterion"],
-        weight=data["weight"],
-        status=data["status"],
-        label=data["label"],
-        value=data["value"],
-        human_label=data["human_label"],
-        human_value=data["human_value"],
-        reason=data["reason"],
-        error=None if error is None else f"{error['kind']}: {error['message']}",
-        score=data["item_score"]["value"],
-        probability_met=_probability_met(data),
-        probability=data.get("probability"),
-        cost=data.get("usage", {}).get("cost"),
-        annotations=data.get("annotations", {}),
-        metadata=data.get("metadata", {}),
-        votes=tuple(data.get("votes", ())),
-        stage=data.get("stage"),
-        penalty=data["item_score"].get("penalty", 0.0),
-        human_score=data.get("human_score"),
-        tags=tuple(data.get("tags", ())),
-    )
-
-
-def _probability_met(data: dict[str, Any]) -> float | None:
-    shares = (data.get("detail") or {}).get("probabilities")
-    label, probability = data["label"], data.get("probability")
-    if shares is None and probability is not None:
-        other = {"MET": "UNMET", "UNMET": "MET"}.get(label, "")
-        shares = {label: probability, other: 1.0 - probability}
-    if shares is None or not {"MET", "UNMET"} <= set(shares):
-        return None
-    both = shares["MET"] + shares["UNMET"]
-    return shares["MET"] / both if both else None
-
-
-def _human_verdict(row: RowVerdict) -> Verdict | None:
-    if row.human_label is None:
-        return None
-    status: Status = "judged"
-    if row.human_value is None:
-        status = "abstained" if row.human_label == ABSTENTION else "not_applicable"
-    return Verdict(row.criterion, status, row.human_label, row.human_value)
-
-
 def _rubrics(document: Any, path: Path) -> Rubric | dict[str, Rubric]:
     try:
         if isinstance(document, dict) and set(document) == {"items"}:
@@ -514,41 +347,6 @@ def _rubrics(document: Any, path: Path) -> Rubric | dict[str, Rubric]:
         raise error.within(file=path) from None
     except AttributeError:
         raise InputError("not the rubrics of a run", file=path) from None
-
-
-def finished_items(folder: str | Path) -> Iterator[FinishedItem]:
-    """The items of a run folder in the dataset's order; one is held at a time.
-
-    Raises:
-        InputError: a file is missing or damaged; with its line.
-    """
-    path = user_path(folder)
-    texts = path / "items.jsonl"
-    items = _objects(texts, _check_texts) if texts.exists() else None
-    for found in finished_rows(path):
-        name = found[0]["item"]
-        text = {} if items is None else next(items, {})
-        if items is not None and text.get("item") != name:
-            raise InputError(
-                "does not have the items of results.jsonl; run the same grade command again: it "
-                "writes both anew from the journal",
-                file=texts,
-            )
-        yield FinishedItem(
-            id=name,
-            description=found[0].get("description") or "",
-            rows=found,
-            submission=text.get("submission"),
-            prompt=text.get("prompt"),
-            reference=text.get("reference"),
-            context=tuple(text.get("context", ())),
-        )
-
-
-def _check_texts(data: dict[str, Any]) -> None:
-    """Raise `TypeError` for a line of an item's texts that is not as it is written."""
-    if not isinstance(data.get("context", []), list):
-        raise TypeError("context")
 
 
 class SubmissionFile:
@@ -593,17 +391,6 @@ class SubmissionFile:
         return text
 
 
-def finished_rows(folder: str | Path) -> Iterator[tuple[dict[str, Any], ...]]:
-    """The lines of each item in `results.jsonl`, in the dataset's order; one item is held.
-
-    Raises:
-        InputError: the file is missing or damaged; with its line.
-    """
-    lines = _objects(user_path(folder) / "results.jsonl", check_row)
-    for _, rows in groupby(lines, key=itemgetter("item")):
-        yield tuple(rows)
-
-
 def check_whole(folder: Path, summary: Mapping[str, Any]) -> None:
     """See that `results.jsonl` has a whole line for each verdict of the summary.
 
@@ -627,32 +414,3 @@ def check_whole(folder: Path, summary: Mapping[str, Any]) -> None:
             f"is not whole: it has {lines} lines for {expected} verdicts; {WRITE_ANEW}",
             file=path,
         )
-
-
-def _objects(
-    path: Path, check: Callable[[dict[str, Any]], None] = lambda found: None
-) -> Iterator[dict[str, Any]]:
-    try:
-        with path.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                try:
-                    found = orjson.loads(line)
-                    found["item"]
-                    check(found)
-                except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
-                    raise InputError(
-                        f"not a line of a run's results; {WRITE_ANEW}", file=path, line=number
-                    ) from None
-                yield found
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
-
-
-def confidence(row: Mapping[str, Any]) -> float | None:
-    """How sure a verdict is, as `rubric.confidence` has it.
-
-    Args:
-        row: a line of `results.jsonl`.
-    """
-    labels = [vote["label"] for vote in row.get("votes") or ()]
-    return confidence_of(row["status"], row["label"], row.get("probability"), labels)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from rubricate.analysis.agreement import (
     calibration_text,
 )
 from rubricate.errors import InputError
+from rubricate.rubric import Usage
 from rubricate.stats import Estimate, LabelAgreement
 from rubricate.views import (
     Picture,
@@ -91,11 +91,11 @@ class Plots:
     def cost(self, path: str | Path | None = None) -> Picture:
         """What verdicts took by criterion, in US dollars, or in tokens where a price is missing;
         and how long they waited for their answers."""
-        spent: dict[str, list[dict[str, Any]]] = {}
+        spent: dict[str, list[Usage]] = {}
         for rows in self._run.item_rows():
             for row in rows:
-                spent.setdefault(row["criterion"], []).append(row["usage"])
-        seconds = [one["seconds"] for usages in spent.values() for one in usages]
+                spent.setdefault(row.criterion, []).append(row.usage)
+        seconds = [usage.seconds for usages in spent.values() for usage in usages]
         waiting = waiting_plot(seconds, "verdict")
         if waiting is None:
             raise InputError("nothing was spent: no verdict took a request", file=self._run.path)
@@ -245,13 +245,14 @@ def waiting_plot(waited: Sequence[float], what: str = "judgement") -> Plot | Non
     )
 
 
-def _spending(spent: Mapping[str, Sequence[Mapping[str, Any]]]) -> Plot:
+def _spending(spent: Mapping[str, Sequence[Usage]]) -> Plot:
     """A bar for each criterion: US dollars, or tokens where a price is not known."""
     n = sum(map(len, spent.values()))
-    priced = all(one["cost"] is not None for usages in spent.values() for one in usages)
+    priced = all(usage.cost is not None for usages in spent.values() for usage in usages)
     parts = {"cost": "judge"} if priced else {"input_tokens": "judge", "output_tokens": "human"}
     rows = {
-        name: [sum(one[part] for one in usages) for part in parts] for name, usages in spent.items()
+        name: [sum(getattr(usage, part) for usage in usages) for part in parts]
+        for name, usages in spent.items()
     }
     title = f"tokens (no price is known), n {n} verdicts"
     if priced:

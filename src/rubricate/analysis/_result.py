@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-import orjson
+from typing import TYPE_CHECKING
 
 from rubricate.analysis._tables import Tabular
 from rubricate.rubric import Verdict
-from rubricate.run.results import ItemResult, Outcome, Summary, Tallies, result_lines
+from rubricate.run.results import ItemResult, Outcome, ResultRow, Summary, Tallies, rows_of
 
 if TYPE_CHECKING:
     from rubricate.analysis._plots import Plots
@@ -57,9 +55,8 @@ class Result(Outcome, Tabular):
             tallies.add(item)
         return tallies.summary(self)
 
-    def item_rows(self) -> Iterator[tuple[dict[str, Any], ...]]:
-        for item in self.items:
-            yield tuple([orjson.loads(line) for line in result_lines(item)])
+    def item_rows(self) -> Iterator[tuple[ResultRow, ...]]:
+        return (tuple(rows_of(item)) for item in self.items)
 
     @property
     def plot(self) -> Plots:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rubricate._spelling import did_you_mean
 from rubricate.errors import InputError
-from rubricate.rubric import TAGS, DeclaredScoring, Rubric, Score, ScoringRules, Verdict, split_tag
+from rubricate.rubric import TAGS, DeclaredScoring, Rubric, Score, ScoringRules, split_tag
 from rubricate.run.results import (
     DeclaredFigures,
     DeclaredTally,
     ItemResult,
+    ResultRow,
     Summary,
     as_declared,
 )
@@ -38,8 +39,8 @@ def scores_by(run: FinishedRun, fields: Sequence[str] = ()) -> DeclaredFigures:
     known: dict[str, None] = {}
     for index, rows in enumerate(run.item_rows()):
         try:
-            found = _result(rows, run.rubric_of(rows[0]["item"]), rules, index)
-        except (KeyError, TypeError):
+            found = _result(rows, run.rubric_of(rows[0].item), rules, index)
+        except KeyError:
             raise InputError(
                 "does not have the verdicts of its rubric; run the same grade command again: it "
                 "writes them anew from the journal",
@@ -75,32 +76,23 @@ def _fields(item: ItemResult) -> Iterator[str]:
 
 
 def _result(
-    rows: Sequence[Mapping[str, Any]], rubric: Rubric, rules: ScoringRules, index: int
+    rows: Sequence[ResultRow], rubric: Rubric, rules: ScoringRules, index: int
 ) -> ItemResult:
-    """An item as far as its scores need it; its own score, less what length costs, stands there."""
-    first, human = rows[0], rows[0].get("human_score")
+    """An item as far as its scores need it; its own score is that of its rows."""
+    first = rows[0]
+    human = first.human_score
     found = ItemResult.of_verdicts(
-        first["item"],
+        first.item,
         rubric,
-        {row["criterion"]: _verdict(row) for row in rows},
+        {row.criterion: row for row in rows},
         rules,
         index=index,
-        metadata=first.get("metadata", {}),
-        tags=first.get("tags", ()),
+        metadata=first.metadata,
+        tags=first.tags,
     )
     return replace(
         found,
-        score=_score(first["item_score"]),
+        score=first.item_score,
         human_score=None if human is None else Score(human, human, human, 0.0, 1.0),
-        judge_scores={name: _score(one) for name, one in first.get("judge_scores", {}).items()},
+        judge_scores=dict(first.judge_scores),
     )
-
-
-def _score(data: Mapping[str, Any]) -> Score:
-    """A score as a line has it; that of an earlier version may have less."""
-    usual = {"lowest": data["value"], "highest": data["value"], "raw": 0.0, "coverage": 0.0}
-    return Score(**{**usual, **{name: data[name] for name in Score.__slots__ if name in data}})
-
-
-def _verdict(row: Mapping[str, Any]) -> Verdict:
-    return Verdict(row["criterion"], row["status"], row["label"], row["value"])

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
 from rubricate._spelling import did_you_mean
 from rubricate._terminal import one_line
-from rubricate.analysis._finished import FinishedItem, FinishedRun, confidence, finished_rows
+from rubricate.analysis._finished import FinishedItem, FinishedRun
 from rubricate.errors import InputError
 from rubricate.rubric import Criterion
-from rubricate.run.results import Conversations, differs_from_label, vote_of
+from rubricate.run.results import Conversations, ResultRow, differs_from_label, vote_of
 from rubricate.views import (
     GAP,
     NONE,
@@ -71,8 +71,8 @@ class Selection(Report):
     def __post_init__(self) -> None:
         _check("criterion", self.criteria, self.run.criteria)
         if self.items:
-            rows = finished_rows(self.run.path)
-            _check("item", self.items, dict.fromkeys(row[0]["item"] for row in rows))
+            known = dict.fromkeys(rows[0].item for rows in self.run.item_rows())
+            _check("item", self.items, known)
         if self.disagreements and not self._has_labels and not self.run.summary.get("judges"):
             raise InputError(
                 "no verdict can be disagreed with: the run has no human labels, and one judge",
@@ -85,28 +85,24 @@ class Selection(Report):
 
     def __iter__(self) -> Iterator[FinishedItem]:
         for item in self.run.items():
-            if self.items and item.id not in self.items:
+            if self.items and item.item not in self.items:
                 continue
-            rubric = self.run.rubric_of(item.id)
-            known = rubric.by_name
-            rows = tuple(row for row in item.rows if self._has(known[row["criterion"]], row))
+            known = self.run.rubric_of(item.item).by_name
+            rows = tuple(row for row in item.rows if self._has(known[row.criterion], row))
             if rows:
                 yield replace(item, rows=rows)
 
-    def _has(self, criterion: Criterion, row: Mapping[str, Any]) -> bool:
-        if self.criteria and row["criterion"] not in self.criteria:
+    def _has(self, criterion: Criterion, row: ResultRow) -> bool:
+        if self.criteria and row.criterion not in self.criteria:
             return False
-        if self.failed and row["status"] != "failed":
+        if self.failed and row.status != "failed":
             return False
         return not self.disagreements or self._disagrees(criterion, row)
 
-    def _disagrees(self, criterion: Criterion, row: Mapping[str, Any]) -> bool:
+    def _disagrees(self, criterion: Criterion, row: ResultRow) -> bool:
         if self._has_labels:
             return differs_from_label(criterion, row)
-        answers = {
-            vote_of(criterion, vote["status"], vote["label"], vote["value"])
-            for vote in row["votes"]
-        }
+        answers = {vote_of(criterion, vote) for vote in row.votes}
         return len(answers - {None}) > 1
 
     def to_dict(self) -> dict[str, Any]:
@@ -153,11 +149,11 @@ def _counted(number: int, what: str) -> str:
 
 
 def _item_sections(item: FinishedItem, *, by_name: bool) -> Iterator[Section]:
-    score, human = item.rows[0]["item_score"]["value"], item.rows[0].get("human_score")
+    score, human = item.rows[0].item_score.value, item.rows[0].human_score
     head = f"  {item.description}" if item.description else ""
     head += f"  score {figure(score)}"
     head += "" if human is None else f", by human labels {figure(human)}"
-    yield Paragraph((Words(item.id, "strong"), Words(head)))
+    yield Paragraph((Words(item.item, "strong"), Words(head)))
     if by_name and item.prompt:
         yield Passage(item.prompt, tone="quiet")
     if item.submission is not None:
@@ -169,22 +165,22 @@ def _item_sections(item: FinishedItem, *, by_name: bool) -> Iterator[Section]:
 def _excerpt(item: FinishedItem, submission: str, longest: int) -> Passage:
     """The beginning of the submission with the quotes underlined."""
     marks = tuple(
-        (evidence["start"], min(evidence["end"], longest))
+        (evidence.start, min(evidence.end, longest))
         for row in item.rows
-        for evidence in row["evidence"]
-        if evidence["start"] is not None and evidence["start"] < longest
+        for evidence in row.evidence
+        if evidence.start is not None and evidence.end is not None and evidence.start < longest
     )
     return Passage(submission[:longest], marks, max(0, len(submission) - longest))
 
 
 def _verdicts(item: FinishedItem) -> Table:
-    labelled = any(row["human_label"] is not None for row in item.rows)
+    labelled = any(row.human_label is not None for row in item.rows)
     human = [Column("human", is_text=True, most=14)] if labelled else []
     rows = []
     for row in item.rows:
-        penalty = " (penalty)" if row["weight"] < 0 else ""
-        label = [row["human_label"] or NONE] if labelled else []
-        rows.append(Row([row["criterion"] + penalty, _verdict(row), *label, _why(row)]))
+        penalty = " (penalty)" if row.weight < 0 else ""
+        label = [row.human_label or NONE] if labelled else []
+        rows.append(Row([row.criterion + penalty, _verdict(row), *label, (*_why(row),)]))
     columns = [
         Column("criterion", is_text=True, share=2, least=9),
         Column("verdict", is_text=True, most=15),
@@ -194,56 +190,44 @@ def _verdicts(item: FinishedItem) -> Table:
     return Table(columns, rows, wide=True)
 
 
-def _verdict(row: Mapping[str, Any]) -> tuple[Words, ...]:
-    status = row["status"]
-    lines = [Words(one_line(row["label"] or status), _TONES.get(status, ""))]
-    value, sure = row["value"], confidence(row)
-    if value is not None and value not in (0.0, 1.0):
-        lines.append(Words(f"value {figure(value)}", "quiet"))
-    if sure is not None:
-        lines.append(Words(f"confidence {figure(sure)}", "quiet"))
-    return tuple(lines)
+def _verdict(row: ResultRow) -> tuple[Words, ...]:
+    facts = [Words(fact, "quiet") for fact in row.facts()]
+    return (Words(one_line(row.answer_text), _TONES.get(row.status, "")), *facts)
 
 
-def _why(row: Mapping[str, Any]) -> tuple[Words, ...]:
-    lines: list[Words] = []
-    if row["error"] is not None:
-        error = f"{row['error']['kind']}: {row['error']['message']}"
-        lines.append(Words(one_line(error), "error"))
-    if row["reason"]:
-        lines.append(Words(" ".join(row["reason"].split())))
-    for evidence in row["evidence"]:
-        note = " (a paraphrase)" if evidence.get("paraphrase") else ""
-        note = note if evidence["start"] is not None else " (not in the submission)"
-        lines.append(Words(f"“{' '.join(evidence['quote'].split())}”{note}", "quote"))
-    for vote in row["votes"]:
-        told = f"{one_line(vote['judge'])}: {vote['label'] or vote['status']}"
-        reason = vote["error"]["message"] if vote["error"] else vote["reason"]
-        if reason and reason != row["reason"]:
+def _why(row: ResultRow) -> Iterator[Words]:
+    if row.error is not None:
+        yield Words(one_line(str(row.error)), "error")
+    if row.reason:
+        yield Words(" ".join(row.reason.split()))
+    for evidence in row.evidence:
+        note = " (a paraphrase)" if evidence.paraphrase else ""
+        note = " (not in the submission)" if evidence.invented else note
+        yield Words(f"“{' '.join(evidence.quote.split())}”{note}", "quote")
+    for vote in row.votes:
+        told = f"{one_line(vote.judge or '')}: {vote.label or vote.status}"
+        reason = vote.error.message if vote.error else vote.reason
+        if reason and reason != row.reason:
             told += f", {' '.join(reason.split())}"
-        lines.append(Words(told, "quiet"))
-    return tuple(lines)
+        yield Words(told, "quiet")
 
 
 def _told(item: FinishedItem, sent: Conversations | None) -> dict[str, Any]:
-    first = item.rows[0]
-    of_item = {"item_score": first["item_score"], "human_score": first.get("human_score")}
-    names = ("item", "description", *of_item)
+    first = item.rows[0].to_dict()
+    names = ("item", "description", "item_score", "human_score")
+    texts = ("item", "description", "prompt", "submission", "reference")
     return {
-        "item": item.id,
-        "description": item.description,
-        "prompt": item.prompt,
-        "submission": item.submission,
-        "reference": item.reference,
-        **of_item,
+        **{name: getattr(item, name) for name in texts},
+        **{name: first[name] for name in names},
         "verdicts": [
-            {name: value for name, value in row.items() if name not in names} | _sent(row, sent)
+            {name: value for name, value in row.to_dict().items() if name not in names}
+            | _sent(row, sent)
             for row in item.rows
         ],
     }
 
 
-def _sent(row: Mapping[str, Any], sent: Conversations | None) -> dict[str, Any]:
+def _sent(row: ResultRow, sent: Conversations | None) -> dict[str, Any]:
     return {} if sent is None else {"conversations": [one.to_dict() for one in sent.of(row)]}
 
 

@@ -7,16 +7,19 @@ import io
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from dataclasses import is_dataclass
+from itertools import chain, islice
 from pathlib import Path
-from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 import orjson
 
 from rubricate._files import Replacement
 from rubricate._spelling import did_you_mean
 from rubricate.errors import InputError, MissingExtraError
+from rubricate.rubric import Status, Usage
+from rubricate.run.results import ITEM_FIELDS, ROW_FIELDS, ResultRow
 
 if TYPE_CHECKING:
     import pandas
@@ -27,74 +30,59 @@ By = Literal["verdict", "item"]
 Kind = Literal["text", "number", "count", "flag", "texts", "object"]
 """What a column holds: text, a float, a whole number, true or false, a list of texts, or JSON."""
 
-_USAGE: dict[str, Kind] = {
-    "usage.requests": "count",
-    "usage.input_tokens": "count",
-    "usage.cached_tokens": "count",
-    "usage.output_tokens": "count",
-    "usage.cost": "number",
-    "usage.seconds": "number",
+_KINDS: dict[Any, Kind] = {str: "text", float: "number", int: "count", bool: "flag"}
+
+
+def _without_none(hint: Any) -> Any:
+    return next(one for one in get_args(hint) or [hint] if one is not NoneType)
+
+
+def _types(kind: Any) -> dict[str, Any]:
+    """The types of a class's fields; of those that can be None, the other type."""
+    hints = get_type_hints(kind)
+    return {
+        name: _without_none(hint) if isinstance(hint, UnionType) else hint
+        for name, hint in hints.items()
+    }
+
+
+_TYPES = {name: hint for name, hint in _types(ResultRow).items() if name in ROW_FIELDS}
+_BY_NAME = {
+    name
+    for name, hint in _TYPES.items()
+    if name == "votes" or (get_origin(hint) is Mapping and get_args(hint)[1] is not Any)
 }
-_SELDOM: dict[str, Kind] = {
-    "usage.reasoning_tokens": "count",
-    "usage.estimated_cost": "number",
-}
-"""Columns that are there only where they are more than 0 in a row, behind all others."""
-_SCORE: dict[str, Kind] = {
-    "item_score.value": "number",
-    "item_score.lowest": "number",
-    "item_score.highest": "number",
-    "item_score.raw": "number",
-    "item_score.coverage": "number",
-    "item_score.faults_only": "flag",
-    "item_score.penalty": "number",
-    "item_score.before_penalty": "number",
-    "human_score": "number",
-}
+"""Fields that have a column for each name in them, such as `votes.JUDGE`."""
+_PARTS = {name: [*_types(hint)] for name, hint in _TYPES.items() if is_dataclass(hint)}
+"""Fields that have a column for each of their parts, such as `usage.cost`."""
+
+
+def _columns_of(name: str) -> dict[str, Kind]:
+    """The columns of a field, where they do not depend on the run."""
+    hint = _TYPES[name]
+    if name in _BY_NAME:
+        return {}
+    if name in _PARTS:
+        return {f"{name}.{part}": _KINDS[kind] for part, kind in _types(hint).items()}
+    if get_origin(hint) is tuple:
+        return {name: "texts"}
+    return {name: "object" if get_origin(hint) is Mapping else _KINDS.get(hint, "text")}
+
+
+_IN_FIRST_LINE = ("tags", "tag_scores", "groups")
+_OF_ITEMS = ("item", "description", *_IN_FIRST_LINE, *ITEM_FIELDS)
+_OF_VERDICTS = [name for name in ROW_FIELDS if name not in (*_IN_FIRST_LINE, "keys")]
+_STATUSES = get_args(Status)
 VERDICT_COLUMNS: dict[str, Kind] = {
-    "item": "text",
-    "description": "text",
-    "criterion": "text",
-    "weight": "number",
-    "status": "text",
-    "label": "text",
-    "value": "number",
-    "human_label": "text",
-    "human_value": "number",
-    "probability": "number",
-    "reason": "text",
-    "evidence": "texts",
-    "judge": "text",
-    "order": "object",
-    "detail": "object",
-    "resumed": "flag",
-    "tied": "flag",
-    "stage": "count",
-    "warnings": "texts",
-    **_USAGE,
-    "error.kind": "text",
-    "error.message": "text",
-    **_SCORE,
+    column: kind for name in _OF_VERDICTS for column, kind in _columns_of(name).items()
 }
 """The columns of a table by verdict, before those that depend on the run."""
 ITEM_COLUMNS: dict[str, Kind] = {
-    "item": "text",
-    "description": "text",
-    **_SCORE,
-    "judged": "count",
-    "abstained": "count",
-    "not_applicable": "count",
-    "failed": "count",
-    "skipped": "count",
-    "warnings": "texts",
-    **_USAGE,
+    **{column: kind for name in _OF_ITEMS for column, kind in _columns_of(name).items()},
+    **dict.fromkeys(_STATUSES, "count"),
+    **_columns_of("usage"),
 }
 """The columns of a table by item, before those that depend on the run."""
-_GROUPS = ("votes", "annotations", "judge_scores", "metadata")
-"""Columns `GROUP.NAME` of verdicts that depend on the run, in this order."""
-_OF_ITEMS = ("judge_scores", "tag_scores", "groups", "metadata")
-"""Those of them that an item has."""
-_STATUSES = ("judged", "abstained", "not_applicable", "failed", "skipped")
 _AT_ONCE = 2048
 """Rows of a Parquet file's group: what is held."""
 _FORMULA_BEGINS = tuple("=+-@\t\r\n＝＋－＠")  # OWASP, CSV Injection
@@ -111,8 +99,8 @@ class Tabular:
     """
 
     @abstractmethod
-    def item_rows(self) -> Iterator[tuple[dict[str, Any], ...]]:
-        """The lines of each item in `results.jsonl`, as JSON values, in the dataset's order."""
+    def item_rows(self) -> Iterator[tuple[ResultRow, ...]]:
+        """The verdicts of each item, in the dataset's order."""
 
     def to_pandas(self, by: By = "verdict") -> pandas.DataFrame:
         """A pandas data frame (extra `pandas`).
@@ -184,6 +172,7 @@ class VerdictTable:
             raise InputError(f"by must be verdict or item, found '{by}'{hint}")
         self._source = source
         self._by_item = by == "item"
+        self._fields = _OF_ITEMS if self._by_item else _OF_VERDICTS
         self.columns: dict[str, Kind] = {
             **(ITEM_COLUMNS if self._by_item else VERDICT_COLUMNS),
             **self._found_columns(),
@@ -193,9 +182,10 @@ class VerdictTable:
         for rows in self._source.item_rows():
             if self._by_item:
                 yield self._shaped(_of_item(rows))
-            else:
-                for row in rows:
-                    yield self._shaped(_of_verdict(row))
+                continue
+            for row in rows:
+                cells = [_cells(row, name).items() for name in _OF_VERDICTS]
+                yield self._shaped(dict(chain.from_iterable(cells)))
 
     def to_pandas(self) -> pandas.DataFrame:
         """See `Tabular.to_pandas`."""
@@ -288,26 +278,23 @@ class VerdictTable:
         """The columns that depend on the run: a first reading finds them."""
         criteria: dict[str, None] = {}
         has_labels = False
-        own = _OF_ITEMS if self._by_item else _GROUPS
-        groups: dict[str, dict[str, set[type]]] = {name: {} for name in own}
-        seldom: set[str] = set()
+        own = [name for name in self._fields if name in _BY_NAME]
+        found: dict[str, dict[str, set[type]]] = {name: {} for name in own}
         for rows in self._source.item_rows():
             for row in rows:
-                criteria[row["criterion"]] = None
-                seldom |= _spread(row, "usage").keys() & _SELDOM.keys()
-                has_labels |= row["human_label"] is not None
-                for group, names in groups.items():
-                    for name, value in _group(row, group).items():
-                        names.setdefault(name, set()).add(type(value))
+                criteria[row.criterion] = None
+                has_labels |= row.human_label is not None
+                for field, of_field in found.items():
+                    for name, value in _cells(row, field).items():
+                        of_field.setdefault(name, set()).add(type(value))
         columns: dict[str, Kind] = {}
         if self._by_item:
             for name in criteria:
                 columns |= {f"verdict.{name}": "text", f"value.{name}": "number"}
                 columns |= {f"human_label.{name}": "text"} if has_labels else {}
-        for group in own:
-            for name, types in groups[group].items():
-                columns[f"{group}.{name}"] = _kind(types - {NoneType})
-        return columns | {name: kind for name, kind in _SELDOM.items() if name in seldom}
+        for of_field in found.values():
+            columns |= {name: _kind(types - {NoneType}) for name, types in of_field.items()}
+        return columns
 
     def _shaped(self, row: Row) -> Row:
         """The row with every column, in order."""
@@ -321,59 +308,32 @@ class VerdictTable:
         return row
 
 
-def _of_verdict(row: Mapping[str, Any]) -> Row:
-    flat = {
-        **row,
-        **dict.fromkeys(_SELDOM, 0),
-        **_spread(row, "usage"),
-        **_spread(row, "error"),
-        **_score(row),
-        "evidence": [evidence["quote"] for evidence in row["evidence"]],
-        "warnings": list(row["warnings"]),
-    }
-    for group in _GROUPS:
-        flat |= {f"{group}.{name}": value for name, value in _group(row, group).items()}
-    return flat
-
-
-def _of_item(rows: Sequence[Mapping[str, Any]]) -> Row:
-    first = rows[0]
-    statuses = [row["status"] for row in rows]
-    flat: Row = {
-        "item": first["item"],
-        "description": first["description"],
-        **_score(first),
-        **{status: statuses.count(status) for status in _STATUSES},
-        "warnings": list(first["warnings"]),
-    }
-    for name in (*_USAGE, *_SELDOM):
-        parts = [row["usage"].get(name.removeprefix("usage."), 0) for row in rows]
-        flat[name] = None if None in parts else sum(parts)
+def _of_item(rows: Sequence[ResultRow]) -> Row:
+    statuses = [row.status for row in rows]
+    flat: Row = {status: statuses.count(status) for status in _STATUSES}
+    usage = Usage.total(row.usage for row in rows)
+    flat |= {f"usage.{part}": getattr(usage, part) for part in _PARTS["usage"]}
     for row in rows:
-        name = row["criterion"]
-        flat[f"verdict.{name}"] = row["label"] or row["status"]
-        flat[f"value.{name}"] = row["value"]
-        flat[f"human_label.{name}"] = row["human_label"]
-    for group in _OF_ITEMS:
-        flat |= {f"{group}.{name}": value for name, value in _group(first, group).items()}
+        flat[f"verdict.{row.criterion}"] = row.answer_text
+        flat[f"value.{row.criterion}"] = row.value
+        flat[f"human_label.{row.criterion}"] = row.human_label
+    for name in _OF_ITEMS:
+        flat |= _cells(rows[0], name)
     return flat
 
 
-def _score(row: Mapping[str, Any]) -> Row:
-    return {**_spread(row, "item_score"), "human_score": row.get("human_score")}
-
-
-def _spread(row: Mapping[str, Any], name: str) -> Row:
-    return {f"{name}.{key}": value for key, value in (row[name] or {}).items()}
-
-
-def _group(row: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The values of a group of columns, by judge, annotator, or key of the metadata."""
+def _cells(row: ResultRow, name: str) -> Row:
+    """The cells of a field by column."""
+    value = getattr(row, name)
+    if name == "evidence":
+        return {name: [evidence.quote for evidence in value]}
     if name == "votes":  # as a verdict, a vote without a label says its status
-        return {vote["judge"]: vote["label"] or vote["status"] for vote in row["votes"]}
-    if name in ("judge_scores", "tag_scores", "groups"):
-        return {one: score["value"] for one, score in row.get(name, {}).items()}
-    return row.get(name) or {}
+        return {f"votes.{vote.judge}": vote.label or vote.status for vote in value}
+    if name in _BY_NAME:
+        return {f"{name}.{key}": getattr(one, "value", one) for key, one in value.items()}
+    if name in _PARTS:
+        return {f"{name}.{part}": getattr(value, part, None) for part in _PARTS[name]}
+    return {name: list(value) if isinstance(value, tuple) else value}
 
 
 def _kind(types: set[type]) -> Kind:

@@ -37,17 +37,15 @@ def export(
         raise InputError(f"the file's name must end in one of {', '.join(SUFFIXES)}", file=output)
     if raw_cells and suffix != ".csv":
         raise InputError(f"--raw-cells is for .csv; {suffix} has no others", file=output)
-    from rubricate.analysis import VerdictTable, as_written, read_run
+    from rubricate.analysis import VerdictTable, read_run
 
-    finished = read_run(run)
-    with as_written(finished.path):
-        table = VerdictTable(finished, by)
-        if suffix == ".csv":
-            rows = table.to_csv(output, raw_cells=raw_cells)
-        elif suffix == ".jsonl":
-            rows = table.to_jsonl(output)
-        else:
-            rows = table.to_parquet(output)
+    table = VerdictTable(read_run(run), by)
+    if suffix == ".csv":
+        rows = table.to_csv(output, raw_cells=raw_cells)
+    elif suffix == ".jsonl":
+        rows = table.to_jsonl(output)
+    else:
+        rows = table.to_parquet(output)
     if json_output:
         print_json({"file": str(output), "rows": rows, "columns": list(table.columns)})
     else:

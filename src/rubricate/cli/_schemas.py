@@ -1,7 +1,6 @@
 """JSON Schemas of what rubricate writes and reads, made from the classes that do so.
 
-Lines of `results.jsonl` and `items.jsonl` are written as bytes, without a class; what they have is
-declared here. Schemas of what is written have no place for further keys only where they say so:
+Schemas of what is written have no place for further keys only where they say so:
 a later version may add some.
 """
 
@@ -37,20 +36,18 @@ from rubricate.report import ReportPage
 from rubricate.rubric import (
     Criterion,
     DeclaredScoring,
-    Evidence,
-    Failure,
     Group,
-    Score,
-    Status,
-    Usage,
     kinds,
 )
 from rubricate.run.results import (
+    ROWS,
+    TEXTS,
     DocumentFigures,
     DocumentWork,
     GroupScore,
     Summary,
     UsageFigures,
+    line_schema,
 )
 from rubricate.stats import Estimate, LabelAgreement, PairedComparison
 
@@ -60,76 +57,6 @@ NAMES: Schema = {"type": "array", "items": {"type": "string"}}
 FOR_TYPES = {one.__name__: one for one in (Estimate, LabelAgreement, PairedComparison)}
 """What classes of the other rooms import for their types alone."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
-
-class GroupScores(TypedDict):
-    """The score of a tree's group, and that by the labels."""
-
-    value: float | None
-    lowest: float | None
-    highest: float | None
-    coverage: float
-    human: float | None
-
-
-class Said(TypedDict):
-    """What a verdict or a vote has."""
-
-    status: Status
-    label: str | None
-    value: float | None
-    probability: float | None
-    reason: str | None
-    evidence: list[Evidence]
-    usage: Usage
-    error: Failure | None
-    judge: str | None
-    order: dict[str, Any] | None
-    detail: Any
-    resumed: bool
-
-
-class ResultsLine(Said):
-    """A line of `results.jsonl`: a verdict, with what all of its item have."""
-
-    item: str
-    description: str
-    criterion: str
-    weight: float
-    human_label: str | None
-    human_value: float | None
-    human_reason: NotRequired[str]
-    votes: list[Said]
-    tied: bool
-    stage: int | None
-    annotations: dict[str, str | None]
-    keys: list[str]
-    groups: NotRequired[dict[str, GroupScores]]
-    tags: NotRequired[list[str]]
-    tag_scores: NotRequired[dict[str, Score]]
-    item_score: Score
-    human_score: float | None
-    judge_scores: dict[str, Score]
-    warnings: dict[str, str]
-    metadata: dict[str, Any]
-
-
-class ContextText(TypedDict):
-    """A document that a submission rests on."""
-
-    title: NotRequired[str | None]
-    text: str
-
-
-class ItemsLine(TypedDict):
-    """A line of `items.jsonl`: the texts of an item."""
-
-    item: str
-    description: str
-    prompt: str | None
-    submission: str
-    reference: str | None
-    context: list[str | ContextText]
 
 
 class SelectedItem(TypedDict):
@@ -268,6 +195,13 @@ class Begun(TypedDict):
     files: list[str]
 
 
+class ContextText(TypedDict):
+    """A document that a submission rests on."""
+
+    title: NotRequired[str | None]
+    text: str
+
+
 class DatasetItem(TypedDict):
     """An item of a dataset's file. Further keys are kept."""
 
@@ -382,8 +316,8 @@ SCHEMAS: Mapping[str, tuple[str, Callable[[], Schema]]] = {
     "rubric": ("a rubric's file", _rubric),
     "dataset": ("a dataset's file, .json or .yaml", _dataset),
     "summary": ("summary.json; grade --json; show --json", _read(Summary)),
-    "results": ("a line of results.jsonl", _written(ResultsLine)),
-    "items": ("a line of items.jsonl", _written(ItemsLine)),
+    "results": ("a line of results.jsonl", lambda: line_schema(ROWS)),
+    "items": ("a line of items.jsonl", lambda: line_schema(TEXTS)),
     "estimate": (
         "grade --dry-run --json; with pairs, compare-pair --dry-run --json",
         _written(Estimated),

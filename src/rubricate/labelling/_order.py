@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
-from rubricate.analysis import confidence
 from rubricate.dataset import Item
-from rubricate.rubric import ABSTENTION
+from rubricate.rubric import ABSTENTION, Verdict, confidence
 from rubricate.stats import next_to_label
 
 Order = Literal["random", "uncertainty"]
 
 
-def open_questions(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+def open_questions(rows: Sequence[Verdict]) -> dict[str, float | None]:
     """How much the judge leaves open, in [0, 1], by criterion; None where nothing tells.
 
     A verdict that failed or abstained leaves all open; else it is `1 - confidence`.
 
     Args:
-        rows: the lines of `results.jsonl` of an item.
+        rows: an item's verdicts.
     """
     found: dict[str, float | None] = {}
     for row in rows:
         sure = confidence(row)
-        if row["status"] in ("failed", "abstained"):
-            found[row["criterion"]] = 1.0
+        if row.status in ("failed", "abstained"):
+            found[row.criterion] = 1.0
         else:
-            found[row["criterion"]] = None if sure is None else 1.0 - sure
+            found[row.criterion] = None if sure is None else 1.0 - sure
     return found
 
 

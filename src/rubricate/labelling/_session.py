@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._files import user_path
-from rubricate.analysis import finished_items, read_run
+from rubricate.analysis import read_run
 from rubricate.dataset import Adjudication, Change, Item, LabelFile, NewLabel
 from rubricate.errors import InputError
 from rubricate.labelling._order import Order, label_order, open_questions
@@ -82,14 +82,15 @@ class LabelSession:
         }
 
     def _read(self, folder: Path) -> None:
-        self.judge = read_run(folder).judge
+        run = read_run(folder)
+        self.judge = run.judge
         known = {entry.id for entry in self.file.items}
-        for item in finished_items(folder):
-            if item.id in known:
-                self._said[item.id] = _Said(
-                    open_questions(item.rows),
-                    {row["criterion"]: row["label"] or row["status"] for row in item.rows},
-                    {row["criterion"]: row["reason"] for row in item.rows},
+        for rows in run.item_rows():
+            if rows[0].item in known:
+                self._said[rows[0].item] = _Said(
+                    open_questions(rows),
+                    {row.criterion: row.answer_text for row in rows},
+                    {row.criterion: row.reason for row in rows},
                 )
         if not self._said:
             raise InputError(f"has none of the items of {self.file.path}", file=folder)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import orjson
@@ -19,17 +19,21 @@ from rubricate.analysis import (
     FinishedItem,
     RunComparison,
     SubmissionFile,
-    confidence,
 )
 from rubricate.report._sent import PageSent, wide
-from rubricate.rubric import Criterion, Rubric
-from rubricate.run.results import differs_from_label
-from rubricate.views import opening, tell_apart
+from rubricate.rubric import Criterion, Rubric, Usage
+from rubricate.run.results import ITEM_FIELDS, ROW_FIELDS, ResultRow, differs_from_label
+from rubricate.views import dollars, opening, tell_apart
 
 CHUNK = 256 * 1024
 """Bytes of items in a chunk before they are packed, about."""
 FAILED, ABSTAINED, NOT_APPLICABLE, DIFFERS, UNSURE, FLIPPED, LABELLED = (1 << n for n in range(7))
 """What the list can be filtered by; the page's script has the same bits."""
+_ON_PAGE = {*ROW_FIELDS} - {
+    *ITEM_FIELDS,
+    *("item", "description", "keys", "usage", "order", "groups", "tags", "tag_scores"),
+}
+"""Fields of a row that the page has with each verdict."""
 _STATUS_BITS = {"failed": FAILED, "abstained": ABSTAINED, "not_applicable": NOT_APPLICABLE}
 
 
@@ -83,34 +87,33 @@ class PageItems:
         known = rubric.by_name
         verdicts, short = [], []
         for row in item.rows:
-            name = row["criterion"]
-            bits = self._bits(known[name], row)
-            number = self.criteria.setdefault(name, len(self.criteria))
-            label = row["label"] if row["label"] is not None else row["status"]
-            place = self.labels.setdefault(label, len(self.labels))
-            colour = tone(row["weight"], row["value"])
-            short.append([number, place, bits, colour[0]])
-            verdicts.append(self._verdict(row, known[name], bits, colour, item.submission))
+            number = self.criteria.setdefault(row.criterion, len(self.criteria))
+            place = self.labels.setdefault(row.answer_text, len(self.labels))
+            bits = self._bits(known[row.criterion], row)
+            verdict = self._verdict(row, known[row.criterion], bits, item.submission)
+            short.append([number, place, bits, verdict["tone"][0]])
+            verdicts.append(verdict)
         self.has_texts &= item.submission is not None
         sent = None if self._sent is None else self._sent.of_item(item.rows)
         if sent is not None:
             for verdict, conversations in zip(verdicts, sent[1], strict=True):
                 verdict["sent"] = conversations
-        score = item.rows[0]["item_score"]
-        self.entries.append([item.id, item.description, score["value"], short, self._count])
+        first = item.rows[0]
+        score = first.item_score
+        self.entries.append([item.item, item.description, score.value, short, self._count])
         self._openings.append(opening(item.submission or ""))
-        other = None if self._other is None else self._other.get(item.id)
+        other = None if self._other is None else self._other.get(item.item)
         self._hold(
             {
-                "id": item.id,
+                "id": item.item,
                 "description": item.description,
                 "prompt": item.prompt,
                 "submission": item.submission,
                 "reference": item.reference,
                 "context": item.context,
                 "score": score,
-                "alone": {n: s["value"] for n, s in item.rows[0].get("judge_scores", {}).items()},
-                "warnings": list(item.rows[0].get("warnings", {}).values()),
+                "alone": {name: alone.value for name, alone in first.judge_scores.items()},
+                "warnings": list(first.warnings.values()),
                 "verdicts": verdicts,
                 "texts": None if sent is None else sent[0],
                 **({} if other is None else {"other": None if other == item.submission else other}),
@@ -125,59 +128,38 @@ class PageItems:
             if not is_apart:
                 entry.append(begin)
 
-    def _bits(self, criterion: Criterion, row: Mapping[str, Any]) -> int:
-        sure = confidence(row)
-        flipped = (row["item"], row["criterion"]) in self._flips
+    def _bits(self, criterion: Criterion, row: ResultRow) -> int:
+        sure = row.confidence
         return (
-            _STATUS_BITS.get(row["status"], 0)
+            _STATUS_BITS.get(row.status, 0)
             | (DIFFERS if differs_from_label(criterion, row) else 0)
             | (UNSURE if sure is not None and sure < LOW_CONFIDENCE else 0)
-            | (FLIPPED if flipped else 0)
-            | (LABELLED if row["human_label"] is not None else 0)
+            | (FLIPPED if (row.item, row.criterion) in self._flips else 0)
+            | (LABELLED if row.human_label is not None else 0)
         )
 
     def _verdict(
-        self,
-        row: Mapping[str, Any],
-        criterion: Criterion,
-        bits: int,
-        colour: str,
-        text: str | None,
+        self, row: ResultRow, criterion: Criterion, bits: int, text: str | None
     ) -> dict[str, Any]:
-        error, usage = row["error"], row["usage"]
-        found = {
-            "criterion": row["criterion"],
+        """A row without what is the item's or the journal's, with what is shown beside it."""
+        found = {name: value for name, value in row.to_dict().items() if name in _ON_PAGE}
+        found |= {
             "requirement": criterion.requirement,
             "note": criterion.note,
-            "weight": row["weight"],
-            "status": row["status"],
-            "label": row["label"],
-            "value": row["value"],
-            "tone": colour,
+            "tone": tone(row.weight, row.value),
             "bits": bits,
-            "human": row["human_label"],
-            "human_reason": row.get("human_reason"),
-            "people": row.get("annotations") or None,
-            "probability": row["probability"],
-            "reason": row["reason"],
-            "evidence": [
-                [one["quote"], *_units(text, one), one.get("paraphrase", False)]
-                for one in row["evidence"]
+            "facts": [f"weight {row.weight:g}", *row.facts(), *_spent(row.usage)],
+            "votes": [
+                {name: vote[name] for name in ("judge", "status", "label", "reason", "error")}
+                | {"tone": tone(row.weight, vote["value"])}
+                for vote in found["votes"]
             ],
-            "error": None if error is None else f"{error['kind']}: {error['message']}",
-            "detail": row.get("detail"),
-            "judge": row["judge"],
-            "seconds": usage["seconds"],
-            "cost": usage["cost"],
-            "estimated": usage.get("estimated_cost"),
-            "tokens": usage["input_tokens"] + usage["output_tokens"],
-            "tied": row.get("tied", False),
-            "votes": [_vote(vote, row["weight"]) for vote in row.get("votes", ())],
+            "evidence": [_in_units(text, quote) for quote in found["evidence"]],
         }
-        flip = self._flips.get((row["item"], row["criterion"]))
+        flip = self._flips.get((row.item, row.criterion))
         if flip is not None:
             found["other"] = [flip.b, flip.reason_b]
-        return {key: value for key, value in found.items() if value not in (None, [], False)}
+        return {key: value for key, value in found.items() if value not in (None, [], {}, False)}
 
     def _hold(self, item: dict[str, Any]) -> None:
         text = orjson.dumps(item)
@@ -206,23 +188,17 @@ def chunk_element(name: str, data: Any) -> Iterator[bytes]:
     yield b"</script>\n"
 
 
-def _vote(vote: Mapping[str, Any], weight: float) -> dict[str, Any]:
-    error = vote["error"]
-    return {
-        "judge": vote["judge"],
-        "label": vote["label"] if vote["label"] is not None else vote["status"],
-        "tone": tone(weight, vote["value"]),
-        "probability": vote["probability"],
-        "reason": vote["reason"] if error is None else f"{error['kind']}: {error['message']}",
-        "cost": vote["usage"]["cost"],
-        "estimated": vote["usage"].get("estimated_cost"),
-        "seconds": vote["usage"]["seconds"],
-    }
+def _spent(usage: Usage) -> Iterator[str]:
+    if tokens := usage.input_tokens + usage.output_tokens:
+        yield f"{tokens} tokens"
+    if usage.cost:
+        yield dollars(usage.cost, usage.estimated_cost)
+    if usage.seconds:
+        yield f"{usage.seconds:.1f} s"
 
 
-def _units(text: str | None, evidence: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """Where a quote stands in the text as a browser counts it, in units of UTF-16."""
-    start, end = evidence["start"], evidence["end"]
-    if text is None or start is None or text.isascii():
-        return start, end
-    return wide(text[:start]), wide(text[:end])
+def _in_units(text: str | None, quote: dict[str, Any]) -> dict[str, Any]:
+    """A quote with its place as a browser counts it, in units of UTF-16."""
+    if text is None or quote["start"] is None or text.isascii():
+        return quote
+    return {**quote, **{end: wide(text[: quote[end]]) for end in ("start", "end")}}

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from rubricate.analysis import (
     AgreementReport,
     FinishedRun,
-    RowVerdict,
     agreement_plots,
     agreement_report,
     calibration_plot,
@@ -19,7 +18,7 @@ from rubricate.analysis import (
 )
 from rubricate.report._items import tone
 from rubricate.rubric import ABSTENTION, Criterion
-from rubricate.run.results import CriterionFigures, Summary
+from rubricate.run.results import CriterionFigures, ResultRow, Summary
 from rubricate.stats import Bootstrap, Estimate
 from rubricate.views import (
     Drawing,
@@ -87,7 +86,7 @@ def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap)
         report = agreement_report(run, bootstrap=bootstrap, bootstrapped=MOST_LINES)
     score = mean_score(scores.values(), summary, confidence=bootstrap.confidence)
     on_all = summary.score.labelled == summary.score.scored
-    rows: dict[str, list[RowVerdict]] = {}
+    rows: dict[str, list[ResultRow]] = {}
     for row in run.rows:
         rows.setdefault(row.criterion, []).append(row)
     accuracy, kappa, n = (NOTHING, NOTHING, 0) if report is None else report.whole
@@ -126,7 +125,7 @@ def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap)
 def _line(
     figures: CriterionFigures,
     criterion: Criterion,
-    rows: Sequence[RowVerdict],
+    rows: Sequence[ResultRow],
     report: AgreementReport | None,
 ) -> CriterionLine:
     value = mean_score(row.value for row in rows)

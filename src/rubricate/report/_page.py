@@ -19,7 +19,6 @@ from rubricate.analysis import (
     FinishedRun,
     RunComparison,
     SubmissionFile,
-    as_written,
     compare_runs,
     comparison_texts,
     parts_tables,
@@ -100,12 +99,11 @@ def write_report(
             if compare is not None:
                 texts = stack.enter_context(SubmissionFile(compare))
             items, waited = PageItems(chunks, comparison, texts, sent), array("d")
-            with as_written(found.path):
-                for item in found.items():
-                    items.add(item, found.rubric_of(item.id))
-                    waited.extend(row["usage"]["seconds"] for row in item.rows)
-                items.finish()
-                overview = overview_of(found, waited, bootstrap)
+            for item in found.items():
+                items.add(item, found.rubric_of(item.item))
+                waited.extend(row.usage.seconds for row in item.rows)
+            items.finish()
+            overview = overview_of(found, waited, bootstrap)
             with Replacement(path) as page:
                 _compose(page, chunks, found, items, comparison, {"overview": overview})
     except OSError as error:

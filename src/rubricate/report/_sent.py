@@ -8,7 +8,7 @@ from typing import Any
 
 from rubricate._spelling import common_prefix
 from rubricate.run import Exchange
-from rubricate.run.results import Conversations
+from rubricate.run.results import Conversations, ResultRow
 
 MOST = 32 * 1024 * 1024
 """Characters of messages and replies that a page holds at most, before they are packed."""
@@ -34,7 +34,7 @@ class PageSent:
         self._conversations = conversations
         self._room = MOST
 
-    def of_item(self, rows: tuple[dict[str, Any], ...]) -> tuple[list[str], list[Any]] | None:
+    def of_item(self, rows: tuple[ResultRow, ...]) -> tuple[list[str], list[Any]] | None:
         """What was sent and received for an item's lines of results.
 
         Returns:

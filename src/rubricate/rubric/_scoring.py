@@ -49,10 +49,10 @@ class Score:
     """
 
     value: float | None
-    lowest: float | None
-    highest: float | None
-    raw: float
-    coverage: float
+    lowest: float | None = None
+    highest: float | None = None
+    raw: float = 0.0
+    coverage: float = 0.0
     faults_only: bool = False
     penalty: float = 0.0
     before_penalty: float | None = None

@@ -66,6 +66,9 @@ class Failure:
     kind: str
     message: str
 
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}"
+
 
 @quickly_made
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         Outcome as Outcome,
         RunFolder as RunFolder,
         has_journal as has_journal,
-        result_lines as result_lines,
         shard_folder as shard_folder,
     )
     from rubricate.run.sending import (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
-from rubricate.analysis._finished import LABELS_GO, FinishedRun, RowVerdict
+from rubricate.analysis._finished import LABELS_GO, FinishedRun
 from rubricate.analysis.agreement._annotators import (
     AnnotatorsTogether,
     CriterionAnnotators,
@@ -23,10 +23,10 @@ from rubricate.errors import InputError
 from rubricate.rubric import ABSTENTION, Criterion, Measurement, Rubric
 from rubricate.run.results import (
     DOES_NOT_APPLY,
+    ResultRow,
     Stratum,
     answer,
     answers_of,
-    human_status,
     key_of,
     merged,
     number_of,
@@ -275,7 +275,7 @@ def agreement_report(
 
 
 def _by_stratum(
-    run: FinishedRun, labelled: Sequence[RowVerdict], own: Callable[[RowVerdict], Criterion]
+    run: FinishedRun, labelled: Sequence[ResultRow], own: Callable[[ResultRow], Criterion]
 ) -> list[_Pairs]:
     """The pairs of every criterion, in the rubric's order."""
     order = {name: place for place, name in enumerate(run.criteria)}
@@ -322,12 +322,12 @@ def _levels(
         return
     found: dict[int, list[tuple[str, float | None, float | None, Any]]] = {}
     for rows in run.item_rows():
-        item, groups = rows[0]["item"], rows[0].get("groups") or {}
+        item, groups = rows[0].item, rows[0].groups
         paths = run.rubric_of(item).paths if groups else {}
         for name, score in groups.items():
-            if score["human"] is not None:
+            if score.human is not None:
                 pairs = found.setdefault(len(paths[name]) + 1, [])
-                pairs.append((name, score["value"], score["human"], group_of[item]))
+                pairs.append((name, score.value, score.human, group_of[item]))
     for level, pairs in sorted(found.items()):
         yield LevelAgreement(
             level,
@@ -341,11 +341,11 @@ def _levels(
         )
 
 
-def _own_criteria(run: FinishedRun) -> Callable[[RowVerdict], Criterion]:
+def _own_criteria(run: FinishedRun) -> Callable[[ResultRow], Criterion]:
     """Gives the criterion of a line: that of its item, where items have rubrics of their own."""
     rubrics: dict[int, dict[str, Criterion]] = {}
 
-    def own(row: RowVerdict) -> Criterion:
+    def own(row: ResultRow) -> Criterion:
         rubric = run.rubric_of(row.item)
         if id(rubric) not in rubrics:
             rubrics[id(rubric)] = rubric.by_name
@@ -359,17 +359,16 @@ class _Pairs:
 
     def __init__(self, stratum: Stratum, criterion: Criterion) -> None:
         self.stratum, self.criterion = stratum, criterion
-        self.rows: list[RowVerdict] = []
+        self.rows: list[ResultRow] = []
         self.items: list[str] = []
         self.judge: list[Any] = []
         self.human: list[Any] = []
         self.not_applicable = 0
         self.of: tuple[str, ...] = ()
 
-    def add(self, row: RowVerdict, criterion: Criterion) -> None:
-        level, status = self.stratum.level, human_status(row.human_label, row.human_value)
-        judge = answer(criterion, level, row.status, row.label, row.value)
-        human = answer(criterion, level, status, row.human_label, row.human_value)
+    def add(self, row: ResultRow, criterion: Criterion) -> None:
+        level = self.stratum.level
+        judge, human = answer(criterion, level, row), answer(criterion, level, row.human)
         self.rows.append(row)
         if DOES_NOT_APPLY in (judge, human):
             self.not_applicable += 1
@@ -446,7 +445,7 @@ def _stratified(
 
 
 def _calibration(
-    rows: Sequence[RowVerdict], group_of: Mapping[str, Any], bootstrap: Bootstrap
+    rows: Sequence[ResultRow], group_of: Mapping[str, Any], bootstrap: Bootstrap
 ) -> Calibration | None:
     """How far the judge's probabilities of MET fit the labels; None where there are none.
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rubricate.analysis._finished import FinishedRun, RowVerdict
+from rubricate.analysis._finished import FinishedRun
 from rubricate.rubric import Aggregation, Criterion, Verdict, aggregate
 from rubricate.run.results import (
     DOES_NOT_APPLY,
     Answer,
     Level,
+    ResultRow,
     Stratum,
     answer,
     answers_of,
@@ -71,7 +72,7 @@ def annotators_of(
     run: FinishedRun,
     groups: Mapping[str, Any],
     bootstrap: Bootstrap,
-    own: Callable[[RowVerdict], Criterion],
+    own: Callable[[ResultRow], Criterion],
 ) -> tuple[tuple[CriterionAnnotators, ...], AnnotatorsTogether | None]:
     """Of every criterion that annotators labelled, in the rubric's order, and of all together.
 
@@ -107,10 +108,10 @@ class _Said:
         self.people: list[dict[str, Answer]] = []
         self._labels: list[tuple[Criterion, Mapping[str, str]]] = []
 
-    def add(self, row: RowVerdict, criterion: Criterion) -> None:
+    def add(self, row: ResultRow, criterion: Criterion) -> None:
         level = self.stratum.level
         self.items.append(row.item)
-        self.judge.append(answer(criterion, level, row.status, row.label, row.value))
+        self.judge.append(answer(criterion, level, row))
         self.people.append(
             {name: _said(criterion, level, [label]) for name, label in row.annotations.items()}
         )
@@ -164,7 +165,7 @@ def _said(criterion: Criterion, level: Level, labels: Sequence[str]) -> Answer:
     found = votes[0] if len(votes) == 1 else aggregate(criterion, votes, _TOGETHER)
     if found.tied:
         return None
-    return answer(criterion, level, found.status, found.label, found.value)
+    return answer(criterion, level, found)
 
 
 def _vote(criterion: Criterion, label: str) -> Verdict:

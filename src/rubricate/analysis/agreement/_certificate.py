@@ -14,15 +14,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rubricate._documents import input_error, parse_json, read_text
 from rubricate._version import __version__
-from rubricate.analysis._finished import FinishedRun, as_written
+from rubricate.analysis._finished import FinishedRun
 from rubricate.analysis.agreement._agreement import (
     AgreementReport,
     CriterionAgreement,
     agreement_report,
 )
 from rubricate.analysis.agreement._sections import few_text, people_labels
-from rubricate.errors import InputError
-from rubricate.run.results import CertificateFigures
+from rubricate.errors import InputError, described
+from rubricate.run.results import WRITE_ANEW, CertificateFigures
 from rubricate.stats import Bootstrap, Estimate, LabelAgreement, Undecided
 from rubricate.views import (
     NONE,
@@ -220,8 +220,13 @@ def certify(
             "this run ended early: let it finish before it is certified", file=run.path
         )
     report = agreement_report(run, undecided=undecided, groups=groups, bootstrap=bootstrap)
-    with as_written(run.path):
+    try:
         certificate = _certificate(run, report, groups)
+    except (TypeError, ValueError) as error:  # the folder was changed by hand
+        why = described(error)
+        raise InputError(
+            f"is not as rubricate wrote it ({why}); {WRITE_ANEW}", file=run.path
+        ) from None
     return certificate.model_copy(update={"sha256": certificate.digest()})
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rubricate.analysis._finished import RowVerdict
 from rubricate.errors import InputError
+from rubricate.run.results import ResultRow
 from rubricate.stats import (
     ConformalSets,
     DecisionThreshold,
@@ -77,7 +77,7 @@ class Discrimination:
 
 
 def discrimination_of(
-    rows: Sequence[RowVerdict],
+    rows: Sequence[ResultRow],
     group_of: Mapping[str, Any],
     confidence: float,
     rules: DecisionRules = DecisionRules(),

@@ -183,13 +183,12 @@ def item_score_components(run: FinishedRun, criterion: str | None) -> ScoreCompo
     """What a run's votes say of the spread of scores; None for one answer a verdict."""
     by_item: dict[str, Mapping[str, float | None]] = {}
     for rows in run.item_rows():
-        first = rows[0]
         if criterion is None:
-            given = {name: one["value"] for name, one in (first.get("judge_scores") or {}).items()}
+            given = {name: score.value for name, score in rows[0].judge_scores.items()}
         else:
-            chosen = [row for row in rows if row["criterion"] == criterion]
-            given = {one["judge"]: one["value"] for row in chosen for one in row["votes"]}
-        by_item[first["item"]] = given
+            votes = [vote for row in rows if row.criterion == criterion for vote in row.votes]
+            given = {vote.judge or "": vote.value for vote in votes}
+        by_item[rows[0].item] = given
     asked: dict[str, list[str]] = {}
     for name in dict.fromkeys(name for given in by_item.values() for name in given):
         match = _REPLICATE.match(name)
@@ -227,7 +226,7 @@ def _answers(run: FinishedRun) -> _Answers:
     for row in run.rows:
         if row.stage is not None:
             raise InputError("a cascade's judges do not answer for all items", file=run.path)
-        given = [(vote["judge"], vote["value"]) for vote in row.votes] or [(run.judge, row.value)]
+        given = [(vote.judge or "", vote.value) for vote in row.votes] or [(run.judge, row.value)]
         if not run.criteria[row.criterion].needs_judge:
             continue
         for judge, value in given:

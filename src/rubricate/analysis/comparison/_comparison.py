@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from rubricate.analysis._finished import FinishedRun, RowVerdict
+from rubricate.analysis._finished import FinishedRun
 from rubricate.analysis.comparison._scored_alike import (
     ABSTAINED_BEFORE,
     COMPARED,
@@ -20,6 +20,7 @@ from rubricate.analysis.comparison._scored_alike import (
 )
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric
+from rubricate.run.results import ResultRow
 from rubricate.stats import (
     Bootstrap,
     PairedComparison,
@@ -364,10 +365,10 @@ def _flip(pair: VerdictPair) -> Flip:
     return Flip(
         item=pair.b.item,
         criterion=pair.b.criterion,
-        a=_answer(pair.a),
-        b=_answer(pair.b),
-        reason_a=pair.a.reason or pair.a.error,
-        reason_b=pair.b.reason or pair.b.error,
+        a=pair.a.answer_text,
+        b=pair.b.answer_text,
+        reason_a=_reason(pair.a),
+        reason_b=_reason(pair.b),
         human_label=pair.b.human_label,
         criterion_a=pair.a.criterion,
     )
@@ -399,5 +400,5 @@ def _grouped(
     return None if groups is None else [group_of[item] for item in items]
 
 
-def _answer(row: RowVerdict) -> str:
-    return row.label if row.label is not None else row.status
+def _reason(row: ResultRow) -> str | None:
+    return row.reason or (None if row.error is None else str(row.error))

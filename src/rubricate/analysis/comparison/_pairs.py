@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from rubricate.analysis._finished import finished_rows
+from rubricate._files import user_path
 from rubricate.judge import pair_id
-from rubricate.rubric import Failure, Verdict
+from rubricate.rubric import Verdict
+from rubricate.run.results import read_rows
 
 PairOutcome = Literal["first", "second", "tie", "disagreed", "abstained", "failed"]
 """Who is better. `tie`: neither, in both orders. `disagreed`: the answers in the two orders differ,
@@ -120,7 +121,7 @@ def _verdict(given: Verdict, reverse: Verdict) -> PairVerdict:
         outcome = "disagreed"
     else:
         outcome = _better(given.value)
-    errors = [v.error and f"{v.error.kind}: {v.error.message}" for v in both]
+    errors = [v.error and str(v.error) for v in both]
     return PairVerdict(
         outcome=outcome,
         labels=(given.label, reverse.label),
@@ -135,26 +136,12 @@ def finished_pairs(folder: str | Path) -> Iterator[PairResult]:
     Raises:
         InputError: `results.jsonl` is missing or damaged.
     """
-    items = finished_rows(folder)
+    items = read_rows(user_path(folder) / "results.jsonl")
     for index, (given, reverse) in enumerate(zip(items, items, strict=False)):
         yield pair_result(
-            pair_id(given[0]["item"]),
-            {row["criterion"]: row["weight"] for row in given},
-            _verdicts(given),
-            _verdicts(reverse),
+            pair_id(given[0].item),
+            {row.criterion: row.weight for row in given},
+            {row.criterion: row for row in given},
+            {row.criterion: row for row in reverse},
             index=index,
         )
-
-
-def _verdicts(rows: tuple[dict[str, Any], ...]) -> dict[str, Verdict]:
-    return {
-        row["criterion"]: Verdict(
-            row["criterion"],
-            row["status"],
-            row["label"],
-            row["value"],
-            reason=row["reason"],
-            error=None if row["error"] is None else Failure(**row["error"]),
-        )
-        for row in rows
-    }

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rubricate.analysis._finished import FinishedRun, RowVerdict
+from rubricate.analysis._finished import FinishedRun
 from rubricate.errors import InputError
 from rubricate.rubric import (
     TAGS,
@@ -26,6 +26,7 @@ from rubricate.rubric import (
     tags_by,
     values_of,
 )
+from rubricate.run.results import ResultRow
 
 GROUP = "group"
 """The field of a tree's groups."""
@@ -46,8 +47,8 @@ class VerdictPair:
         verdict_b: B's.
     """
 
-    a: RowVerdict
-    b: RowVerdict
+    a: ResultRow
+    b: ResultRow
     criterion: Criterion
     verdict_a: Verdict | None
     verdict_b: Verdict
@@ -142,7 +143,7 @@ def scored_alike(a: FinishedRun, b: FinishedRun, by: Sequence[str] = ()) -> Alik
         )
         one, other = next(iter(of_a.values())), next(iter(of_b.values()))
         values = (
-            (one.score, other.score)
+            (one.item_score.value, other.item_score.value)
             if alike
             else rules.scores(rubrics[1], found, (one, other), rules_a)
         )
@@ -158,7 +159,7 @@ def scored_alike(a: FinishedRun, b: FinishedRun, by: Sequence[str] = ()) -> Alik
     return AlikeRuns(items, tuple(pairs), scores, parts, tuple(dict.fromkeys(differences)))
 
 
-def _of_whole(fields: Sequence[str], rubric: Rubric, row: RowVerdict) -> Iterator[tuple[str, str]]:
+def _of_whole(fields: Sequence[str], rubric: Rubric, row: ResultRow) -> Iterator[tuple[str, str]]:
     """The fields that an item has as a whole, with their values."""
     tags = [tag for criterion in rubric for tag in criterion.tags]
     for field in fields:
@@ -167,8 +168,8 @@ def _of_whole(fields: Sequence[str], rubric: Rubric, row: RowVerdict) -> Iterato
                 yield field, value
 
 
-def _by_item(run: FinishedRun) -> dict[str, dict[str, RowVerdict]]:
-    rows: dict[str, dict[str, RowVerdict]] = {}
+def _by_item(run: FinishedRun) -> dict[str, dict[str, ResultRow]]:
+    rows: dict[str, dict[str, ResultRow]] = {}
     for row in run.rows:
         rows.setdefault(row.item, {})[row.criterion] = row
     return rows
@@ -238,7 +239,7 @@ class _Rules:
         self,
         rubric: Rubric,
         pairs: Iterable[VerdictPair],
-        rows: tuple[RowVerdict, RowVerdict],
+        rows: tuple[ResultRow, ResultRow],
         rules_a: _Rules,
     ) -> tuple[float | None, float | None]:
         """The scores of an item, by B's rubric and the verdicts that count in both runs.
@@ -247,8 +248,8 @@ class _Rules:
         """
         counted = self._counted(pairs)
 
-        def less(found: float | None, row: RowVerdict) -> float | None:
-            penalty = row.penalty * self.same_penalty(rules_a)
+        def less(found: float | None, row: ResultRow) -> float | None:
+            penalty = row.item_score.penalty * self.same_penalty(rules_a)
             return found if found is None or not penalty else max(0.0, found - penalty)
 
         a, b = (one[0].value for one in self._scored(rubric, counted))
@@ -326,7 +327,7 @@ class _Match:
         self.differences = [*self._told(a, b)]
 
     def pairs(
-        self, of_a: Mapping[str, RowVerdict], of_b: Mapping[str, RowVerdict]
+        self, of_a: Mapping[str, ResultRow], of_b: Mapping[str, ResultRow]
     ) -> Iterator[VerdictPair]:
         """An item's verdicts on the criteria that both have."""
         for name, row_b in of_b.items():
@@ -334,14 +335,12 @@ class _Match:
             if row_a is None:
                 continue
             criterion = self._criteria[name][1]
-            yield VerdictPair(
-                row_a, row_b, criterion, self._valued(name, row_a), _verdict(name, row_b)
-            )
+            yield VerdictPair(row_a, row_b, criterion, self._valued(name, row_a), row_b)
 
-    def _valued(self, name: str, row: RowVerdict) -> Verdict | None:
+    def _valued(self, name: str, row: ResultRow) -> Verdict | None:
         """A verdict of A as B's criterion values it; None where that has no such answer."""
         if self._same[name] or row.label is None or row.status in UNDECIDED:
-            return _verdict(name, row)
+            return row
         one, other = self._criteria[name]
         if not _same_form(one, other):
             return None
@@ -390,10 +389,6 @@ def _told_answers(name: str, a: Criterion, b: Criterion) -> Iterator[str]:
 
 def _value(value: float | None) -> str:
     return "none (N/A)" if value is None else f"{value:g}"
-
-
-def _verdict(name: str, row: RowVerdict) -> Verdict:
-    return Verdict(name, row.status, row.label, row.value)
 
 
 def _matched(a: Rubric, b: Rubric) -> Iterator[tuple[str, str]]:

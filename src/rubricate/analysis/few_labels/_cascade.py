@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
-from rubricate.analysis._finished import LABELS_GO, FinishedRun, RowVerdict
+from rubricate.analysis._finished import LABELS_GO, FinishedRun
 from rubricate.errors import InputError
 from rubricate.rubric import Criterion
-from rubricate.run.results import answer, human_status, is_answer, level_of, same
+from rubricate.run.results import ResultRow, answer, is_answer, level_of, same
 from rubricate.stats import (
     Estimate,
     ThresholdChoice,
@@ -225,22 +225,21 @@ def _pairs(run: FinishedRun, then: FinishedRun | None) -> list[CascadePair]:
     return [_pair(row, others.get((row.item, row.criterion)), known[row.criterion]) for row in rows]
 
 
-def _pair(row: RowVerdict, other: RowVerdict | None, criterion: Criterion) -> CascadePair:
+def _pair(row: ResultRow, other: ResultRow | None, criterion: Criterion) -> CascadePair:
     return CascadePair(
         row.item,
         row.confidence,
         _agrees(row, row, criterion),
         None if other is None else _agrees(other, row, criterion),
-        row.cost,
-        None if other is None else other.cost,
+        row.usage.cost,
+        None if other is None else other.usage.cost,
     )
 
 
-def _agrees(row: RowVerdict, labelled: RowVerdict, criterion: Criterion) -> bool | None:
+def _agrees(row: ResultRow, labelled: ResultRow, criterion: Criterion) -> bool | None:
     """Whether a verdict is people's; None where one did not decide."""
-    level, label, value = level_of(criterion), labelled.human_label, labelled.human_value
-    human = answer(criterion, level, human_status(label, value), label, value)
-    judge = answer(criterion, level, row.status, row.label, row.value)
+    level = level_of(criterion)
+    judge, human = answer(criterion, level, row), answer(criterion, level, labelled.human)
     return same(judge, human) if is_answer(judge) and is_answer(human) else None
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rubricate.analysis._finished import FinishedRun, RowVerdict
+from rubricate.analysis._finished import FinishedRun
 from rubricate.errors import InputError
+from rubricate.run.results import ResultRow
 from rubricate.stats import CorrectedMean, corrected_mean, next_to_label
 from rubricate.views import (
     NONE,
@@ -141,7 +142,7 @@ def ppi_report(
             judge that does not say how sure it is.
     """
     group_of = run.groups_by(groups)
-    rows: dict[str, list[RowVerdict]] = {}
+    rows: dict[str, list[ResultRow]] = {}
     for row in run.rows:
         rows.setdefault(row.item, []).append(row)
     items = [*rows]
@@ -160,7 +161,7 @@ def ppi_report(
         kept = None if groups is None else [group_of[item] for item in of]
         return _inside(corrected_mean(ours, theirs, groups=kept, confidence=confidence))
 
-    by_name: dict[str, list[RowVerdict]] = {}
+    by_name: dict[str, list[ResultRow]] = {}
     for row in run.rows:
         by_name.setdefault(row.criterion, []).append(row)
     return PPIReport(
@@ -198,7 +199,7 @@ def _inside(found: CorrectedMean) -> CorrectedMean:
     )
 
 
-def _uncertainty(run: FinishedRun, rows: Mapping[str, Sequence[RowVerdict]]) -> list[float | None]:
+def _uncertainty(run: FinishedRun, rows: Mapping[str, Sequence[ResultRow]]) -> list[float | None]:
     """Of each item that of its least sure verdict; None where one was not decided."""
     known = run.criteria
     asked = {

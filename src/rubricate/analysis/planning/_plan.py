@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -524,10 +524,6 @@ def _usage(run: FinishedRun, criterion: str | None) -> tuple[int, Usage]:
     """How often an item was answered for, over all items, and what that took."""
     answers, total = 0, Usage()
     for rows in run.item_rows():
-        kept: Sequence[Mapping[str, object]] = [
-            row for row in rows if criterion in (None, row["criterion"])
-        ]
-        answers += max((len(row.get("votes") or ()) or 1 for row in rows), default=0)
-        for row in kept:
-            total += Usage(**row["usage"])  # type: ignore[arg-type]
+        answers += max(len(row.votes) or 1 for row in rows)
+        total += Usage.total(row.usage for row in rows if criterion in (None, row.criterion))
     return answers, total

@@ -175,7 +175,7 @@ async function lookInTexts(words) {
     if (at("list").dataset.words !== words) return;
     items.forEach((item, offset) => {
       const inside = [item.submission, item.prompt, item.reference, item.other,
-        ...item.verdicts.flatMap((verdict) => [verdict.reason, verdict.error])];
+        ...item.verdicts.flatMap((verdict) => [verdict.reason, problem(verdict)])];
       if (inside.some((text) => text && text.toLowerCase().includes(words))) {
         texts.add(start.get(number) + offset);
       }
@@ -255,7 +255,7 @@ function fold(title, text) {
 function submission(item) {
   const text = item.submission, cuts = new Set([0, text.length]), spans = [];
   item.verdicts.forEach((verdict, place) => {
-    for (const [, start, end] of verdict.evidence ?? []) {
+    for (const { start, end } of verdict.evidence ?? []) {
       if (start === null) continue;
       spans.push([start, end, place]);
       cuts.add(start).add(end);
@@ -277,34 +277,30 @@ function submission(item) {
   return box;
 }
 
+function problem(verdict) {
+  return verdict.error ? `${verdict.error.kind}: ${verdict.error.message}` : null;
+}
+
 function verdictPart(verdict, place, texts) {
   const label = verdict.label ?? verdict.status;
   const kind = verdict.status === "failed" ? "failed" : verdict.tone;
-  const facts = [
-    `weight ${verdict.weight}`,
-    verdict.value === undefined ? "" : `value ${Number(figure(verdict.value, 3))}`,
-    verdict.probability === undefined ? "" : `probability ${figure(verdict.probability)}`,
-    verdict.tied ? "votes tied" : "",
-    verdict.tokens ? `${verdict.tokens} tokens` : "",
-    verdict.cost ? `$${verdict.cost.toPrecision(2)}${verdict.estimated ? " estimated" : ""}` : "",
-    verdict.seconds ? `${verdict.seconds.toFixed(1)} s` : "",
-  ];
+  const failure = problem(verdict);
   const box = make("section", { className: "verdict", id: `verdict-${place}` },
     make("div", { className: "head" },
       make("button", { type: "button", onclick: () => focus(place) }, verdict.criterion),
       make("span", { className: `tag ${kind}` }, label),
-      verdict.human === undefined ? null
+      verdict.human_label === undefined ? null
         : make("span", { className: `tag ${verdict.bits & DIFFERS ? "human" : "none"}` },
-          `human: ${verdict.human}${verdict.bits & DIFFERS ? " ≠" : ""}`),
-      ...Object.entries(verdict.people ?? {}).map(([who, said]) =>
+          `human: ${verdict.human_label}${verdict.bits & DIFFERS ? " ≠" : ""}`),
+      ...Object.entries(verdict.annotations ?? {}).map(([who, said]) =>
         make("span", { className: "tag none" }, `${who}: ${said}`)),
       verdict.bits & UNSURE ? make("span", { className: "tag none" }, "unsure") : null,
-      make("span", { className: "sub" }, facts.filter(Boolean).join(" · "))),
+      make("span", { className: "sub" }, verdict.facts.join(" · "))),
     make("p", { className: "requirement" }, [verdict.requirement, verdict.note].filter(Boolean).join("\n")),
     verdict.reason ? make("p", { className: "reason" }, verdict.reason) : null,
     verdict.human_reason ? make("p", { className: "reason" }, `human: ${verdict.human_reason}`) : null,
-    verdict.error ? make("p", { className: "reason failed-text" }, verdict.error) : null);
-  for (const [quote, start, , paraphrase] of verdict.evidence ?? []) {
+    failure ? make("p", { className: "reason failed-text" }, failure) : null);
+  for (const { quote, start, paraphrase } of verdict.evidence ?? []) {
     box.append(start === null
       ? make("blockquote", { className: "lost", title: "these words do not stand in the text" },
         quote, make("span", { className: "sub" }, " (not in the text)"))
@@ -314,7 +310,7 @@ function verdictPart(verdict, place, texts) {
   }
   if (verdict.other) {
     box.append(make("div", { className: "pair" },
-      make("div", {}, make("span", { className: "tag" }, `A: ${label}`), make("p", {}, verdict.reason ?? verdict.error ?? "")),
+      make("div", {}, make("span", { className: "tag" }, `A: ${label}`), make("p", {}, verdict.reason ?? failure ?? "")),
       make("div", {}, make("span", { className: "tag" }, `B: ${verdict.other[0]}`), make("p", {}, verdict.other[1] ?? ""))));
   }
   if (verdict.votes) box.append(votes(verdict.votes));
@@ -352,7 +348,7 @@ function conversation(given, texts) {
       make("div", {}, make("span", { className: "sub" }, role), make("pre", {}, texts[place].slice(0, length) + rest)));
     const shares = Object.entries(one.probabilities ?? {}).map(([token, share]) => `${JSON.stringify(token)} ${share.toFixed(4)}`);
     return make("div", { className: "exchange" },
-      make("p", { className: "sub" }, facts.filter(Boolean).join(" · ")),
+      make("p", { className: "sub" }, verdict.facts.join(" · ")),
       make("details", {}, make("summary", {}, `${messages.length} messages`), ...messages),
       one.error ? make("p", { className: "failed-text" }, one.error) : null,
       one.reply === undefined ? null : make("pre", { className: "reply" }, one.reply),
@@ -361,12 +357,12 @@ function conversation(given, texts) {
 }
 
 function votes(given) {
-  const labels = given.map((vote) => `${vote.judge}: ${vote.label}`).join(", ");
+  const labels = given.map((vote) => `${vote.judge}: ${vote.label ?? vote.status}`).join(", ");
   return make("details", {}, make("summary", {}, `${given.length} votes: ${labels}`),
     ...given.map((vote) => make("div", { className: "reason" },
-      make("span", { className: `tag ${vote.tone}` }, vote.label), " ",
+      make("span", { className: `tag ${vote.tone}` }, vote.label ?? vote.status), " ",
       make("span", { className: "sub" }, vote.judge ?? ""),
-      make("p", {}, vote.reason ?? ""))));
+      make("p", {}, problem(vote) ?? vote.reason ?? ""))));
 }
 
 function focus(place, scroll = false) {

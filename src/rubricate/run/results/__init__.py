@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         answer as answer,
         answers_of as answers_of,
         differs_from_label as differs_from_label,
-        human_status as human_status,
         is_answer as is_answer,
         kappa_name as kappa_name,
         key_of as key_of,
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
         has_journal as has_journal,
         journal_place as journal_place,
         journal_to_read as journal_to_read,
-        result_lines as result_lines,
         shard_folder as shard_folder,
     )
     from rubricate.run.results._gates import CALLS_SAVED as CALLS_SAVED, GateFigures as GateFigures
@@ -75,6 +73,20 @@ if TYPE_CHECKING:
         scores_by_tag as scores_by_tag,
         short_metadata as short_metadata,
         short_tags as short_tags,
+    )
+    from rubricate.run.results._rows import (
+        ITEM_FIELDS as ITEM_FIELDS,
+        ROW_FIELDS as ROW_FIELDS,
+        ROWS as ROWS,
+        TEXTS as TEXTS,
+        WRITE_ANEW as WRITE_ANEW,
+        ItemTexts as ItemTexts,
+        ResultRow as ResultRow,
+        line_schema as line_schema,
+        read_lines as read_lines,
+        read_rows as read_rows,
+        result_lines as result_lines,
+        rows_of as rows_of,
     )
     from rubricate.run.results._summary import (
         AgreementFigures as AgreementFigures,

@@ -19,11 +19,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
-from rubricate.rubric import ABSTENTION, Criterion, Status, Verdict
+from rubricate.rubric import ABSTENTION, Criterion, Verdict
 from rubricate.run.results._summary import AgreementFigures, StratifiedFigures
 from rubricate.stats import Agreement, agreement_of_counts, stratified
+
+if TYPE_CHECKING:
+    from rubricate.run.results._rows import ResultRow
 
 Level: TypeAlias = Literal["labels", "ordered", "steps", "numbers"]
 
@@ -58,14 +61,13 @@ def kappa_name(level: Level) -> str:
     return "cohen_kappa" if level == "labels" else "quadratic_kappa"
 
 
-def answer(
-    criterion: Criterion, level: Level, status: Status, label: str | None, value: float | None
-) -> Answer:
+def answer(criterion: Criterion, level: Level, verdict: Verdict | None) -> Answer:
     """What a verdict, or a person's label, is compared as."""
-    if status == "failed" or (status != "abstained" and label is None and value is None):
+    if verdict is None or verdict.status == "abstained":
+        return None if verdict is None else ABSTENTION
+    status, label, value = verdict.status, verdict.label, verdict.value
+    if status == "failed" or (label is None and value is None):
         return None
-    if status == "abstained":
-        return ABSTENTION
     if level == "labels":
         return label
     if status == "not_applicable" or value is None:
@@ -73,15 +75,6 @@ def answer(
     if level == "ordered" or label is None:
         return label
     return Step(criterion.step(label, value), label) if level == "steps" else value
-
-
-def human_status(label: str | None, value: float | None) -> Status:
-    """What kind of answer a person's label is; `failed` where there is none."""
-    if label is None:
-        return "failed"
-    if value is not None:
-        return "judged"
-    return "abstained" if label == ABSTENTION else "not_applicable"
 
 
 def is_answer(one: Answer) -> bool:
@@ -105,24 +98,21 @@ def number_of(one: Answer) -> float | None:
     return None if isinstance(one, str) else one
 
 
-def vote_of(
-    criterion: Criterion, status: Status, label: str | None, value: float | None
-) -> str | None:
+def vote_of(criterion: Criterion, verdict: Verdict) -> str | None:
     """What a judge's vote is compared with another's as; None where it decides nothing.
 
     Answers without a fixed set of labels are equal where their values are, to two decimal places.
     """
-    if status not in ("judged", "not_applicable"):
+    if verdict.status not in DECIDED:
         return None
+    label, value = verdict.label, verdict.value
     return label if criterion.labels or value is None else f"{value:.2f}"
 
 
-def differs_from_label(criterion: Criterion, row: Mapping[str, Any]) -> bool:
-    """Whether the judge and a person both said something of a line of results, and not alike."""
+def differs_from_label(criterion: Criterion, row: ResultRow) -> bool:
+    """Whether the judge and a person both said something, and not alike."""
     level = level_of(criterion)
-    label, value = row["human_label"], row["human_value"]
-    human = answer(criterion, level, human_status(label, value), label, value)
-    judge = answer(criterion, level, row["status"], row["label"], row["value"])
+    judge, human = answer(criterion, level, row), answer(criterion, level, row.human)
     silent = (None, ABSTENTION)
     return judge not in silent and human not in silent and not same(judge, human)
 
@@ -207,8 +197,8 @@ class PairCounts:
                 return
             pair: tuple[Any, Any] = verdict.label, human.label
         else:
-            judge = answer(criterion, level, verdict.status, verdict.label, verdict.value)
-            people = answer(criterion, level, human.status, human.label, human.value)
+            judge = answer(criterion, level, verdict)
+            people = answer(criterion, level, human)
             if not (is_answer(judge) and is_answer(people)):
                 return
             self._equal[stratum] += same(judge, people)

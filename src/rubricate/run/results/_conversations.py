@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -11,8 +10,10 @@ from types import TracebackType
 from typing import Any
 
 from rubricate.errors import InputError, JournalError
+from rubricate.rubric import Verdict
 from rubricate.run.journal import Database, Exchange, journal_at, read_lines
 from rubricate.run.results._folder import journal_to_read
+from rubricate.run.results._rows import ResultRow
 
 NOT_KEPT = "not kept by the version of rubricate that asked for it"
 NOT_SENT = "no request was sent for it"
@@ -69,17 +70,14 @@ class Conversations:
         text = f"what was sent and received cannot be read: {error}"
         return InputError(text, file=self._path if isinstance(self._path, Path) else None)
 
-    def of(self, row: Mapping[str, Any]) -> list[Conversation]:
-        """The conversations behind a line of `results.jsonl`: one for each judge that was asked."""
-        keys = row.get("keys")
-        if keys is None:
-            return [Conversation(row["judge"], (), NOT_KEPT)]
-        if not keys:
-            return [Conversation(row["judge"], (), NOT_SENT)]
-        votes = row.get("votes") or [row] * len(keys)
-        return [self._of(key, vote) for key, vote in zip(keys, votes, strict=False)]
+    def of(self, row: ResultRow) -> list[Conversation]:
+        """The conversations behind a verdict: one for each judge that was asked."""
+        if not row.keys:
+            return [Conversation(row.judge, (), NOT_KEPT if row.keys is None else NOT_SENT)]
+        votes = row.votes or [row] * len(row.keys)
+        return [self._of(key, vote) for key, vote in zip(row.keys, votes, strict=False)]
 
-    def _of(self, key: str, vote: Mapping[str, Any]) -> Conversation:
+    def _of(self, key: str, vote: Verdict) -> Conversation:
         try:
             lines = self._lines(key)
             found = () if lines is None else tuple(read_lines(lines, self._text, self._lines))
@@ -87,8 +85,8 @@ class Conversations:
             raise self._problem(error) from None
         missing = None
         if not found:
-            missing = NOT_KEPT if vote["usage"]["requests"] else NOT_SENT
-        return Conversation(vote["judge"], found, missing)
+            missing = NOT_KEPT if vote.usage.requests else NOT_SENT
+        return Conversation(vote.judge, found, missing)
 
     def _lines(self, key: str) -> bytes | None:
         return self._journal.exchanges([key]).get(key)

@@ -19,13 +19,13 @@ from rubricate._documents import format_yaml
 from rubricate._files import Replacement, check_no_links, not_written, user_path, write_text
 from rubricate.dataset import Item
 from rubricate.errors import InputError
-from rubricate.rubric import Verdict
 from rubricate.run._options import RunOptions, Storage
 from rubricate.run._plan import Plan
 from rubricate.run._shards import Shard
 from rubricate.run.journal import Access, Database, Origin, Place, check_address, to_json
 from rubricate.run.results._identity import RunIdentity
 from rubricate.run.results._results import ItemResult
+from rubricate.run.results._rows import ItemTexts, result_lines, rows_of
 
 JOURNAL_NAME = "journal.sqlite"
 ADDRESS_NAME = "journal.url"
@@ -303,8 +303,8 @@ class ResultsFile:
 
     def add(self, found: ItemResult, item: Item, lines: bytes | None = None) -> None:
         """Write an item's verdicts, a line each, which may be made already, and its texts."""
-        self._results.add(found.index, lines or b"\n".join((*result_lines(found), b"")))
-        self._items.add(found.index, to_json(_texts(item)) + b"\n")
+        self._results.add(found.index, lines or b"\n".join((*result_lines(rows_of(found)), b"")))
+        self._items.add(found.index, to_json(ItemTexts.of(item)) + b"\n")
 
     def finish(self) -> None:
         """Put the lines into the dataset's order."""
@@ -328,18 +328,6 @@ class ResultsFile:
         except InputError:
             if error is None:
                 raise
-
-
-def _texts(item: Item) -> dict[str, Any]:
-    """What an item's verdicts are about: a line of `items.jsonl`."""
-    return {
-        "item": item.id,
-        "description": item.data.description,
-        "prompt": item.prompt,
-        "submission": item.submission,
-        "reference": item.reference,
-        "context": [document.to_json() for document in item.context],
-    }
 
 
 class _OrderedLines:
@@ -393,98 +381,3 @@ class _OrderedLines:
         """Take away what was written of an item last, where there was no room for all of it."""
         written = bisect_right(self._ends, self._path.stat().st_size)
         os.truncate(self._path, self._ends[written - 1] if written else 0)
-
-
-def _said_beside(verdict: Verdict) -> dict[str, Any]:
-    """What a verdict has beside its label and value, as it stands in rows and in their votes."""
-    return {
-        "probability": verdict.probability,
-        "reason": verdict.reason,
-        "evidence": verdict.evidence,
-        "usage": verdict.usage.to_dict(),
-        "error": verdict.error,
-        "judge": verdict.judge,
-        "order": verdict.order,
-    }
-
-
-def _vote(vote: Verdict) -> dict[str, Any]:
-    """A panel's vote as it stands in a row."""
-    return {
-        "status": vote.status,
-        "label": vote.label,
-        **_said_beside(vote),
-        "value": vote.value,
-        "detail": vote.detail,
-        "resumed": vote.resumed,
-    }
-
-
-def _annotations(item: ItemResult, name: str) -> dict[str, str]:
-    """The labels of several annotators by one criterion."""
-    given = item.annotations.items()
-    return {annotator: labels[name] for annotator, labels in given if name in labels}
-
-
-def _groups(item: ItemResult) -> dict[str, Any]:
-    """The scores of a tree's groups, and those by the labels."""
-    human = item.human_groups
-    return {
-        name: {
-            "value": score.value,
-            "lowest": score.lowest,
-            "highest": score.highest,
-            "coverage": score.coverage,
-            "human": human[name].value if human else None,
-        }
-        for name, score in item.groups.items()
-    }
-
-
-def result_lines(item: ItemResult) -> Iterator[bytes]:
-    """The lines of an item in `results.jsonl`, one object a verdict.
-
-    `evidence`, `usage`, `error` and scores are dataclasses, which orjson writes as objects. What
-    all lines of the item have is written once. The scores of a tree's groups and those by tag, of
-    which there may be hundreds, are in the item's first line alone.
-    """
-    begin = to_json({"item": item.id, "description": item.description})[:-1] + b","
-    end = (
-        b","
-        + to_json(
-            {
-                "item_score": item.score,
-                "human_score": None if item.human_score is None else item.human_score.value,
-                "judge_scores": item.judge_scores,
-                "warnings": item.warnings,
-                "metadata": item.metadata,
-            }
-        )[1:]
-    )
-    first: dict[str, Any] = {"groups": _groups(item)} if item.groups else {}
-    first |= {"tags": item.tags} if item.tags else {}
-    first |= {"tag_scores": item.tag_scores} if item.tag_scores else {}
-    for criterion in item.rubric:
-        name = criterion.name
-        verdict, label = item.criteria[name], item.labels.get(name)
-        of_verdict = {
-            "criterion": name,
-            "weight": criterion.weight,
-            "status": verdict.status,
-            "label": verdict.label,
-            "value": verdict.value,
-            "human_label": None if label is None else label.label,
-            "human_value": None if label is None else label.value,
-            **({"human_reason": label.reason} if label is not None and label.reason else {}),
-            **_said_beside(verdict),
-            "detail": verdict.detail,
-            "resumed": verdict.resumed,
-            "votes": [_vote(vote) for vote in verdict.votes] if verdict.votes else (),
-            "tied": verdict.tied,
-            "stage": verdict.stage,
-            "annotations": _annotations(item, name) if item.annotations else {},
-            "keys": item.keys.get(name, ()),
-            **first,
-        }
-        first = {}
-        yield b"".join((begin, to_json(of_verdict)[1:-1], end))

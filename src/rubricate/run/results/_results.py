@@ -227,7 +227,7 @@ def _item_sections(item: ItemResult) -> Iterator[Section]:
         verdict = item.criteria[name]
         told = verdict.label or verdict.status
         if verdict.error is not None:
-            told = f"failed: {verdict.error.kind}: {verdict.error.message}"
+            told = f"failed: {verdict.error}"
         rows.append(Row((name, f"{criterion.weight:g}", told, verdict.reason or "")))
     yield Table([Column(heading, is_text=True) for heading in headings], rows)
 

@@ -134,7 +134,7 @@ class Tallies:
         if error is not None:
             self._errors[error.kind] += 1
             if error.kind != "not_run" and place < (self._first_error or NEVER)[:2]:
-                self._first_error = (*place, f"{error.kind}: {error.message}")
+                self._first_error = (*place, str(error))
         elif (
             verdict.status == "abstained"
             and verdict.reason
@@ -326,7 +326,7 @@ class CriterionTally:
             self._tied += verdict.tied
             for vote in verdict.votes:
                 self._quotes.add(vote)
-            answers = [_answer(criterion, vote) for vote in verdict.votes]
+            answers = [vote_of(criterion, vote) for vote in verdict.votes]
             for one, other in combinations([one for one in answers if one is not None], 2):
                 self._pairs += 1
                 self._same_pairs += one == other
@@ -383,13 +383,13 @@ class JudgeTally:
     ) -> None:
         error = vote.error
         if error is not None and error.kind != "not_run":
-            told = (place, f"{error.kind}: {error.message}")
+            told = (place, str(error))
             self._first_error = min(self._first_error or told, told)
         self._statuses[vote.status] += 1
         self._agreement.add(stratum, criterion, vote, human)
         self.usage += vote.usage
         self._quotes.add(vote)
-        answers = _answer(criterion, vote), _answer(criterion, verdict)
+        answers = vote_of(criterion, vote), vote_of(criterion, verdict)
         if None not in answers:
             self._with_verdict.add(answers[0] == answers[1])
 
@@ -413,7 +413,3 @@ class JudgeTally:
 
 def _ends(numbers: Collection[float]) -> tuple[float, float]:
     return min(numbers), max(numbers)
-
-
-def _answer(criterion: Criterion, verdict: Verdict) -> str | None:
-    return vote_of(criterion, verdict.status, verdict.label, verdict.value)

@@ -1,0 +1,344 @@
+"""What a run writes of each item: `results.jsonl`, a line a verdict, and `items.jsonl`, its texts.
+
+`ResultRow` declares a line of `results.jsonl` once: the line is written from it and read into it,
+and a finished run consists of such rows. The JSON Schema, tables, exports, `show` and the report
+page take their keys, columns and facts from its fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from rubricate.errors import InputError
+from rubricate.rubric import (
+    ABSTENTION,
+    Evidence,
+    Paraphrase,
+    Score,
+    Status,
+    Verdict,
+    confidence,
+)
+from rubricate.run.journal import to_json
+from rubricate.views import figure
+
+if TYPE_CHECKING:
+    from rubricate.dataset import Item
+    from rubricate.run.results._results import ItemResult
+
+WRITE_ANEW = "run the same grade command again: it writes them anew from the journal"
+SHOWN = {"shown": True}
+"""The metadata of a field that `show` and the report page show as a fact of the verdict."""
+_STRICT = {
+    "strict": True,
+    "allow_inf_nan": False,
+    "use_attribute_docstrings": True,
+    "defer_build": True,
+}
+"""How pydantic reads a line: no text is taken for a number. What reads it is built when it is
+first needed, which takes some 10 ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """The score of a group of a rubric that is a tree; `human` is that by the human labels."""
+
+    value: float | None
+    lowest: float | None
+    highest: float | None
+    coverage: float
+    human: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote(Verdict):
+    """A judge's vote as it is read back; its criterion is that of its row."""
+
+    criterion: str = ""
+    evidence: tuple[Evidence | Paraphrase, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultRow(Verdict):
+    """A line of `results.jsonl`: a verdict, what people said, and what its item came to.
+
+    To add a column, declare its field here, and give it its value in `rows_of`. With
+    `field(metadata=SHOWN)` it is a fact of the verdict in `show` and on the report page as well.
+    """
+
+    __pydantic_config__ = _STRICT
+
+    evidence: tuple[Evidence | Paraphrase, ...] = ()
+    votes: tuple[Vote, ...] = ()
+    item: str
+    """The item's identifier."""
+    description: str = ""
+    """What the item is, in a few words."""
+    weight: float
+    """The criterion's weight."""
+    human_label: str | None
+    """The label that people gave; None where there is none."""
+    human_value: float | None
+    """What that label is worth, in [0, 1]."""
+    human_reason: str | None = None
+    """Why people gave it, where they said so."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """The labels of several people, by annotator."""
+    keys: tuple[str, ...] | None = None
+    """The journal's keys of the answers behind the verdict, one for each vote."""
+    groups: Mapping[str, GroupRow] = field(default_factory=dict)
+    """The scores of a tree's groups; in the first line of an item alone."""
+    tags: tuple[str, ...] = ()
+    """The item's short tags; in its first line alone."""
+    tag_scores: Mapping[str, Score] = field(default_factory=dict)
+    """The score of the criteria with each tag; in the item's first line alone."""
+    item_score: Score
+    """The score of the whole item."""
+    human_score: float | None = None
+    """The item's score by its human labels, where every criterion has one."""
+    judge_scores: Mapping[str, Score] = field(default_factory=dict)
+    """With several judges, the item's score by each of them alone."""
+    warnings: Mapping[str, str] = field(default_factory=dict)
+    """What to know before the score is believed, in words by kind."""
+    metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    """Of the item's metadata the numbers, truth values and short texts."""
+
+    @property
+    def answer_text(self) -> str:
+        """The label; of a verdict without one, its status."""
+        return self.label or self.status
+
+    @property
+    def human(self) -> Verdict | None:
+        """What people said, as a verdict."""
+        if self.human_label is None:
+            return None
+        status: Status = "judged"
+        if self.human_value is None:
+            status = "abstained" if self.human_label == ABSTENTION else "not_applicable"
+        return Verdict(self.criterion, status, self.human_label, self.human_value)
+
+    @property
+    def confidence(self) -> float | None:
+        """How sure the verdict is: see `rubric.confidence`."""
+        return confidence(self)
+
+    @property
+    def probability_met(self) -> float | None:
+        """The judge's probability of MET against UNMET; None where it gave none."""
+        shares = (self.detail or {}).get("probabilities")
+        if shares is None and self.probability is not None:
+            other = {"MET": "UNMET", "UNMET": "MET"}.get(self.label or "", "")
+            shares = {self.label: self.probability, other: 1.0 - self.probability}
+        if shares is None or not {"MET", "UNMET"} <= set(shares):
+            return None
+        both = shares["MET"] + shares["UNMET"]
+        return shares["MET"] / both if both else None
+
+    def facts(self) -> Iterator[str]:
+        """What there is to the verdict beside its label and reason, in a few words each."""
+        if self.value not in (None, 0.0, 1.0):
+            yield f"value {figure(self.value)}"
+        if self.confidence is not None:
+            yield f"confidence {figure(self.confidence)}"
+        if self.tied:
+            yield "votes tied"
+        for name in _SHOWN:
+            if (value := getattr(self, name)) is not None:
+                yield f"{name.replace('_', ' ')} {value}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as the JSON values of its line."""
+        found: dict[str, Any] = orjson.loads(next(result_lines([self])))
+        return found
+
+
+_OF_VERDICT = (
+    *("criterion", "weight", "status", "label", "value"),
+    *("human_label", "human_value", "human_reason"),
+    *("probability", "reason", "evidence", "usage", "error", "judge", "order", "detail"),
+    *("resumed", "votes", "tied", "stage"),
+)
+_HEAD = ("item", "description")
+ITEM_FIELDS = ("item_score", "human_score", "judge_scores", "warnings", "metadata")
+"""What all lines of an item have, which is written once."""
+_LISTED = {*_HEAD, *_OF_VERDICT, *ITEM_FIELDS, "answer"}
+_BODY = (*_OF_VERDICT, *(one.name for one in fields(ResultRow) if one.name not in _LISTED))
+ROW_FIELDS = (*_HEAD, *_BODY, *ITEM_FIELDS)
+"""The fields of a row in the order in which a line has them."""
+_SELDOM = ("human_reason", "groups", "tags", "tag_scores")
+"""Fields that a line has only where there is something in them."""
+_VOTE = (
+    *("status", "label", "probability", "reason", "evidence", "usage", "error", "judge", "order"),
+    *("value", "detail", "resumed"),
+)
+_SHOWN = tuple(one.name for one in fields(ResultRow) if one.metadata.get("shown"))
+_values_of_body, _values_of_vote = attrgetter(*_BODY), attrgetter(*_VOTE)
+_VERDICT = tuple(one.name for one in fields(Verdict))[1:]
+_values_of_verdict = attrgetter(*_VERDICT)
+
+
+def rows_of(item: ItemResult) -> Iterator[ResultRow]:
+    """The rows of an item, one a criterion.
+
+    The scores of groups and tags, of which there may be hundreds, are in the first alone.
+    """
+    of_item: dict[str, Any] = {
+        "item": item.id,
+        "description": item.description,
+        "item_score": item.score,
+        "human_score": None if item.human_score is None else item.human_score.value,
+        "judge_scores": item.judge_scores,
+        "warnings": item.warnings,
+        "metadata": item.metadata,
+    }
+    first: dict[str, Any] = {
+        "groups": _groups(item),
+        "tags": item.tags,
+        "tag_scores": item.tag_scores,
+    }
+    for criterion in item.rubric:
+        name = criterion.name
+        label = item.labels.get(name)
+        yield ResultRow(
+            criterion=name,
+            **dict(zip(_VERDICT, _values_of_verdict(item.criteria[name]), strict=True)),
+            weight=criterion.weight,
+            human_label=None if label is None else label.label,
+            human_value=None if label is None else label.value,
+            human_reason=None if label is None else label.reason,
+            annotations={
+                annotator: labels[name]
+                for annotator, labels in item.annotations.items()
+                if name in labels
+            },
+            keys=tuple(item.keys.get(name, ())),
+            **of_item,
+            **first,
+        )
+        first = {}
+
+
+def _groups(item: ItemResult) -> dict[str, GroupRow]:
+    human = item.human_groups
+    return {
+        name: GroupRow(
+            score.value,
+            score.lowest,
+            score.highest,
+            score.coverage,
+            human[name].value if human else None,
+        )
+        for name, score in item.groups.items()
+    }
+
+
+def result_lines(rows: Iterable[ResultRow]) -> Iterator[bytes]:
+    """The lines of an item's rows, without their ends."""
+    head = tail = b""
+    for row in rows:
+        if not head:
+            head = to_json({name: getattr(row, name) for name in _HEAD})[:-1] + b","
+            tail = b"," + to_json({name: getattr(row, name) for name in ITEM_FIELDS})[1:]
+        body: dict[str, Any] = dict(zip(_BODY, _values_of_body(row), strict=True))
+        body["usage"] = row.usage.to_dict()
+        body["votes"] = [
+            dict(zip(_VOTE, _values_of_vote(vote), strict=True)) | {"usage": vote.usage.to_dict()}
+            for vote in row.votes
+        ]
+        for name in _SELDOM:
+            if not body[name]:
+                del body[name]
+        yield b"".join((head, to_json(body)[1:-1], tail))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemTexts:
+    """A line of `items.jsonl`: what the verdicts of an item are about."""
+
+    __pydantic_config__ = _STRICT
+
+    item: str
+    """The item's identifier."""
+    description: str = ""
+    """What it is, in a few words."""
+    prompt: str | None = None
+    submission: str | None = None
+    reference: str | None = None
+    """Its texts as they were judged."""
+    context: tuple[str | Mapping[str, str | None], ...] = ()
+    """Its documents: texts, or objects with `title` and `text`."""
+
+    @classmethod
+    def of(cls, item: Item) -> ItemTexts:
+        """The texts of an item of a dataset."""
+        return cls(
+            item=item.id,
+            description=item.data.description,
+            prompt=item.prompt,
+            submission=item.submission,
+            reference=item.reference,
+            context=tuple(document.to_json() for document in item.context),
+        )
+
+
+_Line = TypeVar("_Line", ResultRow, ItemTexts)
+
+
+ROWS, TEXTS = TypeAdapter(ResultRow), TypeAdapter(ItemTexts)
+"""What reads lines of `results.jsonl` and of `items.jsonl`, and says their JSON Schemas."""
+
+
+def read_lines(path: Path, lines: TypeAdapter[_Line]) -> Iterator[_Line]:
+    """The lines of `results.jsonl` or `items.jsonl`, one after the other.
+
+    Raises:
+        InputError: the file is missing or damaged; with the line.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    yield lines.validate_json(line)
+                except ValidationError as error:
+                    cause = error.errors(include_url=False, include_input=False)[0]
+                    where = ".".join(map(str, cause["loc"]))
+                    raise InputError(
+                        f"not a line of a run's results ({where and f'{where}: '}{cause['msg']}); "
+                        f"{WRITE_ANEW}",
+                        file=path,
+                        line=number,
+                    ) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+
+
+def read_rows(path: Path) -> Iterator[tuple[ResultRow, ...]]:
+    """The rows of each item in a `results.jsonl`, in the dataset's order; one item is held.
+
+    Raises:
+        InputError: see `read_lines`.
+    """
+    rows: list[ResultRow] = []
+    for row in read_lines(path, ROWS):
+        if rows and row.item != rows[0].item:
+            yield tuple(rows)
+            rows = []
+        rows.append(row)
+    if rows:
+        yield tuple(rows)
+
+
+def line_schema(lines: TypeAdapter[_Line]) -> dict[str, Any]:
+    """The JSON Schema of a line; all that is not seldom is in every line."""
+    made = lines.json_schema(mode="serialization")
+    made["properties"].pop("answer", None)
+    made["required"] = [name for name in made["properties"] if name not in _SELDOM]
+    return made
