@@ -348,7 +348,7 @@ function conversation(given, texts) {
       make("div", {}, make("span", { className: "sub" }, role), make("pre", {}, texts[place].slice(0, length) + rest)));
     const shares = Object.entries(one.probabilities ?? {}).map(([token, share]) => `${JSON.stringify(token)} ${share.toFixed(4)}`);
     return make("div", { className: "exchange" },
-      make("p", { className: "sub" }, verdict.facts.join(" · ")),
+      make("p", { className: "sub" }, facts.filter(Boolean).join(" · ")),
       make("details", {}, make("summary", {}, `${messages.length} messages`), ...messages),
       one.error ? make("p", { className: "failed-text" }, one.error) : null,
       one.reply === undefined ? null : make("pre", { className: "reply" }, one.reply),
