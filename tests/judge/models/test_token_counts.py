@@ -470,7 +470,7 @@ def test_the_quick_way_reads_what_the_other_one_does(
     usage |= {} if total is None else {"total_tokens": read + wrote + total}
     usage |= {"prompt_tokens_details": inner} if inner else {}
     usage |= {"completion_tokens_details": outer} if outer else {}
-    found = plain_tokens({"usage": usage})
+    found = plain_tokens({"usage": usage}, b"", {})
     if found is not None:
         read, cached, wrote, thought = found
         assert reported_tokens({"usage": usage}) == TokenCounts(read, cached, 0, wrote, thought)
@@ -481,7 +481,7 @@ def test_the_quick_way_reads_what_the_other_one_does(
 def test_what_openai_reports_is_read_in_the_quick_way():
     usage = openai(900, 100, 0, 40, 10)
     del usage["prompt_tokens_details"]["cache_write_tokens"]
-    assert plain_tokens({"usage": usage}) == (1000, 100, 50, 10)
+    assert plain_tokens({"usage": usage}, b"", {}) == (1000, 100, 50, 10)
 
 
 @pytest.mark.parametrize("opened", ['{"x_details":', '{"cost":', '{"usage":', '{"usage":[', "["])

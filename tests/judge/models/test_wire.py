@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from rubricate.errors import ModelError
 from rubricate.judge.models._token_counts import reported_cost, reported_tokens, written_text
 from rubricate.judge.models._wire import (
-    completion_text,
-    first_choice,
     parse_body,
     quota,
+    read_reply,
     retry_after,
     status_error,
     token_probabilities,
@@ -59,11 +58,11 @@ anything = st.recursive(
 def test_any_body_is_an_answer_or_a_model_error_and_nothing_else(raw: bytes):
     try:
         body = parse_body(raw)
-        text = completion_text(first_choice(body))
+        reply = read_reply(body)
     except ModelError:
         return
     assert isinstance(text, str)
-    token_probabilities(first_choice(body), text)
+    assert isinstance(reply.text, str)
 
 
 @PROPERTY

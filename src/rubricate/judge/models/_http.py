@@ -50,17 +50,11 @@ from rubricate.judge.models._model import Completion, Message, Model, Request
 from rubricate.judge.models._providers import access, split_name
 from rubricate.judge.models._proxy import password, proxy_for
 from rubricate.judge.models._wire import (
-    completion_text,
-    finish_reason,
-    first_choice,
-    is_too_long,
     parse_body,
     plain_tokens,
     quota,
-    says_cost,
+    read_reply,
     status_error,
-    text_elsewhere,
-    token_probabilities,
 )
 from rubricate.rubric import NO_USAGE, Usage
 
@@ -329,24 +323,24 @@ class HTTPModel(Model):
             ) from None
         seconds = time.perf_counter() - begin
         headers = answer.headers
-        try:
-            raw = plain_body(answer, LONGEST_ANSWER)
-        except ModelError as error:
-            unread = self._redacted(error)
-            unread.usage = Usage(1, cost=None)
-            raise unread from None
+        raw = answer.body
+        if "content-encoding" in headers:
+            try:
+                raw = plain_body(answer, LONGEST_ANSWER)
+            except ModelError as error:
+                unread = self._redacted(error)
+                unread.usage = Usage(1, cost=None)
+                raise unread from None
         if not 200 <= answer.status < 300:
             raise self._billed(self._refusal(answer.status, raw, headers), raw, headers)
         try:
             body = parse_body(raw)
-            choice = first_choice(body)
-            text = completion_text(choice)
-            elsewhere = text_elsewhere(choice["message"], text)
+            reply = read_reply(body)
         except ModelError as error:
             raise self._billed(self._redacted(error), raw, headers) from None
         usage = self._reported(body, raw, headers, seconds)
-        probabilities, unusable = token_probabilities(choice, text)
-        model, reason = body.get("model"), finish_reason(choice)
+        text, elsewhere, reason, probabilities, unusable = reply
+        model = body.get("model")
         if not isinstance(model, str):
             model = ""
         if self._long_secrets:
@@ -358,7 +352,7 @@ class HTTPModel(Model):
             usage,
             quota(headers),
             probabilities,
-            is_too_long(reason),
+            reason != "stop" and reply.cut_off,
             None,
             elsewhere,
             unusable,
@@ -376,8 +370,8 @@ class HTTPModel(Model):
         The endpoint's own word on the cost counts, unless it is 0: gateways that do not know a
         price write that.
         """
-        plain = plain_tokens(body)
-        if plain is not None and not says_cost(body, raw, headers):
+        plain = plain_tokens(body, raw, headers)
+        if plain is not None:
             read, cached, wrote, thought = plain
             priced = self._price(read, cached, wrote, 0)
             return Usage(1, read, cached, wrote, priced, seconds, thought)

@@ -9,7 +9,7 @@ import reprlib
 import time
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -90,17 +90,58 @@ def parse_body(raw: bytes) -> dict[str, Any]:
     return body
 
 
-def first_choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a body says of its only reply, whose `message` is an object.
+class Reply(NamedTuple):
+    """What a body says of its only reply.
+
+    Attributes:
+        text: its text.
+        elsewhere: see `Completion`.
+        finish_reason: why it ended, in the endpoint's words; "" where it says nothing.
+        probabilities, unusable: see `token_probabilities`.
+    """
+
+    text: str
+    elsewhere: str = ""
+    finish_reason: str = "stop"
+    probabilities: dict[str, float] | None = None
+    unusable: str = ""
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether it ended because it was as long as it may be."""
+        return self.finish_reason != "stop" and self.finish_reason.lower() in _TOO_LONG
+
+
+def read_reply(body: Mapping[str, Any]) -> Reply:
+    """What a body says of its only reply.
 
     Raises:
-        ModelError: `truncated`: it has none.
+        ModelError: `truncated` where it has none, `refused` where the model or a filter declined,
+            `server` where it broke off.
     """
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
         raise ModelError("truncated", "the answer has no choices[0].message")
-    return choice
+    content = message.get("content")
+    if (
+        type(content) is str
+        and choice.get("finish_reason") == "stop"
+        and choice.get("logprobs") is None
+        and not any(map(message.get, _BESIDE))
+        and not content.isspace()
+        and content
+    ):
+        return Reply(content)
+    text = completion_text(choice)
+    probabilities, unusable = token_probabilities(choice, text)
+    elsewhere = text_elsewhere(message, text)
+    return Reply(text, elsewhere, finish_reason(choice), probabilities, unusable)
+
+
+_BESIDE = ("refusal", "tool_calls", "function_call")
+"""What a message can have that says something else than its text."""
 
 
 def completion_text(choice: Mapping[str, Any]) -> str:
@@ -112,14 +153,11 @@ def completion_text(choice: Mapping[str, Any]) -> str:
     message = choice["message"]
     if message.get("refusal"):
         raise ModelError("refused", f"the model refused: {message['refusal']}")
-    reason = finish_reason(choice)
-    if reason != "stop":
-        reason = reason.lower()
-        if reason in _FILTERED:
-            raise ModelError("refused", "the endpoint's content filter stopped the answer")
-        if reason in _BROKEN:
-            said = f"the endpoint ended the answer with finish_reason '{reason}'"
-            raise ModelError("server", said)
+    reason = finish_reason(choice).lower()
+    if reason in _FILTERED:
+        raise ModelError("refused", "the endpoint's content filter stopped the answer")
+    if reason in _BROKEN:
+        raise ModelError("server", f"the endpoint ended the answer with finish_reason '{reason}'")
     content = message.get("content")
     if isinstance(content, list):
         parts = [part for part in content if isinstance(part, dict)]
@@ -165,11 +203,6 @@ def finish_reason(choice: Mapping[str, Any]) -> str:
     """Why the reply ended, in the endpoint's words; "" where it says nothing."""
     reason = choice.get("finish_reason")
     return reason if isinstance(reason, str) else ""
-
-
-def is_too_long(reason: str) -> bool:
-    """Whether a reply that ended for this reason was as long as it may be (`length`)."""
-    return reason != "stop" and reason.lower() in _TOO_LONG
 
 
 _SPECIAL = r"(?:\s|</?[A-Za-z][\w:-]*>|<\|[^<>|]*\|>|\[/?[A-Z_]+\])*"
@@ -295,19 +328,28 @@ def _probability(entry: Mapping[str, Any]) -> float:
     return math.exp(min(0.0, logprob))
 
 
-def plain_tokens(body: object) -> tuple[int, int, int, int] | None:
+def plain_tokens(
+    body: object, raw: bytes, headers: Mapping[str, str]
+) -> tuple[int, int, int, int] | None:
     """The tokens of prompt, cache, reply and reasoning, of a body that reports them as OpenAI does.
 
-    Most servers do: the total is the sum of prompt and reply, and the others are among these. What
-    others report, `reported_tokens` reads.
+    Most servers do: the total is the sum of prompt and reply, the others are among these, and no
+    cost is named. What others report, `_token_counts` reads.
+
+    Args:
+        body: the body.
+        raw: the same, as it came.
+        headers: by their names in lower case.
     """
     usage = body.get("usage") if isinstance(body, dict) else None
-    if not isinstance(usage, dict) or not _COUNTS.issuperset(usage):
+    if not isinstance(usage, dict) or not _COUNTS.issuperset(usage) or COST_HEADER in headers:
+        return None
+    if not _USUAL.issuperset(body) and b"cost" in raw.lower():  # type: ignore[arg-type]
         return None
     read, wrote = usage.get("prompt_tokens"), usage.get("completion_tokens")
     if not (type(read) is type(wrote) is int and usage.get("total_tokens") == read + wrote):
         return None
-    if not (0 < read <= MOST_TOKENS and 0 < wrote <= MOST_TOKENS):
+    if not 0 < read < read + wrote <= MOST_TOKENS:
         return None
     if len(usage) == 3:
         return read, 0, wrote, 0
@@ -325,19 +367,6 @@ def _among(details: Any, name: str, usual: frozenset[str]) -> int:
         return -1
     count = details.get(name) or 0
     return count if type(count) is int else -1
-
-
-def says_cost(body: Any, raw: bytes, headers: Mapping[str, str]) -> bool:
-    """Whether a body that is like those of most servers, or its headers, may say a cost.
-
-    Args:
-        body: the body; its usage is plain (`plain_tokens`).
-        raw: the same, as it came.
-        headers: by their names in lower case.
-    """
-    if COST_HEADER in headers:
-        return True
-    return not _USUAL.issuperset(body) and b"cost" in raw.lower()
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
