@@ -252,7 +252,7 @@ def check_group(judge: Judge, given: object, count: int) -> None:
         raise InputError(f"{type(judge).__name__}.judge_group gave {many} for {count} criteria")
 
 
-def checked_verdict(judge: Judge, one: Any, criterion: Criterion, took: Usage) -> Verdict:
+def checked_verdict(judge: Judge, one: object, criterion: Criterion, took: Usage) -> Verdict:
     """What a judge gives as its verdict on a criterion, as the journal will give it back.
 
     A label has the criterion's value where the verdict has none. A usage that cannot be right has
@@ -267,7 +267,8 @@ def checked_verdict(judge: Judge, one: Any, criterion: Criterion, took: Usage) -
     Raises:
         InputError: it is none, or that on another criterion, or its value is not its label's.
     """
-    if judge.is_trusted and type(criterion) is Criterion and one.usage is took:
+    trusted = judge.is_trusted and type(criterion) is Criterion
+    if trusted and type(one) is Verdict and one.usage is took:
         return one
     who = type(judge).__name__
     if not isinstance(one, Verdict):
