@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
+from rubricate.analysis.planning._designs import simulated_intervals
 from rubricate.stats import (
     Estimate,
     clustered_mean,
@@ -34,7 +35,6 @@ SHARES = (0.02, 0.1, 0.5, 0.9)
 """Of MET."""
 RIGHT = (0.7, 0.9, 0.95, 0.99)
 """How often the judge is right."""
-ERRORS = ("false MET", "false UNMET", "both")
 STEPS = ((0.1, 0.2, 0.4, 0.2, 0.1), (0.02, 0.05, 0.1, 0.33, 0.5), (0.01, 0.02, 0.05, 0.12, 0.8))
 """How often each answer from 1 to 5 is given, even and skewed."""
 LEAST = 0.2
@@ -54,42 +54,38 @@ class Cell:
 
 
 def judged(
-    share: float, right: float, kind: str, n: int, chance: np.random.Generator
+    n: int, share: float, missed: float, alarms: float, chance: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """People's answers and the judge's, with its errors all of one kind or as often of both."""
+    """People's answers and the judge's, which misses a part of the MET and makes false alarms."""
     truth = chance.random(n) < share
-    wrong = chance.random(n)
-    if kind == "both":
-        return truth, truth ^ (wrong < 1 - right)
-    if kind == "false MET":
-        return truth, truth | (wrong < (1 - right) / (1 - share))
-    return truth, truth & (wrong >= (1 - right) / share)
+    return truth, truth ^ (chance.random(n) < np.where(truth, missed, alarms))
 
 
-def judges() -> Iterator[tuple[float, float, str]]:
-    """The share of MET, how often the judge is right, and the kind of its errors."""
-    for share, right, kind in itertools.product(SHARES, RIGHT, ERRORS):
-        if 1 - right < {"false MET": 1 - share, "false UNMET": share, "both": 1}[kind]:
-            yield share, right, kind
+def judges() -> Iterator[tuple[str, float, float, float]]:
+    """A judge in words, the share of MET, and how often it errs on each label."""
+    for share, right in itertools.product(SHARES, RIGHT):
+        wrong = 1 - right
+        for kind, missed, alarms in (
+            ("false MET", 0.0, wrong / (1 - share)),
+            ("false UNMET", wrong / share, 0.0),
+            ("both", wrong, wrong),
+        ):
+            if max(missed, alarms) < 1:
+                yield f"MET {share}, right {right}, {kind}", share, missed, alarms
 
 
 def corrected(figure: str) -> Iterator[Cell]:
     """A mean of 1,000 verdicts that some labels correct."""
-    for n, (share, right, kind) in itertools.product(ITEMS, judges()):
 
-        def draw(
-            chance: np.random.Generator,
-            n: int = n,
-            share: float = share,
-            right: float = right,
-            kind: str = kind,
-        ) -> Estimate:
-            truth, says = judged(share, right, kind, 1000, chance)
-            human = [*truth[:n].astype(float).tolist(), *[None] * (1000 - n)]
-            found: Estimate = getattr(corrected_mean(says.astype(float).tolist(), human), figure)
-            return found
+    def draw(n: int, of: Sequence[float], chance: np.random.Generator) -> Estimate:
+        share, missed, alarms = of
+        truth, says = judged(1000, share, missed, alarms, chance)
+        human = [*truth[:n].astype(float).tolist(), *[None] * (1000 - n)]
+        found: Estimate = getattr(corrected_mean(says.astype(float).tolist(), human), figure)
+        return found
 
-        yield Cell(f"MET {share}, right {right}, {kind}", n, share, draw)
+    for n, (name, *of) in itertools.product(ITEMS, judges()):
+        yield Cell(name, n, of[0], partial(draw, n, of))
 
 
 def flipped(
@@ -104,73 +100,55 @@ def flipped(
 
 def differences(one_sided: bool) -> Iterator[Cell]:
     """B minus A, as `compare_paired` makes it; or its lower end alone, for non-inferiority."""
-    for n, criteria, flips, lost in itertools.product(
-        ITEMS, (1, 3, 10, 40), (0.02, 0.1, 0.3), (0.5, 0.8, 1.0)
-    ):
 
-        def draw(
-            chance: np.random.Generator,
-            n: int = n,
-            criteria: int = criteria,
-            flips: float = flips,
-            lost: float = lost,
-        ) -> Estimate:
-            changed = flipped(n, criteria, flips, lost, chance)
-            level = 0.9 if one_sided else 0.95
-            found = clustered_mean(changed, confidence=level, bounds=(-1.0, 1.0)).mean
-            return Estimate(found.value, found.low, 1.0 if one_sided else found.high)
+    def draw(of: tuple[int, int, float, float], chance: np.random.Generator) -> Estimate:
+        level = 0.9 if one_sided else 0.95
+        found = clustered_mean(flipped(*of, chance), confidence=level, bounds=(-1.0, 1.0)).mean
+        return Estimate(found.value, found.low, 1.0 if one_sided else found.high)
 
+    for of in itertools.product(ITEMS, (1, 3, 10, 40), (0.02, 0.1, 0.3), (0.5, 0.8, 1.0)):
+        n, criteria, flips, lost = of
         name = f"{criteria} criteria, {flips} flip, {lost} of them to UNMET"
-        yield Cell(name, n, flips * (1 - 2 * lost), draw)
+        yield Cell(name, n, flips * (1 - 2 * lost), partial(draw, of))
 
 
 def scores() -> Iterator[Cell]:
     """The mean score of items: of some criteria, or of one answer from 1 to 5."""
+
+    def met(n: int, criteria: int, share: float, chance: np.random.Generator) -> Estimate:
+        found = chance.binomial(criteria, share, n) / criteria
+        return clustered_mean(found.tolist(), bounds=(0.0, 1.0)).mean
+
+    def rated(n: int, steps: tuple[float, ...], chance: np.random.Generator) -> Estimate:
+        found = chance.choice(5, n, p=steps) / 4
+        return clustered_mean(found.tolist(), bounds=(0.0, 1.0)).mean
+
     for n, criteria, share in itertools.product(ITEMS, (1, 3, 10, 40), (0.02, 0.1, 0.5)):
-
-        def met(
-            chance: np.random.Generator, n: int = n, criteria: int = criteria, share: float = share
-        ) -> Estimate:
-            found = chance.binomial(criteria, share, n) / criteria
-            return clustered_mean(found.tolist(), bounds=(0.0, 1.0)).mean
-
-        yield Cell(f"{criteria} criteria, MET {share}", n, share, met)
+        yield Cell(f"{criteria} criteria, MET {share}", n, share, partial(met, n, criteria, share))
     for n, steps in itertools.product(ITEMS, STEPS):
-
-        def rated(
-            chance: np.random.Generator, n: int = n, steps: tuple[float, ...] = steps
-        ) -> Estimate:
-            found = chance.choice(5, n, p=steps) / 4
-            return clustered_mean(found.tolist(), bounds=(0.0, 1.0)).mean
-
         mean = float(np.array(steps) @ np.arange(5)) / 4
-        yield Cell(f"1 to 5 with {steps}", n, mean, rated)
+        yield Cell(f"1 to 5 with {steps}", n, mean, partial(rated, n, steps))
 
 
 def raters(figure: str) -> Iterator[Cell]:
     """Numbers of raters that are a sample: an intraclass correlation, or the judges' share."""
+
+    def draw(n: int, k: int, items: float, between: float, chance: np.random.Generator) -> Estimate:
+        rated = items * chance.normal(size=(n, 1)) + between * chance.normal(size=(1, k))
+        rated = rated + chance.normal(size=(n, k))
+        if figure == "judge":
+            return variance_components(rated[:, :, None].tolist()).shares[figure]
+        return intraclass_correlation(rated.tolist())[figure]
+
     for n, k, (items, between) in itertools.product(
         ITEMS, (2, 3, 5), ((1.0, 0.0), (1.0, 0.5), (1.0, 1.0), (3.0, 0.3))
     ):
-
-        def draw(
-            chance: np.random.Generator,
-            n: int = n,
-            k: int = k,
-            items: float = items,
-            between: float = between,
-        ) -> Estimate:
-            rated = items * chance.normal(size=(n, 1)) + between * chance.normal(size=(1, k))
-            rated = rated + chance.normal(size=(n, k))
-            if figure == "judge":
-                return variance_components(rated[:, :, None].tolist()).shares[figure]
-            return intraclass_correlation(rated.tolist())[figure]
-
         whole = items**2 + between**2 + 1
         truth = (between if figure == "judge" else items) ** 2 / whole
         if figure == "icc_2_k":
             truth = items**2 / (items**2 + (between**2 + 1) / k)
-        yield Cell(f"{k} raters, items {items} and raters {between} apart", n, truth, draw)
+        name = f"{k} raters, items {items} and raters {between} apart"
+        yield Cell(name, n, truth, partial(draw, n, k, items, between))
 
 
 FIGURES: dict[str, tuple[str, Callable[[], Iterator[Cell]]]] = {
@@ -187,14 +165,9 @@ FIGURES: dict[str, tuple[str, Callable[[], Iterator[Cell]]]] = {
 
 def coverage(cell: Cell, draws: int) -> tuple[float, float]:
     """The share of intervals that hold the truth, and of draws with an interval."""
-    chance = np.random.default_rng([SEED, cell.items])
-    held = made = 0
-    for _ in range(draws):
-        found = cell.draw(chance)
-        if found.low is not None and found.high is not None:
-            made += 1
-            held += found.low - 1e-12 <= cell.truth <= found.high + 1e-12
-    return held / max(made, 1), made / draws
+    ends = simulated_intervals(cell.draw, draws, [SEED, cell.items])
+    held = sum(low - 1e-12 <= cell.truth <= high + 1e-12 for low, high in ends)
+    return held / max(len(ends), 1), len(ends) / draws
 
 
 def main() -> None:

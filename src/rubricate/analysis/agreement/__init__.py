@@ -7,4 +7,3 @@ from rubricate.analysis.agreement._agreement import (
     labelled_pairs as labelled_pairs,
 )
 from rubricate.analysis.agreement._sections import calibration_text as calibration_text
-from rubricate.analysis.agreement._variance import item_score_components as item_score_components

@@ -161,55 +161,6 @@ def variance_report(
     return VarianceReport(judges, prompts, replicates, tuple(criteria), groups)
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreComponents:
-    """The variance of items' scores (or values of a criterion) in parts, with these judges.
-
-    Attributes:
-        judges, replicates: how many there are, and how often each was asked.
-        item: between items.
-        interaction: of judges that find some items better than others do; 0 for one judge.
-        sampling: of asking again; where nothing was asked twice it is in the interaction.
-    """
-
-    judges: int
-    replicates: int
-    item: float
-    interaction: float
-    sampling: float
-
-
-def item_score_components(run: FinishedRun, criterion: str | None) -> ScoreComponents | None:
-    """What a run's votes say of the spread of scores; None for one answer a verdict."""
-    by_item: dict[str, Mapping[str, float | None]] = {}
-    for rows in run.item_rows():
-        if criterion is None:
-            given = {name: score.value for name, score in rows[0].judge_scores.items()}
-        else:
-            votes = [vote for row in rows if row.criterion == criterion for vote in row.votes]
-            given = {vote.judge or "": vote.value for vote in votes}
-        by_item[rows[0].item] = given
-    asked: dict[str, list[str]] = {}
-    for name in dict.fromkeys(name for given in by_item.values() for name in given):
-        match = _REPLICATE.match(name)
-        asked.setdefault(match.group(1) if match else name, []).append(name)
-    replicates = min(map(len, asked.values()), default=0)
-    if len(asked) * replicates < 2 or any(row.stage is not None for row in run.rows):
-        return None
-    table = [
-        [[given.get(name) for name in names[:replicates]] for names in asked.values()]
-        for given in by_item.values()
-    ]
-    found = variance_components(table, ("judge",), bootstrap=None).components
-    return ScoreComponents(
-        judges=len(asked),
-        replicates=replicates,
-        item=found.get("item", 0.0),
-        interaction=sum(value for name, value in found.items() if name.startswith("item x")),
-        sampling=found.get("sampling", 0.0),
-    )
-
-
 def _criterion(
     name: str, table: Sequence[Sequence[Sequence[Answered]]], found: VarianceComponents
 ) -> CriterionVariance:

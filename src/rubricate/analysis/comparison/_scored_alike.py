@@ -92,6 +92,17 @@ class AlikeRuns:
     parts: Mapping[tuple[str, str], Mapping[str, tuple[float, float]]]
     differences: tuple[str, ...]
 
+    def values(self, criterion: str) -> dict[str, tuple[float, float]]:
+        """A's value and B's on a criterion, of each item on which both decided."""
+        return {
+            pair.b.item: (pair.verdict_a.value, pair.verdict_b.value)
+            for pair in self.pairs
+            if pair.b.criterion == criterion
+            and pair.verdict_a is not None
+            and pair.verdict_a.value is not None
+            and pair.verdict_b.value is not None
+        }
+
     def fates(self, a: FinishedRun) -> dict[str, Counter[str]]:
         """What becomes of run A's verdicts in the comparison, by A's criterion."""
         paired = {(pair.a.item, pair.a.criterion): pair.fate for pair in self.pairs}

@@ -199,15 +199,6 @@ def cascade_report(
     )
 
 
-def labelled_confidences(run: FinishedRun, criterion: str | None) -> list[CascadePair]:
-    """The verdicts that a cascade's threshold is chosen on, of all criteria or of one."""
-    return [
-        _pair(row, None, run.criteria[row.criterion])
-        for row in run.rows
-        if criterion in (None, row.criterion) and _has_threshold(run.criteria[row.criterion])
-    ]
-
-
 def _has_threshold(criterion: Criterion) -> bool:
     return criterion.needs_judge and criterion.measurement != "numeric"
 

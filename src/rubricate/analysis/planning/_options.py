@@ -1,153 +1,84 @@
-"""What a plan is asked for: what is wanted, what is assumed, what it costs."""
+"""What a plan is asked for: what is wanted, what is assumed, what a label costs."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal, get_args
 
 from rubricate.errors import InputError
 from rubricate.settings import Settings, option
 
 PlannedFigure = Literal[
-    "accuracy",
-    "sensitivity",
-    "specificity",
-    "kappa",
-    "agreement",
-    "mean",
-    "ppi",
-    "comparison",
-    "cascade",
+    "accuracy", "sensitivity", "specificity", "kappa", "mean", "ppi", "comparison"
 ]
 FIGURES: tuple[PlannedFigure, ...] = get_args(PlannedFigure)
+MOST_ITEMS = 10**6
 
 
-class Wanted(Settings):
-    """What is to be reached, or how many there are to reach something with."""
+class PlanOptions(Settings):
+    """The goal of a plan, and what is taken for true where no run says it."""
 
     half_width: float | None = option(
         None,
-        "How far the interval is to reach to either side, such as 0.05.",
+        "How far the interval may reach to either side, such as 0.05.",
         common=True,
         group="What is wanted",
-        gt=0,
-        lt=1,
     )
     at_least: float | None = option(
         None,
-        "A certificate: what the interval's lower end is to reach (accuracy, sensitivity, "
-        "specificity, kappa).",
+        "What the interval's lower end must reach (accuracy, sensitivity, specificity, kappa).",
         common=True,
         group="What is wanted",
-        gt=0,
-        lt=1,
     )
     difference: float | None = option(
         None,
-        "comparison: the true difference that is to be found.",
+        "comparison: the true difference that must be found.",
         common=True,
         group="What is wanted",
-        gt=-1,
-        lt=1,
     )
     power: float = option(
         0.8,
-        "The probability with which it is to be reached.",
+        "The probability with which the goal is reached.",
         common=True,
         group="What is wanted",
-        gt=0,
-        lt=1,
     )
     significance: float = option(
-        0.05, "comparison: the p that counts as significant.", group="What is wanted", gt=0, lt=1
+        0.05, "comparison: the p that counts as significant.", group="What is wanted"
     )
-    promise: float = option(
-        0.9, "cascade: the agreement of verdicts that stand.", group="What is wanted", gt=0, lt=1
-    )
-    risk: float = option(
-        0.05, "cascade: the probability of promising too much.", group="What is wanted", gt=0, lt=1
-    )
-    confidence: float = option(0.95, "The interval's coverage.", group="What is wanted", gt=0, lt=1)
+    confidence: float = option(0.95, "The interval's coverage.", group="What is wanted")
     items: int | None = option(
         None,
-        "The other way round: what so many items give (labelled ones, where labels count).",
+        "Show what this many items give (labelled items, where labels count).",
         common=True,
         group="What is wanted",
-        ge=2,
-        le=10**6,
     )
-    budget: float | None = option(
-        None,
-        "The other way round: what so many US dollars give.",
-        common=True,
-        group="What is wanted",
-        unit="US dollars",
-        gt=0,
-        lt=1e12,
-    )
-
-    def check(self) -> None:
-        if self.difference == 0:
-            raise InputError("difference must be above or below 0, found 0")
-        goals = [self.half_width is not None, self.at_least is not None]
-        if sum(goals) > 1:
-            raise InputError("half_width and at_least are two goals: give one of them")
-        if self.items is not None and self.budget is not None:
-            raise InputError("items and budget say the same in two ways: give one of them")
-
-
-class Assumed(Settings):
-    """What is taken for true where no run says it, and what of a run is looked at."""
-
     value: float | None = option(
         None,
-        "The true figure (accuracy, sensitivity, specificity, kappa, agreement; of ppi the "
-        "judge's accuracy).",
+        "The true figure (accuracy, sensitivity, specificity, kappa; of ppi the judge's accuracy).",
         common=True,
         group="What is assumed",
-        gt=0,
-        le=1,
     )
     share: float | None = option(
         None,
         "The true share of MET in people's labels.",
         group="What is assumed",
         default_text="0.5",
-        gt=0,
-        lt=1,
     )
     spread: float | None = option(
         None,
         "The true standard deviation: mean, of items' scores; comparison, of items' differences.",
         common=True,
         group="What is assumed",
-        gt=0,
-        le=1,
-    )
-    noise: float | None = option(
-        None,
-        "mean: the part of it that comes from asking again, a standard deviation.",
-        group="What is assumed",
-        gt=0,
-        le=1,
     )
     differing: float | None = option(
         None,
-        "comparison of binary answers by McNemar's test: the true share of items that differ.",
+        "comparison: the true share of items that differ. Without --spread, of binary answers.",
         group="What is assumed",
-        gt=0,
-        lt=1,
-    )
-    raters: int = option(
-        2, "agreement: how many people label each item.", group="What is assumed", ge=2, le=100
     )
     pool: int | None = option(
         None,
         "ppi: how many items the judge grades, the labelled ones among them.",
         group="What is assumed",
         default_text="those of the run, else 1000",
-        ge=2,
-        le=10**7,
     )
     criterion: str | None = option(
         None,
@@ -162,49 +93,43 @@ class Assumed(Settings):
         group="What is assumed",
     )
     simulations: int = option(
-        1000,
-        "Simulated data sets, where there is no closed form.",
-        group="What is assumed",
-        ge=100,
-        le=100_000,
+        1000, "Simulated data sets, where there is no closed form.", group="What is assumed"
     )
-    seed: int = option(0, "Of the simulations.", group="What is assumed", ge=0)
-
-    def check(self) -> None:
-        if self.noise is not None and self.spread is not None and self.noise > self.spread:
-            raise InputError("noise is a part of spread: it cannot be larger")
-
-
-class Costs(Settings):
-    """What items and labels cost; default: what the run's answers took."""
-
-    judge: str | None = option(
-        None,
-        "Price the run's tokens as this judge's, such as openai/gpt-4.1-mini.",
-        common=True,
-        group="What it costs",
-    )
-    prices: str | Path | None = option(
-        None,
-        "A file of prices by model, before the built-in ones.",
-        group="What it costs",
-        input_type=str | None,
-        is_path=True,
-    )
+    seed: int = option(0, "Random seed of the simulations.", group="What is assumed")
     label_cost: float | None = option(
         None,
         "US dollars for a person's label.",
         common=True,
         group="What it costs",
         unit="US dollars",
-        ge=0,
-        lt=1e9,
     )
 
     def check(self) -> None:
-        if self.prices is not None and self.judge is None:
-            raise InputError("prices are those of a judge: give both")
-
-
-class PlanOptions(Wanted, Assumed, Costs):
-    """Everything that a plan can be told."""
+        for names, low, high in (
+            (("power", "significance", "confidence"), 0, 1),
+            (("half_width", "at_least", "share", "differing"), 0, 1),
+            (("difference",), -1, 1),
+        ):
+            for name in names:
+                value = getattr(self, name)
+                if value is not None and (not low < value < high or value == 0):
+                    limits = f"between {low} and {high}" + ", not 0" * (low < 0)
+                    raise InputError(f"{name} must be {limits}, found {value:g}")
+        for name, most in (("value", 1.0), ("spread", 1.0)):
+            value = getattr(self, name)
+            if value is not None and not 0 < value <= most:
+                raise InputError(
+                    f"{name} must be above 0 and no more than {most:g}, found {value:g}"
+                )
+        for name, least, most in (
+            ("items", 2, MOST_ITEMS),
+            ("pool", 2, 10**7),
+            ("simulations", 100, 10**5),
+            ("seed", 0, 2**53),
+            ("label_cost", 0, 10**9),
+        ):
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                raise InputError(f"{name} must be from {least} to {most}, found {value:g}")
+        if self.half_width is not None and self.at_least is not None:
+            raise InputError("half_width and at_least are two goals: give one of them")
