@@ -184,14 +184,14 @@ def test_requests_and_cost_are_those_of_the_run(
     ("arguments", "told"),
     [
         (("accuracy", "--half-width", "0.05"), "needs --value"),
-        (("accuracy", "--half-width", "5"), "half_width must be between 0 and 1, found 5"),
+        (("accuracy", "--half-width", "5"), "half_width must be less than 1, found 5"),
         (("accuracies",), "there is accuracy, sensitivity"),
         (("mean", "--at-least", "0.8"), "a plan for mean does not support at_least"),
         (
             ("kappa", "--value", "0.6", "--spread", "0.2"),
             "kappa does not support spread",
         ),
-        (("mean", "--spread", "0.2", "--items", "1"), "items must be from 2"),
+        (("mean", "--spread", "0.2", "--items", "1"), "items must be at least 2"),
         (("comparison", "--differing", "0.1", "--difference", "0.2"), "cannot be where 0.1"),
         (("mean", "nowhere"), "nowhere: no such run folder"),
         (("mean", "--spread", "0.2", "--groups", "class"), "groups is of a run: name one"),
