@@ -41,7 +41,6 @@ def main(what, folder):
         if what == "write":
             dataset = EvaluationDataset(samples)
             dataset.to_jsonl(folder / f"{name}.jsonl")
-            dataset.to_csv(folder / f"{name}.csv")
         else:
             dataset = EvaluationDataset.from_jsonl(folder / f"{name}.jsonl")
         found[name] = dataset.to_list()

@@ -58,9 +58,8 @@ def test_the_documented_program_finds_what_was_recorded(theirs):
 def test_its_files_are_what_was_recorded_and_it_reads_ours(theirs, tmp_path):
     written = theirs(HERE / "ragas_files.py", "write", tmp_path)
     for name in ("single", "multi"):
-        for suffix in ("jsonl", "csv"):
-            now = (tmp_path / f"{name}.{suffix}").read_text("utf-8")
-            assert now == (RECORDED / f"{name}.{suffix}").read_text("utf-8")
-        ours = EvaluationDataset.from_csv(tmp_path / f"{name}.csv")
+        now = (tmp_path / f"{name}.jsonl").read_text("utf-8")
+        assert now == (RECORDED / f"{name}.jsonl").read_text("utf-8")
+        ours = EvaluationDataset.from_jsonl(tmp_path / f"{name}.jsonl")
         ours.to_jsonl(tmp_path / f"{name}.jsonl")
     assert theirs(HERE / "ragas_files.py", "read", tmp_path) == written

@@ -5,49 +5,33 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from types import TracebackType
 
 from rubricate.run import Progress
 
 INTERVAL = 0.1
-"""Seconds between changes of the line."""
+"""Seconds between changes of the line. At half of it a terminal flickers; at double it seems to
+hang."""
 
 
-class ProgressLine:
-    """Writes the line on standard error while it is open; nothing where that is no terminal."""
+def progress_line(also: Callable[[Progress], None] | None = None) -> Callable[[Progress], None]:
+    """A listener that writes one line on standard error; nothing unless that is a terminal.
 
-    def __init__(self) -> None:
-        self._last: Progress | None = None
-        self._shown = 0.0
-        self._shows = sys.stderr is not None and sys.stderr.isatty()
+    Args:
+        also: another listener, which is called first.
+    """
+    written_at = 0.0
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
 
-    def __enter__(self) -> ProgressLine:
-        return self
+    def listen(progress: Progress) -> None:
+        nonlocal written_at
+        if also is not None:
+            also(progress)
+        ended = progress.done == progress.total
+        if is_terminal and (ended or time.monotonic() - written_at >= INTERVAL):
+            written_at = time.monotonic()
+            failed = f", {progress.failed} failed" if progress.failed else ""
+            line = f"\rEvaluating: {progress.done} of {progress.total}{failed}"
+            sys.stderr.write(line + "\n" * ended)
+            sys.stderr.flush()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._shows and self._last is not None:
-            self._write(self._last)
-            sys.stderr.write("\n")
-
-    def beside(self, listener: Callable[[Progress], None] | None) -> Callable[[Progress], None]:
-        """What is told of progress: this line, after who is to be told otherwise."""
-
-        def tell(progress: Progress) -> None:
-            if listener is not None:
-                listener(progress)
-            self._last = progress
-            if self._shows and time.monotonic() - self._shown >= INTERVAL:
-                self._write(progress)
-
-        return tell
-
-    def _write(self, progress: Progress) -> None:
-        self._shown = time.monotonic()
-        failed = f", {progress.failed} failed" if progress.failed else ""
-        sys.stderr.write(f"\rEvaluating: {progress.done} of {progress.total}{failed}")
-        sys.stderr.flush()
+    return listen

@@ -418,7 +418,7 @@ def test_two_questions_with_one_identifier_are_refused(tmp_path):
     made = full_benchmark()
     made.questions[1].id = "q1"
     made.save(tmp_path / "b.jsonld")
-    with pytest.raises(InputError, match=r"dataFeedElement\[1\]: the @id 'q1' stands twice"):
+    with pytest.raises(InputError, match=r"dataFeedElement\[1\]: the @id 'q1' is there twice"):
         Benchmark.load(tmp_path / "b.jsonld")
 
 
@@ -487,7 +487,7 @@ def test_every_trait_survives_a_file(traits):
 
 def test_what_json_cannot_hold_is_an_error_that_names_it(tmp_path):
     made = full_benchmark()
-    made.questions[1].extra["item"] = {"when": object()}
+    made.questions[1].node["item"] = {"when": object()}
     with pytest.raises(InputError, match=r"dataFeedElement\[1\].item.when: JSON cannot hold"):
         made.save(tmp_path / "b.jsonld")
     assert not (tmp_path / "b.jsonld").exists()

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rubricate import dataset as core
 from rubricate.dataset import DataItem
-from rubricate.dialects._progress import ProgressLine
+from rubricate.dialects._progress import progress_line
 from rubricate.dialects.autorubric._reports import EnsembleEvaluationReport, TokenUsage, usage_of
-from rubricate.dialects.autorubric.graders import CriterionGrader, GraderOptions
+from rubricate.dialects.autorubric.graders import CriterionGrader
 from rubricate.errors import InputError, RunStopped, shown
 from rubricate.run import Progress
 from rubricate.settings import Settings, takes
@@ -168,33 +167,28 @@ async def evaluate(call: EvaluateCall) -> EvalResult:
     name = call.experiment_name
     folder = None if name is None else Path(call.experiments_dir) / name
 
-    def listen(progress: Progress) -> None:
+    def stop_if_failed(progress: Progress) -> None:
         if call.fail_fast and progress.failed:
             stop.set()
 
-    with ProgressLine() if call.show_progress else nullcontext() as line:
-
-        def told(options: GraderOptions) -> GraderOptions:
-            most: dict[str, Any] = {}
-            if call.max_concurrent_items is not None:
-                longest = max((len(item.rubric) for item in dataset.to_grade()), default=1)
-                at_once = call.max_concurrent_items * longest * len(grader.configs)
-                most["concurrency"] = min(options.concurrency, at_once)
-            return replace(
-                options,
-                run_dir=folder,
-                fresh=not call.resume and folder is not None,
-                stop=stop,
-                on_progress=listen if line is None else line.beside(listen),
-                **most,
-            )
-
-        try:
-            result, reports = await grader.run(dataset, told)
-        except RunStopped as stopped:
-            if not stop.is_set():
-                raise
-            raise _failed_fast(stopped.result) from None
+    listener = progress_line(stop_if_failed) if call.show_progress else stop_if_failed
+    options = replace(
+        grader.options(),
+        run_dir=folder,
+        fresh=not call.resume and folder is not None,
+        stop=stop,
+        on_progress=listener,
+    )
+    if call.max_concurrent_items is not None:
+        longest = max((len(item.rubric) for item in dataset.to_grade()), default=1)
+        at_once = call.max_concurrent_items * longest * len(grader.configs)
+        options = replace(options, concurrency=min(options.concurrency, at_once))
+    try:
+        result, reports = await grader.run(dataset, options)
+    except RunStopped as stopped:
+        if not stop.is_set():
+            raise
+        raise _failed_fast(stopped.result) from None
     if call.fail_fast and result.failed:
         raise _failed_fast(result)
     items = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
@@ -247,17 +247,17 @@ class CriterionGrader(Settings):
         )
 
     async def run(
-        self, dataset: core_dataset.RubricDataset, told: Callable[[GraderOptions], GraderOptions]
+        self, dataset: core_dataset.RubricDataset, options: GraderOptions
     ) -> tuple[Result, list[EnsembleEvaluationReport]]:
         """Grade a dataset; its reports are in the items' order.
 
         Args:
             dataset: what is graded.
-            told: adds to the options what concerns this run alone.
+            options: how to run, from `options()`.
         """
         judge, voters = self.to_judge()
         try:
-            result = await graded(dataset, judge, told(self.options()))
+            result = await graded(dataset, judge, options)
         finally:
             await judge.aclose()
         return result, [report_of(item, voters, self.normalize) for item in result.items]
@@ -292,5 +292,5 @@ class CriterionGrader(Settings):
             {"submission": to_grade, "reference_submission": reference_submission}, rubric
         )
         dataset = core_dataset.RubricDataset(query or "", rubric, [item])
-        _, [report] = await self.run(dataset, lambda options: options)
+        _, [report] = await self.run(dataset, self.options())
         return report

@@ -59,7 +59,7 @@ class Benchmark:
         results: those of the last verification; saved with the rest.
         id: its identifier in files.
         date_created, date_modified: ISO 8601.
-        extra: what else the file it came from has at its top; written back.
+        node: the document that it came from; what else it holds is written back.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Benchmark:
     id: str = ""
     date_created: str = ""
     date_modified: str = ""
-    extra: dict[str, Any] = field(default_factory=dict)
+    node: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @classmethod
     def create(

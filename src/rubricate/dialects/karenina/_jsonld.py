@@ -1,8 +1,8 @@
 """Benchmarks as schema.org JSON-LD.
 
 A benchmark is a `DataFeed`, a question a `DataFeedItem` whose `item` is a `Question`, a trait a
-`Rating`. What schema.org has no word for (settings of traits, templates, results) stands in
-`additionalProperty`. What a file has beyond that is kept where it stands, and written back.
+`Rating`. What schema.org has no word for (settings of traits, templates, results) is in
+`additionalProperty`. Whatever else a file has is kept where it is, and written back.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -57,15 +58,20 @@ _TEXTS = {
 """Attributes of a benchmark that are plain text, and their names in a file."""
 _GLOBAL = "global rubric"
 _OWN = "question rubric"
-"""What a rubric is called whose name the file does not say."""
+"""The name of a rubric that has none in the file."""
+_OF_BENCHMARK = ("global_rubric_name", "verification_stopped")
+_OF_QUESTION = ("rubric_name", "answer_template", "template_failure", "verification_results")
+"""Properties of ours."""
 
 
 def to_document(benchmark: Benchmark) -> dict[str, Any]:
-    """The benchmark as JSON-LD."""
-    texts = {key: getattr(benchmark, name) for name, key in _TEXTS.items()}
-    document: dict[str, Any] = {"@context": CONTEXT, "@type": "DataFeed"}
-    document |= {key: text for key, text in texts.items() if text}
-    document |= _rubric_nodes(benchmark.global_rubric, "Global")
+    """The benchmark as JSON-LD: the document it came from, with what it is now."""
+    document: dict[str, Any] = {"@context": CONTEXT, "@type": "DataFeed", **benchmark.node}
+    for name, key in _TEXTS.items():
+        text = getattr(benchmark, name)
+        if text != document.get(key, ""):
+            document[key] = text
+    _set_rubric(document, benchmark.global_rubric, "Global")
     results = benchmark.results
     by_question: dict[str, list[Any]] = {}
     for result in results or ():
@@ -79,23 +85,20 @@ def to_document(benchmark: Benchmark) -> dict[str, Any]:
         ours["global_rubric_name"] = benchmark.global_rubric.name
     if results and results.stopped:
         ours["verification_stopped"] = results.stopped
-    rest = dict(benchmark.extra)
-    document |= _property_nodes(ours, rest.pop("additionalProperty", []))
-    return {**document, **rest}
+    _set_properties(document, ours, _OF_BENCHMARK)
+    return document
 
 
 def _question_node(question: Question, results: list[Any] | None) -> dict[str, Any]:
-    extra = question.extra
-    item: dict[str, Any] = {
-        "@type": "Question",
-        "text": question.question,
-        "acceptedAnswer": {
-            "@type": "Answer",
-            "text": question.raw_answer,
-            **extra.get("answer", {}),
-        },
-        **_rubric_nodes(question.rubric, "QuestionSpecific"),
-    }
+    feed = {"@type": "DataFeedItem", **question.node, "@id": question.id}
+    dates = {"dateCreated": question.date_created, "dateModified": question.date_modified}
+    feed |= {key: date for key, date in dates.items() if date}
+    item = {"@type": "Question", **feed.get("item", {}), "text": question.question}
+    answer = {"@type": "Answer", **item.get("acceptedAnswer", {}), "text": question.raw_answer}
+    feed["item"], item["acceptedAnswer"] = item, answer
+    _set_rubric(item, question.rubric, "QuestionSpecific")
+    if question.keywords:
+        item["keywords"] = list(question.keywords)
     ours: dict[str, Any] = {}
     if question.rubric and question.rubric.name != _OWN:
         ours["rubric_name"] = question.rubric.name
@@ -106,27 +109,21 @@ def _question_node(question: Question, results: list[Any] | None) -> dict[str, A
         ours["template_failure"] = {"kind": cause.kind, "message": cause.message}
     if results is not None:
         ours["verification_results"] = results
-    rest = dict(extra.get("item", {}))
-    item |= _property_nodes(ours, rest.pop("additionalProperty", []))
-    if question.keywords:
-        item["keywords"] = list(question.keywords)
-    dates = {"dateCreated": question.date_created, "dateModified": question.date_modified}
-    return {
-        "@type": "DataFeedItem",
-        "@id": question.id,
-        **{key: date for key, date in dates.items() if date},
-        "item": {**item, **rest},
-        **extra.get("feed", {}),
-    }
+    _set_properties(item, ours, _OF_QUESTION)
+    return feed
 
 
-def _rubric_nodes(rubric: Rubric | None, scope: str) -> dict[str, Any]:
-    return {"rating": [rating(trait, scope) for trait in rubric]} if rubric else {}
+def _set_rubric(node: dict[str, Any], rubric: Rubric | None, scope: str) -> None:
+    if rubric or "rating" in node:
+        node["rating"] = [rating(trait, scope) for trait in rubric or ()]
 
 
-def _property_nodes(ours: Mapping[str, Any], others: list[Any]) -> dict[str, Any]:
-    nodes = [*others, *(property_node(name, value) for name, value in ours.items())]
-    return {"additionalProperty": nodes} if nodes else {}
+def _set_properties(node: dict[str, Any], ours: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    """Replace the properties of these names; the others stay."""
+    nodes = listed(node.get("additionalProperty", []), ())
+    others = [one for one in nodes if one["name"] not in names]
+    if ours or nodes:
+        node["additionalProperty"] = [*others, *starmap(property_node, ours.items())]
 
 
 def from_document(data: Any, code: Code = NO_CODE) -> dict[str, Any]:
@@ -139,38 +136,34 @@ def from_document(data: Any, code: Code = NO_CODE) -> dict[str, Any]:
     Raises:
         InputError: with the path inside the document of what cannot be represented.
     """
-    rest = _node(data, "DataFeed", ())
-    found: dict[str, Any] = {"name": required(rest, "name", ())}
-    for name, key in _TEXTS.items():
-        if isinstance(rest.get(key), str):
-            found[name] = rest.pop(key)
-    ours, others = _split(rest, ("global_rubric_name", "verification_stopped"), ())
-    rubric_name = ours.get("global_rubric_name", _GLOBAL)
-    found["global_rubric"] = whole = _rubric(rest, ("Global", rubric_name), (), code)
-    questions: list[Question] = []
-    ids: set[str] = set()
+    node = _node(data, "DataFeed", ())
+    required(node, "name", ())
+    texts = {name: node[key] for name, key in _TEXTS.items() if isinstance(node.get(key), str)}
+    ours = _our_properties(node, ())
+    whole = _rubric(node, "Global", ours.get("global_rubric_name", _GLOBAL), (), code)
+    questions: dict[str, Question] = {}
     results: list[VerificationResult] | None = None
-    for index, node in enumerate(listed(rest.pop("dataFeedElement", []), ("dataFeedElement",))):
+    for index, entry in enumerate(listed(node.get("dataFeedElement", []), ("dataFeedElement",))):
         path = ("dataFeedElement", index)
-        question, of_question = _question(node, path, code)
-        if question.id in ids:
-            raise InputError(f"the @id '{question.id}' stands twice", path=path)
-        ids.add(question.id)
-        questions.append(question)
+        question, of_question = _question(entry, path, code)
+        if question.id in questions:
+            raise InputError(f"the @id '{question.id}' is there twice", path=path)
+        questions[question.id] = question
         try:
             union(whole, question.rubric)
         except InputError as error:
             raise error.within(path) from None
         if of_question is not None:
             results = [*(results or []), *of_question]
-    if results is not None:
-        stopped = ours.get("verification_stopped", {})
-        found["results"] = VerificationResults(tuple(results), stopped)
-    usual = {"@type": "DataFeed", "@context": CONTEXT}
-    extra = {key: value for key, value in rest.items() if usual.get(key) != value}
-    if others:
-        extra["additionalProperty"] = others
-    return {"version": "", **found, "questions": questions, "extra": extra}
+    stopped = ours.get("verification_stopped", {})
+    return {
+        "version": "",
+        **texts,
+        "global_rubric": whole,
+        "questions": list(questions.values()),
+        "results": None if results is None else VerificationResults(tuple(results), stopped),
+        "node": node,
+    }
 
 
 def _question(
@@ -178,21 +171,23 @@ def _question(
 ) -> tuple[Question, list[VerificationResult] | None]:
     feed = _node(data, "DataFeedItem", path)
     where = (*path, "item")
-    item = _node(feed.pop("item", None), "Question", where)
-    answer = _node(item.pop("acceptedAnswer", None), "Answer", (*where, "acceptedAnswer"))
-    names = ("rubric_name", "answer_template", "template_failure", "verification_results")
-    ours, others = _split(item, names, where)
-    rubric = _rubric(item, ("QuestionSpecific", ours.get("rubric_name", _OWN)), where, code)
-    id_ = feed.pop("@id", None) or item.get("@id") or f"urn:karenina:question:{path[-1]}"
+    item = _node(feed.get("item"), "Question", where)
+    answer = _node(item.get("acceptedAnswer"), "Answer", (*where, "acceptedAnswer"))
+    ours = _our_properties(item, where)
+    id_ = feed.get("@id") or item.get("@id") or f"urn:karenina:question:{path[-1]}"
     if not isinstance(id_, str):
         raise InputError(f"'@id' is no text: {shown(id_)}", path=path)
+    words: Any = item.get("keywords")
+    is_list = isinstance(words, list) and all(isinstance(word, str) for word in words)
     question = Question(
         required(item, "text", where),
         required(answer, "text", (*where, "acceptedAnswer")),
-        rubric,
+        _rubric(item, "QuestionSpecific", ours.get("rubric_name", _OWN), where, code),
         id=id_,
-        date_created=feed.pop("dateCreated", ""),
-        date_modified=feed.pop("dateModified", ""),
+        keywords=tuple(words) if is_list else (),
+        date_created=feed.get("dateCreated", ""),
+        date_modified=feed.get("dateModified", ""),
+        node=feed,
     )
     try:
         if "answer_template" in ours:
@@ -201,22 +196,9 @@ def _question(
             question.template_failure = Failure(**ours["template_failure"])
     except (TypeError, InputError) as error:
         raise InputError(f"the answer template cannot be read: {error}", path=where) from None
-    keywords = item.get("keywords")
-    if isinstance(keywords, list) and all(isinstance(word, str) for word in keywords):
-        question.keywords = tuple(item.pop("keywords"))
-    if others:
-        item["additionalProperty"] = others
-    parts = {"feed": feed, "item": item, "answer": answer}
-    for name, part in parts.items():
-        part.pop("@type")
-        if part:
-            question.extra[name] = part
+    stored = ours.get("verification_results")
     try:
-        results = (
-            [VerificationResult.from_dict(question, one) for one in ours["verification_results"]]
-            if "verification_results" in ours
-            else None
-        )
+        results = stored and [VerificationResult.from_dict(question, one) for one in stored]
     except (ValidationError, KeyError, TypeError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"verification_results cannot be read: {reason}", path=where) from None
@@ -224,36 +206,28 @@ def _question(
 
 
 def _rubric(
-    node: dict[str, Any], named: tuple[str, str], path: tuple[str | int, ...], code: Code
+    node: Mapping[str, Any], scope: str, name: str, path: tuple[str | int, ...], code: Code
 ) -> Rubric | None:
-    """The rubric of a node; `named` are its traits' scope and its name."""
-    scope, name = named
-    nodes = listed(node.pop("rating", []), (*path, "rating"))
+    """The rubric of a node; its traits have this scope."""
+    nodes = listed(node.get("rating", []), (*path, "rating"))
     traits = [
         trait_of(entry, scope, (*path, "rating", index), code) for index, entry in enumerate(nodes)
     ]
-    if not traits:
-        return None
     try:
-        return Rubric(name, traits)
+        return Rubric(name, traits) if traits else None
     except InputError as error:
         raise error.within(path) from None
 
 
-def _split(
-    node: dict[str, Any], names: tuple[str, ...], path: tuple[str | int, ...]
-) -> tuple[dict[str, Any], list[Any]]:
-    """Take the properties of these names out of a node: their values, and the other properties."""
-    nodes = listed(node.pop("additionalProperty", []), (*path, "additionalProperty"))
-    found = properties(nodes, (*path, "additionalProperty"))
-    others = [entry for entry in nodes if entry["name"] not in names]
-    return {name: value for name, value in found.items() if name in names}, others
+def _our_properties(node: Mapping[str, Any], path: tuple[str | int, ...]) -> dict[str, Any]:
+    where = (*path, "additionalProperty")
+    return properties(listed(node.get("additionalProperty", []), where), where)
 
 
 def _node(data: Any, kind: str, path: tuple[str | int, ...]) -> dict[str, Any]:
     if not isinstance(data, Mapping):
-        found = "none" if data is None else type(data).__name__
-        raise InputError(f"expected an object of the type {kind}, found {found}", path=path)
+        name = "none" if data is None else type(data).__name__
+        raise InputError(f"expected an object of the type {kind}, found {name}", path=path)
     if data.get("@type") != kind:
         raise InputError(f"expected @type '{kind}', found {data.get('@type')!r}", path=path)
     return dict(data)

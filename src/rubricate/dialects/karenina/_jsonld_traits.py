@@ -172,7 +172,7 @@ def trait_of(data: Any, scope: str, path: Path, code: Code = NO_CODE) -> Trait:
     if not isinstance(data, Mapping) or data.get("@type") != "Rating":
         raise InputError("expected an object of the type Rating", path=path)
     node = dict(data)
-    required(node, "name", path, keep=True)
+    required(node, "name", path)
     found = _SCOPE.search(str(node.get("additionalType")))
     kind = _kind_of(node)
     if found and found[1] != scope and kind in (*_KINDS, *_AGENTS):
@@ -325,9 +325,9 @@ def listed(data: Any, path: Path) -> list[Any]:
     return data
 
 
-def required(node: dict[str, Any], key: str, path: Path, *, keep: bool = False) -> str:
-    """The text under a key, taken out of the node unless it is to be kept."""
+def required(node: Mapping[str, Any], key: str, path: Path) -> str:
+    """The text under a key."""
     text = node.get(key)
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"'{key}' is missing or no text", path=path)
-    return text if keep else str(node.pop(key))
+    return text

@@ -23,7 +23,7 @@ class Question:
         id: its identifier, unique in the benchmark.
         keywords: free labels.
         date_created, date_modified: ISO 8601.
-        extra: what else the file it came from has on it, by the part that it stands in; written
+        node: the question as it is in the file that it came from; what else it holds is written
             back.
     """
 
@@ -36,12 +36,12 @@ class Question:
     keywords: tuple[str, ...] = ()
     date_created: str = ""
     date_modified: str = ""
-    extra: dict[str, Any] = field(default_factory=dict)
+    node: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def template_code(self) -> str | None:
         """The Python code that a file has as this question's template, for people; never run."""
-        part = self.extra.get("item", {}).get("hasPart")
+        part = self.node.get("item", {}).get("hasPart")
         if isinstance(part, dict) and part.get("@type") == "SoftwareSourceCode":
             return str(part.get("text", ""))
         return None

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from os import PathLike
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from pydantic import Field, field_validator, model_validator
 
+from rubricate import dataset as core
 from rubricate._documents import Document, validate
-from rubricate.dialects.ragas._files import read_samples, write_csv, write_jsonl
+from rubricate._files import user_path
 from rubricate.dialects.ragas._rubrics import check_rubrics
 from rubricate.dialects.ragas._types import MetricType
 from rubricate.dialects.ragas.messages import (
@@ -243,33 +246,31 @@ class EvaluationDataset:
         Raises:
             InputError: with file, line and field of what is wrong.
         """
-        return cls(read_samples(path, ".jsonl", sample_of))
+        _check_suffix(fspath(path).removesuffix(".gz").removesuffix(".zst"))
+
+        def to_sample(record: dict[str, Any]) -> core.Sample:
+            return core.Sample(input="", metadata={"sample": sample_of(record)})
+
+        return cls((row.metadata or {})["sample"] for row in core.json_dataset(path, to_sample))
 
     def to_jsonl(self, path: str | PathLike[str]) -> None:
         """Write a JSON Lines file."""
-        write_jsonl(path, self.to_list())
-
-    @classmethod
-    def from_csv(cls, path: str | PathLike[str]) -> EvaluationDataset:
-        """Read a CSV file whose columns are named as a sample's fields.
-
-        Lists, rubrics and conversations are JSON text in their cells, or written as Python writes
-        them, which is what Ragas' own `to_csv` does. An empty cell is a field that the sample does
-        not have.
-
-        Raises:
-            InputError: with file, line and field of what is wrong.
-        """
-        return cls(read_samples(path, ".csv", sample_of))
+        _check_suffix(fspath(path))
+        lines = "".join(json.dumps(row) + "\n" for row in self.to_list())
+        user_path(path).write_text(lines, encoding="utf-8")
 
     def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write a CSV file that `from_csv` reads back to the same samples.
-
-        Raises:
-            InputError: a field has what CSV cannot hold (a blank text, a number in a field of
-                your own); nothing has been written.
-        """
-        write_csv(path, self.to_list())
+        """Write a CSV file with a column for each field; lists and dicts are JSON text."""
+        with user_path(path).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, self.features(), lineterminator="\n")
+            writer.writeheader()
+            for row in self.to_list():
+                writer.writerow(
+                    {
+                        name: value if isinstance(value, str) else json.dumps(value)
+                        for name, value in row.items()
+                    }
+                )
 
     @classmethod
     def from_pandas(cls, table: pandas.DataFrame) -> EvaluationDataset:
@@ -287,6 +288,11 @@ class EvaluationDataset:
         columns = self.features()
         rows = [[row.get(name) for name in columns] for row in self.to_list()]
         return pandas.DataFrame(rows, columns=columns, dtype=object)
+
+
+def _check_suffix(path: str) -> None:
+    if not path.endswith((".jsonl", ".ndjson")):
+        raise InputError("JSON Lines files end in .jsonl or .ndjson", file=path)
 
 
 def dataset_of(data: Any, columns: Mapping[str, str] | None = None) -> EvaluationDataset:

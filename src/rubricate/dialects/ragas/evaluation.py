@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -12,7 +11,7 @@ from rubricate._sync import run_sync
 from rubricate.analysis import Result
 from rubricate.dataset import ContextDocument, DataItem, RubricDataset
 from rubricate.dialects._options import DialectOptions, graded
-from rubricate.dialects._progress import ProgressLine
+from rubricate.dialects._progress import progress_line
 from rubricate.dialects.ragas._judge import FIELDS, RUBRICS, MetricsJudge
 from rubricate.dialects.ragas._types import Llm, MetricOutputType
 from rubricate.dialects.ragas.dataset_schema import (
@@ -249,10 +248,9 @@ async def evaluated(call: EvaluateCall) -> EvaluationResult:
     dataset = dataset_of(call.dataset, call.column_map)
     timeout = None if call.run_config is None else float(call.run_config.timeout)
     options = call.options()
-    with ProgressLine() if call.show_progress else nullcontext() as line:
-        if line is not None:
-            options = replace(options, on_progress=line.beside(options.on_progress))
-        result = await grade_samples(dataset, call.metrics, call.llm, options, timeout)
+    if call.show_progress:
+        options = replace(options, on_progress=progress_line(options.on_progress))
+    result = await grade_samples(dataset, call.metrics, call.llm, options, timeout)
     evaluation = EvaluationResult(result, dataset.samples, call.metrics)
     if call.raise_exceptions:
         evaluation.raise_failures()
