@@ -25,7 +25,7 @@ from rubricate.run._shards import Shard
 from rubricate.run.journal import Access, Database, Origin, Place, check_address, to_json
 from rubricate.run.results._identity import RunIdentity
 from rubricate.run.results._results import ItemResult
-from rubricate.run.results._rows import ItemTexts, result_lines, rows_of
+from rubricate.run.results._rows import ItemTexts, result_lines
 
 JOURNAL_NAME = "journal.sqlite"
 ADDRESS_NAME = "journal.url"
@@ -303,7 +303,7 @@ class ResultsFile:
 
     def add(self, found: ItemResult, item: Item, lines: bytes | None = None) -> None:
         """Write an item's verdicts, a line each, which may be made already, and its texts."""
-        self._results.add(found.index, lines or b"\n".join((*result_lines(rows_of(found)), b"")))
+        self._results.add(found.index, lines or b"\n".join((*result_lines(found), b"")))
         self._items.add(found.index, to_json(ItemTexts.of(item)) + b"\n")
 
     def finish(self) -> None:

@@ -7,9 +7,8 @@ page take their keys, columns and facts from its fields.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -156,41 +155,41 @@ class ResultRow(Verdict):
 
     def to_dict(self) -> dict[str, Any]:
         """The row as the JSON values of its line."""
-        found: dict[str, Any] = orjson.loads(next(result_lines([self])))
+        values = {name: getattr(self, name) for name in ROW_FIELDS}
+        found: dict[str, Any] = orjson.loads(_line(b"{", values, b"}"))
         return found
 
 
-_OF_VERDICT = (
-    *("criterion", "weight", "status", "label", "value"),
+_FIRST = (
+    *("item", "description", "criterion", "weight", "status", "label", "value"),
     *("human_label", "human_value", "human_reason"),
-    *("probability", "reason", "evidence", "usage", "error", "judge", "order", "detail"),
-    *("resumed", "votes", "tied", "stage"),
 )
-_HEAD = ("item", "description")
+_NAMES = dict.fromkeys((*_FIRST, *(one.name for one in fields(ResultRow))))
+ROW_FIELDS = tuple(name for name in _NAMES if name != "answer")
+"""The fields of a row: those that say which verdict it is, and all others as they are declared."""
 ITEM_FIELDS = ("item_score", "human_score", "judge_scores", "warnings", "metadata")
-"""What all lines of an item have, which is written once."""
-_LISTED = {*_HEAD, *_OF_VERDICT, *ITEM_FIELDS, "answer"}
-_BODY = (*_OF_VERDICT, *(one.name for one in fields(ResultRow) if one.name not in _LISTED))
-ROW_FIELDS = (*_HEAD, *_BODY, *ITEM_FIELDS)
-"""The fields of a row in the order in which a line has them."""
+"""What all lines of an item end with, which is written once."""
+_SHARED = ("item", "description", *ITEM_FIELDS)
 _SELDOM = ("human_reason", "groups", "tags", "tag_scores")
 """Fields that a line has only where there is something in them."""
-_VOTE = (
-    *("status", "label", "probability", "reason", "evidence", "usage", "error", "judge", "order"),
-    *("value", "detail", "resumed"),
-)
 _SHOWN = tuple(one.name for one in fields(ResultRow) if one.metadata.get("shown"))
-_values_of_body, _values_of_vote = attrgetter(*_BODY), attrgetter(*_VOTE)
-_VERDICT = tuple(one.name for one in fields(Verdict))[1:]
-_values_of_verdict = attrgetter(*_VERDICT)
 
 
 def rows_of(item: ItemResult) -> Iterator[ResultRow]:
-    """The rows of an item, one a criterion.
+    """The rows of an item, one a criterion."""
+    of_item = _of_item(item)
+    return (ResultRow(**of_item, **values) for values in _of_verdicts(item))
 
-    The scores of groups and tags, of which there may be hundreds, are in the first alone.
-    """
-    of_item: dict[str, Any] = {
+
+def result_lines(item: ItemResult) -> Iterator[bytes]:
+    """The lines of an item, without their ends: what `rows_of` gives, as bytes."""
+    of_item = _of_item(item)
+    head, tail = _ends(of_item)
+    return (_line(head, values, tail) for values in _of_verdicts(item))
+
+
+def _of_item(item: ItemResult) -> dict[str, Any]:
+    return {
         "item": item.id,
         "description": item.description,
         "item_score": item.score,
@@ -199,30 +198,48 @@ def rows_of(item: ItemResult) -> Iterator[ResultRow]:
         "warnings": item.warnings,
         "metadata": item.metadata,
     }
-    first: dict[str, Any] = {
-        "groups": _groups(item),
-        "tags": item.tags,
-        "tag_scores": item.tag_scores,
-    }
+
+
+def _of_verdicts(item: ItemResult) -> Iterator[dict[str, Any]]:
+    """What each row of an item has of its own, in the order of the line.
+
+    The scores of groups and tags, of which there may be hundreds, are in the first alone.
+    """
+    first: dict[str, Any] = {}
+    if item.groups or item.tags or item.tag_scores:
+        first = {"groups": _groups(item), "tags": item.tags, "tag_scores": item.tag_scores}
     for criterion in item.rubric:
         name = criterion.name
-        label = item.labels.get(name)
-        yield ResultRow(
-            criterion=name,
-            **dict(zip(_VERDICT, _values_of_verdict(item.criteria[name]), strict=True)),
-            weight=criterion.weight,
-            human_label=None if label is None else label.label,
-            human_value=None if label is None else label.value,
-            human_reason=None if label is None else label.reason,
-            annotations={
+        verdict, label = item.criteria[name], item.labels.get(name)
+        yield {
+            "criterion": name,
+            "weight": criterion.weight,
+            "status": verdict.status,
+            "label": verdict.label,
+            "value": verdict.value,
+            "human_label": None if label is None else label.label,
+            "human_value": None if label is None else label.value,
+            "human_reason": None if label is None else label.reason,
+            "probability": verdict.probability,
+            "reason": verdict.reason,
+            "evidence": verdict.evidence,
+            "usage": verdict.usage,
+            "error": verdict.error,
+            "judge": verdict.judge,
+            "order": verdict.order,
+            "detail": verdict.detail,
+            "resumed": verdict.resumed,
+            "votes": verdict.votes,
+            "tied": verdict.tied,
+            "stage": verdict.stage,
+            "annotations": {
                 annotator: labels[name]
                 for annotator, labels in item.annotations.items()
                 if name in labels
             },
-            keys=tuple(item.keys.get(name, ())),
-            **of_item,
+            "keys": tuple(item.keys.get(name, ())),
             **first,
-        )
+        }
         first = {}
 
 
@@ -240,23 +257,39 @@ def _groups(item: ItemResult) -> dict[str, GroupRow]:
     }
 
 
-def result_lines(rows: Iterable[ResultRow]) -> Iterator[bytes]:
-    """The lines of an item's rows, without their ends."""
-    head = tail = b""
-    for row in rows:
-        if not head:
-            head = to_json({name: getattr(row, name) for name in _HEAD})[:-1] + b","
-            tail = b"," + to_json({name: getattr(row, name) for name in ITEM_FIELDS})[1:]
-        body: dict[str, Any] = dict(zip(_BODY, _values_of_body(row), strict=True))
-        body["usage"] = row.usage.to_dict()
-        body["votes"] = [
-            dict(zip(_VOTE, _values_of_vote(vote), strict=True)) | {"usage": vote.usage.to_dict()}
-            for vote in row.votes
-        ]
-        for name in _SELDOM:
-            if not body[name]:
-                del body[name]
-        yield b"".join((head, to_json(body)[1:-1], tail))
+def _ends(values: Mapping[str, Any]) -> tuple[bytes, bytes]:
+    """How all lines of an item begin and end."""
+    head = to_json({"item": values["item"], "description": values["description"]})
+    tail = to_json({name: values[name] for name in ITEM_FIELDS})
+    return head[:-1] + b",", b"," + tail[1:]
+
+
+def _line(head: bytes, values: dict[str, Any], tail: bytes) -> bytes:
+    for name in _SELDOM:
+        if name in values and not values[name]:
+            del values[name]
+    # orjson takes ten times as long for a dataclass as for a dictionary
+    values["usage"] = values["usage"].to_dict()
+    if values["votes"]:
+        values["votes"] = [_vote(vote) for vote in values["votes"]]
+    return b"".join((head, to_json(values)[1:-1], tail))
+
+
+def _vote(vote: Verdict) -> dict[str, Any]:
+    return {
+        "status": vote.status,
+        "label": vote.label,
+        "probability": vote.probability,
+        "reason": vote.reason,
+        "evidence": vote.evidence,
+        "usage": vote.usage.to_dict(),
+        "error": vote.error,
+        "judge": vote.judge,
+        "order": vote.order,
+        "value": vote.value,
+        "detail": vote.detail,
+        "resumed": vote.resumed,
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,6 +364,9 @@ def read_rows(path: Path) -> Iterator[tuple[ResultRow, ...]]:
         if rows and row.item != rows[0].item:
             yield tuple(rows)
             rows = []
+        for name in _SHARED if rows else ():  # so that a run in memory has it once an item
+            if getattr(row, name) == getattr(rows[0], name):
+                object.__setattr__(row, name, getattr(rows[0], name))
         rows.append(row)
     if rows:
         yield tuple(rows)

@@ -27,7 +27,7 @@ from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
 from rubricate.run._scoring import result_of
 from rubricate.run.journal import Answers, Database, Place, journal_at, open_journal
-from rubricate.run.results import ItemResult, OpenStorage, result_lines, rows_of
+from rubricate.run.results import ItemResult, OpenStorage, result_lines
 from rubricate.run.sending import Sender
 
 SILENCE = 30.0
@@ -131,7 +131,7 @@ class Found(NamedTuple):
             return cls(item.verdicts, item.keys)
         result = result_of(item, job.rules, job.options.author_key)
         values = _VALUES(result)
-        return cls(result.criteria, {}, values, b"\n".join((*result_lines(rows_of(result)), b"")))
+        return cls(result.criteria, {}, values, b"\n".join((*result_lines(result), b"")))
 
     def item(self, number: int, given: Item, job: Job) -> JudgedItem:
         """The item again, at its place in the dataset."""
