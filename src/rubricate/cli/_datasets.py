@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from rubricate._files import user_path
 from rubricate.dataset import RubricDataset
 from rubricate.errors import InputError
@@ -35,8 +38,15 @@ def rubric_dataset(data: str, rubric: Rubric | None) -> RubricDataset:
     Raises:
         InputError: it is none; with what it seems to be, and the option to give.
     """
-    try:
+    with advice_on(data):
         return RubricDataset.from_file(data, rubric=rubric)
+
+
+@contextmanager
+def advice_on(data: str) -> Iterator[None]:
+    """Errors about a dataset's file say which option to give."""
+    try:
+        yield
     except InputError as error:
         raise _with_advice(error, data) from None
 

@@ -14,7 +14,7 @@ from rubricate._files import check_no_links
 from rubricate._terminal import console
 from rubricate.analysis import read_run
 from rubricate.choosing import chosen_judge
-from rubricate.cli._datasets import check_kind, rubric_dataset
+from rubricate.cli._datasets import advice_on, check_kind
 from rubricate.cli._exit_codes import ExitCode
 from rubricate.cli._grade import GradeSettings
 from rubricate.cli._judging import NO_JUDGE, exit_code, print_estimate, shared_places
@@ -22,19 +22,7 @@ from rubricate.cli._progress import ProgressView
 from rubricate.cli._run_dirs import RunDir, criteria_of, place_of, run_dir_for
 from rubricate.cli._signals import stop_on_signals
 from rubricate.cli._thresholds import check_criteria, code_of_thresholds, thresholds_of
-from rubricate.dataset import (
-    ItemTable,
-    RubricDataset,
-    SkippedRecord,
-    Survey,
-    TableColumns,
-    format_of,
-    is_table,
-    open_benchmark,
-    open_items,
-    table_name,
-    write_skipped,
-)
+from rubricate.dataset import Gradable, Survey, open_dataset, table_name
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import (
     ESCALATED,
@@ -58,6 +46,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from rubricate.analysis import Certificate
+    from rubricate.dataset import SkippedRecord
 
 ASKED = (
     *(one.name for one in options_of(Asking).values() if not one.is_path),
@@ -100,8 +89,8 @@ def graded(settings: GradeSettings) -> int:
         found_out = asyncio.run(estimate_of(dataset, judge, options))
         print_estimate(found_out, settings.json_output)
         return 0
-    if isinstance(dataset, ItemTable) and dataset.skipped:
-        _report_skipped(dataset.skipped, run_dir, notes)
+    if skipped := getattr(dataset, "skipped", ()):  # of a table
+        _report_skipped(skipped, run_dir, notes)
     if settings.judge is None and settings.examples is None and found.asked:
         notes.print(NO_JUDGE, style="dim")
     certificate = None if settings.certificate is None else _certificate(settings.certificate)
@@ -168,36 +157,24 @@ def _checked(
     return checked
 
 
-def _dataset(settings: GradeSettings) -> RubricDataset | ItemTable:
+def _dataset(settings: GradeSettings) -> Gradable:
     if settings.data is None:
         raise InputError("no dataset given: rubricate grade DATA, or data: in the config file")
     check_kind(settings.data)
-    columns = TableColumns.parse(settings.map or {})
-    format = settings.format
-    if format is None and settings.rubric is None and (found := format_of(settings.data)):
-        format = found.name
-    if format or settings.submissions or settings.references:
-        if settings.rubric is not None:
-            raise InputError("a benchmark's tasks have their own rubrics: leave out --rubric")
-        return open_benchmark(
+    with advice_on(settings.data):
+        return open_dataset(
             settings.data,
-            settings.submissions,
+            settings.rubric,
+            settings.map,
+            format=settings.format,
+            submissions=settings.submissions,
             references=settings.references,
-            format=format,
-            columns=columns,
             on_error=settings.on_error,
             follow_links=settings.follow_links,
         )
-    if settings.map is None and not is_table(settings.data):
-        return rubric_dataset(settings.data, settings.rubric)
-    if settings.rubric is None:
-        raise InputError("a table has no rubric: give --rubric", file=settings.data)
-    return open_items(settings.data, settings.rubric, columns, on_error=settings.on_error)
 
 
-def _criteria(
-    dataset: RubricDataset | ItemTable, found: Survey, limit: int | None
-) -> Iterable[Criterion]:
+def _criteria(dataset: Gradable, found: Survey, limit: int | None) -> Iterable[Criterion]:
     """All criteria that are asked; where items have rubrics of their own, of every item."""
     if found.rubric is not None:
         return found.rubric.criteria
@@ -205,6 +182,8 @@ def _criteria(
 
 
 def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Console) -> None:
+    from rubricate.dataset import write_skipped
+
     try:
         run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -296,7 +275,7 @@ def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
 
 async def _graded(
     settings: GradeSettings,
-    dataset: RubricDataset | ItemTable,
+    dataset: Gradable,
     judge: Judge,
     options: GradingOptions,
     run_dir: RunDir,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
+    from rubricate.dataset._opening import open_dataset as open_dataset
     from rubricate.dataset.benchmarks import (
         FORMATS as FORMATS,
         format_of as format_of,

@@ -36,9 +36,6 @@ class Item:
         data: the item as its dataset has it.
         id: its identifier, which no other item of the dataset has.
         rubric: what it is graded by: its own rubric, or the dataset's.
-        unreadable: why its submission cannot be read; every verdict on it has then failed.
-        unseen: what belongs to it that no text shows, in words; judges that are shown text alone
-            abstain.
     """
 
     submission: str
@@ -49,8 +46,6 @@ class Item:
     data: DataItem = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
     id: str = field(default="", compare=False)
     rubric: Rubric = field(default=NO_RUBRIC, compare=False, repr=False)
-    unreadable: str | None = field(default=None, compare=False)
-    unseen: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.data is None:
@@ -67,11 +62,6 @@ class Item:
         reference: str | None,
     ) -> Item:
         """An item of a dataset, with what the dataset adds to it."""
-        unseen = data.unseen
-        if not (type(data.submission) is type(prompt) is str):  # messages, as text
-            for what, text in (("submission", data.submission), ("prompt", prompt)):
-                if unseen is None and (parts := getattr(text, "unseen", "")):
-                    unseen = f"the {what} has {parts}"
         return cls(
             data.submission,
             prompt,
@@ -81,9 +71,23 @@ class Item:
             data,
             id,
             rubric,
-            data.unreadable,
-            unseen,
         )
+
+    @property
+    def unreadable(self) -> str | None:
+        """Why its submission cannot be read; every verdict on it has then failed."""
+        return self.data.unreadable
+
+    @property
+    def unseen(self) -> str | None:
+        """What belongs to it that no text shows, in words; judges of text alone abstain."""
+        if self.data.unseen is not None:
+            return self.data.unseen
+        if not (type(self.submission) is type(self.prompt) is str):  # messages, as text
+            for what, text in (("submission", self.submission), ("prompt", self.prompt)):
+                if parts := getattr(text, "unseen", ""):
+                    return f"the {what} has {parts}"
+        return None
 
     def labels(self) -> dict[str, Verdict]:
         """The human verdicts by criterion name; a criterion without one is missing.

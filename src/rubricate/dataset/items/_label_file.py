@@ -22,7 +22,7 @@ from rubricate._files import not_written, user_path, write_text
 from rubricate.dataset.items._item import Item
 from rubricate.dataset.items._mapping import TableColumns
 from rubricate.dataset.items._rubric_dataset import RubricDataset
-from rubricate.dataset.items._rubric_document import document_text, read_whole
+from rubricate.dataset.items._rubric_document import at_line, document_text, read_whole
 from rubricate.dataset.items._table import is_table, open_items
 from rubricate.dataset.samples import table_name
 from rubricate.errors import InputError
@@ -121,12 +121,12 @@ class LabelFile:
         seen = self._state()
         if seen is not None and seen == self._seen:
             return
-        self._document = read_whole(self.path)
+        self._document, lines = read_whole(self.path)
         try:
             dataset = RubricDataset.from_dict(self._document, rubric=self._rubric)
             items = list(dataset.to_grade())
         except InputError as error:
-            raise error.within(file=self.path) from None
+            raise at_line(error, self.path, lines) from None
         indices = {item.id: index for index, item in enumerate(items)}
         self._held, self._seen = _Held(dataset, items, indices), seen
 

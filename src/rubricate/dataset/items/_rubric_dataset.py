@@ -13,11 +13,17 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
 from rubricate._documents import parse_json, with_one_line_errors
+from rubricate._files import user_path, write_text
 from rubricate.dataset.items._annotations import Annotations, consensus, parse_annotations
 from rubricate.dataset.items._context import ContextDocument
 from rubricate.dataset.items._data_item import DataItem, GroundTruth, parse_ground_truth
 from rubricate.dataset.items._item import Item, ItemIds, Survey, survey_of
-from rubricate.dataset.items._rubric_document import arguments_from, read_arguments, write_document
+from rubricate.dataset.items._rubric_document import (
+    arguments_from,
+    at_line,
+    document_text,
+    read_whole,
+)
 from rubricate.dataset.items._splitting import labels_by_criterion, stratified_split
 from rubricate.errors import InputError
 from rubricate.rubric import (
@@ -360,7 +366,8 @@ class RubricDataset:
         Raises:
             InputError (ValueError): it cannot be written.
         """
-        write_document(path, self.to_dict())
+        path = user_path(path)
+        write_text(path, document_text(path, self.to_dict()), durable=True)
 
     @classmethod
     def from_dict(cls, data: Any, *, rubric: Rubric | None = None) -> RubricDataset:
@@ -400,10 +407,11 @@ class RubricDataset:
             FileNotFoundError: there is no such file.
             ValueError: it is not a dataset; the message says where and why.
         """
+        document, lines = read_whole(path)
         try:
-            return cls(**read_arguments(path, rubric))
+            return cls.from_dict(document, rubric=rubric)
         except InputError as error:
-            raise error.within(file=path) from None
+            raise at_line(error, path, lines) from None
 
     @classmethod
     def from_samples(

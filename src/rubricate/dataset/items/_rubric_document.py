@@ -11,24 +11,25 @@ from rubricate._documents import (
     YAML_SUFFIXES,
     check_keys,
     format_yaml,
-    parse_json,
     parse_json_lines,
-    parse_yaml,
+    read_document,
     read_text,
     validate,
 )
-from rubricate._files import user_path, write_text
+from rubricate._files import user_path
 from rubricate.dataset.items._data_item import DataItem
 from rubricate.errors import InputError
 from rubricate.rubric import DeclaredScoring, Rubric
 
 LINES_SUFFIX = ".jsonl"
 TABLE_SUFFIXES = frozenset({".csv", ".parquet"})
+KNOWN_BY = frozenset({"prompt", "rubric", "items"})
+"""The fields of which a dataset has one at least."""
 FIELDS = ("prompt", "rubric", "items", "name", "reference_submission", "metadata", "scoring")
 
 
 def arguments_from(data: Any, rubric: Rubric | None) -> dict[str, Any]:
-    """What `RubricDataset` is built from, out of loaded JSON or YAML.
+    """What `RubricDataset` is built from, out of loaded JSON or YAML; labels are not checked yet.
 
     Args:
         data: an object with `prompt` and `rubric` (either may be null where each item has its own)
@@ -41,7 +42,7 @@ def arguments_from(data: Any, rubric: Rubric | None) -> dict[str, Any]:
     if not isinstance(data, Mapping):
         raise InputError(f"Expected JSON object, got {type(data).__name__}")
     check_keys(data, FIELDS)
-    if not {"prompt", "rubric", "items"} & {*data}:
+    if not KNOWN_BY & {*data}:
         raise InputError("Missing required field: 'prompt'")
     if "rubric" not in data and rubric is None:
         raise InputError("Missing required field: 'rubric'")
@@ -56,18 +57,29 @@ def arguments_from(data: Any, rubric: Rubric | None) -> dict[str, Any]:
     raw_items = data.get("items", [])
     if not isinstance(raw_items, Sequence) or isinstance(raw_items, str):
         raise InputError("expected a list of items", path=("items",))
-    prompt = data.get("prompt")
-    items = [_item(raw, rubric, prompt, ("items", index)) for index, raw in enumerate(raw_items)]
+    items: list[DataItem] = []
+    for index, raw in enumerate(raw_items):
+        try:
+            items.append(DataItem.from_dict(raw))
+            if items[-1].rubric is None and rubric is None:
+                raise InputError("the item has no rubric and dataset has no global rubric")
+            if items[-1].prompt is None and data.get("prompt") is None:
+                raise InputError("Missing required field: 'prompt', of the item or of the dataset")
+        except InputError as error:
+            raise error.within(("items", index)) from None
     arguments = {key: data[key] for key in FIELDS if data.get(key) is not None}
     extra = {key: value for key, value in data.items() if key not in FIELDS}
     return {**arguments, "rubric": rubric, "scoring": scoring, "items": items, "extra": extra}
 
 
-def read_arguments(path: str | Path, rubric: Rubric | None) -> dict[str, Any]:
-    """What `RubricDataset` is built from, out of a file; the format goes by the suffix.
+def read_whole(path: str | Path) -> tuple[dict[str, Any], list[int]]:
+    """A dataset's file as one object with `items`, as it is in the file.
+
+    Returns:
+        The object, and of JSON Lines the line of the dataset's own fields, then that of each item.
 
     Raises:
-        InputError: the file cannot be read or is not a dataset; with the line or the path inside.
+        InputError: the file cannot be read, or holds no object; with the line.
     """
     path = user_path(path)
     if path.suffix.lower() in TABLE_SUFFIXES and path.exists():
@@ -77,58 +89,27 @@ def read_arguments(path: str | Path, rubric: Rubric | None) -> dict[str, Any]:
             "one of a table",
             file=path,
         )
-    text = read_text(path)
-    if path.suffix.lower() in YAML_SUFFIXES:
-        return arguments_from(parse_yaml(text), rubric)
+    lines: list[int] = []
     if path.suffix.lower() == LINES_SUFFIX:
-        return _arguments_from_lines(text, rubric)
-    return arguments_from(parse_json(text), rubric)
-
-
-def _arguments_from_lines(text: str, rubric: Rubric | None) -> dict[str, Any]:
-    lines = [(n, line) for n, line in enumerate(text.split("\n"), start=1) if line.strip()]
-    number, head = lines[0]
-    try:
-        arguments = arguments_from(parse_json(head, line=number), rubric)
-        for number, line in lines[1:]:
-            raw = parse_json(line, line=number)
-            item = _item(raw, arguments["rubric"], arguments.get("prompt"), ())
-            arguments["items"].append(item)
-    except InputError as error:
-        raise error.within(line=number) from None
-    return arguments
-
-
-def _item(raw: Any, rubric: Rubric | None, prompt: object, path: Sequence[str | int]) -> DataItem:
-    try:
-        item = DataItem.from_dict(raw, rubric)
-        if item.rubric is None and rubric is None:
-            raise InputError("the item has no rubric and dataset has no global rubric")
-        if item.prompt is None and prompt is None:
-            raise InputError("Missing required field: 'prompt', of the item or of the dataset")
-    except InputError as error:
-        raise error.within(path) from None
-    return item
-
-
-def read_whole(path: str | Path) -> dict[str, Any]:
-    """A dataset's file as one object with `items`, as it stands there.
-
-    Raises:
-        InputError: the file cannot be read, or holds no object; with the line.
-    """
-    path = user_path(path)
-    text = read_text(path)
-    if path.suffix.lower() in YAML_SUFFIXES:
-        document = parse_yaml(text, file=path)
-    elif path.suffix.lower() == LINES_SUFFIX:
-        lines = [line for _, line in parse_json_lines(text, file=path)]
-        document = {**lines[0], "items": [*lines[0].get("items", []), *lines[1:]]}
+        (head, document), *rest = parse_json_lines(read_text(path), file=path)
+        if isinstance(document, dict) and KNOWN_BY & {*document}:
+            own = document.get("items", [])
+            document = {**document, "items": [*own, *(item for _, item in rest)]}
+            lines = [*[head] * (1 + len(own)), *(line for line, _ in rest)]
     else:
-        document = parse_json(text, file=path)
+        document = read_document(path)
     if not isinstance(document, dict):
         raise InputError(f"Expected JSON object, got {type(document).__name__}", file=path)
-    return document
+    return document, lines
+
+
+def at_line(error: InputError, path: str | Path, lines: Sequence[int]) -> InputError:
+    """An error in a file; of JSON Lines with its line, in place of the index of its item."""
+    if not lines:
+        return error.within(file=path)
+    if error.path[:1] == ("items",) and isinstance(index := error.path[1], int):
+        return InputError(error.message, file=path, path=error.path[2:], line=lines[index + 1])
+    return error.within(file=path, line=lines[0])
 
 
 def document_text(path: str | Path, document: Mapping[str, Any], before: str = "") -> str:
@@ -147,14 +128,3 @@ def document_text(path: str | Path, document: Mapping[str, Any], before: str = "
     indent = None if before and "\n" not in before.strip() else 2
     end = "\n" if before.endswith("\n") else ""
     return json.dumps(document, indent=indent, ensure_ascii=ascii_only) + end
-
-
-def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
-    """Write a dataset's `to_dict()`: YAML for .yaml and .yml, JSON Lines for .jsonl, else JSON.
-
-    A file that is there stays whole until the new one is on the disk: it may have people's labels.
-
-    Raises:
-        InputError: it cannot be written.
-    """
-    write_text(user_path(path), document_text(path, document), durable=True)

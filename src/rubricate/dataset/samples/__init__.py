@@ -41,11 +41,9 @@ if TYPE_CHECKING:
         RecordToSample as RecordToSample,
     )
     from rubricate.dataset.samples._file import (
-        HF as HF,
         READERS as READERS,
         Records as Records,
         file_dataset as file_dataset,
-        table_name as table_name,
     )
     from rubricate.dataset.samples._hf import hf_dataset as hf_dataset
     from rubricate.dataset.samples._json import json_dataset as json_dataset
@@ -55,7 +53,11 @@ if TYPE_CHECKING:
         located as located,
     )
     from rubricate.dataset.samples._media import kind_of as kind_of, kinds_in as kinds_in
-    from rubricate.dataset.samples._opening import Source as Source
+    from rubricate.dataset.samples._opening import (
+        HF as HF,
+        Source as Source,
+        table_name as table_name,
+    )
     from rubricate.dataset.samples._parquet import parquet_dataset as parquet_dataset
     from rubricate.dataset.samples._sample import (
         Sample as Sample,

@@ -12,11 +12,9 @@ from rubricate.dataset.samples._dataset import MemoryDataset
 from rubricate.dataset.samples._fields import FieldSpec, Record, RecordToSample
 from rubricate.dataset.samples._hf import hf_records
 from rubricate.dataset.samples._json import json_dataset, json_records
-from rubricate.dataset.samples._opening import Source
+from rubricate.dataset.samples._opening import HF, Source, table_name
 from rubricate.dataset.samples._parquet import parquet_dataset, parquet_records
 from rubricate.errors import InputError, MissingFileError
-
-HF = "hf:"
 
 
 class Reader(NamedTuple):
@@ -73,13 +71,6 @@ def check_suffix(source: Source) -> None:
             f"cannot tell what it holds by its suffix; known are {', '.join(READERS)}",
             file=source.shown,
         )
-
-
-def table_name(data: str) -> str:
-    """A table's name: that of its file without the suffix, or of its dataset and split."""
-    if data.startswith(HF):
-        return data.removeprefix(HF).replace("@", "-").strip("./")
-    return Source(data, None).name
 
 
 class Records:

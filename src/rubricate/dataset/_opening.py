@@ -1,0 +1,86 @@
+"""What a file holds, ready to be graded, whatever it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rubricate._documents import YAML_SUFFIXES, read_document
+from rubricate._files import user_path
+from rubricate.dataset.items import RubricDataset
+from rubricate.errors import InputError
+
+if TYPE_CHECKING:
+    from rubricate.dataset.items import ItemTable
+    from rubricate.dataset.samples import OnError
+    from rubricate.rubric import Rubric
+
+
+def open_dataset(
+    data: str,
+    rubric: Rubric | None = None,
+    columns: Mapping[str, str] | str | None = None,
+    *,
+    format: str | None = None,
+    submissions: str | None = None,
+    references: str | None = None,
+    on_error: OnError = "raise",
+    follow_links: bool = False,
+) -> RubricDataset | ItemTable:
+    """A dataset's file, a table or a benchmark's tasks, as something to be graded.
+
+        open_dataset("data.json")
+        open_dataset("answers.csv", rubric, "submission=answer,label.accuracy=human")
+
+    Args:
+        data: a path, an address, or `hf:NAME@SPLIT`.
+        rubric: the rubric of a table, or one to use in place of a dataset's own.
+        columns: which column of a table is what; see `TableColumns.parse`.
+        format, submissions, references, follow_links: for a benchmark; see `open_benchmark`.
+        on_error: `skip` leaves out what does not fit.
+
+    Raises:
+        InputError (ValueError): it cannot be read, or is none of these; says where.
+    """
+    is_benchmark = format is not None or submissions is not None or references is not None
+    if columns is None and not is_benchmark and (document := _dataset_document(data)) is not None:
+        try:
+            return RubricDataset.from_dict(document, rubric=rubric)
+        except InputError as error:
+            raise error.within(file=data) from None
+    from rubricate.dataset.benchmarks import format_of, open_benchmark
+    from rubricate.dataset.items import TableColumns, is_table, open_items
+
+    mapped = TableColumns.parse(columns or {})
+    if not is_benchmark and rubric is None and (known := format_of(data)) is not None:
+        format, is_benchmark = known.name, True
+    if is_benchmark:
+        if rubric is not None:
+            raise InputError("a benchmark's tasks have their own rubrics: leave out --rubric")
+        return open_benchmark(
+            data,
+            submissions,
+            references=references,
+            format=format,
+            columns=mapped,
+            on_error=on_error,
+            follow_links=follow_links,
+        )
+    if columns is None and not is_table(data):
+        return RubricDataset.from_file(data, rubric=rubric)
+    if rubric is None:
+        raise InputError("a table has no rubric: give --rubric", file=data)
+    return open_items(data, rubric, mapped, on_error=on_error)
+
+
+def _dataset_document(data: str) -> dict[str, object] | None:
+    """A local file that is seen to be a dataset by its `items`, read once; None for any other."""
+    path = Path(data)
+    if path.suffix.lower() not in (".json", *YAML_SUFFIXES) or not user_path(data).is_file():
+        return None
+    try:
+        document = read_document(data)
+    except InputError:
+        return None  # whoever reads it as what it may be says what is wrong
+    return document if isinstance(document, dict) and "items" in document else None
