@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -169,7 +170,7 @@ class RubricDataset:
         Raises:
             InputError: two items were given the same identifier.
         """
-        given = [item.id for item in self.items]
+        given = list(map(attrgetter("id"), self.items))
         if len(set(given)) == len(given):
             return given
         names = [(item.id, item.id == item.content_id()) for item in self.items]
@@ -193,12 +194,14 @@ class RubricDataset:
         """The items, the first `limit` of them, each with its rubric, prompt and reference."""
         ids = self.item_ids()
         for index, (item, name) in enumerate(zip(self.items[:limit], ids, strict=False)):
+            prompt = self.prompt if item.prompt is None else item.prompt
+            reference = item.reference_submission
             yield Item.of(
                 item,
-                self.get_item_rubric(index),
+                item.rubric or self.rubric or self.get_item_rubric(index),
                 id=name,
-                prompt=self.get_item_prompt(index),
-                reference=self.get_item_reference_submission(index),
+                prompt=self.get_item_prompt(index) if prompt is None else prompt,
+                reference=self.reference_submission if reference is None else reference,
             )
 
     # In a notebook
