@@ -13,6 +13,7 @@ import pytest
 
 import rubricate
 from rubricate import Criterion, InputError, Result, Rubric, RubricDataset, ScaleCriterion
+from rubricate.analysis import Plots
 from rubricate.errors import MissingExtraError
 from rubricate.views import Picture
 
@@ -62,7 +63,7 @@ def is_whole(picture: Picture) -> bool:
 
 
 def test_every_plot_names_the_run_shows_n_and_cuts_nothing_off(folder):
-    plots = rubricate.read_run(folder).plot
+    plots = Plots(rubricate.read_run(folder))
     for kind in ("scores", "agreement", "calibration"):
         figure = getattr(plots, kind)()
         assert "light, judged by builtin" in words(figure), kind
@@ -75,15 +76,15 @@ def test_plots_show_the_figures_of_the_reports(folder):
 
     run = rubricate.read_run(folder)
     accuracy = agreement_report(run).criteria[0].agreement.figures["accuracy"].value
-    assert f"accuracy {accuracy:.2f}" in words(run.plot.agreement())
+    assert f"accuracy {accuracy:.2f}" in words(Plots(run).agreement())
     mean = run.summary["score"]["mean"]
-    assert f"judge's mean {mean:.2f} [" in words(run.plot.scores())
+    assert f"judge's mean {mean:.2f} [" in words(Plots(run).scores())
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])
 def test_a_picture_is_saved_where_a_path_is_given(folder, suffix, tmp_path):
     path = tmp_path / f"scores.{suffix}"
-    rubricate.read_run(folder).plot.scores(path)
+    Plots(rubricate.read_run(folder)).scores(path)
     begin = {"png": b"\x89PNG", "svg": b"<svg "}[suffix]
     assert path.read_bytes().startswith(begin)
 
@@ -132,7 +133,7 @@ def test_what_cannot_be_plotted_is_said_in_one_line(tmp_path):
 def test_without_what_makes_png_it_is_one_line_that_says_how_to_install(
     folder, monkeypatch, tmp_path
 ):
-    plots = rubricate.read_run(folder).plot
+    plots = Plots(rubricate.read_run(folder))
     monkeypatch.setitem(sys.modules, "resvg_py", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'rubricate\[png\]'"):
         plots.scores(tmp_path / "scores.png")
@@ -148,7 +149,7 @@ def test_a_system_without_fonts_makes_no_picture_without_words(folder, monkeypat
         resvg_py, "svg_to_bytes", lambda **given: whole(**given, skip_system_fonts=True)
     )
     with pytest.raises(InputError, match="no font to write with: save the plot as SVG"):
-        rubricate.read_run(folder).plot.scores(tmp_path / "scores.png")
+        Plots(rubricate.read_run(folder)).scores(tmp_path / "scores.png")
 
 
 def test_a_notebook_shows_a_picture_with_text_of_others_as_text(tmp_path):

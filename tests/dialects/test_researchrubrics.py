@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from rubricate import InputError
-from rubricate.analysis import read_run
+from rubricate.analysis import read_run, scores_by
 from rubricate.dialects.researchrubrics import (
     ReportOptions,
     RubricEvaluator,
@@ -409,7 +409,7 @@ def test_a_run_of_reports_declares_the_pages_scoring(folder, endpoint):
     assert found is not None
     assert found.overall.value == batch.figures().reports[0].compliance.value
     assert found.by[0].groups == list(batch.figures().axes)
-    assert read_run("run").scores_by("axis").by == found.by
+    assert scores_by(read_run("run"), ["axis"]).by == found.by
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,6 @@ if TYPE_CHECKING:
         FinishedItem as FinishedItem,
         FinishedRun as FinishedRun,
         SubmissionFile as SubmissionFile,
-        held_run as held_run,
         mean_score as mean_score,
         read_run as read_run,
         read_summary as read_summary,
@@ -114,7 +113,7 @@ if TYPE_CHECKING:
         ppi_report as ppi_report,
     )
     from rubricate.analysis._replay import ReplayReport as ReplayReport
-    from rubricate.analysis._result import Result as Result
+    from rubricate.analysis._result import Result as Result, held_run as held_run
     from rubricate.analysis._run_list import (
         ListedRun as ListedRun,
         RunList as RunList,

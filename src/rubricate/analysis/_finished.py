@@ -20,7 +20,6 @@ from rubricate.rubric import Criterion, DeclaredScoring, Rubric, ScoringRules, c
 from rubricate.run.results import (
     TEXTS,
     WRITE_ANEW,
-    DeclaredFigures,
     ItemTexts,
     ResultRow,
     Summary,
@@ -30,8 +29,6 @@ from rubricate.run.results import (
 )
 
 if TYPE_CHECKING:
-    from rubricate.analysis._plots import Plots
-    from rubricate.analysis._result import Result
     from rubricate.stats import Estimate
 
 LABELS_GO = (
@@ -70,12 +67,14 @@ class FinishedRun(Tabular):
         summary: what `summary.json` holds.
         rubrics: the rubric of all items, or that of each by its id.
         document: the rubric or rubrics as JSON values.
+        held: what has the verdicts of a run in memory; None where the folder has them.
     """
 
     path: Path
     summary: Mapping[str, Any]
     rubrics: Rubric | Mapping[str, Rubric]
     document: Any
+    held: Tabular | None = None
 
     @cached_property
     def rows(self) -> tuple[ResultRow, ...]:
@@ -92,6 +91,9 @@ class FinishedRun(Tabular):
         Raises:
             InputError: `results.jsonl` cannot be read, is damaged, or is not of this rubric.
         """
+        if self.held is not None:
+            yield from self.held.item_rows()
+            return
         for rows in read_rows(self.path / "results.jsonl"):
             names = self._names_of(rows[0].item)
             for row in rows:
@@ -133,13 +135,6 @@ class FinishedRun(Tabular):
         if id(rubric) not in self._names:
             self._names[id(rubric)] = frozenset(rubric.names)
         return self._names[id(rubric)]
-
-    @property
-    def plot(self) -> Plots:
-        """Plots of the run."""
-        from rubricate.analysis._plots import Plots
-
-        return Plots(self)
 
     def _repr_html_(self) -> str:
         return read_summary(self)._repr_html_()
@@ -188,20 +183,6 @@ class FinishedRun(Tabular):
         except (AttributeError, TypeError, ValueError):
             raise InputError("not a run's summary", file=self.path / "summary.json") from None
 
-    def scores_by(self, *fields: str) -> DeclaredFigures:
-        """Its scores by tag: by the fields that it declares, and by these.
-
-        Args:
-            fields: `tags`, or fields such as `axis` and `domain`, of the criteria's tags or of the
-                items' tags or metadata.
-
-        Raises:
-            InputError: neither a criterion nor an item has a field, with those that there are.
-        """
-        from rubricate.analysis._scores_by import scores_by
-
-        return scores_by(self, fields)
-
     def groups_by(self, field: str | None) -> Mapping[str, Any]:
         """Each item's group: its value of a field of the metadata, or itself for None.
 
@@ -234,27 +215,6 @@ class FinishedRun(Tabular):
     def item_scores(self) -> dict[str, float | None]:
         """Each item's score, in the dataset's order."""
         return {row.item: row.item_score.value for row in self.rows}
-
-
-@dataclass(frozen=True)
-class _HeldRun(FinishedRun):
-    """A run whose verdicts are in memory."""
-
-    result: Result
-
-    def item_rows(self) -> Iterator[tuple[ResultRow, ...]]:
-        return self.result.item_rows()
-
-
-def held_run(result: Result) -> FinishedRun:
-    """A result as a finished run, for the reports on one."""
-    return _HeldRun(
-        path=result.run_dir or Path("result"),
-        summary=result.summary().to_dict(),
-        rubrics={item.id: item.rubric for item in result.items},
-        document=None,
-        result=result,
-    )
 
 
 def read_run(folder: str | Path) -> FinishedRun:

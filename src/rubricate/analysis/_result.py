@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rubricate.analysis._tables import Tabular
@@ -11,6 +12,7 @@ from rubricate.rubric import Verdict
 from rubricate.run.results import ItemResult, Outcome, ResultRow, Summary, Tallies, rows_of
 
 if TYPE_CHECKING:
+    from rubricate.analysis._finished import FinishedRun
     from rubricate.analysis._plots import Plots
 
 
@@ -61,7 +63,19 @@ class Result(Outcome, Tabular):
     @property
     def plot(self) -> Plots:
         """Plots of the result."""
-        from rubricate.analysis._finished import held_run
         from rubricate.analysis._plots import Plots
 
         return Plots(held_run(self))
+
+
+def held_run(result: Result) -> FinishedRun:
+    """A result as a finished run, for the reports on one."""
+    from rubricate.analysis._finished import FinishedRun
+
+    return FinishedRun(
+        path=result.run_dir or Path("result"),
+        summary=result.summary().to_dict(),
+        rubrics={item.id: item.rubric for item in result.items},
+        document=None,
+        held=result,
+    )
