@@ -75,13 +75,13 @@ def test_long_reports_say_in_parts_what_they_say_whole(rubricate, endpoint, exam
     options += ["--base-url", endpoint.url, "--no-cache", "--json"]
     whole = json.loads(rubricate(*options, "--chunk-tokens", "0").stdout)
     fits = json.loads(rubricate(*options, "--run-dir", "fits").stdout)
-    assert fits["documents"] is None
+    assert fits["summary"]["documents"] is None
     assert fits["reports"] == whole["reports"]
     chunked = [*options, "--chunk-tokens", "500", "--run-dir", "parts"]
     estimate = json.loads(rubricate(*chunked, "--dry-run").stdout)
     parts = json.loads(rubricate(*chunked).stdout)
-    work = parts["documents"]
-    assert work["requests"] == estimate["documents"]["requests"] == parts["usage"]["requests"]
+    work, usage = parts["summary"]["documents"], parts["summary"]["usage"]
+    assert work["requests"] == estimate["documents"]["requests"] == usage["requests"]
     assert work["requests"] < work["requests_naive"]
     labels = [
         {
@@ -164,7 +164,7 @@ def test_a_killed_command_repeats_nothing_that_was_finished(rubricate, example, 
     again = {
         (row["sample_id"], row["rubric_title"]): row["verdict"] for row in results(tmp_path)[1]
     }
-    assert len(again) == json.loads(done.stdout)["verdicts"]["judged"]
+    assert len(again) == json.loads(done.stdout)["summary"]["verdicts"]["judged"]
     assert all(again[row["sample_id"], row["rubric_title"]] == row["verdict"] for row in appended)
 
 
@@ -250,7 +250,9 @@ def test_the_env_file_of_the_working_folder_names_key_and_address(
     )
     done = rubricate("researchrubrics", "--tasks", "tasks.jsonl", "--limit", "1", "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["judge"].startswith("litellm_proxy/gemini/gemini-2.5-pro")
+    assert json.loads(done.stdout)["summary"]["judge"].startswith(
+        "litellm_proxy/gemini/gemini-2.5-pro"
+    )
     assert endpoint.requests[0].headers["Authorization"] == "(given)"
     assert "not-a-key" not in done.stdout + done.stderr
     below = tmp_path / "below"
@@ -340,9 +342,14 @@ def test_a_document_of_200_000_words_is_graded_in_flat_memory(endpoint, tmp_path
         )
         assert done.returncode == 0, done.stderr
         figures = json.loads(done.stdout)
-        assert figures["verdicts"]["judged"] == 26
+        assert figures["summary"]["verdicts"]["judged"] == 26
         peaks[words] = int(done.stderr.split()[-1]) / 1024
-        print(words, peaks[words], figures["documents"], figures["usage"]["seconds"])
+        print(
+            words,
+            peaks[words],
+            figures["summary"]["documents"],
+            figures["summary"]["usage"]["seconds"],
+        )
     assert peaks[200_000] < peaks[20_000] + 100
 
 
@@ -376,8 +383,8 @@ def test_a_report_that_cannot_be_read_fails_by_name_and_the_others_go_on(
         done = rubricate(*told, "--json", "--no-cache")
         assert done.returncode == 2, done.stderr
         found = json.loads(done.stdout)
-        assert found["errors"] == {"document": 6}
-        assert found["verdicts"]["judged"] == 4
+        assert found["summary"]["errors"] == {"document": 6}
+        assert found["summary"]["verdicts"]["judged"] == 4
         assert {*found["unreadable"]} == {"bad1", "bad2", "bad3"}
         assert found["hidden_characters"] == {"good2": 12}
         assert "bad1.html: cannot be converted to text: it is nested too deeply" in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def test_an_estimate_has_the_price_with_the_providers_cache_where_that_is_cheape
     assert 0.3 < with_cache.low / found.cost.low < 0.4
     assert 0.3 < with_cache.high / found.cost.high < 0.45
     assert f"${with_cache.high:.4f} with the provider's cache of prompts" in str(found)
-    assert found.to_dict()["cost_with_cache"] == with_cache._asdict()
+    assert found.to_dict()["cost_with_cache"] == asdict(with_cache)
 
 
 def test_what_is_known_is_not_in_the_estimate(make_dataset, tmp_path, endpoint):

@@ -238,17 +238,11 @@ def _show(batch: Batch, output: Path, settings: ReportSettings) -> None:
     if settings.json_output:
         data = {
             "results": str(output),
-            "run_dir": summary.run_dir,
-            "judge": summary.judge,
-            "stopped": summary.stopped,
+            "summary": summary.to_dict(),
             "without_report": reports.without_report,
             "without_task": [path.name for path in reports.without_task],
             "unreadable": {name: str(error) for name, error in reports.unreadable.items()},
             "hidden_characters": reports.hidden,
-            "verdicts": summary.verdicts,
-            "errors": summary.errors,
-            "usage": summary.usage.model_dump(),
-            "documents": summary.documents and summary.documents.model_dump(),
             **batch.figures().to_dict(),
         }
         print_json(data)

@@ -7,9 +7,9 @@ a later version may add some.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NotRequired
+from typing import Any, Literal, NotRequired, get_type_hints
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, create_model
 from pydantic.json_schema import models_json_schema
 from typing_extensions import TypedDict
 
@@ -26,11 +26,8 @@ from rubricate.analysis import (
     RunList,
     VarianceReport,
 )
-from rubricate.dialects.researchrubrics import (
-    AxisFailures,
-    ReportFigures,
-    SystemDifference,
-)
+from rubricate.dataset import RubricDataset
+from rubricate.dialects.researchrubrics import Figures
 from rubricate.judge import UnknownVote
 from rubricate.report import ReportPage
 from rubricate.rubric import (
@@ -39,16 +36,8 @@ from rubricate.rubric import (
     Group,
     kinds,
 )
-from rubricate.run.results import (
-    ROWS,
-    TEXTS,
-    DocumentFigures,
-    DocumentWork,
-    GroupScore,
-    Summary,
-    UsageFigures,
-    line_schema,
-)
+from rubricate.run import RunEstimate
+from rubricate.run.results import ROWS, TEXTS, Summary, line_schema
 from rubricate.stats import Estimate, LabelAgreement, PairedComparison
 
 Schema = dict[str, Any]
@@ -107,58 +96,19 @@ class Replayed(TypedDict):
     unknown: list[UnknownVote]
 
 
-class ReportsFigures(TypedDict):
-    """The figures of graded reports."""
-
-    overall: GroupScore
-    reports: list[ReportFigures]
-    axes: list[GroupScore]
-    domains: list[GroupScore]
-    systems: list[GroupScore]
-    failures: list[AxisFailures]
-    differences: list[SystemDifference]
-    agreement: AgreementReport | None
-
-
-class ReportsGraded(ReportsFigures):
+def _reports() -> type[BaseModel]:
     """What `rubricate researchrubrics --json` prints; with `--rescore` the figures alone."""
-
-    results: NotRequired[str]
-    run_dir: NotRequired[str | None]
-    judge: NotRequired[str]
-    stopped: NotRequired[str | None]
-    without_report: NotRequired[dict[str, list[str]]]
-    without_task: NotRequired[list[str]]
-    unreadable: NotRequired[dict[str, str]]
-    hidden_characters: NotRequired[dict[str, int]]
-    verdicts: NotRequired[dict[str, int]]
-    errors: NotRequired[dict[str, int]]
-    usage: NotRequired[UsageFigures]
-    documents: NotRequired[DocumentFigures | None]
-
-
-class NumberRange(TypedDict):
-    """The least and the most."""
-
-    low: float
-    high: float
-
-
-class Estimated(TypedDict):
-    """What `rubricate grade --dry-run --json` prints; `pairs` of a comparison of pairs."""
-
-    pairs: NotRequired[int]
-    items: int
-    verdicts: int
-    known: int
-    requests: int
-    most_requests: int
-    input_tokens: NumberRange
-    output_tokens: NumberRange
-    cost: NumberRange | None
-    cost_with_cache: NumberRange | None
-    models: dict[str, int]
-    documents: DocumentWork
+    names = {**FOR_TYPES, "AgreementReport": AgreementReport}
+    fields: dict[str, Any] = {
+        "results": (str, ""),
+        "summary": (Summary | None, None),
+        "without_report": (dict[str, list[str]], {}),
+        "without_task": (list[str], []),
+        "unreadable": (dict[str, str], {}),
+        "hidden_characters": (dict[str, int], {}),
+        **{name: (kind, ...) for name, kind in get_type_hints(Figures, localns=names).items()},
+    }
+    return create_model("ReportsGraded", **fields)
 
 
 class Exported(TypedDict):
@@ -195,64 +145,22 @@ class Begun(TypedDict):
     files: list[str]
 
 
-class ContextText(TypedDict):
-    """A document that a submission rests on."""
-
-    title: NotRequired[str | None]
-    text: str
-
-
-class DatasetItem(TypedDict):
-    """An item of a dataset's file. Further keys are kept."""
-
-    submission: Any
-    id: NotRequired[str | None]
-    description: NotRequired[str | None]
-    prompt: NotRequired[str | None]
-    ground_truth: NotRequired[list[Any] | None]
-    ground_truth_reasons: NotRequired[list[str | None] | None]
-    unreadable: NotRequired[str | None]
-    annotations: NotRequired[dict[str, dict[str, Any]] | None]
-    adjudications: NotRequired[dict[str, dict[str, str]] | None]
-    reference_submission: NotRequired[str | None]
-    context: NotRequired[list[str | ContextText] | None]
-    metadata: NotRequired[dict[str, Any] | None]
-
-
-class DatasetFile(TypedDict):
-    """A dataset's file. Further keys are kept."""
-
-    prompt: NotRequired[str | None]
-    items: list[DatasetItem]
-    name: NotRequired[str | None]
-    reference_submission: NotRequired[str | None]
-    metadata: NotRequired[dict[str, Any] | None]
-    scoring: NotRequired[DeclaredScoring | None]
-
-
-def _written(kind: Any) -> Callable[[], Schema]:
-    """That of what a class writes."""
-
-    def made() -> Schema:
-        adapter = TypeAdapter[Any](kind)
-        adapter.rebuild(_types_namespace=FOR_TYPES)
-        return adapter.json_schema(mode="serialization")
-
-    return made
+def _written(kind: Any, **more: Schema) -> Callable[[], Schema]:
+    """That of what a class writes, and of what is written beside its fields."""
+    return lambda: _schema(kind, "serialization", more)
 
 
 def _read(kind: Any, **more: Schema) -> Callable[[], Schema]:
-    """That of what a class reads, or writes without the fields that have their defaults.
+    """That of what a class reads, or writes without the fields that have their defaults."""
+    return lambda: _schema(kind, "validation", more)
 
-    `more` are what it writes beside its fields.
-    """
 
-    def make() -> Schema:
-        made = TypeAdapter(kind).json_schema(mode="validation")
-        made["properties"] |= more
-        return made
-
-    return make
+def _schema(kind: Any, mode: Literal["serialization", "validation"], more: Schema) -> Schema:
+    adapter = TypeAdapter[Any](kind)
+    adapter.rebuild(_types_namespace=FOR_TYPES)
+    made = adapter.json_schema(mode=mode)
+    made["properties"] |= more
+    return made
 
 
 def _rubric() -> Schema:
@@ -303,12 +211,20 @@ def _rubric() -> Schema:
 
 
 def _dataset() -> Schema:
-    """A dataset's file, whose rubrics are those of `_rubric`."""
-    rubric, made = _rubric(), TypeAdapter(DatasetFile).json_schema()
-    definitions = {**rubric["$defs"], **made.pop("$defs")}
+    """A dataset's file, whose rubrics are those of `_rubric`. Further keys are kept."""
+    rubric, made = _rubric(), TypeAdapter(RubricDataset).json_schema()
+    definitions = {**made.pop("$defs"), **rubric["$defs"]}
     own = {"anyOf": [{"$ref": "#/$defs/Rubric"}, {"type": "null"}]}
-    made["properties"]["rubric"] = own
-    definitions["DatasetItem"]["properties"]["rubric"] = own
+    item = definitions["DataItem"]
+    for kind in (made, item):
+        kind.pop("additionalProperties", None)
+        for name in ("extra", "_hash"):
+            kind["properties"].pop(name, None)
+        kind["properties"]["rubric"] = own
+    missing = {name: {"anyOf": [one, {"type": "null"}]} for name, one in item["properties"].items()}
+    # A submission may be messages or structured data; a document may be its text alone.
+    item["properties"] = {**missing, "submission": {}, "context": {}}
+    made["required"] = ["items"]
     return {**made, "$defs": definitions}
 
 
@@ -320,7 +236,7 @@ SCHEMAS: Mapping[str, tuple[str, Callable[[], Schema]]] = {
     "items": ("a line of items.jsonl", lambda: line_schema(TEXTS)),
     "estimate": (
         "grade --dry-run --json; with pairs, compare-pair --dry-run --json",
-        _written(Estimated),
+        _written(RunEstimate, pairs={"type": "integer"}),
     ),
     "selection": ("show --item, --criterion, --failed, --disagreements --json", _written(Selected)),
     "runs": ("runs --json", _written(RunList)),
@@ -330,7 +246,7 @@ SCHEMAS: Mapping[str, tuple[str, Callable[[], Schema]]] = {
     "redteam": ("redteam --json", _read(RedTeamReport)),
     "researchrubrics": (
         "researchrubrics --json, the figures also with --rescore",
-        _written(ReportsGraded),
+        lambda: _schema(_reports(), "validation", {}),
     ),
     "export": ("export --json", _written(Exported)),
     "agree": ("trust agree --json", _read(AgreementReport, few=TEXT)),

@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -53,7 +53,8 @@ NOTES = "notes " * 50
 """What stands for notes on a part of a long document that has not been read."""
 
 
-class Range(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Range:
     """From the least to the most that is likely."""
 
     low: float
@@ -93,16 +94,6 @@ class RunEstimate(Report):
     documents: DocumentWork = field(default_factory=DocumentWork)
     cost_with_cache: Range | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The estimate as JSON values; ranges are objects with `low` and `high`."""
-        ranges = {
-            "input_tokens": self.input_tokens._asdict(),
-            "output_tokens": self.output_tokens._asdict(),
-            "cost": None if self.cost is None else self.cost._asdict(),
-            "cost_with_cache": self.cost_with_cache and self.cost_with_cache._asdict(),
-        }
-        return Report.to_dict(self) | ranges
-
     @property
     def title(self) -> str:
         return "What the run would take"
@@ -122,8 +113,8 @@ class RunEstimate(Report):
             if self.cost_with_cache is not None:
                 cost += f"; {_dollars(self.cost_with_cache)} with the provider's cache of prompts"
         known = f"{self.known} of them known already"
-        read = "{:.0f} to {:.0f} in".format(*self.input_tokens)
-        written = "{:.0f} to {:.0f} out".format(*self.output_tokens)
+        read = f"{self.input_tokens.low:.0f} to {self.input_tokens.high:.0f} in"
+        written = f"{self.output_tokens.low:.0f} to {self.output_tokens.high:.0f} out"
         facts = [
             ("verdicts", f"{self.verdicts} of {self.items} items, {known}"),
             ("requests", requests + (f": {models}" if models else "")),
