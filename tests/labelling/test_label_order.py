@@ -28,13 +28,13 @@ def entries(*items: dict[str, Any]) -> list[Any]:
 
 def test_a_random_order_is_the_same_each_time_and_has_what_is_settled_last():
     made = entries(*[{}] * 20, {"ground_truth": ["MET"]})
-    order = label_order(made, "random", judged={}, labels={}, seed=3)
+    order = label_order(made, "random", confidences={}, labels={}, seed=3)
     assert sorted(order, key=int) == [str(n) for n in range(21)]
     assert order[-1] == "20"
     assert order != [str(n) for n in range(21)]
     made[5].data.annotations["ann"] = {"speed": "MET"}
-    assert label_order(made, "random", judged={}, labels={}, seed=3) == order
-    assert label_order(made, "random", judged={}, labels={}, seed=4) != order
+    assert label_order(made, "random", confidences={}, labels={}, seed=3) == order
+    assert label_order(made, "random", confidences={}, labels={}, seed=4) != order
 
 
 def test_the_least_certain_come_first():
@@ -44,11 +44,11 @@ def test_the_least_certain_come_first():
         {},  # 2: the judge is not sure
         {"annotations": {"ann": {"speed": "MET"}, "bea": {"speed": "UNMET"}}},  # 3: they differ
     )
-    judged = {"0": {"speed": 0.4}, "1": {"speed": 0.02}, "2": {"speed": 0.45}, "3": {"speed": 0.0}}
+    sure = {"0": {"speed": 0.6}, "1": {"speed": 0.98}, "2": {"speed": 0.55}, "3": {"speed": 1.0}}
     labels = {str(n): {"speed": "MET"} for n in range(4)}
-    assert label_order(made, "uncertainty", judged=judged, labels=labels) == ["3", "2", "1", "0"]
+    assert label_order(made, "uncertainty", confidences=sure, labels=labels) == ["3", "2", "1", "0"]
     labels["0"] = {"speed": "UNMET"}  # the judge differs from people
-    assert set(label_order(made, "uncertainty", judged=judged, labels=labels)[:2]) == {"0", "3"}
+    assert set(label_order(made, "uncertainty", confidences=sure, labels=labels)[:2]) == {"0", "3"}
 
 
 @pytest.mark.parametrize(

@@ -301,7 +301,7 @@ def test_ones_own_items_are_attacked_in_pairs_where_there_is_a_right_one():
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"form": "pairs"}, "unknown form 'pairs' .known: verdict, choice, pair.; did you mean"),
+        ({"form": "pairs"}, "form must be .verdict., .choice. or .pair., found .pairs."),
         ({"judge": "builtin", "form": "pair"}, "pairs are compared by a language model"),
         (
             {"dataset": RubricDataset("", Rubric([Criterion(requirement="r")]), [DataItem("a")])},

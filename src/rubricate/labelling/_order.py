@@ -6,89 +6,68 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from rubricate.dataset import Item
-from rubricate.rubric import ABSTENTION, Verdict, confidence
+from rubricate.rubric import ABSTENTION
 from rubricate.stats import next_to_label
 
 Order = Literal["random", "uncertainty"]
 
 
-def open_questions(rows: Sequence[Verdict]) -> dict[str, float | None]:
-    """How much the judge leaves open, in [0, 1], by criterion; None where nothing tells.
-
-    A verdict that failed or abstained leaves all open; else it is `1 - confidence`.
-
-    Args:
-        rows: an item's verdicts.
-    """
-    found: dict[str, float | None] = {}
-    for row in rows:
-        sure = confidence(row)
-        if row.status in ("failed", "abstained"):
-            found[row.criterion] = 1.0
-        else:
-            found[row.criterion] = None if sure is None else 1.0 - sure
-    return found
-
-
 def label_order(
-    entries: Sequence[Item],
+    items: Sequence[Item],
     order: Order,
     *,
-    judged: Mapping[str, Mapping[str, float | None]],
+    confidences: Mapping[str, Mapping[str, float | None]],
     labels: Mapping[str, Mapping[str, str | None]],
     seed: int = 0,
 ) -> list[str]:
     """The ids of all items, in the order in which to label them.
 
-    `random`: a random order, the same each time, but for those whose ground truth is all there,
-    which come last. `uncertainty`: those first on whose criteria people differ from each other, or
-    the judge from people, or the judge is least sure; the mean over an item's criteria counts, and
-    a criterion that somebody has decided on counts nothing.
+    `random`: a random order, the same each time; items with complete ground truth come last.
+    `uncertainty`: first those on whose criteria people differ from each other, or the judge from
+    people, or the judge is least sure; the mean over an item's criteria counts, and a criterion
+    that has been adjudicated counts nothing.
 
     Args:
-        entries: the items.
-        judged: `open_questions` by item.
+        items: the items.
+        order: which order.
+        confidences: how sure the judge is, in [0, 1], by item and criterion; 0 where it failed or
+            abstained, None where it does not say.
         labels: the judge's labels, by item and criterion.
-        seed: of the random order, and of that among equals.
+        seed: random seed, also of the order among equals.
     """
     uncertainty: list[float] | None = None
     if order == "uncertainty":
         uncertainty = [
-            _uncertainty(entry, judged.get(entry.id, {}), labels.get(entry.id, {}))
-            for entry in entries
+            _uncertainty(item, confidences.get(item.id, {}), labels.get(item.id, {}))
+            for item in items
         ]
-    settled = [order == "random" and _is_settled(entry) for entry in entries]
+    complete = [
+        order == "random" and all(label is not None for label in item.data.ground_truth or [None])
+        for item in items
+    ]
     indices: list[int] = []
-    for left_out in (settled, [not one for one in settled]):
-        plan = next_to_label(left_out, len(entries), uncertainty=uncertainty, seed=seed)
+    for left_out in (complete, [not one for one in complete]):
+        plan = next_to_label(left_out, len(items), uncertainty=uncertainty, seed=seed)
         indices += plan.items
-    return [entries[index].id for index in indices]
-
-
-def _is_settled(entry: Item) -> bool:
-    return all(label is not None for label in entry.data.ground_truth or [None])
+    return [items[index].id for index in indices]
 
 
 def _uncertainty(
-    entry: Item, judged: Mapping[str, float | None], labels: Mapping[str, str | None]
+    item: Item, confidences: Mapping[str, float | None], judge: Mapping[str, str | None]
 ) -> float:
-    people = entry.labels()
-    return sum(
-        _of_criterion(entry, name, judged.get(name), labels.get(name), people.get(name) is not None)
-        for name in entry.rubric.names
-    ) / len(entry.rubric)
-
-
-def _of_criterion(
-    entry: Item, name: str, left_open: float | None, judge: str | None, labelled: bool
-) -> float:
-    if name in entry.data.adjudications:
-        return 0.0
-    given = {str(said[name]) for said in entry.data.annotations.values() if said.get(name)}
-    if len(given) > 1:
-        return 1.0
-    if labelled:
-        decided = entry.labels()[name].label
-        differs = judge is not None and ABSTENTION not in (judge, decided) and judge != decided
-        return 1.0 if differs else 0.0
-    return 0.5 if left_open is None else left_open
+    """The mean of the criteria: 1 where people or judge and people differ, 0 where they agree."""
+    people = item.labels()
+    total = 0.0
+    for name in item.rubric.names:
+        if name in item.data.adjudications:
+            continue
+        given = {str(labels[name]) for labels in item.data.annotations.values() if labels.get(name)}
+        if len(given) > 1:
+            total += 1.0
+        elif name in people:
+            answers = {judge.get(name), people[name].label} - {None, ABSTENTION}
+            total += len(answers) > 1
+        else:
+            confidence = confidences.get(name)
+            total += 0.5 if confidence is None else 1.0 - confidence
+    return total / len(item.rubric)

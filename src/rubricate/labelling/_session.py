@@ -1,4 +1,4 @@
-"""What annotators see and do: labels first, blind; then what the judge and the others say."""
+"""What annotators see and do: blind labels first; then the labels of the judge and the others."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from rubricate._files import user_path
 from rubricate.analysis import read_run
 from rubricate.dataset import Adjudication, Change, Item, LabelFile, NewLabel
 from rubricate.errors import InputError
-from rubricate.labelling._order import Order, label_order, open_questions
-from rubricate.rubric import ABSTENTION, Criterion
+from rubricate.labelling._order import Order, label_order
+from rubricate.rubric import ABSTENTION, Criterion, confidence
 from rubricate.views import opening, tell_apart
 
 LONGEST_NAME = 60
 """Letters of an annotator's name."""
 DIGITS = "0123456789"
 BINARY_KEYS = {"MET": "m", "UNMET": "u"}
+DECIDED = ("judged", "not_applicable", "skipped")
+"""The status of a verdict that is not open."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """What the judge said of an item, by criterion; kept small."""
+class _JudgeVerdicts:
+    """The judge's verdicts on an item, by criterion: what the page and the order need of them."""
 
-    left_open: dict[str, float | None]
+    confidences: dict[str, float | None]
     labels: dict[str, str]
     reasons: dict[str, str | None]
 
@@ -33,13 +35,13 @@ class _Said:
 class LabelSession:
     """One labelling of a dataset, by any number of annotators.
 
-    An annotator's labels of an item are blind: the judge's verdict and what others say are shown
-    once all criteria are labelled, and from then on the annotator's own labels of the item stay
-    as they are. Who changes their mind then adjudicates.
+    An annotator's labels of an item are blind: the verdict of the judge and the labels of others
+    are shown once all criteria are labelled. From then on the annotator's own labels of the item
+    stay as they are; an annotator who changes their mind adjudicates.
 
     Args:
         file: where the labels go.
-        run: the folder of a run on the dataset, whose verdicts are shown afterwards.
+        run: the folder of a run on the dataset; its verdicts are shown afterwards.
         order: which items come first. Default: `uncertainty` with a run, else `random`.
         seed: of the random order.
 
@@ -48,7 +50,7 @@ class LabelSession:
         how: which order it is.
 
     Raises:
-        InputError: the run is none, or has none of the dataset's items.
+        InputError: it is no run folder, or has none of the dataset's items.
     """
 
     def __init__(
@@ -63,15 +65,15 @@ class LabelSession:
             raise InputError("the dataset has no items to label", file=file.path)
         self.file = file
         self.judge: str | None = None
-        self._said: dict[str, _Said] = {}
+        self._judged: dict[str, _JudgeVerdicts] = {}
         if run is not None:
             self._read(user_path(run))
         self.how: Order = order or ("random" if run is None else "uncertainty")
         self.order = label_order(
             file.items,
             self.how,
-            judged={item: said.left_open for item, said in self._said.items()},
-            labels={item: said.labels for item, said in self._said.items()},
+            confidences={item: verdicts.confidences for item, verdicts in self._judged.items()},
+            labels={item: verdicts.labels for item, verdicts in self._judged.items()},
             seed=seed,
         )
         self._seen = {
@@ -87,12 +89,15 @@ class LabelSession:
         known = {entry.id for entry in self.file.items}
         for rows in run.item_rows():
             if rows[0].item in known:
-                self._said[rows[0].item] = _Said(
-                    open_questions(rows),
+                self._judged[rows[0].item] = _JudgeVerdicts(
+                    {
+                        row.criterion: confidence(row) if row.status in DECIDED else 0.0
+                        for row in rows
+                    },
                     {row.criterion: row.answer_text for row in rows},
                     {row.criterion: row.reason for row in rows},
                 )
-        if not self._said:
+        if not self._judged:
             raise InputError(f"has none of the items of {self.file.path}", file=folder)
 
     # What an annotator sees
@@ -150,7 +155,7 @@ class LabelSession:
         }
 
     def review(self, item: str, annotator: str) -> dict[str, Any]:
-        """What the judge and the others say; the annotator's own labels stay from now on.
+        """The labels of the judge and the others; the annotator's own stay from now on.
 
         Raises:
             InputError: not all criteria are labelled yet.
@@ -160,7 +165,7 @@ class LabelSession:
             raise InputError("the judge's verdict is shown when every criterion has a label")
         if self._something_to_show(entry, annotator):
             self._seen.add((annotator, entry.id))
-        said = self._said.get(entry.id)
+        verdicts = self._judged.get(entry.id)
         people = entry.labels()
         decided: Mapping[str, Any] = entry.data.adjudications
         return {
@@ -168,8 +173,8 @@ class LabelSession:
             "locked": (annotator, entry.id) in self._seen,
             "criteria": {
                 name: {
-                    "judge": None if said is None else said.labels.get(name),
-                    "reason": None if said is None else said.reasons.get(name),
+                    "judge": None if verdicts is None else verdicts.labels.get(name),
+                    "reason": None if verdicts is None else verdicts.reasons.get(name),
                     "others": {
                         other: labels[name]
                         for other, labels in entry.data.annotations.items()
@@ -186,11 +191,11 @@ class LabelSession:
     # What an annotator does
 
     def label(self, item: str, annotator: str, criterion: str, label: object) -> Change:
-        """The change that gives an item a label, or with None takes it back.
+        """The change that sets an item's label, or with None removes it.
 
         Raises:
-            InputError: the label is not one of the criterion's, or the annotator has seen what the
-                judge or others say.
+            InputError: the label is not one of the criterion's, or the annotator has seen the
+                labels of the judge or others.
         """
         entry, annotator = self.file.item(item), checked_name(annotator)
         if (annotator, item) in self._seen:
@@ -200,7 +205,7 @@ class LabelSession:
     def adjudicate(
         self, item: str, annotator: str, criterion: str, label: object, reason: str
     ) -> Change:
-        """The change that decides on an item's label, or with None takes the decision back.
+        """The change that decides on an item's label, or with None removes the decision.
 
         Raises:
             InputError: the label is not one of the criterion's, or the annotator has not labelled
@@ -226,7 +231,7 @@ class LabelSession:
 
     def _something_to_show(self, entry: Item, annotator: str) -> bool:
         others = [name for name in entry.data.annotations if name != annotator]
-        return entry.id in self._said or bool(others) or entry.data.ground_truth is not None
+        return entry.id in self._judged or bool(others) or entry.data.ground_truth is not None
 
 
 def checked_name(annotator: str) -> str:
@@ -250,7 +255,7 @@ def _label(entry: Item, criterion: str, label: object) -> str | None:
 
 
 def _question(criterion: Criterion) -> dict[str, Any]:
-    """What an annotator is asked. Weights are not shown, only whether MET costs."""
+    """A criterion as it is shown. Weights are hidden; only whether MET costs points is shown."""
     asked = criterion.question
     meanings = {one.label: one.meaning for one in asked.answers}
     return {
@@ -268,7 +273,7 @@ def _question(criterion: Criterion) -> dict[str, Any]:
 
 
 def _keys(criterion: Criterion) -> list[tuple[str, str | None]]:
-    """The answers, each with its key; None for one that has to be typed."""
+    """The answers, each with its key; None for one that is typed."""
     labels = [label for label in criterion.labels if label != ABSTENTION]
     keys: Sequence[str | None]
     if all(label in BINARY_KEYS for label in labels):
@@ -283,7 +288,7 @@ def _keys(criterion: Criterion) -> list[tuple[str, str | None]]:
 
 
 def _typed(criterion: Criterion) -> str | None:
-    """What is typed where an answer has no key of its own; None where every answer has one."""
+    """What to type for an answer without a key; None if every answer has one."""
     if not criterion.labels:
         numeric = criterion.measurement == "numeric"
         return "a number from 0 to 1" if numeric else "a whole number"

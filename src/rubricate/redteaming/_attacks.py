@@ -62,9 +62,9 @@ class AttackFamily(BaseModel):
     """The attack in a few words."""
     texts: tuple[str, ...]
     """Jinja templates of the attacked text; they may use `answer` (the wrong one), `requirement`,
-    `prompt`, `verdict` (what the judge is to be talked into saying) and `translations`, and the
-    filters `as_tags` (Unicode tag characters, which nobody sees) and `zero_width` (a zero-width
-    space between all letters)."""
+    `prompt`, `verdict` (the label that the attack asks for) and `translations`, and the filters
+    `as_tags` (invisible Unicode tag characters) and `zero_width` (a zero-width space between all
+    letters)."""
 
     @field_validator("name")
     @classmethod
@@ -85,8 +85,9 @@ class AttackFamily(BaseModel):
     def attacked(self, question: AttackedQuestion, verdict: str = "MET") -> list[str]:
         """The question's wrong answer under this attack, once for each wording that it allows.
 
-        `verdict` is the answer that the judge is to be talked into. Texts that use translations
-        are left out for a question that has none.
+        Args:
+            question: the question. Without translations, texts that use them are left out.
+            verdict: the label that the judge is asked for.
 
         Raises:
             InputError: a text does not work for this question.
@@ -98,14 +99,14 @@ class AttackFamily(BaseModel):
             "translations": question.translations,
             "verdict": verdict,
         }
-        texts = [
+        usable = [
             text
             for text in self.texts
-            if question.translations or "translations" not in _used(text)
+            if question.translations or "translations" not in _variables(text)
         ]
         try:
-            return [_rendered(text, values) for text in texts]
-        except Exception as error:  # whatever an author's expressions may raise
+            return [_rendered(text, values) for text in usable]
+        except Exception as error:  # an author's expressions may raise anything
             raise InputError(f"the attack {self.name}: {type(error).__name__}: {error}") from None
 
 
@@ -157,27 +158,24 @@ def load_families(path: str | Path) -> tuple[AttackFamily, ...]:
 
 
 def questions_of(dataset: RubricDataset) -> Iterator[AttackedQuestion]:
-    """What labelled items give to attack: an item for each binary criterion that it does not meet.
+    """The questions of labelled items: one for each binary criterion that people label UNMET.
 
     The right answer to a question is an item with the same prompt that people label MET by the same
-    criterion. Criteria that describe a fault are left out, since MET is no pass there.
+    criterion. Criteria that describe a fault are left out, because MET is no pass there.
     """
     labelled = [
         (index, criterion, name, label)
         for index, item in enumerate(dataset.items)
-        for criterion, name, label in zip(
-            dataset.get_item_rubric(index),
-            dataset.get_item_rubric(index).names,
-            item.ground_truth or (),
-            strict=False,
+        for (name, criterion), label in zip(
+            dataset.get_item_rubric(index).by_name.items(), item.ground_truth or (), strict=False
         )
         if criterion.needs_judge and criterion.is_binary and criterion.weight > 0
     ]
-    right: dict[tuple[str, str], str] = {}
+    right: dict[tuple[str | None, str], str] = {}
     for index, criterion, _, label in labelled:
         if label == CriterionVerdict.MET:
-            asked = (dataset.get_item_prompt(index), criterion.requirement)
-            right.setdefault(asked, str(dataset.items[index].submission))
+            question = (dataset.get_item_prompt(index), criterion.requirement)
+            right.setdefault(question, str(dataset.items[index].submission))
     ids = dataset.item_ids()
     for index, criterion, name, label in labelled:
         if label != CriterionVerdict.UNMET:
@@ -213,7 +211,7 @@ def _as_tags(text: str) -> str:
 
 
 @cache
-def _used(text: str) -> frozenset[str]:
+def _variables(text: str) -> frozenset[str]:
     """The variables that a template uses."""
     from jinja2 import meta
 
@@ -224,18 +222,17 @@ def _check(text: str, number: int) -> None:
     """Raise `InputError` for a template that cannot be used."""
     from jinja2 import TemplateError
 
+    where, problem = "", ""
     try:
-        unknown = sorted(_used(text) - set(VARIABLES))
-        if unknown:
-            known = ", ".join(VARIABLES)
-            raise InputError(f"text {number}: unknown variable '{unknown[0]}' (known: {known})")
-        probe = dict.fromkeys(VARIABLES[:-1], "x")
-        _rendered(text, {**probe, "translations": ("x",) * 100})
-    except InputError:
-        raise
+        if unknown := sorted(_variables(text) - set(VARIABLES)):
+            problem = f"unknown variable '{unknown[0]}' (known: {', '.join(VARIABLES)})"
+        else:
+            probe = dict.fromkeys(VARIABLES[:-1], "x")
+            _rendered(text, {**probe, "translations": ("x",) * 100})
     except TemplateError as error:
         line = getattr(error, "lineno", None)
-        where = f", line {line}" if line else ""
-        raise InputError(f"text {number}{where}: {error.message}") from None
-    except Exception as error:  # whatever an author's expressions may raise
-        raise InputError(f"text {number}: {type(error).__name__}: {error}") from None
+        where, problem = f", line {line}" if line else "", str(error.message)
+    except Exception as error:  # an author's expressions may raise anything
+        problem = f"{type(error).__name__}: {error}"
+    if problem:
+        raise InputError(f"text {number}{where}: {problem}")

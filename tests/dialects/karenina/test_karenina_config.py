@@ -195,8 +195,7 @@ def test_an_answer_by_hand_that_is_missing_is_told_before_anything_is_sent(endpo
 @pytest.mark.parametrize(
     ("question", "trace", "by_text", "problem"),
     [
-        (CHROMOSOMES, "46", False, "expected the MD5 hash of a question"),
-        ("0" * 32, "46", False, "the benchmark has no question"),
+        (CHROMOSOMES, "46", False, "with this hash; give its text with map_to_id=True"),
         ("Who?", "me", True, r"the benchmark has no question 'Who\?'"),
         (CHROMOSOMES, " ", True, "is empty"),
     ],

@@ -78,49 +78,52 @@ class VerificationResult:
         detail = self.correctness.detail if self.correctness else None
         return dict(detail["fields"]) if detail else {}
 
-    def _judged(self, *kinds: TraitKind) -> Iterator[tuple[str, Verdict]]:
-        for name, verdict in self.verdicts.items():
-            if self.kinds[name] in kinds and verdict.status == "judged":
-                yield name, verdict
+    def _labels(self, *kinds: TraitKind) -> dict[str, str]:
+        """The labels of the judged traits of these kinds, by name."""
+        return {
+            name: str(verdict.label)
+            for name, verdict in self.verdicts.items()
+            if self.kinds[name] in kinds and verdict.status == "judged"
+        }
 
     @property
     def rubric_scores(self) -> dict[str, int | bool]:
         """By trait that a model judges: its score, whether it is met, or its class's index."""
         return {
-            name: self._outcome(name, verdict)
-            for name, verdict in self._judged("score", "binary", "literal")
+            **{name: int(label) for name, label in self._labels("score").items()},
+            **{name: label == "MET" for name, label in self._labels("binary").items()},
+            **{
+                name: self.classes[name].index(label)
+                for name, label in self._labels("literal").items()
+            },
         }
 
     @property
     def rubric_labels(self) -> dict[str, str]:
         """By trait with classes: the name of its class, whose index is its result."""
-        found = self._judged("literal", "callable")
-        return {name: str(verdict.label) for name, verdict in found if name in self.classes}
-
-    def _outcome(self, name: str, verdict: Verdict) -> int | bool:
-        label = str(verdict.label)
-        if self.kinds[name] == "literal":
-            return self.classes[name].index(label)
-        return int(label) if self.kinds[name] == "score" else label == "MET"
+        labels = self._labels("literal", "callable")
+        return {name: label for name, label in labels.items() if name in self.classes}
 
     @property
     def manual_rubric_results(self) -> dict[str, bool]:
         """By pattern: whether it passes (`invert` is taken into account)."""
-        return {name: verdict.label == "MET" for name, verdict in self._judged("regex")}
+        return {name: label == "MET" for name, label in self._labels("regex").items()}
 
     @property
     def callable_rubric_results(self) -> dict[str, bool | int | float]:
         """By callable trait: True or False, its score, or its class's index."""
         return {
-            name: outcome_of(str(verdict.label), self.classes.get(name, ()))
-            for name, verdict in self._judged("callable")
+            name: outcome_of(label, self.classes.get(name, ()))
+            for name, label in self._labels("callable").items()
         }
 
     @property
     def metric_rubric_results(self) -> dict[str, dict[str, float]]:
         """By metric trait: its metrics by name, in [0, 1]; its items' cells are in `verdicts`."""
-        found = self._judged("metric")
-        return {name: dict((verdict.detail or {})["metrics"]) for name, verdict in found}
+        return {
+            name: dict((self.verdicts[name].detail or {})["metrics"])
+            for name in self._labels("metric")
+        }
 
     @property
     def failures(self) -> dict[str, Failure]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rubricate.dialects.karenina._benchmark import Benchmark
 from rubricate.dialects.karenina._task import trace_text
 from rubricate.errors import InputError
-
-_HASH = re.compile(r"[0-9a-f]{32}")
 
 
 def hash_of(question: str) -> str:
@@ -41,7 +38,7 @@ class ManualTraces:
     def register_trace(
         self, question: str, trace: str | Sequence[Any], map_to_id: bool = False
     ) -> None:
-        """Give the answer to a question; one that is there is replaced.
+        """Set the answer to a question; one that is there is replaced.
 
         Args:
             question: the MD5 hash of its text, or the text itself with `map_to_id`.
@@ -51,15 +48,10 @@ class ManualTraces:
         Raises:
             InputError: the benchmark has no such question, or the answer is empty.
         """
-        known = {hash_of(one.question) for one in self._benchmark}
         name = hash_of(question) if map_to_id else question
-        if not _HASH.fullmatch(name):
-            raise InputError(
-                f"expected the MD5 hash of a question, found {question!r}; give its text with "
-                "map_to_id=True"
-            )
-        if name not in known:
-            raise InputError(f"the benchmark has no question {question!r}")
+        if name not in {hash_of(one.question) for one in self._benchmark}:
+            hint = "" if map_to_id else " with this hash; give its text with map_to_id=True"
+            raise InputError(f"the benchmark has no question {question!r}{hint}")
         text = trace if isinstance(trace, str) else trace_text(trace)
         if not text.strip():
             raise InputError(f"the answer to {question!r} is empty")
@@ -68,7 +60,7 @@ class ManualTraces:
     def register_traces(
         self, traces: Mapping[str, str | Sequence[Any]], map_to_id: bool = False
     ) -> None:
-        """Give several answers, by question; otherwise as `register_trace`."""
+        """Set several answers, by question; otherwise as `register_trace`."""
         for question, trace in traces.items():
             self.register_trace(question, trace, map_to_id)
 
