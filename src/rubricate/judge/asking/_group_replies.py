@@ -9,9 +9,8 @@ from typing import Any
 from rubricate._model_json import Repeated, refuse_repeats
 from rubricate.errors import UnreadableReply
 from rubricate.judge.asking._other_answers import (
-    NUMBER_WORDS,
-    is_remark,
-    leaves,
+    is_confidence,
+    keys_and_leaves,
     refers,
     refuse_other_answers,
 )
@@ -121,60 +120,50 @@ def _refuse_others_in_entry(
     """`UnreadableReply` where an entry has another answer, or says that another one is meant."""
     others = {}
     for key, value in entry.items():
-        if key in schema["properties"] or key in PARTS:
-            others[key] = value
-            continue
-        for one in leaves(value):
-            if not (is_remark(key) and isinstance(one, bool | int | float)):
-                _refuse_another(one, number, asked, refers(key))
-        if not refers(key):
+        is_asked_for = key in schema["properties"] or key in PARTS
+        if not (is_asked_for or is_confidence(key, value)):
+            for leaf in keys_and_leaves(value)[1]:
+                if not isinstance(leaf, bool) and _is_another(leaf, number, asked, refers(key)):
+                    raise UnreadableReply(
+                        f"the entry for criterion {number} says that it is about another one: "
+                        f"{leaf!r}"
+                    )
+        if is_asked_for or not refers(key):
             others[key] = value
     refuse_other_answers(others, schema, (VERDICT,))
 
 
-def _refuse_another(
-    given: Any, number: str, asked: Mapping[str, Sequence[str]], refers: bool
-) -> None:
-    """`UnreadableReply` where a value in the entry of a criterion is another one's number or name.
+def _is_another(
+    value: str | float, number: str, asked: Mapping[str, Sequence[str]], refers: bool
+) -> bool:
+    """Whether a value in a criterion's entry is, or may be, another one's number or name.
 
     Args:
-        given: the value.
+        value: the value.
         number: the criterion's number.
         asked: the names of all criteria, by their numbers.
-        refers: whether the value's key says that it is about a criterion.
+        refers: whether the value's key says that it is about a criterion: it must then begin with
+            the number or name of its own.
     """
-    text = f" {_words(str(given))} "
-    named = [(len(name), n) for n in asked for name in map(_words, asked[n]) if f" {name} " in text]
-    words = re.findall(r"\d+(?=(?:st|nd|rd|th)?\b)|[a-z]+", text)
-    if len(words) > 1 and words[-1] == "one":  # "the second one"
-        words.pop()
-    numbers = {str(_NUMBERS.get(one, one)) for one in words}
-    numbers = {one.lstrip("0") or "0" for one in numbers if one.isdecimal()}
-    if isinstance(given, float) and given.is_integer():
-        numbers = {str(int(given))}
-        text = f" {int(given)} "
-    is_number = len(text.split()) <= _SHORT
-    if refers and not _names(text, number, asked[number]):
-        other = bool(text.strip())
-    elif named:
-        other = number not in [n for size, n in named if size == max(named)[0]]
-    else:
-        known = numbers & {"0", *asked}
-        other = is_number and bool(known) and number not in known
-    if other and not isinstance(given, bool):
-        raise UnreadableReply(
-            f"the entry for criterion {number} says that it is about another one: {given!r}"
+    text = _words(str(int(value) if isinstance(value, float) and value.is_integer() else value))
+    if not text:
+        return False
+    if refers:
+        own = [number, *map(_words, asked[number])]
+        said = f"{_KIND.sub('', text)} "
+        return not any(
+            said.startswith(f"{name} ") or f"{name} ".startswith(said) for name in own if name
         )
-
-
-def _names(text: str, number: str, names: Sequence[str]) -> bool:
-    """Whether words begin with a criterion's number or name, or are the beginning of it."""
-    said = text.lstrip()
-    found = re.match(rf"(?:{_KIND} )?(?:[a-z]?0*(\d+)|([a-z]+)) ", said)
-    if found and (found[1] or str(_NUMBERS.get(found[2]))) == number:
-        return True
-    own = [f"{_words(name)} " for name in names]
-    return any(said.startswith(one) or one.startswith(said) for one in own if one.strip())
+    named = [
+        (len(name), n)
+        for n in asked
+        for name in map(_words, asked[n])
+        if f" {name} " in f" {text} "
+    ]
+    if named:
+        return number not in [n for size, n in named if size == max(named)[0]]
+    numbers = {one.lstrip("0") or "0" for one in text.split() if one.isdecimal()}
+    return len(text.split()) <= _SHORT and bool(numbers & {"0", *asked} - {number})
 
 
 def _refuse_reason(reason: str, number: str) -> None:
@@ -186,19 +175,12 @@ def _refuse_reason(reason: str, number: str) -> None:
         )
 
 
-_KIND = r"(?:criterion|entry|item|no|nr|number|question|requirement|the)"
+_KIND = re.compile(
+    r"(?:(?:criterion|entry|item|no|nr|number|question|requirement|the) )?[a-z]?0*(?=\d)"
+)
+"""What may stand before a criterion's number."""
 _SHORT = 4
-"""Words up to which a text under any key may be a criterion's number ("the second one")."""
-_NUMBERS = {
-    word: number
-    for words in (
-        NUMBER_WORDS,
-        ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"),
-        ("", "", "ii", "iii", "iv"),
-    )
-    for number, word in enumerate(words)
-    if word
-}
+"""Words up to which a text under any key may be a criterion's number ("number 2 of 3")."""
 
 
 def _words(text: str) -> str:
