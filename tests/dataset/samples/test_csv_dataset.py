@@ -58,12 +58,10 @@ def test_both_ways_of_reading_rows_agree(write):
 
 
 def test_a_cell_may_be_of_any_length_and_keeps_its_line_ends(write):
-    before = csv.field_size_limit()
     long = "x" * 200_000
     (sample,) = csv_dataset(write(f'input,target\r\n{long},"a\r\nb\nc"\r\n'))
     assert sample.input == long
     assert sample.target == "a\r\nb\nc"
-    assert csv.field_size_limit() == before
 
 
 @pytest.mark.parametrize(

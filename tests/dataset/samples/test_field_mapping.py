@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from typing import Any
 
 import pytest
@@ -201,32 +200,9 @@ def test_what_a_record_function_does_wrong_names_the_record(one):
         one({"input": "x"}, lambda record: [1])
 
 
-class _Refused(Exception):
-    """A program's own error, with more to say than a message."""
-
-    def __init__(self, code: int, *, why: str) -> None:
-        super().__init__(code)
-        self.why = why
-
-
-@pytest.mark.parametrize(
-    ("error", "kind"),
-    [
-        (KeyError("missing"), KeyError),
-        (IndexError("list index out of range"), LookupError),
-        (ZeroDivisionError("division by zero"), ArithmeticError),
-        (PermissionError(13, "not allowed", "notes.txt"), PermissionError),
-        (EOFError("nothing more"), EOFError),
-        (UnicodeDecodeError("utf-8", b"x", 0, 1, "invalid start byte"), UnicodeDecodeError),
-        (json.JSONDecodeError("Expecting value", "x", 0), json.JSONDecodeError),
-        (_Refused(3, why="so"), _Refused),
-        (StopIteration("next of nothing"), InputError),
-    ],
-)
+@pytest.mark.parametrize("error", [KeyError("missing"), PermissionError(13, "no"), StopIteration()])
 @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv"])
-def test_a_record_functions_error_stays_of_its_class_and_is_an_input_error(
-    tmp_path, name, error, kind
-):
+def test_a_record_functions_error_is_the_cause_of_an_input_error(tmp_path, name, error):
     path = tmp_path / name
     path.write_text('{"input": "x"}' if "json" in name else "input\nx\n")
 
@@ -235,14 +211,8 @@ def test_a_record_functions_error_stays_of_its_class_and_is_an_input_error(
 
     with pytest.raises(InputError, match=r"record 1: the record function raised") as caught:
         file_dataset(path, fails)
-    assert isinstance(caught.value, kind)
-    assert isinstance(caught.value, ValueError)
     assert str(caught.value).startswith(str(path))
     assert caught.value.__cause__ is error
-    again = pickle.loads(pickle.dumps(caught.value))
-    assert isinstance(again, InputError)
-    assert isinstance(again, kind)
-    assert str(again) == str(caught.value)
 
 
 def test_a_limit_counts_the_samples_that_a_function_makes_also_of_a_json_array(tmp_path):

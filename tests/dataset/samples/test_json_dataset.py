@@ -132,17 +132,6 @@ def test_a_limit_reads_no_further_than_it_must(write):
             json_dataset(path, limit=limit)
 
 
-def test_a_limit_reads_no_more_of_an_array_than_it_must(write):
-    records = [{"input": f"q{n} é", "metadata": {"n": n}} for n in range(5000)]
-    text = json.dumps(records, ensure_ascii=False, indent=1)
-    path = write("a.json", text[:-1] + ", broken")
-    assert [s.metadata["n"] for s in json_dataset(path, limit=4999)] == list(range(4999))
-    assert len(json_dataset(path, limit=0)) == 0
-    with pytest.raises(InputError, match="not valid JSON"):
-        json_dataset(path, limit=5001)
-    assert len(json_dataset(write("b.json", text), limit=9999)) == 5000
-
-
 def test_a_seeded_order_is_that_of_random(write):
     path = write("a.jsonl", lines(100))
     order = list(range(100))

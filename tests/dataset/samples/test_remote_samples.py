@@ -72,25 +72,14 @@ def web(tmp_path: Path) -> Iterator[Server]:
     server.server.server_close()
 
 
-def test_a_signed_address_is_read_by_its_path_and_its_folders_are_listed_once(web):
+def test_a_signed_address_is_read_by_its_path_and_paths_beside_it_stay(web):
     dataset = json_dataset(f"{web.url}/a.jsonl?sig=secret")
     assert len(dataset) == 20
     assert dataset.name == "a"
     assert dataset.location == f"{web.url}/a.jsonl?sig=secret"
     assert "secret" not in repr(dataset)
-    assert dataset[1].setup == f"{web.url}/run.sh"
-    assert dataset[0].setup == "echo inline"
-    assert dataset[0].files == {
-        "a": f"{web.url}/f/a.txt",
-        "b": "inline text",
-        "c": "nosuch.txt",
-    }
-    assert sorted(web.asked) == [
-        "GET /",
-        "GET /a.jsonl?sig=secret",
-        "GET /f/",
-        "HEAD /a.jsonl?sig=secret",
-    ]
+    assert dataset[1].setup == "run.sh"
+    assert sorted(web.asked) == ["GET /a.jsonl?sig=secret", "HEAD /a.jsonl?sig=secret"]
 
 
 def test_a_dataset_without_files_is_one_file_to_its_server(web):
@@ -131,9 +120,6 @@ def test_a_dataset_in_a_bucket_is_read_with_the_given_options(bucket):
     dataset = json_dataset("s3://bucket/d/a.jsonl", fs_options=bucket)
     assert len(dataset) == 20
     assert dataset.location == "s3://bucket/d/a.jsonl"
-    assert dataset[1].setup == "s3://bucket/d/run.sh"
-    assert dataset[1].files["a"] == "s3://bucket/d/f/a.txt"
-    assert dataset[0].setup == "echo inline"
     with pytest.raises(MissingFileError, match=r"s3://bucket/d/none\.jsonl"):
         json_dataset("s3://bucket/d/none.jsonl", fs_options=bucket)
 
@@ -207,16 +193,5 @@ def test_a_server_with_a_certificate_of_its_own_is_read_where_that_is_trusted(we
     trusting = ssl.create_default_context(cafile=str(certificate))
     dataset = json_dataset(address, fs_options={"ssl": trusting})
     assert len(dataset) == 20
-    assert dataset[1].setup == address.replace("a.jsonl", "run.sh")
     with pytest.raises(InputError, match="certificate"):
         json_dataset(address)
-
-
-def test_a_folder_that_its_server_refuses_to_list_is_warned_about_by_name(web):
-    web.refused.add("/")
-    with pytest.warns(UserWarning, match=rf"{web.url} cannot be listed.*403") as warned:
-        dataset = json_dataset(f"{web.url}/a.jsonl?sig=secret")
-    assert dataset[1].setup == "run.sh"
-    assert dataset[1].files["a"] == f"{web.url}/f/a.txt"
-    assert len(warned) == 1
-    assert "secret" not in str(warned[0].message)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import csv
 import json
 import sys
 import threading
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rubricate.dataset import csv_dataset, json_dataset
+from rubricate.dataset import json_dataset
 
 RECORDS, THREADS = 13_000, 4
 """More than are read when a file is opened."""
@@ -83,15 +82,3 @@ def test_a_dataset_is_read_while_another_thread_takes_its_list(lines):
         return len([dataset[index] for index in range(RECORDS)][: len(dataset)])
 
     assert at_once(read) == [RECORDS] * THREADS
-
-
-def test_the_ceiling_of_csv_cells_is_back_when_all_threads_have_read(tmp_path):
-    path = tmp_path / "long.csv"
-    path.write_text('input,target\n"a ""quoted"" ' + "x" * 200_000 + '",b\n' * 1)
-    before = csv.field_size_limit()
-
-    def read(number: int) -> list[int]:
-        return [len(csv_dataset(path)) for _ in range(30)]
-
-    assert at_once(read) == [[1] * 30] * THREADS
-    assert csv.field_size_limit() == before

@@ -7,12 +7,9 @@ letter. Whatever else there is (quotes in quotes, cells of several lines, escape
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import itertools
 import re
-import sys
-import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
@@ -30,6 +27,8 @@ from rubricate.dataset.samples._opening import Source, not_in_encoding, text_of
 from rubricate.errors import InputError
 
 QUOTE = '"'
+LONGEST_CELL = 2**31 - 1
+"""Characters: the most that the `csv` module can be told on every system."""
 Rows = Iterator[tuple[int | None, list[str]]]
 
 
@@ -111,22 +110,15 @@ def csv_records(
         except (TypeError, ValueError) as error:
             raise InputError(f"delimiter {delimiter!r}: {error}") from None
         rows = _rows(numbered, encoding, source)
-        with _cells_of_any_length():
-            names = fieldnames if fieldnames is not None else next((row for _, row in rows), [])
+        names = fieldnames if fieldnames is not None else next((row for _, row in rows), [])
         _check_names(names := list(names), source)
         width = len(names)
         while names and not names[-1].strip():
             names.pop()
         count = len(names)
-        rows = itertools.islice(rows, wanted)
-        while True:
-            with _cells_of_any_length():  # for all of this process, hence not while others run
-                batch = list(itertools.islice(rows, AT_ONCE))
-            if not batch:
-                return
-            for line, row in batch:
-                fits = len(row) == count
-                yield line, dict(zip(names, row)) if fits else _fitted(row, names, width)  # noqa: B905
+        for line, row in itertools.islice(rows, wanted):
+            fits = len(row) == count
+            yield line, dict(zip(names, row)) if fits else _fitted(row, names, width)  # noqa: B905
 
 
 def _options(dialect: str, delimiter: str | None, source: Source) -> dict[str, Any]:
@@ -193,38 +185,7 @@ def _fitted(row: list[str], names: list[str], width: int) -> DatasetRecord | Inp
     )
 
 
-class _Ceiling:
-    """The `csv` module's ceiling of 131,072 characters a cell, lifted while files are read.
-
-    It is one for the whole process: the first reader lifts it, and the last one puts back what was.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._readers = 0
-        self._before = 0
-
-    @contextlib.contextmanager
-    def lifted(self) -> Iterator[None]:
-        with self._lock:
-            if not self._readers:
-                self._before = csv.field_size_limit(sys.maxsize)
-            self._readers += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._readers -= 1
-                if not self._readers:
-                    csv.field_size_limit(self._before)
-
-
-_cells_of_any_length = _Ceiling().lifted
-
-
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-AT_ONCE = 256
-"""Rows that are parsed in one go where they are read one after the other."""
 
 
 def numbered_rows(text: Iterable[str], options: dict[str, Any]) -> Iterator[tuple[int, list[str]]]:
@@ -238,6 +199,7 @@ def numbered_rows(text: Iterable[str], options: dict[str, Any]) -> Iterator[tupl
         TypeError, ValueError: the options are not a dialect's.
         InputError: a row cannot be read; with its line.
     """
+    csv.field_size_limit(LONGEST_CELL)  # of the whole process; the module's own is 128 KiB
     dialect = csv.reader((), **options).dialect
     if dialect.delimiter == QUOTE or not _is_plain(dialect):
         return _parsed(iter(text), options)

@@ -271,8 +271,7 @@ class FunctionMapper:
             resolve: called with each sample.
 
         Raises:
-            InputError: the function did not return samples, or raised an error (its `__cause__`);
-                it is of that error's class too, so that `except KeyError` still finds a KeyError.
+            InputError: the function did not return samples, or raised an error (its `__cause__`).
         """
         try:
             returned = self._function(record)
@@ -286,7 +285,7 @@ class FunctionMapper:
         except InputError:
             raise
         except Exception as error:
-            raise _also(type(error))(
+            raise InputError(
                 f"the record function raised {type(error).__name__}: {error}; the record has the "
                 f"fields {', '.join(map(repr, record)) or '(none)'}"
             ) from error
@@ -298,35 +297,9 @@ class FunctionMapper:
         for sample in samples:
             if not isinstance(sample, Sample):
                 raise InputError(
-                    "the record function must return Samples, and returned "
-                    f"{_a_list_with(samples, sample)}"
+                    f"the record function must return Samples, and returned {len(samples)} values, "
+                    f"one of them a {type(sample).__name__}"
                 )
             if resolve is not None:
                 resolve(sample)
         return samples
-
-
-def _also(kind: type[Exception]) -> type[InputError]:
-    """`InputError` that is of another class of errors too, where there can be such a class."""
-    if issubclass(InputError, kind) or issubclass(kind, StopIteration | StopAsyncIteration):
-        return InputError  # an iteration that is told to stop would end without a word
-    try:
-        made = type(f"Input{kind.__name__}", (InputError, kind), {"__reduce__": _reduced})
-        made("")
-    except TypeError:  # nothing can derive from it, as from pydantic's
-        return InputError
-    return made
-
-
-def _reduced(error: InputError) -> tuple[Any, ...]:
-    """How such an error is pickled: its class is made where it is read."""
-    kind: type[Exception] = type(error).__bases__[1]
-    return _of_both, (kind, error.message), vars(error)
-
-
-def _of_both(kind: type[Exception], message: str) -> InputError:
-    return _also(kind)(message)
-
-
-def _a_list_with(samples: Sequence[Any], wrong: Any) -> str:
-    return f"{len(samples)} values, one of them a {type(wrong).__name__}"

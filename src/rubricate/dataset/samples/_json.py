@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import codecs
 import io
-import json
-import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from os import PathLike
@@ -24,10 +21,6 @@ from rubricate.dataset.samples._loading import BOM, Loading, SampleOptions
 from rubricate.dataset.samples._opening import Source, is_utf8, not_in_encoding, text_of
 from rubricate.errors import InputError, shown
 
-HEAD = 1 << 16
-"""Bytes of a document that are read first where a few records are wanted."""
-_BEFORE_OBJECT = (re.compile(r"\s*\[\s*(?=\{)"), re.compile(r"\s*,\s*(?=\{)"))
-"""What stands before an array's first object, and before the others."""
 LINES = frozenset({".jsonl", ".ndjson"})
 Loads = Callable[[str], Any]
 """From JSON text to what it holds."""
@@ -95,8 +88,8 @@ def json_records(
                 if not line.isspace():
                     yield number, decoded(parse, line.removeprefix(BOM) if number == 1 else line)
             return
-        records = _document(file, encoding, wanted, source, loads)
-    for entry in enumerate(records):
+        records = _document(file, encoding, source, loads)
+    for entry in enumerate(records[:wanted]):
         yield None, decoded(_object, entry)
 
 
@@ -120,15 +113,10 @@ def _lines(file: BinaryIO, encoding: str, source: Source) -> Iterator[bytes]:
 
 
 def _document(
-    file: BinaryIO, encoding: str, reads: int | None, source: Source, loads: Loads | None = None
+    file: BinaryIO, encoding: str, source: Source, loads: Loads | None = None
 ) -> list[Any]:
-    """The records of a document; only its first part is read where that has `reads` of them."""
-    content = b""
-    if reads is not None and is_utf8(encoding) and loads is None:
-        content, head = _array_head(file, reads)
-        if head is not None:
-            return [_without_nan(record) for record in head]
-    content += file.read()
+    """The records of a document, which is read whole."""
+    content = file.read()
     if not is_utf8(encoding):
         content = b"".join(_lines(io.BytesIO(content), encoding, source))
     content = content.removeprefix(BOM)
@@ -173,40 +161,6 @@ def _without_nan(record: Any) -> Any:
     if not isinstance(record, dict):
         return record
     return {key: without_nan(value, top=True) for key, value in record.items()}
-
-
-def _array_head(file: BinaryIO, count: int) -> tuple[bytes, list[dict[str, Any]] | None]:
-    """The first objects of an array, read no further than that takes.
-
-    Returns:
-        What was read, and `count` objects; None for them where the array has fewer, or where
-        anything is not as it should be: reading all of it then says what.
-    """
-    decode, text_of_bytes = (
-        json.JSONDecoder().raw_decode,
-        codecs.getincrementaldecoder("utf-8-sig")(),
-    )
-    read, text, position, size = b"", "", 0, HEAD
-    found: list[dict[str, Any]] = []
-    while len(found) < count:
-        if match := _BEFORE_OBJECT[bool(found)].match(text, position):
-            try:
-                record, position = decode(text, match.end())
-            except (json.JSONDecodeError, RecursionError):
-                pass  # it goes on in the next part, or is not to be read
-            else:
-                found.append(record)
-                continue
-        part = file.read(size)
-        read += part
-        size *= 2
-        try:
-            text += text_of_bytes.decode(part)
-        except UnicodeDecodeError:
-            return read, None
-        if not part:
-            return read, None
-    return read, found
 
 
 def _looks_like_lines(content: bytes) -> bool:

@@ -30,7 +30,7 @@ from rubricate.dataset.samples._fields import (
     sample_mapper,
 )
 from rubricate.dataset.samples._opening import Source
-from rubricate.dataset.samples._relative import RelativeFiles
+from rubricate.dataset.samples._relative import resolver
 from rubricate.dataset.samples._sample import Sample
 from rubricate.dataset.samples._skipping import OnError, SkippedRecord, check_on_error
 from rubricate.errors import InputError
@@ -154,7 +154,7 @@ class Loading:
         samples: list[Sample] = []
         origins: list[int] = []  # of each sample, the number of its record in the source
         skipped: list[SkippedRecord] = []
-        resolve = None if self.source is None else RelativeFiles(self.source).resolve
+        resolve = resolver(self.source)
         shown = self.location if self.source is None else self.source.shown
         mapper, reads, size = self.mapper, self.reads, AT_ONCE if self.mapped_one_to_one else 1
         pending, done = iter(records), 0
@@ -294,7 +294,7 @@ class _LineStore:
         self._decode = decode
         self._mapper = mapper
         self._source = source
-        self._files = RelativeFiles(source)
+        self._resolve = resolver(source)
         self._auto_id = auto_id
         self._lock = Lock()
         self._blocks: list[mmap.mmap | None] = []
@@ -355,7 +355,7 @@ class _LineStore:
     def _sample(self, line: bytes, index: int) -> Sample | InputError:
         """A line's sample, or the error that says where it is and what is wrong."""
         try:
-            return self._mapper(self._decode(line), self._files.resolve)[0]
+            return self._mapper(self._decode(line), self._resolve)[0]
         except InputError as error:
             number = index + 1
             for blank in self._blank:  # in ascending order
