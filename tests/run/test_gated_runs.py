@@ -424,7 +424,7 @@ def test_a_chain_of_gates_takes_steps_in_proportion_to_its_length():
 
         def note(frame: Any, event: str, _: Any) -> None:
             nonlocal count
-            count += event == "call" and frame.f_code.co_filename.endswith("_calls.py")
+            count += event == "call" and "/run/items/" in frame.f_code.co_filename
 
         before = sys.getprofile()
         sys.setprofile(note)

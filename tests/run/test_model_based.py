@@ -6,6 +6,9 @@ concurrency and the ways of ending early are drawn by the case's number; the jud
 of what they are asked and of the run in which they are asked, so that an answer that was asked for
 twice shows.
 
+The machine of items (`run/items`) is tried with such chains by itself, too: without an event loop,
+a journal or prompts, that is three times as many in less time.
+
 Some hundred cases run here. `RUBRICATE_MODEL_RUNS=5000 pytest tests/run/test_model_based.py` runs
 more, `RUBRICATE_MODEL_CASE=17` one alone.
 """
@@ -22,7 +25,7 @@ import re
 import statistics
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,9 +50,16 @@ from rubricate import (
     Usage,
     Verdict,
 )
-from rubricate.judge import Completion, Explained, ModelJudge
+from rubricate.dataset import Item
+from rubricate.judge import Completion, Explained, Judge, ModelJudge
+from rubricate.rubric import Failure
+from rubricate.run import Progress
+from rubricate.run._plan import Plan
+from rubricate.run.items import Call, ItemMachine, JudgedItem, Question, Stages
+from rubricate.run.journal import Known, to_json, verdict_from_record, verdict_record
 
-RUNS = int(os.environ.get("RUBRICATE_MODEL_RUNS", "120"))
+RUNS = int(os.environ.get("RUBRICATE_MODEL_RUNS", "80"))
+MACHINE_RUNS = 3 * RUNS
 ONLY = os.environ.get("RUBRICATE_MODEL_CASE")
 BATCHES = 8
 PRICE = 0.01
@@ -155,6 +165,11 @@ class World:
 
     def __post_init__(self) -> None:
         self.models = {name: self._model(name) for name in "abc"}
+
+    def judge(self, name: str, size: int) -> ModelJudge:
+        if size == 1:
+            return ModelJudge(self.models[name])
+        return ModelJudge(self.models[name], Explained(criteria_per_call=size))
 
     def _model(self, judge: str) -> PythonModel:
         async def answer(messages: Any) -> Completion:
@@ -365,14 +380,11 @@ def drawn(draw: random.Random) -> RunDrawn:
 # The engine
 
 
-def judge_of(world: World, run: RunDrawn) -> Any:
+def judge_of(run: RunDrawn, judge: Callable[[str, int], Judge]) -> Any:
+    """The judge, panel or cascade that is drawn, of judges by name and criteria in a call."""
+
     def one(stage: StageDrawn) -> Any:
-        made: list[Any] = [
-            ModelJudge(world.models[name])
-            if stage.size == 1
-            else ModelJudge(world.models[name], Explained(criteria_per_call=stage.size))
-            for name in stage.judges
-        ]
+        made: list[Any] = [judge(name, stage.size) for name in stage.judges]
         if not stage.votes:
             return made[0]
         return Panel(
@@ -386,7 +398,7 @@ def judge_of(world: World, run: RunDrawn) -> Any:
     return stages[0] if len(stages) == 1 else Cascade(stages, run.threshold)
 
 
-def graded(world: World, run: RunDrawn, folder: Path, ends: str | None) -> rubricate.Result:
+def dataset_of(run: RunDrawn) -> RubricDataset:
     def rubric(own: tuple[str, ...] | None) -> Rubric:
         names = run.names(own)
 
@@ -413,7 +425,11 @@ def graded(world: World, run: RunDrawn, folder: Path, ends: str | None) -> rubri
         DataItem(text, id=str(place), rubric=None if own is None else rubric(own))
         for place, (text, own) in enumerate(run.items)
     ]
-    dataset = RubricDataset("A task.", rubric(None), items)
+    return RubricDataset("A task.", rubric(None), items)
+
+
+def graded(world: World, run: RunDrawn, folder: Path, ends: str | None) -> rubricate.Result:
+    dataset = dataset_of(run)
     told: dict[str, Any] = {"max_cost": PRICE * run.after} if ends == "cost" else {}
     if ends != "stop" and run.only_failed:
         told["retry_failed"] = True
@@ -424,7 +440,7 @@ def graded(world: World, run: RunDrawn, folder: Path, ends: str | None) -> rubri
         try:
             return await rubricate.agrade(
                 dataset,
-                judge_of(world, run),
+                judge_of(run, world.judge),
                 run_dir=folder,
                 concurrency=run.concurrency,
                 leader_first=run.leader_first,
@@ -442,6 +458,119 @@ def graded(world: World, run: RunDrawn, folder: Path, ends: str | None) -> rubri
     world.epoch += 1
     (folder / "run.json").unlink(missing_ok=True)  # whatever the folder has may be replaced
     return asyncio.run(main())
+
+
+# The machine of items alone: no event loop, no model
+
+
+class HashJudge(Judge):
+    """Answers at once, by a hash of what it is asked."""
+
+    def __init__(self, name: str, size: int) -> None:
+        self.name = name
+        self._size = size
+        self._turn = 0
+
+    def in_turn(self, turn: int) -> HashJudge:
+        other = HashJudge(self.name, self._size)
+        other._turn = turn
+        return other
+
+    def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
+        indices = range(len(criteria))
+        return [[*indices[start : start + self._size]] for start in indices[:: self._size]]
+
+    def keys(self, item: Item, criteria: Sequence[Criterion]) -> list[str]:
+        about = [(one.name, _order(one.name, self._turn)) for one in criteria]
+        return [repr((self.name, item.submission, about, one.name)) for one in criteria]
+
+    def key(self, item: Item, criterion: Criterion) -> str:
+        return self.keys(item, [criterion])[0]
+
+    async def judge(self, item: Item, criterion: Criterion, send: Any) -> Verdict:
+        raise NotImplementedError  # there is no event loop
+
+    def answers(self, case: int, epoch: int, text: str, names: list[str]) -> tuple[Ask, list[Any]]:
+        """What it is asked, and the answers; None instead of each where one cannot be read."""
+        about = tuple((name, _order(name, self._turn)) for name in names)
+        said = [answered(case, epoch, self.name, text, *one) for one in about]
+        ask = Ask(self.name, text, about)
+        if None in said:
+            return ask, [None] * len(names)
+        return ask, [_reply(*pair)["verdict"] for pair in zip(names, said, strict=True)]
+
+
+@dataclass
+class Driven:
+    """Runs of the machine alone: its calls are answered one after the other, as is drawn."""
+
+    case: int
+    stored: dict[str, dict[str, Any]] = field(default_factory=dict)
+    asks: Counter[Ask] = field(default_factory=Counter)
+    epoch: int = 0
+
+    def run(self, run: RunDrawn) -> list[dict[str, Found]]:
+        self.asks, self.epoch = Counter(), self.epoch + 1
+        plan = Plan(dataset_of(run), run.limit)
+        stages = Stages(judge_of(run, HashJudge), plan)
+        progress = Progress(total=stages.judgements(plan))
+        machine = ItemMachine(stages, progress, only_failed=run.only_failed)
+        items = [
+            self._judged(machine, *machine.start(item, at), run) for at, item in enumerate(plan)
+        ]
+        assert progress.done == progress.total
+        return [_found(item.verdicts) for item in items]
+
+    def _judged(
+        self, machine: ItemMachine, item: JudgedItem, calls: list[Call], run: RunDrawn
+    ) -> JudgedItem:
+        draw, pending = chance(self.case, self.epoch, item.index), list[Call]()
+        while True:
+            while calls:
+                keys = [key for call in calls for key in call.keys if key in self.stored]
+                left = machine.take_known(
+                    item, calls, Known({key: self.stored[key] for key in keys})
+                )
+                pending += item.lead(left) if run.leader_first else left
+                calls = machine.next_calls(item)
+            if not pending:
+                assert item.is_complete
+                return item
+            assert not item.is_complete
+            call = pending.pop(draw.randrange(len(pending)))
+            machine.take(item, call, [self._answer(item, call, one) for one in call.questions])
+            calls = machine.next_calls(item)
+            if item.leads(call):
+                pending += item.follow(call.voter)
+
+    def _answer(self, item: JudgedItem, call: Call, question: Question) -> Verdict:
+        """The verdict of a call on one of its criteria, which is stored; the first asks for all."""
+        criterion, text = question.criterion, item.item.submission
+        if not isinstance(call.judge, HashJudge):
+            verdict = Verdict(
+                criterion.name, "judged", "MET" if re.search(r"\d", text) else "UNMET"
+            )
+        else:
+            names = [one.criterion.name for one in call.questions]
+            ask, answers = call.judge.answers(self.case, self.epoch, text, names)
+            if question is call.questions[0]:
+                self.asks[ask] += 3 if None in answers else 1
+            answer = answers[names.index(criterion.name)]
+            if answer is None:
+                verdict = call.failed(question, Failure("unreadable_reply", "?"))
+            else:
+                read = criterion.read(answer)
+                verdict = Verdict(criterion.name, read.status, read.label, answer=read.answer)
+        record = json.loads(to_json(verdict_record(verdict)))
+        self.stored[question.key] = record
+        return verdict_from_record(record, criterion)
+
+
+def _found(verdicts: Mapping[str, Verdict]) -> dict[str, Found]:
+    return {
+        name: (one.status, one.error.kind if one.error else one.label, one.value)
+        for name, one in verdicts.items()
+    }
 
 
 # The reference: one after the other, from what the documentation says
@@ -759,17 +888,7 @@ def scored_nodes(
 
 
 def found_in(result: rubricate.Result) -> list[dict[str, Found]]:
-    return [
-        {
-            name: (
-                verdict.status,
-                verdict.error.kind if verdict.error else verdict.label,
-                verdict.value,
-            )
-            for name, verdict in item.criteria.items()
-        }
-        for item in result
-    ]
+    return [_found(item.criteria) for item in result]
 
 
 def same(one: Found, other: Found) -> bool:
@@ -894,6 +1013,27 @@ def test_random_runs_are_what_a_sequential_reference_says(batch: int, tmp_path: 
     for case in cases:
         try:
             check_case(case, tmp_path / str(case))
+        except Exception as error:
+            error.add_note(f"RUBRICATE_MODEL_CASE={case}")
+            raise
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_random_items_are_what_a_sequential_reference_says(batch: int):
+    for case in [int(ONLY)] if ONLY else range(batch, MACHINE_RUNS, BATCHES):
+        draw = chance("case", case)
+        driven, reference, run = Driven(case), Reference(case), drawn(draw)
+        try:
+            for _ in range(draw.randint(2, 6)):
+                if run.fresh:
+                    driven.stored.clear()
+                    reference.known.clear()
+                pairs = zip(driven.run(run), reference.run(run, driven.epoch), strict=True)
+                for one, other in pairs:
+                    assert one.keys() == other.keys()
+                    assert all(same(one[name], other[name]) for name in one), (one, other)
+                assert driven.asks == reference.asks
+                run = changed(run, draw)
         except Exception as error:
             error.add_note(f"RUBRICATE_MODEL_CASE={case}")
             raise

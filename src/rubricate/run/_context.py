@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
 from rubricate.rubric import NO_USAGE, Criterion, Usage, Verdict
-from rubricate.run._kept import Kept
 from rubricate.run._progress import Progress
 from rubricate.run.journal import Answers, Transcript, verdict_from_record, verdict_record
-from rubricate.run.sending import Claim, Expense, Judgement, Locks, RunEnds, SendFor
+from rubricate.run.sending import Claim, Expense, Judgement, Locks, RunEnds, SendFor, lock_of
 
 logger = logging.getLogger(__name__)
 _of_part: ContextVar[Transcript | None] = ContextVar("_of_part", default=None)
@@ -28,7 +27,6 @@ class RunContext:
 
     Attributes:
         send: how requests reach models.
-        kept: the same for requests whose completions are kept.
         claim: as of a `Judgement`.
         answers: what is known, and where answers are kept.
         progress: is kept up to date.
@@ -37,11 +35,10 @@ class RunContext:
         goes_on: whether judgements that have begun may ask anything more.
         aside: told that a judgement waits to be sent again, and that it does no more.
         look_ahead: begins many more judgements; whether there are any.
-        locks: keep a part from being asked by two judgements at once.
+        locks: keep a part, or a request that is kept, from being asked by two judgements at once.
     """
 
     send: SendFor
-    kept: Kept
     claim: Claim | None
     answers: Answers
     progress: Progress
@@ -96,10 +93,16 @@ class Context(Judgement):
     async def __call__(self, model: Model, request: Request) -> Completion:
         run = self._run
         transcript = _of_part.get() or self.transcript
-        send = run.kept if request.kept else run.send
         asked = time.time()
         try:
-            completion = await send(model, request, self)
+            if request.kept:
+                from rubricate.run._kept import kept_completion
+
+                completion = await kept_completion(
+                    run.send, run.answers, run.locks, model, request, self
+                )
+            else:
+                completion = await run.send(model, request, self)
         except ModelError as error:
             if transcript is not None:
                 transcript.failed(model, request, asked, error)
@@ -130,7 +133,7 @@ class Context(Judgement):
         run, progress, name = self._run, self._run.progress, criterion.name
         if self.transcript is not None:
             self.transcript.part(key)
-        async with run.locks.of(key):
+        async with lock_of(run.locks, key):
             record = await run.answers.find(key)
             is_known = record is not None and record["status"] != "failed"
             if not is_known and await run.answers.own_turn(key):

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,13 +19,14 @@ from rubricate.dataset import Gradable
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Judge, Model, Request, keyed
 from rubricate.rubric import Criterion, Usage, Verdict
-from rubricate.run._calls import Asked, Calibrate, Call, JudgedItem, Stages
-from rubricate.run._executor import BLOCK
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
+from rubricate.run._progress import Progress
+from rubricate.run.items import Calibrate, Call, ItemMachine, JudgedItem, Question, Stages
 from rubricate.run.journal import (
     Access,
     Answers,
+    Known,
     MemoryJournal,
     Place,
     journal_at,
@@ -131,15 +132,33 @@ def _dollars(cost: Range) -> str:
 
 
 class _Counting:
-    """Takes a judge's requests, and answers none but those that further ones depend on."""
+    """Takes a judge's requests, and answers none but those that further ones depend on.
 
-    def __init__(self, answers: Answers) -> None:
+    Args:
+        answers: what is stored.
+        documents: is added to by what long documents take.
+    """
+
+    def __init__(self, answers: Answers, documents: DocumentWork) -> None:
         self._answers = answers
+        self._documents = documents
         self._asked: set[bytes] = set()
         self.models: Counter[str] = Counter()
         self.low = self.low_with_cache = Usage()
         self.high = self.high_with_cache = Usage()
         self._last: dict[str, str] = {}  # by model: the prompt of the last request
+
+    async def count(
+        self, item: JudgedItem, call: Call, questions: Sequence[Question], counted: set[int]
+    ) -> None:
+        """Count what is asked for some questions of a call, unless their keys were counted."""
+        if not questions or (key := hash(questions[0].key)) in counted:
+            return
+        counted.add(key)
+        criteria = [question.criterion for question in questions]
+        send = keyed(self, call.suffix)
+        for verdict in await call.judge.judge_group(item.item, criteria, send):
+            self._documents.add_verdict(verdict)
 
     async def __call__(self, model: Model, request: Request) -> Completion:
         if request.choices:
@@ -201,14 +220,14 @@ async def estimate(
     Prompts are made as they would be, and their tokens guessed from their length. Of what a judge
     asks one after the other, only the first request is seen.
     """
-    only_failed = options.retry_failed
     if options.run_dir is not None:
         check_no_links(user_path(options.run_dir))
     journal = None if options.fresh else _if_there(journal_place(options))
     cache = _if_there(cache_place(options.cache))
     plan = Plan(dataset, options.limit, allow_code=options.allow_code, shard=options.part)
     stages, documents = Stages(judge, plan, calibrate), DocumentWork()
-    known, further = 0, 0  # judgements, the latter beyond one a judge of the first stage
+    progress = Progress(total=stages.judgements(plan))
+    machine = ItemMachine(stages, progress, only_failed=options.retry_failed)
     with ExitStack() as stack:
         own = MemoryJournal() if journal is None else journal_at(journal, "reading")
         of_cache: Access = "cache" if isinstance(cache, Path) else "reading"
@@ -216,50 +235,42 @@ async def estimate(
         stack.enter_context(closing(own))
         answers = Answers(own, shared, reads_cache=not options.fresh)
         stack.callback(answers.close)
-        sure, possible = _Counting(answers), _Counting(answers)
+        sure, possible = _Counting(answers, documents), _Counting(answers, documents)
         counted: set[int] = set()  # hashes of keys: what is the same is asked once
-        for item, first in _opened(plan, stages, answers):
-            given, calls = item.item, first
-            further -= sum(map(len, item.alike.values()))
+        for index, given in enumerate(plan):
+            item, calls = machine.start(given, index)
             open_at: dict[str, int] = {}
             while calls:
-                for call, left, found in _looked_up(calls, answers, only_failed):
-                    for asked, verdict in found:
-                        stages.take(item, call.voter, asked, verdict)
-                        known += 1
-                    if left and _is_new(left, counted):
-                        judged = await call.judge.judge_group(
-                            given, _criteria(left), keyed(sure, call.suffix)
-                        )
-                        for verdict in judged:
-                            documents.add_verdict(verdict)
-                    open_at |= {asked.criterion.name: stages.stage_of(call.voter) for asked in left}
-                calls = stages.escalations(item, waits=False)
-                further += sum(len(call.asked) for call in calls)
-                alike = sum(map(len, item.alike.values()))
-                released, unasked = stages.released(item)
-                further -= sum(map(len, item.alike.values())) - alike
-                further -= sum(map(stages.first_judgements, unasked))
-                calls += released
+                for call in machine.take_known(item, calls, _stored(calls, answers)):
+                    if call.needs_judge:
+                        stage = stages.stage_of[call.voter]
+                        open_at |= dict.fromkeys(_names(call.questions), stage)
+                        await sure.count(item, call, call.questions, counted)
+                calls = machine.next_calls(item, waits=False)
             waiting = _waiting(item, open_at)
             open_at |= dict.fromkeys(waiting, -1)
-            for stage in range(stages.count):
+            for stage in range(len(stages.stages)):
                 names = [name for name, at in open_at.items() if at < stage]
-                calls = stages.calls(item, stage, names) if names else []
-                for call, left, _ in _looked_up(calls, answers, only_failed, waiting):
-                    if left and _is_new(left, counted):
-                        criteria = _criteria(left)
-                        for verdict in await call.judge.judge_group(
-                            given, criteria, keyed(possible, call.suffix)
-                        ):
-                            documents.add_verdict(verdict)
+                calls = stages.calls(given, stage, names) if names else []
+                records = _stored(calls, answers).records
+                for call in filter(attrgetter("needs_judge"), calls):
+                    left = [
+                        question
+                        for question in call.questions
+                        if (
+                            (record := records.get(question.key)) is None
+                            and (not options.retry_failed or question.criterion.name in waiting)
+                        )
+                        or (record is not None and record["status"] == "failed")
+                    ]
+                    await possible.count(item, call, left, counted)
     cost = _range(sure.low, sure.high + possible.high)
     with_cache = _range(sure.low_with_cache, sure.high_with_cache + possible.high_with_cache)
     low, high = sure.low, sure.high + possible.high
     return RunEstimate(
         plan.items,
-        stages.judgements(plan) + further,
-        known,
+        progress.total,
+        progress.resumed + progress.cached,
         sure.models.total(),
         sure.models.total() + possible.models.total(),
         Range(low.input_tokens, high.input_tokens),
@@ -269,19 +280,6 @@ async def estimate(
         documents,
         with_cache if cost and with_cache and with_cache.high < cost.high else None,
     )
-
-
-def _opened(
-    plan: Plan, stages: Stages, answers: Answers
-) -> Iterator[tuple[JudgedItem, list[Call]]]:
-    """The items that can be read with their first calls, which are looked up many at once."""
-    items = ((index, item) for index, item in enumerate(plan) if item.unreadable is None)
-    while block := [JudgedItem(item, index) for index, item in islice(items, BLOCK)]:
-        opened = [(item, stages.first_calls(item)) for item in block]
-        keys = [asked.key for _, calls in opened for call in calls for asked in call.asked]
-        answers.hold(keys)
-        yield from opened
-        answers.release_held(keys)
 
 
 def _range(low: Usage, high: Usage) -> Range | None:
@@ -319,40 +317,13 @@ def _waiting(item: JudgedItem, asked: Collection[str]) -> list[str]:
     return waiting
 
 
-def _looked_up(
-    calls: Sequence[Call],
-    answers: Answers,
-    only_failed: bool,
-    in_any_case: Collection[str] = (),
-) -> Iterator[tuple[Call, list[Asked], list[tuple[Asked, Verdict]]]]:
-    """Each call, what of it would be asked, and what is known."""
-    records = answers.known([asked.key for call in calls for asked in call.asked]).records
-    for call in calls:
-        left: list[Asked] = []
-        found: list[tuple[Asked, Verdict]] = []
-        for asked in call.asked:
-            record = records.get(asked.key)
-            if record is not None and record["status"] != "failed":
-                verdict = verdict_from_record(record, asked.criterion)
-                found.append((asked, verdict))
-            elif asked.criterion.needs_judge and (
-                record is not None or not only_failed or asked.criterion.name in in_any_case
-            ):
-                left.append(asked)
-        yield call, left, found
+def _stored(calls: Sequence[Call], answers: Answers) -> Known:
+    """What is stored of the answers to calls."""
+    return answers.known([key for call in calls for key in call.keys])
 
 
-def _is_new(asked: Sequence[Asked], counted: set[int]) -> bool:
-    """Whether the first of these has not been counted yet; it is from then on."""
-    key = hash(asked[0].key)
-    if key in counted:
-        return False
-    counted.add(key)
-    return True
-
-
-def _criteria(asked: Sequence[Asked]) -> list[Criterion]:
-    return [one.criterion for one in asked]
+def _names(questions: Sequence[Question]) -> list[str]:
+    return [question.criterion.name for question in questions]
 
 
 def _if_there(place: Place | None) -> Place | None:

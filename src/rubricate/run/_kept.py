@@ -14,11 +14,18 @@ import orjson
 from rubricate.judge import Completion, Model, Request
 from rubricate.rubric import NO_USAGE
 from rubricate.run.journal import Answers
-from rubricate.run.sending import Judgement, Locks, SendFor
+from rubricate.run.sending import Judgement, Locks, SendFor, lock_of
 
 
-class Kept:
-    """Sends requests whose completions are to be kept, and remembers these.
+async def kept_completion(
+    send: SendFor,
+    answers: Answers,
+    locks: Locks,
+    model: Model,
+    request: Request,
+    judgement: Judgement,
+) -> Completion:
+    """The completion of a request that is to be kept; sent unless it was answered before.
 
     A completion that is remembered takes nothing: its usage is that of the judgement for which it
     was asked first. Requests that fail are not remembered.
@@ -26,27 +33,22 @@ class Kept:
     Args:
         send: how requests are sent.
         answers: where completions are kept.
+        locks: keep a request from being sent by two judgements at once.
+        model, request, judgement: as for `send`.
     """
-
-    def __init__(self, send: SendFor, answers: Answers) -> None:
-        self._send = send
-        self._answers = answers
-        self._locks = Locks()
-
-    async def __call__(self, model: Model, request: Request, judgement: Judgement) -> Completion:
-        key = _key(model, request)
-        async with self._locks.of(key):
-            record = await self._answers.find(key)
-            if record is None and await self._answers.own_turn(key):
-                record = await self._answers.find(key)
-            try:
-                if record is not None:
-                    return _completion(record)
-                completion = await self._send(model, request, judgement)
-                self._answers.put(key, _record(completion), shared=True)
-                return completion
-            finally:
-                self._answers.release([key])
+    key = _key(model, request)
+    async with lock_of(locks, key):
+        record = await answers.find(key)
+        if record is None and await answers.own_turn(key):
+            record = await answers.find(key)
+        try:
+            if record is not None:
+                return _completion(record)
+            completion = await send(model, request, judgement)
+            answers.put(key, _record(completion), shared=True)
+            return completion
+        finally:
+            answers.release([key])
 
 
 def _key(model: Model, request: Request) -> str:

@@ -15,7 +15,9 @@ LONGEST_NAME = 100
 
 
 class Plan:
-    """The items of a dataset, the first `limit` of them if a limit is given. Holds none of them.
+    """The items of a dataset, the first `limit` of them if a limit is given.
+
+    Holds none of them, but for few that are in memory anyway.
 
     Of a shard there may be none; what is checked, and the rubric, are those of the whole.
 
@@ -60,6 +62,7 @@ class Plan:
         self.scoring = found.scoring
         self.gated = found.gated
         self._dataset = dataset
+        self._read = found.read
         self._limit = limit
         self._shard = shard
         if shard is not None:
@@ -67,7 +70,8 @@ class Plan:
             self.items, self.verdicts, self.asked = part.items, part.verdicts, part.asked
 
     def __iter__(self) -> Iterator[Item]:
-        items, shard = self._dataset.to_grade(self._limit), self._shard
+        shard, read = self._shard, self._read
+        items = self._dataset.to_grade(self._limit) if read is None else iter(read)
         return items if shard is None else (item for item in items if shard.has(item))
 
 

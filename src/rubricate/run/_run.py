@@ -15,13 +15,13 @@ from rubricate._sync import in_thread
 from rubricate.dataset import Gradable
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import Judge, People
-from rubricate.run._calls import Calibrate, JudgedItem, Stages
 from rubricate.run._executor import Execution, Listeners, rarer_collections
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
 from rubricate.run._scoring import result_of, scoring_rules
 from rubricate.run._weights import Held
+from rubricate.run.items import Calibrate, JudgedItem, Stages
 from rubricate.run.journal import (
     Answers,
     Database,
@@ -193,7 +193,7 @@ async def run(
                 seconds=time.perf_counter() - begin,
                 rules=rules,
                 judges=tuple(dict.fromkeys(judge.voters)),
-                stages=judge.stages if stages.count > 1 else (),
+                stages=judge.stages if len(judge.stages) > 1 else (),
                 aggregation=judge.aggregation,
                 weights=judge.weights if held is None else held.panel.weights,
                 run_dir=storage.folder.path if storage.folder else None,

@@ -13,9 +13,9 @@ from rubricate.rubric import (
     split_tag,
     values_of,
 )
-from rubricate.run._calls import JudgedItem
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan, author_of
+from rubricate.run.items import JudgedItem
 from rubricate.run.results import ItemResult, short_metadata, short_tags
 
 SHOWN = 3

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
-from rubricate.run._calls import Call, JudgedItem
+from rubricate.run.items import Call, JudgedItem
 from rubricate.run.journal import LOOK_AGAIN, Answers
 from rubricate.run.sending import SingleFlight
 
@@ -90,7 +90,7 @@ class Turns:
             return True
         self._flights.end(keys)
         if turn == "theirs":
-            self._flights.plan(keys)
+            self._flights.plan([call])
             self._aside.append((item, call))
             return None
         self._looked_up.update(keys)

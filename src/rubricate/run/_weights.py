@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rubricate.judge import Judge
 from rubricate.rubric import Verdict
-from rubricate.run._calls import NOT_RUN, JudgedItem
+from rubricate.run.items import NOT_RUN, JudgedItem
 
 
 class Held:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Protocol, runtime_checkable
@@ -131,6 +131,7 @@ class Survey:
         named_code: the criteria whose code the rubrics only name.
         scoring: what the dataset and the rubrics declare of scores; None where they do not.
         gated: whether some criteria require others.
+        read: the items as they were read, where they are few and in memory anyway.
     """
 
     items: int
@@ -140,6 +141,7 @@ class Survey:
     named_code: tuple[Criterion, ...] = ()
     scoring: DeclaredScoring | None = None
     gated: bool = False
+    read: Sequence[Item] | None = None
 
 
 @runtime_checkable
@@ -165,12 +167,18 @@ class Gradable(Protocol):
         ...
 
 
-def survey_of(to_grade: Iterable[Item], scoring: DeclaredScoring | None = None) -> Survey:
+def survey_of(
+    to_grade: Iterable[Item],
+    scoring: DeclaredScoring | None = None,
+    *,
+    read: Sequence[Item] | None = None,
+) -> Survey:
     """Count and check items.
 
     Args:
         to_grade: the items.
         scoring: what their dataset declares of scores.
+        read: the same items where they are kept, so that they are not read again.
 
     Raises:
         InputError: labels do not fit, or the rubrics declare different scorings; with the item's
@@ -206,7 +214,9 @@ def survey_of(to_grade: Iterable[Item], scoring: DeclaredScoring | None = None) 
         items += 1
         verdicts += len(item.rubric.criteria)
         asked += asked_each
-    return Survey(items, verdicts, asked, first if same else None, tuple(named), scoring, gated)
+    return Survey(
+        items, verdicts, asked, first if same else None, tuple(named), scoring, gated, read
+    )
 
 
 Names = Callable[[], Iterable[tuple[str, bool]]]

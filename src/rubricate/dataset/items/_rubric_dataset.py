@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 """Items that a notebook shows."""
+FEW = 10_000
+"""Items that are read once for a run, and kept as they are shown to a judge: 200 bytes each, 2 MB
+together. More are read a second time, one after the other."""
 
 
 @with_one_line_errors
@@ -188,7 +191,10 @@ class RubricDataset:
         Raises:
             InputError: an item has no rubric, labels do not fit, or two items share an id.
         """
-        return survey_of(self.to_grade(limit), self.scoring)
+        if len(self.items) > FEW:
+            return survey_of(self.to_grade(limit), self.scoring)
+        read = [*self.to_grade(limit)]
+        return survey_of(read, self.scoring, read=read)
 
     def to_grade(self, limit: int | None = None) -> Iterator[Item]:
         """The items, the first `limit` of them, each with its rubric, prompt and reference."""

@@ -12,7 +12,11 @@ from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
     from rubricate.run.journal._accounts import Account as Account, Price as Price
-    from rubricate.run.journal._answers import LOOK_AGAIN as LOOK_AGAIN, Answers as Answers
+    from rubricate.run.journal._answers import (
+        LOOK_AGAIN as LOOK_AGAIN,
+        Answers as Answers,
+        Known as Known,
+    )
     from rubricate.run.journal._exchanges import (
         Exchange as Exchange,
         Transcript as Transcript,

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
+import orjson
+
 from rubricate._sync import in_thread
 from rubricate.errors import JournalError
 from rubricate.rubric import Usage
@@ -16,6 +18,7 @@ from rubricate.run._progress import Progress
 from rubricate.run.journal._claims import Turn
 from rubricate.run.journal._exchanges import TextNames, Transcript, named_keys, named_texts
 from rubricate.run.journal._journal import Journal
+from rubricate.run.journal._records import to_json
 
 LOOK_AGAIN = 0.1
 """Seconds between looks at whether another process has the answer that it is asking for. A commit
@@ -85,8 +88,7 @@ class Answers:
         self._on_trouble = on_trouble
         self._damaged_in_cache = 0
         self._trouble: str | None = None
-        self._held: dict[str, tuple[dict[str, Any] | None, bool]] = {}  # also: from the cache?
-        self._looking_up: dict[int, dict[str, None]] = {}
+        self._looking_up: dict[int, dict[str, dict[str, Any] | None]] = {}  # what is put meanwhile
         self.claims = None if cache is None or not reads_cache else cache.claims
 
     @cached_property
@@ -129,26 +131,18 @@ class Answers:
 
     def known(self, keys: Sequence[str]) -> Known:
         """The records under keys; the failed judgements of the journal are among them."""
-        held = self._held
-        if held and all(key in held for key in keys):
-            records = {key: record for key in keys if (record := held[key][0]) is not None}
-            return Known(records, frozenset(key for key in records if held[key][1]))
         records = self._journal.get_many(keys)
         if self._cache is None or not self._reads_cache:
             return Known(records)
-        missing = self._missing(keys, records)
-        return self._with_copies(records, self._in_cache(missing))
+        return self._with_copies(records, self._in_cache(self._missing(keys, records)))
 
-    def hold(self, keys: Sequence[str]) -> None:
-        """Look many keys up at once; `known` has them until they are released."""
-        known = self.known(keys)
-        self._held |= {key: (known.records.get(key), key in known.cached) for key in keys}
-
-    async def look_up(self, keys: Sequence[str]) -> None:
-        """Do as `hold` does, beside the loop where a look-up goes over a network."""
+    async def look_up(self, keys: Sequence[str]) -> Known:
+        """The same, beside the loop where a look-up goes over a network."""
+        if not self.is_remote:
+            return self.known(keys)
         journal, cache = self._journal, self._cache
-        wanted = dict.fromkeys(keys)
-        self._looking_up[id(wanted)] = wanted
+        put: dict[str, dict[str, Any] | None] = dict.fromkeys(keys)
+        self._looking_up[id(put)] = put
         try:
             get = partial(journal.get_many, keys)
             records = await in_thread(get) if journal.is_remote else get()
@@ -156,22 +150,13 @@ class Answers:
             is_remote = cache is not None and cache.is_remote
             known = self._with_copies(records, await in_thread(read) if is_remote else read())
         finally:
-            del self._looking_up[id(wanted)]
-        self._held |= {key: (known.records.get(key), key in known.cached) for key in wanted}
+            del self._looking_up[id(put)]
+        newer = {key: record for key, record in put.items() if record is not None}
+        return Known(known.records | newer, known.cached - newer.keys())
 
     async def find(self, key: str) -> dict[str, Any] | None:
         """The record under a key; None for none."""
-        if not self.is_remote:
-            return self.known([key]).records.get(key)
-        await self.look_up([key])
-        record = self.known([key]).records.get(key)
-        self.release_held([key])
-        return record
-
-    def release_held(self, keys: Sequence[str]) -> None:
-        """Ask the journal again for what was looked up."""
-        for key in keys:
-            self._held.pop(key, None)
+        return (await self.look_up([key])).records.get(key)
 
     def _missing(self, keys: Sequence[str], records: dict[str, dict[str, Any]]) -> list[str]:
         """What is to be looked for in the cache."""
@@ -255,11 +240,9 @@ class Answers:
             transcript: what was sent and received for it.
         """
         exchanges = transcript or b""
-        if self._held:
-            self._held.pop(key, None)
-        if self._looking_up:
-            for wanted in self._looking_up.values():
-                wanted.pop(key, None)  # what is looked up now may be older
+        for put in self._looking_up.values():
+            if key in put:  # what is looked up now may be older
+                put[key] = orjson.loads(to_json(record))
         self._journal.put(key, record, exchanges)
         if shared and self._cache is not None:
             try:

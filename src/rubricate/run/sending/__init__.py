@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from rubricate.run.sending._options import Budget as Budget, Limits as Limits
     from rubricate.run.sending._retries import Retries as Retries
     from rubricate.run.sending._sender import ModelKey as ModelKey, Sender as Sender
-    from rubricate.run.sending._single_flight import Locks as Locks, SingleFlight as SingleFlight
+    from rubricate.run.sending._single_flight import (
+        Locks as Locks,
+        SingleFlight as SingleFlight,
+        lock_of as lock_of,
+    )
 else:
     __getattr__, __dir__ = lazy_door(__name__)

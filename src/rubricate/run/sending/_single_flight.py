@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 from weakref import WeakValueDictionary
+
+
+class HasKeys(Protocol):
+    """What asks for the answers of some keys."""
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The keys."""
+        ...
 
 
 class SingleFlight:
@@ -18,11 +28,12 @@ class SingleFlight:
         self._asking: dict[str, asyncio.Future[None] | None] = {}  # a future where one waits
         self._asked: set[str] = set()
 
-    def plan(self, keys: Sequence[str]) -> None:
-        """Note a call that is to be made about some keys, which have no answer as yet."""
-        for key in keys:
-            self._planned[key] = self._planned.get(key, 0) + 1
-            self._asked.discard(key)  # in vain
+    def plan(self, calls: Iterable[HasKeys]) -> None:
+        """Note calls that are to be made about keys that have no answer as yet."""
+        for call in calls:
+            for key in call.keys:
+                self._planned[key] = self._planned.get(key, 0) + 1
+                self._asked.discard(key)  # in vain
 
     def begin(self, keys: Sequence[str]) -> bool | None:
         """Whether a planned call is to be made as it is planned; `end` is then to follow.
@@ -65,18 +76,16 @@ class SingleFlight:
                 self._asked.add(key)
 
 
-class Locks:
-    """A lock a key, as long as anybody has it: whoever comes second finds what the first one got.
+Locks = WeakValueDictionary[str, asyncio.Lock]
+"""A lock a key, as long as anybody has it: whoever comes second finds what the first one got.
 
-    For what cannot be planned ahead.
-    """
+For what cannot be planned ahead.
+"""
 
-    def __init__(self) -> None:
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    def of(self, key: str) -> asyncio.Lock:
-        """The lock of a key."""
-        lock = self._locks.get(key)
-        if lock is None:
-            lock = self._locks[key] = asyncio.Lock()
-        return lock
+def lock_of(locks: Locks, key: str) -> asyncio.Lock:
+    """The lock of a key."""
+    lock = locks.get(key)
+    if lock is None:
+        lock = locks[key] = asyncio.Lock()
+    return lock

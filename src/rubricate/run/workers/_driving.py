@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from rubricate.errors import InputError, RubricateError
 from rubricate.rubric import Failure, ScoringRules, Verdict
-from rubricate.run._calls import NOT_RUN, Calibrate, JudgedItem, Stages
 from rubricate.run._executor import Execution, Listeners
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
+from rubricate.run.items import NOT_RUN, Calibrate, JudgedItem, Stages
 from rubricate.run.journal import Answers
 from rubricate.run.sending import Sender
 from rubricate.run.workers._blocks import BLOCK, Blocks, Numbered, block_size

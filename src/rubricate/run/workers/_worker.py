@@ -20,12 +20,12 @@ from rubricate.dataset import Item, Survey, survey_of
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.judge import Judge
 from rubricate.rubric import ScoringRules, Verdict
-from rubricate.run._calls import Calibrate, JudgedItem, Stages
 from rubricate.run._executor import Execution, Listeners, rarer_collections
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
 from rubricate.run._scoring import result_of
+from rubricate.run.items import Calibrate, JudgedItem, Stages
 from rubricate.run.journal import Answers, Database, Place, journal_at, open_journal
 from rubricate.run.results import ItemResult, OpenStorage, result_lines
 from rubricate.run.sending import Sender

@@ -1,0 +1,271 @@
+"""The calls of a run, in the order in which they are to be made; items are read as they come up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from rubricate.run._plan import Plan
+from rubricate.run.items import Call, ItemMachine, JudgedItem
+from rubricate.run.journal import LOOK_AGAIN, Answers, Known
+from rubricate.run.sending import SingleFlight
+
+if TYPE_CHECKING:
+    from rubricate.run._turns import Turns
+
+Pending = tuple[JudgedItem, Call | None]
+"""A call of an item; None for an item that needs none."""
+Opened = tuple[JudgedItem, list[Call]]
+"""An item, and calls of it."""
+BLOCK, LOCAL_BLOCK = 256, 16
+"""Items whose answers are looked up at once: as many as a worker is given; fewer without a network,
+where the loop waits for their keys (10 ms for 16 items with 10 criteria). At half, a link of 20 ms
+takes twice as large a part of quick judgements; at double, twice as many items are in memory."""
+LATE = 1024
+"""Calls that failed in an earlier run and wait for the others at most. At half, such calls come
+between others sooner; at double, more items are open."""
+
+
+class CallQueue:
+    """Reads items, takes what is stored of their answers, and gives the calls that are left.
+
+    Args:
+        plan: the items.
+        machine: which calls they need.
+        answers: what is stored.
+        leader_first: whether an item's first call to a judge goes before its others.
+        on_progress: called when stored answers have been taken.
+
+    Attributes:
+        open: the items that have been read and not given yet, by index.
+        flights: keeps two calls of this process from asking the same.
+        turns: keeps those of other processes from it; None where no other shares the answers.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        machine: ItemMachine,
+        answers: Answers,
+        *,
+        leader_first: bool,
+        on_progress: Callable[[], None],
+    ) -> None:
+        self.open: dict[int, JudgedItem] = {}
+        self.flights = SingleFlight()
+        self.turns = None if answers.claims is None else _turns(answers, self.flights)
+        self._items = enumerate(plan)
+        self._machine = machine
+        self._answers = answers
+        self._leader_first = leader_first
+        self._on_progress = on_progress
+        self._pending: Iterator[Pending] = iter(())
+        if not answers.is_remote:
+            self._pending = self._local_calls()
+        self._ready: deque[Pending] = deque()  # goes before what is pending
+        self._late: deque[Pending] = deque()  # goes after all blocks
+        # Over a network: the next block, batches that are looked up now, and what is to be next.
+        self._block: asyncio.Task[list[Opened]] | None = None
+        self._looking_up: dict[int, list[Opened]] = {}
+        self._unread: list[Opened] = []
+        self._leaders = 0  # calls on their way after which there may be more
+        self._more = asyncio.Event()
+
+    def begin(self) -> None:
+        """Begin to read, where that takes a while."""
+        if self._answers.is_remote:
+            self._block = asyncio.create_task(self._next_block())
+
+    def end(self) -> list[asyncio.Future[Any]]:
+        """Stop reading; gives what is to be cancelled."""
+        return [] if self._block is None else [self._block]
+
+    def pop(self) -> Pending | None:
+        """The next call: of an item that is open first, else of the next one; None for none yet."""
+        if self._unread:
+            return None
+        if self._ready:
+            return self._ready.popleft()
+        if self.turns is not None and self.turns.is_full:
+            return None
+        pending = next(self._pending, None)
+        if pending is None and self._late and self._block is None:
+            pending = self._late.popleft()
+        return pending
+
+    async def pop_claimed(self, turns: Turns) -> Pending | None:
+        """The same, where other processes share the answers: no call that one of them is making."""
+        if not self._unread:
+            await turns.claim(self._ready, self._pending)
+        return self.pop()
+
+    async def wait(self) -> bool:
+        """Wait until there may be a next call; False where there never will be."""
+        turns = self.turns
+        if self._unread:
+            await self._look_up_unread()
+        elif self._block is not None and not (turns is not None and turns.is_full):
+            await self._continue(self._block)
+        elif turns is not None and turns.waits:
+            await asyncio.sleep(LOOK_AGAIN)
+        elif self._leaders:
+            await self._more.wait()
+        else:
+            return False
+        return True
+
+    def look_up(self, item: JudgedItem, calls: list[Call]) -> None:
+        """Have further calls of an item made, but for what is stored of their answers."""
+        if not calls:
+            return
+        if self._answers.is_remote:
+            self._unread.append((item, calls))
+            return
+        for _, left in self._taken([(item, calls)]):
+            self._ready.extend((item, call) for call in left)
+        self._on_progress()
+
+    async def leading(
+        self, item: JudgedItem, call: Call, making: Coroutine[Any, Any, bool]
+    ) -> bool:
+        """Make a call that may bring more; nobody leaves who could make those."""
+        self._leaders += 1
+        try:
+            return await making
+        finally:
+            if item.leads(call):
+                self._ready.extend((item, follower) for follower in item.follow(call.voter))
+            self._leader_ended()
+
+    def _leader_ended(self) -> None:
+        self._leaders -= 1
+        self._more.set()
+        self._more.clear()
+
+    def rest(self) -> Iterator[JudgedItem]:
+        """The items that have not been given, in the dataset's order, with what is known of them.
+
+        Of items that have not been read, nothing is looked up where nothing can be known.
+        """
+        for batch in (*self._looking_up.values(), self._unread):
+            self._taken(batch)
+        while True:
+            while self.open:
+                yield self.open.pop(next(iter(self.open)))
+            opened = self._started(BLOCK) if self._answers.has_a_past else []
+            if not opened:
+                break
+            self._taken(opened)
+        for index, item in self._items:
+            if item.unreadable is None:
+                yield JudgedItem(item, index)
+            else:
+                yield self._machine.start(item, index)[0]
+
+    # Reading
+
+    def _started(self, count: int) -> list[Opened]:
+        """So many further items, with the calls that each takes if nothing is known."""
+        opened: list[Opened] = []
+        for index, item in islice(self._items, count):
+            opened.append(self._machine.start(item, index))
+            self.open[index] = opened[-1][0]
+        return opened
+
+    def _local_calls(self) -> Iterator[Pending]:
+        """The calls of all items that are to be made; what is stored is near."""
+        size = 1
+        while opened := self._started(size):
+            yield from self._calls_of(self._taken(opened))
+            size = min(2 * size, LOCAL_BLOCK)
+
+    async def _next_block(self) -> list[Opened]:
+        """Further items, with the calls that are to be made; empty after the last."""
+        return await self._looked_up(self._started(BLOCK))
+
+    async def _continue(self, block: asyncio.Task[list[Opened]]) -> None:
+        """Continue with a block, while the one after it is looked up."""
+        await asyncio.wait((block,))
+        if block is self._block:  # else another worker has
+            opened = block.result()
+            self._block = asyncio.create_task(self._next_block()) if opened else None
+            self._pending = self._calls_of(opened)
+
+    def _calls_of(self, block: list[Opened]) -> Iterator[Pending]:
+        """The calls that are to be made; for an item that needs none, once None."""
+        for item, calls in block:
+            if item.verdicts or item.votes:
+                self._on_progress()
+            for call in calls or (None,):
+                if call is None or not call.failed_before:
+                    yield item, call
+                    continue
+                self._late.append((item, call))
+                if len(self._late) > LATE:
+                    yield self._late.popleft()
+
+    async def _look_up_unread(self) -> None:
+        """Look up all calls that wait for it."""
+        unread, self._unread = self._unread, []
+        self._leaders += 1  # what is not known is more to do
+        try:
+            for item, calls in await self._looked_up(unread):
+                self._ready.extend((item, call) for call in calls)
+                if item.is_complete:
+                    self._ready.append((item, None))
+        finally:
+            self._leader_ended()
+        self._on_progress()
+
+    async def _looked_up(self, batch: list[Opened]) -> list[Opened]:
+        """The items of a batch, with the calls that are to be made; looked up beside the loop."""
+        to_make: dict[int, Opened] = {}
+        self._looking_up[id(batch)] = batch
+        while batch:
+            keys = _keys(batch)
+            self._take(batch, await self._answers.look_up(keys) if keys else Known({}), to_make)
+        del self._looking_up[id(batch)]
+        return list(to_make.values())
+
+    def _taken(self, batch: list[Opened]) -> list[Opened]:
+        """The items of a batch, with the calls that are to be made; looked up at once."""
+        to_make: dict[int, Opened] = {}
+        while batch:
+            self._take(batch, self._answers.known(_keys(batch)), to_make)
+        return list(to_make.values())
+
+    def _take(self, batch: list[Opened], known: Known, to_make: dict[int, Opened]) -> None:
+        """Take what is known of the calls of many items.
+
+        Args:
+            batch: the items, each with the calls that were looked up; those that come of what is
+                known, after.
+            known: what was found.
+            to_make: gets the items with the calls that are to be made, by the items' indices.
+        """
+        opened, batch[:] = [*batch], []
+        for item, calls in opened:
+            of_item = to_make.setdefault(item.index, (item, []))[1]
+            if calls:
+                left = self._machine.take_known(item, calls, known)
+                self.flights.plan(left)
+                of_item += item.lead(left) if self._leader_first else left
+            if (item.escalated or item.settled) and (more := self._machine.next_calls(item)):
+                batch.append((item, more))
+
+
+def _keys(batch: list[Opened]) -> list[str]:
+    keys: list[str] = []
+    for _, calls in batch:
+        for call in calls:
+            keys += call.keys
+    return keys
+
+
+def _turns(answers: Answers, flights: SingleFlight) -> Turns:
+    from rubricate.run._turns import Turns
+
+    return Turns(answers, flights)
