@@ -375,7 +375,7 @@ def test_the_built_in_judge_says_its_own_probabilities() -> None:
         ("m", {"mode": "probability", "criteria_per_call": 2}, "explained mode"),
         ("m", {"samples": 3}, "samples is for probability mode"),
         ("m", {"correct_prior": False}, "correct_prior is for probability mode"),
-        ("m", {"mode": "probability", "samples": 0}, "samples must be a number from 1"),
+        ("m", {"mode": "probability", "samples": 0}, "samples must be at least 1"),
         ("m", {"mode": "probability", "permutations": 9}, "from 1 to 6"),
         ("m", {"mode": "probability", "replicates": 2}, "replicates are for explained mode"),
         (None, {"mode": "probability", "permutations": 2}, "builtin is none"),

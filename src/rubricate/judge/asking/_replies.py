@@ -286,6 +286,8 @@ def closing_object(
     if found is None:
         before, value = _closing(text, keys, not several)
         if before.strip():
+            if re.search(_answers(keys), before):
+                raise UnreadableReply("the reply has more than one answer")
             refuse_text_before(before, None if several else value.get(keys[0]))
             if holds_answer(material, keys):
                 raise UnreadableReply(
