@@ -4,6 +4,6 @@ from rubricate.analysis.agreement._agreement import (
     AgreementReport as AgreementReport,
     CriterionAgreement as CriterionAgreement,
     agreement_report as agreement_report,
-    labelled_pairs as labelled_pairs,
+    calibration_text as calibration_text,
 )
-from rubricate.analysis.agreement._sections import calibration_text as calibration_text
+from rubricate.analysis.agreement._pairs import labelled_pairs as labelled_pairs

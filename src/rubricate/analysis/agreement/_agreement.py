@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 from rubricate.analysis._finished import LABELS_GO, FinishedRun
 from rubricate.analysis.agreement._annotators import (
@@ -16,23 +16,14 @@ from rubricate.analysis.agreement._annotators import (
 from rubricate.analysis.agreement._discrimination import (
     DecisionRules,
     Discrimination,
+    calibration_of,
+    decision_lines,
     discrimination_of,
 )
-from rubricate.analysis.agreement._sections import agreement_sections, few_text
+from rubricate.analysis.agreement._pairs import Answers, answers_by_criterion, stratified
 from rubricate.errors import InputError
-from rubricate.rubric import ABSTENTION, Criterion, Measurement, Rubric
-from rubricate.run.results import (
-    DOES_NOT_APPLY,
-    ResultRow,
-    Stratum,
-    answer,
-    answers_of,
-    key_of,
-    merged,
-    number_of,
-    same,
-    stratum_of,
-)
+from rubricate.rubric import ABSTENTION, Measurement, Rubric
+from rubricate.run.results import Stratum, answers_of, kappa_name, number_of
 from rubricate.stats import (
     Bootstrap,
     Calibration,
@@ -41,16 +32,40 @@ from rubricate.stats import (
     ScoreAgreement,
     StratifiedAgreement,
     Undecided,
-    calibration,
     clustered_share,
-    decided_pairs,
-    stratified_agreement,
 )
 from rubricate.stats import label_agreement as of_labels
 from rubricate.stats import score_agreement as of_scores
-from rubricate.views import Report, Section
+from rubricate.views import (
+    NONE,
+    Column,
+    Paragraph,
+    Report,
+    Row,
+    Section,
+    Table,
+    ends,
+    estimate_text,
+    figure,
+    numbers,
+    p_text,
+    percent,
+    say,
+    stratified_text,
+)
 
+MOST_ROWS = 60
+"""Criteria that are shown unless all are asked for."""
+FEW = 8
+"""With fewer items, or groups of them, an interval is rough."""
+NAMED = 3
+"""Criteria that a warning names."""
 NOTHING = Estimate(None)
+_UNDECIDED = {
+    "exclude": "left out",
+    "label": "an abstention is a label, a failure is left out",
+    "wrong": "a judge that does not decide is wrong",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +104,22 @@ class CriterionAgreement:
         """Cohen's kappa, with squared distances where the answers are in order."""
         figures = self.agreement.figures
         return figures.get("quadratic_kappa") or figures.get("cohen_kappa") or NOTHING
+
+    @property
+    def error_rates(self) -> tuple[Estimate, Estimate]:
+        """Of MET, how often the judge gave it wrongly, and how often it missed it."""
+        found = self.agreement
+        met = found.by_label.get("MET", {}) if isinstance(found, LabelAgreement) else {}
+        false_positive = met.get("false_positive_rate", NOTHING)
+        return false_positive, met.get("false_negative_rate", NOTHING)
+
+    @property
+    def people_labels(self) -> dict[str, int] | None:
+        """How often people gave each label, of the pairs that count; None of numbers."""
+        found = self.agreement
+        if not isinstance(found, LabelAgreement):
+            return None
+        return {name: sum(row) for name, row in zip(found.labels, found.confusion, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +190,7 @@ class AgreementReport(Report):
         found = {one.name: one.agreement.clusters for one in self.criteria if one.agreement.n > 1}
         if self.stratified is not None:
             found["all, stratified"] = self.stratified.clusters
-        return few_text(found, "items" if self.groups is None else f"groups by {self.groups}")
+        return few_text(found, self._left_out)
 
     @property
     def calibration_of_all(self) -> Calibration | None:
@@ -183,8 +214,144 @@ class AgreementReport(Report):
         return f"{self.judge} and people"
 
     def sections(self, *, every: bool = False) -> Iterator[Section]:
-        """Tables of the criteria, and what is undefined; with `every` a row for each criterion."""
-        return agreement_sections(self, every=every)
+        """A table of the criteria with labels, one of those with numbers, and what is undefined.
+
+        Criteria of one pair each (those of single items) are shown together, unless `every` is
+        true.
+        """
+        shown = self._shown(every)
+        yield from self._labels_table(shown)
+        counts = [
+            f"{one.name} {people.get('UNMET', 0)} and {people.get('MET', 0)}"
+            for one in shown
+            if one.measurement == "binary" and (people := one.people_labels) is not None
+        ]
+        if counts:
+            yield say(
+                f"n of false pos (people's UNMET) and of false neg (MET): {'; '.join(counts)}"
+            )
+        yield from self._numbers_table(shown)
+        if any(len(one.found.against) > 1 for one in self.annotators):
+            yield self._annotators_table(every)
+        whole = self.stratified
+        if whole is not None:
+            if whole.strata > 1:
+                told = stratified_text(whole.strata - whole.left_out, whole.left_out)
+                yield say(f"all, stratified: kappa is the {told}")
+            auc = None if self.discrimination is None else self.discrimination.auc
+            yield from _probabilities("all binary", self.calibration, auc)
+        if self.discrimination is not None:
+            yield from decision_lines(self.discrimination)
+        for one in shown:
+            yield from _beside(one)
+        hidden = len(self.criteria) + len(self.alone) - len(shown)
+        if hidden and not every:
+            yield say(f"{hidden} criteria have no row of their own: see --every-criterion")
+        if self.few is not None:
+            yield say(self.few, "warning")
+        how = self.bootstrap
+        yield say(
+            f"Intervals: {percent(how.confidence)}, Wilson's for shares, of the posterior for "
+            f"kappa ({how.resamples} draws), else the jackknife over {self._left_out}. Pairs in "
+            f"which one did not decide: {_UNDECIDED[self.undecided]}. --json has all figures.",
+            "quiet",
+        )
+
+    @property
+    def _left_out(self) -> str:
+        return "items" if self.groups is None else f"groups by {self.groups}"
+
+    def _shown(self, every: bool) -> Sequence[CriterionAgreement]:
+        """The rows: criteria of one pair each are one row, unless all are asked for."""
+        if every:
+            return self.criteria
+        several = [one for one in self.criteria if one.name not in self._together]
+        return [*several[:MOST_ROWS], *self.alone]
+
+    @property
+    def _together(self) -> set[str]:
+        """The names of criteria of one pair each."""
+        return {name for one in self.alone for name in one.of}
+
+    def _labels_table(self, shown: Sequence[CriterionAgreement]) -> Iterator[Table]:
+        rows = [
+            Row([one.name, str(one.agreement.n), one.accuracy, one.kappa, *one.error_rates])
+            for one in shown
+            if isinstance(one.agreement, LabelAgreement)
+        ]
+        totals, whole = [], self.stratified
+        if whole is not None:
+            name = "all, stratified" if whole.strata > 1 else "all"
+            totals = [Row([name, str(whole.n), whole.accuracy, whole.kappa, "", ""], "strong")]
+        if rows or totals:
+            headings = numbers("n", "accuracy", "kappa", "false pos", "false neg")
+            title = f"{self.judge} against labels of {self.items} items"
+            yield Table([Column("criterion", is_text=True), *headings], rows, title, totals)
+
+    def _numbers_table(self, shown: Sequence[CriterionAgreement]) -> Iterator[Table]:
+        scored = [one for one in shown if isinstance(one.agreement, ScoreAgreement)]
+        steps = any("quadratic_kappa" in one.agreement.figures for one in scored)
+
+        def row(
+            name: str,
+            agreement: LabelAgreement | ScoreAgreement,
+            exact: Estimate,
+            kappa: Estimate,
+            tone: Literal["", "strong"] = "",
+        ) -> Row:
+            figures = [agreement.figures[one] for one in ("pearson", "mae", "bias")]
+            own = [exact, *([kappa] if steps else [])]
+            return Row([name, str(agreement.n), *own, *figures], tone)
+
+        rows = [row(one.name, one.agreement, one.accuracy, one.kappa) for one in scored]
+        if self.scores is not None and self.scores.n:
+            rows.append(row("item score", self.scores, NOTHING, NOTHING, "strong"))
+        for level in self.levels:
+            many = f"{level.groups} groups" if level.groups > 1 else "1 group"
+            rows.append(row(f"level {level.level}, {many}", level.scores, NOTHING, NOTHING))
+        if rows:
+            kappa = ("kappa",) if steps else ()
+            headings = numbers("n", "exact", *kappa, "correlation", "mean error", "bias")
+            title = f"{self.judge} against human scores of {self.items} items"
+            yield Table([Column("criterion", is_text=True), *headings], rows, title)
+
+    def _annotators_table(self, every: bool) -> Table:
+        """Kappa, or the correlation of numbers: the judge with people, and people among
+        themselves."""
+
+        def row(
+            name: str,
+            against: Sequence[Estimate],
+            consensus: Estimate,
+            ceiling: float | None,
+            alpha: Estimate,
+            tone: Literal["", "strong"] = "",
+        ) -> Row:
+            known = [one.value for one in against if one.value is not None]
+            span = ends(min(known), max(known)) if known else NONE
+            return Row([name, str(len(against)), span, consensus, figure(ceiling), alpha], tone)
+
+        rows = []
+        for one in self.annotators:
+            if not every and one.name in self._together:
+                continue
+            found, name = one.found, "pearson"
+            if one.level in ("labels", "ordered"):
+                name = kappa_name(one.level)
+            against = [agreement.figures[name] for agreement in found.against.values()]
+            ceiling = found.ceiling.get(name)
+            rows.append(row(one.name, against, found.consensus.figures[name], ceiling, found.alpha))
+        totals, whole = [], self.annotators_together
+        if whole is not None:
+            of_all = whole.consensus, whole.ceiling, whole.alpha
+            totals = [row("all, stratified", [*whole.against.values()], *of_all, "strong")]
+        headings = ("people", "judge, each", "judge, together", "one of them, others", "alpha")
+        return Table(
+            [Column("criterion", is_text=True), *numbers(*headings)],
+            rows[: None if every else MOST_ROWS],
+            "The judge and the annotators: kappa, of numbers the correlation",
+            totals,
+        )
 
 
 def agreement_report(
@@ -221,96 +388,52 @@ def agreement_report(
     labelled = [row for row in run.rows if row.human_label is not None]
     if not labelled:
         raise InputError(
-            f"this run has no human labels to compare with: {LABELS_GO}",
-            file=run.path,
+            f"this run has no human labels to compare with: {LABELS_GO}", file=run.path
         )
     group_of = run.groups_by(groups)
-    own = _own_criteria(run)
-    every = _by_stratum(run, labelled, own)
     cluster = group_of if groups is not None else None
-    counted = {pairs.stratum: pairs.decided(undecided) for pairs in every}
-    where = merged(
-        {stratum: len(pairs) for stratum, pairs in counted.items()},
-        {pairs.stratum: answers_of(pairs.criterion) for pairs in every},
-    )
-    alone: dict[Stratum, list[_Pairs]] = {}
-    for pairs in every:
-        count = len(counted[pairs.stratum])
-        if count == 1 or (not count and len(pairs.rows) == 1):
-            answers = answers_of(pairs.criterion)
-            place = Stratum(None, pairs.stratum.level, answers)
-            alone.setdefault(place, []).append(pairs)
-    binary = [row for row in labelled if own(row).measurement == "binary"]
+    every = answers_by_criterion(run, labelled)
+    pairs = [answers.decided(undecided) for answers in every]
+    alone: dict[Stratum, list[Answers]] = {}
+    for answers, counted in zip(every, pairs, strict=True):
+        if len(counted) == 1 or (not counted and len(answers.rows) == 1):
+            place = Stratum(None, answers.stratum.level, answers_of(answers.criterion))
+            alone.setdefault(place, []).append(answers)
+    of_binary = {id(row) for answers in every for row in answers.binary}
+    binary = [row for row in labelled if id(row) in of_binary]
     several = len({row.criterion for row in binary}) > 1
-    annotators, annotators_together = annotators_of(run, group_of, bootstrap, own)
+    flat = [pair for counted in pairs for pair in counted]
+    over_all = len({pair.stratum for pair in flat}) > 1
+    annotators, annotators_together = annotators_of(run, group_of, bootstrap)
     return AgreementReport(
         judge=run.judge,
         items=len({row.item for row in labelled}),
         criteria=tuple(
             _criterion(
-                pairs,
+                answers,
                 undecided,
                 cluster,
                 bootstrap,
                 only_value=bootstrapped is not None and place >= bootstrapped,
             )
-            for place, pairs in enumerate(every)
+            for place, answers in enumerate(every)
         ),
         alone=tuple(
-            _criterion(_Pairs.together(stratum, parts), undecided, group_of, bootstrap)
+            _criterion(Answers.together(stratum, parts), undecided, group_of, bootstrap)
             for stratum, parts in alone.items()
             if len(parts) > 1
         ),
-        stratified=_stratified(counted, where, group_of, bootstrap),
+        stratified=stratified(flat, every, group_of, bootstrap) if over_all else None,
         scores=_scores(run, cluster, bootstrap),
         annotators=annotators,
         annotators_together=annotators_together,
         undecided=undecided,
         bootstrap=bootstrap,
         groups=groups,
-        calibration=_calibration(binary, group_of, bootstrap) if several else None,
+        calibration=calibration_of(binary, group_of, bootstrap) if several else None,
         discrimination=discrimination_of(binary, group_of, bootstrap.confidence, rules),
         levels=tuple(_levels(run, group_of, bootstrap)),
     )
-
-
-def _by_stratum(
-    run: FinishedRun, labelled: Sequence[ResultRow], own: Callable[[ResultRow], Criterion]
-) -> list[_Pairs]:
-    """The pairs of every criterion, in the rubric's order."""
-    order = {name: place for place, name in enumerate(run.criteria)}
-    found: dict[Stratum, _Pairs] = {}
-    for row in labelled:
-        criterion = own(row)
-        stratum = stratum_of(row.criterion, criterion)
-        found.setdefault(stratum, _Pairs(stratum, criterion)).add(row, criterion)
-    return sorted(found.values(), key=lambda pairs: order[pairs.stratum.name or ""])
-
-
-def labelled_pairs(run: FinishedRun, criterion: str | None) -> list[LabelledPair]:
-    """The pairs that count as `agreement_report` counts them, of all criteria or of one.
-
-    Answers that are numbers of no scale are left out: they have no kappa.
-
-    Raises:
-        InputError: the run has none.
-    """
-    labelled = [
-        row
-        for row in run.rows
-        if row.human_label is not None and criterion in (None, row.criterion)
-    ]
-    every = _by_stratum(run, labelled, _own_criteria(run))
-    found = [
-        LabelledPair(pairs.stratum, *pair)
-        for pairs in every
-        if pairs.stratum.level != "numbers"
-        for pair in pairs.decided("exclude")
-    ]
-    if not found:
-        of = "" if criterion is None else f" of the criterion '{criterion}'"
-        raise InputError(f"this run has no verdict{of} with a human label", file=run.path)
-    return found
 
 
 def _levels(
@@ -341,127 +464,6 @@ def _levels(
         )
 
 
-def _own_criteria(run: FinishedRun) -> Callable[[ResultRow], Criterion]:
-    """Gives the criterion of a line: that of its item, where items have rubrics of their own."""
-    rubrics: dict[int, dict[str, Criterion]] = {}
-
-    def own(row: ResultRow) -> Criterion:
-        rubric = run.rubric_of(row.item)
-        if id(rubric) not in rubrics:
-            rubrics[id(rubric)] = rubric.by_name
-        return rubrics[id(rubric)][row.criterion]
-
-    return own
-
-
-class _Pairs:
-    """The answers of the judge and of people to one criterion, as they are compared."""
-
-    def __init__(self, stratum: Stratum, criterion: Criterion) -> None:
-        self.stratum, self.criterion = stratum, criterion
-        self.rows: list[ResultRow] = []
-        self.items: list[str] = []
-        self.judge: list[Any] = []
-        self.human: list[Any] = []
-        self.not_applicable = 0
-        self.of: tuple[str, ...] = ()
-
-    def add(self, row: ResultRow, criterion: Criterion) -> None:
-        level = self.stratum.level
-        judge, human = answer(criterion, level, row), answer(criterion, level, row.human)
-        self.rows.append(row)
-        if DOES_NOT_APPLY in (judge, human):
-            self.not_applicable += 1
-            return
-        self.items.append(row.item)
-        self.judge.append(judge)
-        self.human.append(human)
-
-    @classmethod
-    def together(cls, stratum: Stratum, parts: Sequence[_Pairs]) -> _Pairs:
-        """Several criteria as one."""
-        whole = cls(stratum, parts[0].criterion)
-        whole.of = tuple(part.stratum.name or "" for part in parts)
-        for part in parts:
-            whole.rows += part.rows
-            whole.items += part.items
-            whole.judge += part.judge
-            whole.human += part.human
-            whole.not_applicable += part.not_applicable
-        return whole
-
-    def decided(self, undecided: Undecided) -> list[_Pair]:
-        """The pairs that count."""
-        policy = "exclude" if self.stratum.level != "labels" else undecided
-        kept = decided_pairs(self.judge, self.human, undecided=policy, abstention=ABSTENTION)
-        return [
-            _Pair(
-                self.items[at],
-                key_of(self.stratum, judge),
-                key_of(self.stratum, human),
-                same(judge, human),
-            )
-            for at, judge, human in kept
-        ]
-
-
-class _Pair(NamedTuple):
-    """Two answers as kappa takes them, whether they are equal, and the item that they are of."""
-
-    item: str
-    judge: str | float
-    human: str | float
-    equal: bool
-
-
-class LabelledPair(NamedTuple):
-    """A pair that counts, with its criterion."""
-
-    stratum: Stratum
-    item: str
-    judge: str | float
-    human: str | float
-    equal: bool
-
-
-def _stratified(
-    counted: Mapping[Stratum, Sequence[_Pair]],
-    where: Mapping[Stratum, Stratum],
-    group_of: Mapping[str, Any],
-    bootstrap: Bootstrap,
-) -> StratifiedAgreement | None:
-    if len(where) < 2:
-        return None
-    pairs = [(stratum, pair) for one, stratum in where.items() for pair in counted[one]]
-    return stratified_agreement(
-        [pair.judge for _, pair in pairs],
-        [pair.human for _, pair in pairs],
-        [stratum for stratum, _ in pairs],
-        equal=[pair.equal for _, pair in pairs],
-        without_kappa={stratum for stratum in where.values() if stratum.level == "numbers"},
-        groups=[group_of[pair.item] for _, pair in pairs],
-        bootstrap=bootstrap,
-    )
-
-
-def _calibration(
-    rows: Sequence[ResultRow], group_of: Mapping[str, Any], bootstrap: Bootstrap
-) -> Calibration | None:
-    """How far the judge's probabilities of MET fit the labels; None where there are none.
-
-    Of what was decided, by the judge and by people.
-    """
-    known = [row for row in rows if row.status == "judged" and row.human_label in ("MET", "UNMET")]
-    if all(row.probability_met is None for row in known):
-        return None
-    return calibration(
-        [row.probability_met for row in known],
-        [row.human_label == "MET" for row in known],
-        groups=[group_of[row.item] for row in known],
-        bootstrap=bootstrap,
-    )
-
-
 def _scores(
     run: FinishedRun, group: Mapping[str, Any] | None, bootstrap: Bootstrap
 ) -> ScoreAgreement | None:
@@ -489,73 +491,120 @@ def _bounded(found: ScoreAgreement, most: float) -> ScoreAgreement:
 
 
 def _criterion(
-    pairs: _Pairs,
+    answers: Answers,
     undecided: Undecided,
     group: Mapping[str, Any] | None,
     bootstrap: Bootstrap,
     *,
     only_value: bool = False,
 ) -> CriterionAgreement:
-    level, kind = pairs.stratum.level, pairs.criterion.measurement
-    groups = None if group is None else [group[item] for item in pairs.items]
+    level, kind = answers.stratum.level, answers.criterion.measurement
+    known = answers.applicable()
+    groups = None if group is None else [group[row.item] for row in known.rows]
     found: LabelAgreement | ScoreAgreement
     if level in ("numbers", "steps"):
         scores = of_scores(
-            [number_of(one) for one in pairs.judge],
-            [number_of(one) for one in pairs.human],
+            [number_of(one) for one in known.judge],
+            [number_of(one) for one in known.human],
             scale=level == "steps",
             groups=groups,
             bootstrap=bootstrap,
         )
-        found = _bounded(scores, _width(pairs.stratum))
-        exact = _exact(pairs, group, bootstrap)
+        pairs = answers.decided()
+        # Of a scale equal labels count, though its numbers may be means.
+        exact = clustered_share(
+            [pair.equal for pair in pairs],
+            groups=None if group is None else [group[pair.item] for pair in pairs],
+            confidence=bootstrap.confidence,
+        )
+        steps = [0.0, 1.0] if level == "numbers" else [*map(float, answers.stratum.labels)]
+        found = _bounded(scores, max(steps) - min(steps))
         found = replace(found, figures={**found.figures, "exact_accuracy": exact})
     else:
+        judge, human = known.judge, known.human
+        labels = answers_of(answers.criterion)
+        if level != "ordered":  # those of other items' criteria of this name come last
+            given = [one for one in (*judge, *human) if one not in (None, ABSTENTION)]
+            labels = (*dict.fromkeys((*labels, *given)), ABSTENTION)
         found = of_labels(
-            pairs.judge,
-            pairs.human,
-            labels=_labels(pairs),
+            judge,
+            human,
+            labels=labels,
             ordered=level == "ordered",
             undecided="exclude" if level == "ordered" else undecided,
             groups=groups,
             bootstrap=None if only_value else bootstrap,
         )
-    own = group or {row.item: row.item for row in pairs.rows}
-    told = discrimination_of(pairs.rows, own, bootstrap.confidence) if kind == "binary" else None
+    own = group or {row.item: row.item for row in answers.rows}
+    fit = discrimination = None
+    if kind == "binary":
+        discrimination = discrimination_of(answers.rows, own, bootstrap.confidence)
+        fit = calibration_of(answers.rows, own, bootstrap)
     return CriterionAgreement(
-        name=pairs.stratum.name or f"{len(pairs.of)} criteria of one pair",
+        name=answers.stratum.name or f"{len(answers.of)} criteria of one pair",
         measurement=kind,
-        statuses=dict(Counter(row.status for row in pairs.rows)),
-        not_applicable=pairs.not_applicable,
+        statuses=dict(Counter(row.status for row in answers.rows)),
+        not_applicable=len(answers.rows) - len(known.rows),
         agreement=found,
-        calibration=_calibration(pairs.rows, own, bootstrap) if kind == "binary" else None,
-        auc=None if told is None else told.auc,
-        of=pairs.of,
+        calibration=fit,
+        auc=None if discrimination is None else discrimination.auc,
+        of=answers.of,
     )
 
 
-def _exact(pairs: _Pairs, group: Mapping[str, Any] | None, bootstrap: Bootstrap) -> Estimate:
-    """The share of equal answers: of a scale equal labels, though its numbers may be means."""
-    kept = pairs.decided("exclude")
-    return clustered_share(
-        [pair.equal for pair in kept],
-        groups=None if group is None else [group[pair.item] for pair in kept],
-        confidence=bootstrap.confidence,
-    )
+# What a report shows of a criterion beside its row
 
 
-def _width(stratum: Stratum) -> float:
-    """How far two answers can be apart."""
-    if stratum.level == "numbers":
-        return 1.0
-    steps = [float(label) for label in stratum.labels]
-    return max(steps) - min(steps)
+def few_text(found: Mapping[str, int], what: str) -> str | None:
+    """A warning of intervals that rest on few items, or groups of them; None where none does."""
+    names = [name for name, clusters in found.items() if clusters < FEW]
+    if not names:
+        return None
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"Rough intervals, of fewer than {FEW} {what}: {', '.join(names[:NAMED])}{more}"
 
 
-def _labels(pairs: _Pairs) -> list[str]:
-    """The criterion's labels in their order, then those that only other items' have of its name."""
-    names = answers_of(pairs.criterion)
-    if pairs.stratum.level == "ordered":
-        return [*names]
-    given = [one for one in (*pairs.judge, *pairs.human) if one not in (None, ABSTENTION)]
-    return [*dict.fromkeys((*names, *given)), ABSTENTION]
+def _beside(one: CriterionAgreement) -> Iterator[Paragraph]:
+    """What its row has no room for: probabilities, what is undefined or not decided."""
+    yield from _probabilities(one.name, one.calibration, one.auc)
+    figures = one.agreement.figures
+    shown = {"accuracy": one.accuracy, "kappa": one.kappa, "correlation": figures.get("pearson")}
+    reasons: dict[str, list[str]] = {}
+    for name, estimate in shown.items():
+        if estimate is not None and estimate.value is None and estimate.undefined is not None:
+            reasons.setdefault(estimate.undefined, []).append(name)
+    for reason, names in reasons.items():
+        yield say(f"{one.name}: no {', '.join(names)}: {reason}")
+    if isinstance(one.agreement, ScoreAgreement) and one.agreement.levels:
+        levels = one.agreement.levels
+        steps = (f"{step.level:g}: {estimate_text(step.bias)} (n {step.n})" for step in levels)
+        apart, ks = (estimate_text(figures[name]) for name in ("wasserstein", "ks"))
+        yield say(
+            f"{one.name}: bias by people's step {', '.join(steps)}; earth mover's distance "
+            f"{apart}, KS {ks}"
+        )
+    causes = dict(one.agreement.not_decided)
+    if one.not_applicable:
+        causes["does not apply"] = one.not_applicable
+    if causes:
+        told = ", ".join(f"{cause} {count}" for cause, count in causes.items())
+        yield say(f"{one.name}: not decided: {told}")
+
+
+def _probabilities(
+    name: str, found: Calibration | None, auc: Estimate | None
+) -> Iterator[Paragraph]:
+    """How far the judge's probabilities of MET fit."""
+    if found is not None:
+        told = "" if auc is None else f"AUC {estimate_text(auc)}, "
+        fit = f"{told}Brier {estimate_text(found.brier)}, {calibration_text(found)}, n {found.n}"
+        yield say(f"{name}: probabilities of MET: {fit}")
+
+
+def calibration_text(found: Calibration) -> str:
+    """The calibration error, and whether it is more than noise."""
+    error, p = estimate_text(found.calibration_error), found.miscalibration
+    if p is None:
+        return f"calibration error {error}"
+    shown = "miscalibration is shown" if p < 0.05 else "no miscalibration is shown"
+    return f"calibration error {error} ({shown}, p {p_text(p)})"

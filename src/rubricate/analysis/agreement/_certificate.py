@@ -19,8 +19,8 @@ from rubricate.analysis.agreement._agreement import (
     AgreementReport,
     CriterionAgreement,
     agreement_report,
+    few_text,
 )
-from rubricate.analysis.agreement._sections import few_text, people_labels
 from rubricate.errors import InputError, described
 from rubricate.run.results import WRITE_ANEW, CertificateFigures
 from rubricate.stats import Bootstrap, Estimate, LabelAgreement, Undecided
@@ -254,8 +254,8 @@ def _criteria(report: AgreementReport) -> dict[str, CertifiedCriterion]:
 def _criterion(one: CriterionAgreement) -> CertifiedCriterion:
     found = one.agreement
     sensitivity = specificity = None
-    if one.measurement == "binary" and isinstance(found, LabelAgreement):
-        of_people = people_labels(found)
+    of_people = one.people_labels
+    if one.measurement == "binary" and of_people and isinstance(found, LabelAgreement):
         sensitivity, specificity = (
             CertifiedShare(**asdict(found.by_label[name]["recall"]), n=of_people[name])
             for name in ("MET", "UNMET")

@@ -9,9 +9,12 @@ from typing import Any
 from rubricate.errors import InputError
 from rubricate.run.results import ResultRow
 from rubricate.stats import (
+    Bootstrap,
+    Calibration,
     ConformalSets,
     DecisionThreshold,
     Estimate,
+    calibration,
     conformal_sets,
     decision_threshold,
     roc_auc,
@@ -83,13 +86,7 @@ def discrimination_of(
     rules: DecisionRules = DecisionRules(),
 ) -> Discrimination | None:
     """Of the verdicts that judge and people decided; None where none has a probability."""
-    known = [
-        row
-        for row in rows
-        if row.status == "judged"
-        and row.human_label in ("MET", "UNMET")
-        and row.probability_met is not None
-    ]
+    known = [row for row in _decided(rows) if row.probability_met is not None]
     if not known:
         return None
     met = [row.probability_met for row in known]
@@ -115,6 +112,25 @@ def discrimination_of(
     strata = [row.criterion for row in known]
     auc = roc_auc(met, outcomes, strata=strata, groups=groups, confidence=confidence)
     return Discrimination(len(known), auc, threshold, sets)
+
+
+def calibration_of(
+    rows: Sequence[ResultRow], group_of: Mapping[str, Any], bootstrap: Bootstrap
+) -> Calibration | None:
+    """How far the judge's probabilities of MET fit the labels; None where there are none."""
+    known = _decided(rows)
+    if all(row.probability_met is None for row in known):
+        return None
+    return calibration(
+        [row.probability_met for row in known],
+        [row.human_label == "MET" for row in known],
+        groups=[group_of[row.item] for row in known],
+        bootstrap=bootstrap,
+    )
+
+
+def _decided(rows: Sequence[ResultRow]) -> list[ResultRow]:
+    return [row for row in rows if row.status == "judged" and row.human_label in ("MET", "UNMET")]
 
 
 def decision_lines(found: Discrimination) -> Iterator[Paragraph]:
