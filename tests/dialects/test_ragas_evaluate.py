@@ -189,7 +189,10 @@ def test_an_option_that_there_is_not_is_refused(make_judge):
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        ({"callbacks": [print]}, "evaluate takes no callbacks: every request and reply is kept in"),
+        (
+            {"callbacks": [print]},
+            "evaluate takes no callbacks: give run_dir, which keeps every request",
+        ),
         ({"embeddings": object()}, "evaluate takes no embeddings: no metric here uses any"),
         ({"return_executor": True}, "evaluate takes no return_executor: "),
         ({"run_config": {"timeout": 3}}, "run_config must be an instance of RunConfig, found {"),

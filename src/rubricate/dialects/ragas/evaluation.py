@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -21,10 +21,10 @@ from rubricate.dialects.ragas.dataset_schema import (
     dataset_of,
 )
 from rubricate.dialects.ragas.run_config import RunConfig
-from rubricate.errors import InputError, MissingExtraError, NoScoreError, shown
+from rubricate.errors import InputError, MissingExtraError, NoScoreError
 from rubricate.judge import Judge, closing, given_judge, is_given
 from rubricate.rubric import Rubric, Verdict
-from rubricate.settings import option, takes
+from rubricate.settings import option, part, takes
 
 if TYPE_CHECKING:
     import pandas
@@ -144,16 +144,25 @@ _DTYPES = {
 """Column types that know missing values, so that none becomes NaN among numbers."""
 
 
-JOURNALLED = "every request and reply is kept in the run folder: give run_dir"
+class EvaluateCall(DialectOptions, kw_only=False):
+    """Arguments of `evaluate`."""
 
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "embeddings": "no metric here uses any",
+        "experiment_name": "give run_dir, a folder for the evaluation",
+        "callbacks": "give run_dir, which keeps every request and reply, or on_progress",
+        "token_usage_parser": "tokens and cost are in result.result.usage",
+        "return_executor": "an evaluation is ended by stop, an asyncio.Event",
+    }
 
-class EvaluateOptions(DialectOptions):
-    """What `evaluate` can be told besides who judges what."""
-
+    dataset: EvaluationDataset | Iterable[Any]
+    metrics: Sequence[RubricsScore]
+    llm: Llm = None
+    _: KW_ONLY
     run_config: RunConfig | None = option(
         None,
-        "How long a request may take, how often it is sent, and how many samples are judged at "
-        "once; `attempts` and `concurrency` go before it.",
+        "Seconds that a request may take, how often it is sent, and how many samples are judged at "
+        "once; attempts and concurrency take precedence.",
         group="Limits",
     )
     raise_exceptions: bool = option(
@@ -161,11 +170,9 @@ class EvaluateOptions(DialectOptions):
         "Raise NoScoreError for a sample without a score, when all are judged.",
         group="Output",
     )
-    show_progress: bool = option(
-        True, "Say on the terminal, in a line, how far the evaluation is.", group="Output"
-    )
+    show_progress: bool = option(True, "Show progress in one line of a terminal.", group="Output")
     batch_size: int | None = option(
-        None, "Make at most so many judgements at once.", group="Limits", unit="judgements"
+        None, "The most judgements at once.", group="Limits", unit="judgements", ge=1
     )
     column_map: Mapping[str, str] | None = option(
         None,
@@ -176,39 +183,18 @@ class EvaluateOptions(DialectOptions):
         True, "Without effect: `evaluate` works inside a running loop.", group="The run"
     )
 
-    def check(self) -> None:
-        if self.run_config is not None and not isinstance(self.run_config, RunConfig):
-            raise InputError(f"run_config: expected a RunConfig, found {shown(self.run_config)}")
-        if self.batch_size is not None and self.batch_size < 1:
-            raise InputError(f"batch_size must be at least 1, found {self.batch_size}")
-
     def options(self) -> DialectOptions:
-        """The options of the run: the configuration's where they are not given themselves."""
-        told: dict[str, Any] = {}
+        """The options of the run: those of `run_config` where they are not set themselves."""
+        changes: dict[str, Any] = {}
         if self.run_config is not None:
             if self.attempts == DialectOptions.attempts:
-                told["attempts"] = int(self.run_config.max_retries)
+                changes["attempts"] = int(self.run_config.max_retries)
             if self.concurrency == DialectOptions.concurrency:
-                told["concurrency"] = int(self.run_config.max_workers)
+                changes["concurrency"] = int(self.run_config.max_workers)
         if self.batch_size is not None:
-            told["concurrency"] = min(self.batch_size, told.get("concurrency", self.concurrency))
-        return replace(self, **told)
-
-
-class EvaluateCall(EvaluateOptions, kw_only=False):
-    """What `evaluate` is called with."""
-
-    elsewhere: ClassVar[Mapping[str, str]] = {
-        "embeddings": "no metric here uses any",
-        "experiment_name": "give run_dir, a folder for the evaluation",
-        "callbacks": f"{JOURNALLED}, or on_progress",
-        "token_usage_parser": "tokens and cost are in result.result.usage",
-        "return_executor": "an evaluation is ended by stop, an asyncio.Event",
-    }
-
-    dataset: EvaluationDataset | Iterable[Any]
-    metrics: Sequence[RubricsScore]
-    llm: Llm = None
+            most = changes.get("concurrency", self.concurrency)
+            changes["concurrency"] = min(self.batch_size, most)
+        return replace(part(DialectOptions, self), **changes)
 
 
 @takes(EvaluateCall)
@@ -274,21 +260,21 @@ async def grade_samples(
             raise error.within(("samples", index)) from None
     kind = dataset.samples[0].metric_type
     judges: dict[str, Judge] = {}
-    made: list[Judge] = []
+    to_close: list[Judge] = []
     try:
         for metric in metrics:
             judges[metric.name] = judge = metric.judge(kind, llm, timeout)
-            given = llm if metric.llm is None else metric.llm
-            if not is_given(given):
-                made.append(judge)
-            if given_judge(given) is not None or given == "builtin":  # it sees the response alone
+            own = llm if metric.llm is None else metric.llm
+            if not is_given(own):
+                to_close.append(judge)
+            if given_judge(own) is not None or own == "builtin":  # it sees the response alone
                 _check_responses(dataset, judge.name)
         items = [_item(sample, str(index), metrics) for index, sample in enumerate(dataset)]
         rubric = Rubric([metric.criterion() for metric in metrics])
         graded_as = RubricDataset("", rubric, items, dataset.name)
         return await graded(graded_as, MetricsJudge(judges), options)
     finally:
-        for judge in made:
+        for judge in to_close:
             await judge.aclose()
 
 

@@ -69,6 +69,28 @@ class BatchCall(DialectOptions, kw_only=False):
     samples: EvaluationDataset | Iterable[Sample]
 
 
+class _PromptAttribute:
+    """An attribute of `RubricsScore`: what the judge is asked about samples of a kind, with the
+    rubric. None sets the default."""
+
+    def __init__(self, kind: MetricType) -> None:
+        self.kind = kind
+
+    def __get__(self, metric: RubricsScore, owner: type | None = None) -> Prompt:
+        return metric.prompt(self.kind)
+
+    def __set__(self, metric: RubricsScore, prompt: Prompt | None) -> None:
+        if prompt is None:
+            metric._prompts.pop(self.kind, None)
+            return
+        if not isinstance(prompt, PydanticPrompt):
+            raise InputError(
+                f"{self.kind.value}_prompt must be a PydanticPrompt, found {type(prompt).__name__}"
+            )
+        prompt.check_fields(_KINDS[self.kind].judged)
+        metric._prompts[self.kind] = prompt
+
+
 class RubricsScore:
     """A judge's score of a response, or of a conversation, by the levels of a rubric.
 
@@ -93,6 +115,9 @@ class RubricsScore:
     Raises:
         InputError: something given cannot be used.
     """
+
+    single_turn_prompt = _PromptAttribute(MetricType.SINGLE_TURN)
+    multi_turn_prompt = _PromptAttribute(MetricType.MULTI_TURN)
 
     def __init__(
         self,
@@ -136,35 +161,6 @@ class RubricsScore:
         except InputError as error:
             raise error.within(("rubrics",)) from None
         self.criterion()
-
-    @property
-    def single_turn_prompt(self) -> Prompt:
-        """What the judge is asked about a response, with the rubric; None sets the default."""
-        return self.prompt(MetricType.SINGLE_TURN)
-
-    @single_turn_prompt.setter
-    def single_turn_prompt(self, prompt: Prompt | None) -> None:
-        self._set_prompt(MetricType.SINGLE_TURN, prompt)
-
-    @property
-    def multi_turn_prompt(self) -> Prompt:
-        """What the judge is asked about a conversation, with the rubric; None sets the default."""
-        return self.prompt(MetricType.MULTI_TURN)
-
-    @multi_turn_prompt.setter
-    def multi_turn_prompt(self, prompt: Prompt | None) -> None:
-        self._set_prompt(MetricType.MULTI_TURN, prompt)
-
-    def _set_prompt(self, kind: MetricType, prompt: Prompt | None) -> None:
-        if prompt is None:
-            self._prompts.pop(kind, None)
-            return
-        if not isinstance(prompt, PydanticPrompt):
-            raise InputError(
-                f"{kind.value}_prompt must be a PydanticPrompt, found {type(prompt).__name__}"
-            )
-        prompt.check_fields(_KINDS[kind].judged)
-        self._prompts[kind] = prompt
 
     # What the engine needs
 
