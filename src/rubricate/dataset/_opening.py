@@ -11,6 +11,8 @@ from rubricate._files import user_path
 from rubricate.dataset.items import RubricDataset
 from rubricate.errors import InputError
 
+__all__ = ["open_dataset"]
+
 if TYPE_CHECKING:
     from rubricate.dataset.items import ItemTable
     from rubricate.dataset.samples import OnError
