@@ -204,13 +204,6 @@ def test_samples_bring_rubrics_of_their_own_and_are_unscored_without(door):
         assert score.explanation.startswith("metadata.rubric")
 
 
-def test_a_rubric_is_named_by_its_file(door, tmp_path):
-    RUBRIC.to_file(tmp_path / "rubric.yaml")
-    for given in (tmp_path / "rubric.yaml", str(tmp_path / "rubric.yaml")):
-        [score] = scored(door.rubric(given), state())
-        assert list(score.value) == ["score", "speed", "praise"]
-
-
 def test_the_whole_conversation_is_judged_where_that_is_asked_for(door):
     judge = Judge(speed="MET", praise="MET")
     given = state("Done.")
@@ -233,15 +226,6 @@ def test_samples_that_are_scored_together_share_the_limit(door):
     scored(door.rubric(RUBRIC, judge, concurrency=2), *(state(f"Text {n}.") for n in range(20)))
     assert len(judge.asked) == 40
     assert judge.most == 2
-
-
-def test_what_the_cache_holds_is_not_asked_again(door, tmp_path):
-    for _ in range(2):
-        judge = Judge(speed="MET", praise="UNMET")
-        named = door.rubric(RUBRIC, judge, cache=tmp_path)
-        scores = scored(named, *(state(f"Text {n}.") for n in range(5)))
-        assert [score.value["score"] for score in scores] == [1.0] * 5
-    assert judge.asked == []
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -132,12 +131,6 @@ def test_any_samples_come_back_the_same(tmp_path_factory, samples):
     dataset.to_jsonl(folder / "data.jsonl")
     assert EvaluationDataset.from_jsonl(folder / "data.jsonl") == dataset
     assert EvaluationDataset.from_pandas(dataset.to_pandas()) == dataset
-
-
-def test_a_compressed_file_is_read(tmp_path):
-    path = tmp_path / "data.jsonl.gz"
-    path.write_bytes(gzip.compress(json.dumps(FULL.to_dict()).encode()))
-    assert EvaluationDataset.from_jsonl(path).samples == [FULL]
 
 
 @pytest.mark.parametrize(

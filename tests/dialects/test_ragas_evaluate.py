@@ -11,22 +11,19 @@ from typing import Any
 import datasets
 import pytest
 
-from rubricate import HTTPModel, Progress, PythonModel, RunStopped
+from rubricate import HTTPModel, PythonModel, RunStopped
 from rubricate.dialects.ragas import (
     EvaluationDataset,
     EvaluationResult,
-    MultiTurnSample,
     RubricsScore,
     RunConfig,
     SingleTurnSample,
     aevaluate,
     evaluate,
 )
-from rubricate.dialects.ragas.dataset_schema import AIMessage, HumanMessage
 from rubricate.dialects.ragas.evaluation import EvaluateCall
 from rubricate.dialects.ragas.metrics import (
     DEFAULT_WITH_REFERENCE_RUBRICS,
-    InstanceRubrics,
     MetricOutputType,
 )
 from rubricate.errors import InputError, NoScoreError
@@ -90,18 +87,6 @@ def test_the_table_has_scores_feedback_and_failures_in_columns_of_their_own(eval
     assert list(table["quality"].isna()) == [False, True, False]
 
 
-def test_the_engines_result_is_there_with_verdicts_and_cost(evaluated):
-    assert evaluated.result.dataset == "answers"
-    assert evaluated.result.usage.requests >= 3
-    assert evaluated.result.items[0].criteria["quality"].value == 1.0
-
-
-def test_where_nothing_could_be_scored_there_is_no_mean(make_judge):
-    result = evaluate(DATASET, [RubricsScore(name="quality")], make_judge(9))
-    assert result.means["quality"].mean is None
-    assert repr(result) == "quality: no mean (0 of 3 scored, 3 failed)"
-
-
 def test_an_abstention_is_counted_apart(make_judge):
     judge = make_judge("<reason>who knows</reason><verdict>CANNOT_ASSESS</verdict>")
     result = evaluate(DATASET, [RubricsScore(name="quality")], judge)
@@ -146,17 +131,6 @@ def test_a_samples_own_rubric_holds_for_it_alone(make_judge):
     assert result["m"] == [9, None]
 
 
-def test_conversations_are_evaluated(make_judge):
-    judge = make_judge(3)
-    chat = MultiTurnSample(
-        user_input=[HumanMessage(content="Hi"), AIMessage(content="Hello")], reference="Politeness"
-    )
-    result = evaluate([chat], [RubricsScore(name="m")], judge)
-    assert result["m"] == [3]
-    assert "Politeness" in judge.material
-    assert result.to_pandas()["user_input"][0][0]["content"] == "Hi"
-
-
 @pytest.mark.parametrize(
     ("dataset", "metrics", "problem"),
     [
@@ -179,11 +153,6 @@ def test_what_cannot_be_evaluated_is_an_error_before_anything_is_sent(
     with pytest.raises(InputError, match=problem):
         evaluate(dataset, metrics, judge)
     assert judge.asked == []
-
-
-def test_an_option_that_there_is_not_is_refused(make_judge):
-    with pytest.raises(TypeError, match="unexpected keyword argument 'limit'"):
-        evaluate(DATASET, [RubricsScore()], make_judge(), limit=1)
 
 
 @pytest.mark.parametrize(
@@ -295,46 +264,6 @@ def test_a_dataset_of_the_library_datasets_with_columns_of_its_own_is_evaluated(
     assert "\nq\n" in judge.material
 
 
-def test_instance_rubrics_score_each_sample_by_its_own(make_judge):
-    rows = [
-        {
-            "user_query": "?",
-            "response": "a",
-            "rubrics": {"score0_description": "off-topic", "score1_description": "relevant"},
-        },
-        {
-            "user_query": "?",
-            "response": "b",
-            "rubrics": {"score1_description": "slow", "score2_description": "fast"},
-        },
-    ]
-    judge = make_judge(0, 2)
-    result = evaluate(
-        dataset=EvaluationDataset.from_list(rows),
-        metrics=[InstanceRubrics(llm=judge)],
-        concurrency=1,
-    )
-    assert result["instance_rubrics"] == [0, 2]
-    assert "score0_description: off-topic" in judge.asked[0][0]["content"]
-    assert "the lowest" not in judge.asked[0][0]["content"] + judge.asked[1][0]["content"]
-    with pytest.raises(
-        InputError, match=r"samples\[0\]: .*instance_rubrics needs the sample's own"
-    ):
-        evaluate([SAMPLE], [InstanceRubrics(llm=judge)])
-
-
-def test_a_dataset_that_was_mixed_later_is_refused(make_judge):
-    dataset = EvaluationDataset(DATASET)
-    dataset.samples.append(MultiTurnSample(user_input=[HumanMessage(content="Hi")]))
-    with pytest.raises(InputError, match=r"samples\[3\]: found a MultiTurnSample"):
-        evaluate(dataset, [RubricsScore()], make_judge())
-
-
-def test_an_evaluation_without_an_llm_is_an_error():
-    with pytest.raises(InputError, match="the metric domain_specific_rubrics has no llm"):
-        evaluate(DATASET, [RubricsScore()])
-
-
 def test_a_second_evaluation_into_the_folder_asks_only_for_what_failed(tmp_path):
     with ScriptedEndpoint(respond=respond) as endpoint:
         evaluate(DATASET, [RubricsScore()], model(endpoint), run_dir=tmp_path)
@@ -380,43 +309,6 @@ def test_a_dead_endpoint_ends_the_evaluation():
     assert stopped.value.result.failed == 3
 
 
-def test_passing_trouble_is_sent_again_as_often_as_attempts_says():
-    rules = [Rule(status=503, times=2), Rule(verdict="4")]
-    with ScriptedEndpoint(rules) as endpoint:
-        result = evaluate(DATASET[:1], [RubricsScore("m")], model(endpoint), attempts=3)
-    assert result["m"] == [4]
-    with ScriptedEndpoint(rules) as endpoint, pytest.raises(RunStopped):
-        evaluate(DATASET[:1], [RubricsScore("m")], model(endpoint), attempts=2)
-
-
-@pytest.mark.parametrize("bound", [1, 3])
-def test_batch_scoring_has_at_most_so_many_requests_in_flight(bound):
-    most = now = 0
-
-    async def judge(messages: Any) -> dict[str, Any]:
-        nonlocal most, now
-        now += 1
-        most = max(most, now)
-        await asyncio.sleep(0.005)
-        now -= 1
-        return {"feedback": "f", "score": 3}
-
-    samples = [SingleTurnSample(response=f"answer {n}") for n in range(12)]
-    result = RubricsScore("m", llm=judge).batch_score(samples, concurrency=bound)
-    assert result["m"] == [3] * 12
-    assert most == bound
-
-
-def test_progress_is_told_after_every_score(make_judge):
-    seen: list[tuple[int, int]] = []
-
-    def told(progress: Progress) -> None:
-        seen.append((progress.done, progress.total))
-
-    evaluate(DATASET, [RubricsScore()], make_judge(), on_progress=told)
-    assert [entry for entry in seen if entry[0]] == [(1, 3), (2, 3), (3, 3)]
-
-
 def test_evaluations_can_be_awaited_and_called_in_a_running_loop(make_judge):
     metric = RubricsScore("m", llm=make_judge(4))
 
@@ -429,14 +321,3 @@ def test_evaluations_can_be_awaited_and_called_in_a_running_loop(make_judge):
         ]
 
     assert [result["m"] for result in asyncio.run(notebook())] == [[4, 4, 4]] * 4
-
-
-def test_an_evaluation_can_be_stopped(make_judge):
-    async def program() -> None:
-        stop = asyncio.Event()
-        stop.set()
-        await aevaluate(DATASET, [RubricsScore()], make_judge(), stop=stop)
-
-    with pytest.raises(RunStopped) as stopped:
-        asyncio.run(program())
-    assert stopped.value.interrupted

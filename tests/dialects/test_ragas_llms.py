@@ -215,13 +215,6 @@ def test_a_client_that_does_not_answer_in_time_is_a_timeout():
         evaluate([SAMPLE], [RubricsScore("q")], slow, run_config=config, max_outage=0.0)
 
 
-def test_a_reply_without_text_is_asked_again_and_then_failed():
-    chat = Chat(reply=None)
-    result = evaluate([SAMPLE], [RubricsScore("q")], chat)
-    assert result.result.items[0].criteria["q"].error.kind == "unreadable_reply"
-    assert len(chat.asked) == 2
-
-
 def test_the_limit_of_one_score_is_its_time(make_judge):
     async def slow(messages: Any) -> Any:
         await asyncio.sleep(30)

@@ -20,7 +20,6 @@ from rubricate.dialects.ragas.dataset_schema import (
 from rubricate.dialects.ragas.metrics import (
     MetricOutputType,
     MetricType,
-    MultiTurnInputWithoutRubric,
     MultiTurnPrompt,
     PydanticPrompt,
     RubricsScore,
@@ -28,7 +27,7 @@ from rubricate.dialects.ragas.metrics import (
     SingleTurnInputWithoutRubric,
     SingleTurnPrompt,
 )
-from rubricate.errors import InputError, MissingKeyError, NoScoreError
+from rubricate.errors import InputError, NoScoreError
 from rubricate.testing import Rule, ScriptedEndpoint
 
 SAMPLE = SingleTurnSample(user_input="How fast is light?", response="Very fast.")
@@ -59,12 +58,6 @@ def test_every_field_of_a_response_reaches_the_judge(make_judge):
         assert opening.startswith(f"<{field}-")
         assert inside == text
         assert closing == opening.replace("<", "</")
-
-
-def test_a_field_that_is_not_given_is_not_in_the_prompt(make_judge):
-    judge = make_judge()
-    RubricsScore(llm=judge).single_turn_score(SingleTurnSample(response="alone"))
-    assert judge.material.count("<") == 2
 
 
 def test_text_that_closes_a_tag_stays_between_the_tags(make_judge):
@@ -158,33 +151,6 @@ def test_a_samples_own_rubric_goes_before_the_metrics(make_judge):
     assert "from 0 to 1" in judge.system
 
 
-def test_a_conversations_own_rubric_goes_before_the_metrics(make_judge):
-    judge = make_judge(0)
-    own = CHAT.model_copy(update={"rubrics": YES_NO})
-    assert RubricsScore(llm=judge).multi_turn_score(own) == 0
-    assert "0: no\n1: yes" in judge.system
-
-
-def test_an_error_in_a_rubric_says_where_it_is():
-    rubrics = {"bad": "a", "good": "b"}
-    problem = "the key 'bad' has no number; name its level, such as 'score1_description'"
-    with pytest.raises(InputError) as caught:
-        RubricsScore(rubrics=rubrics)
-    assert str(caught.value) == f"rubrics: {problem}"
-    with pytest.raises(InputError) as caught:
-        EvaluationDataset.from_list([{"response": "a", "rubrics": rubrics}])
-    assert str(caught.value) == f"samples[0].rubrics: {problem}"
-
-
-def test_another_rubric_can_be_set(make_judge):
-    judge = make_judge(0)
-    metric = RubricsScore(llm=judge)
-    metric.rubrics = YES_NO
-    assert metric.single_turn_score(SAMPLE) == 0
-    assert metric.single_turn_prompt.instruction.endswith("\n0: no\n1: yes")
-    assert "score5_description" not in judge.system
-
-
 # Replies
 
 
@@ -204,12 +170,6 @@ def test_max_retries_is_how_often_it_is_asked_again(retries, make_judge):
     with pytest.raises(NoScoreError):
         RubricsScore(llm=judge, max_retries=retries).single_turn_score(SAMPLE)
     assert len(judge.asked) == 1 + retries
-
-
-@pytest.mark.parametrize("retries", [-1, 1.5, True, None])
-def test_max_retries_is_a_whole_number(retries):
-    with pytest.raises(InputError, match="max_retries must be a whole number"):
-        RubricsScore(max_retries=retries)
 
 
 @pytest.mark.parametrize(
@@ -235,13 +195,6 @@ def test_several_scores_in_one_reply_are_none(make_judge):
         RubricsScore(llm=make_judge(reply)).single_turn_score(SAMPLE)
 
 
-@pytest.mark.parametrize("form", ["json_schema", "json_object", "text"])
-def test_endpoints_without_structured_output_are_understood(form):
-    with ScriptedEndpoint([Rule(verdict="4", reason="f")], formats=[form]) as endpoint:
-        model = HTTPModel("m", base_url=endpoint.url)
-        assert RubricsScore(llm=model).single_turn_score(SAMPLE) == 4
-
-
 def test_the_reply_has_a_strict_schema_with_the_scale_in_it():
     with ScriptedEndpoint([Rule(verdict="1")]) as endpoint:
         model = HTTPModel("m", base_url=endpoint.url)
@@ -264,14 +217,6 @@ def test_the_llm_may_be_a_name_a_model_or_a_callable(make_judge, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
         monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
         assert RubricsScore(llm="openai/gpt-4.1-mini").single_turn_score(SAMPLE) == 3
-
-
-def test_an_asynchronous_callable_is_awaited():
-    async def judge(messages: Any) -> dict[str, Any]:
-        await asyncio.sleep(0)
-        return {"feedback": "f", "score": 2}
-
-    assert RubricsScore(llm=judge).single_turn_score(SAMPLE) == 2
 
 
 def test_a_judge_with_a_prompt_of_its_own_sees_every_field():
@@ -335,11 +280,6 @@ def test_an_llm_that_cannot_be_used_is_an_error_that_says_what_to_do(llm, proble
         RubricsScore(llm=llm).single_turn_score(SAMPLE)
 
 
-def test_a_missing_key_is_an_error_that_names_the_variable():
-    with pytest.raises(MissingKeyError, match="OPENAI_API_KEY"):
-        RubricsScore(llm="openai/gpt-4.1-mini").single_turn_score(SAMPLE)
-
-
 # Single scores
 
 
@@ -357,21 +297,6 @@ def test_scores_work_awaited_and_in_a_running_loop(make_judge):
     assert asyncio.run(notebook()) == [3, 3, 3, 3]
 
 
-def test_many_single_scores_can_be_awaited_together():
-    with ScriptedEndpoint([Rule(verdict="3", delay=0.02)]) as endpoint:
-
-        async def program() -> list[int | float]:
-            model = HTTPModel("m", base_url=endpoint.url)
-            metric = RubricsScore(llm=model)
-            samples = [SingleTurnSample(response=f"answer {n}") for n in range(8)]
-            try:
-                return await asyncio.gather(*map(metric.single_turn_ascore, samples))
-            finally:
-                await model.aclose()
-
-        assert asyncio.run(program()) == [3] * 8
-
-
 def test_a_sample_of_the_other_kind_is_refused(make_judge):
     metric = RubricsScore(llm=make_judge())
     with pytest.raises(InputError, match="scores a SingleTurnSample, found MultiTurnSample"):
@@ -384,13 +309,6 @@ def test_a_score_that_could_not_be_had_raises_with_its_cause(make_judge):
     with pytest.raises(NoScoreError, match="unreadable_reply: the verdict 9 is not") as caught:
         RubricsScore(llm=make_judge(9)).single_turn_score(SAMPLE)
     assert caught.value.verdict.status == "failed"
-
-
-def test_a_refused_key_raises_with_its_cause():
-    with ScriptedEndpoint([Rule(status=401, message="no such key")]) as endpoint:
-        metric = RubricsScore(llm=HTTPModel("m", base_url=endpoint.url))
-        with pytest.raises(NoScoreError, match="auth: HTTP 401: no such key"):
-            metric.single_turn_score(SAMPLE)
 
 
 def test_a_judge_that_cannot_tell_raises(make_judge):
@@ -471,11 +389,6 @@ def test_an_output_type_that_the_rubric_cannot_give_is_refused(make_judge):
         metric.single_turn_score(own)
 
 
-def test_a_metric_has_a_name():
-    with pytest.raises(InputError, match="name must not be empty"):
-        RubricsScore(name=" ")
-
-
 # Prompts of one's own
 
 
@@ -524,18 +437,6 @@ def test_a_reply_must_fit_the_output_model_of_ones_own(make_judge):
     assert len(judge.asked) == 2
 
 
-def test_a_prompt_may_be_a_class_of_ones_own(make_judge):
-    class Terse(PydanticPrompt[MultiTurnInputWithoutRubric, ScoreFeedback]):
-        instruction = "Score the talk."
-        input_model = MultiTurnInputWithoutRubric
-        output_model = ScoreFeedback
-
-    judge = make_judge()
-    RubricsScore(llm=judge, multi_turn_prompt=Terse()).multi_turn_score(CHAT)
-    assert judge.system.startswith("Score the talk.\n\nScoring rubric:\n")
-    assert "A greeting" in judge.material
-
-
 def test_an_instruction_of_ones_own_may_go_with_the_usual_models(make_judge):
     judge = make_judge()
     metric = RubricsScore(llm=judge)
@@ -566,11 +467,6 @@ def test_a_sample_that_does_not_fit_the_input_model_is_an_error_before_anything_
     with pytest.raises(InputError, match=r"samples\[1\].response: missing required field"):
         metric.batch_score([SAMPLE, SingleTurnSample(user_input="q")])
     assert judge.asked == []
-
-
-def test_what_a_prompt_shows_can_be_looked_at():
-    text = OWN.to_string({"response": "Fast."})
-    assert text.startswith("Mark the answer strictly.\n\n<response-")
 
 
 class NoScore(BaseModel):

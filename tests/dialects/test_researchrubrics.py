@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import itertools
 import json
 import random
@@ -16,7 +15,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 from rubricate import InputError
 from rubricate.analysis import read_run, scores_by
@@ -34,7 +32,6 @@ from rubricate.dialects.researchrubrics import (
     result_of,
 )
 from rubricate.dialects.researchrubrics._results import UNKNOWN_COST
-from rubricate.errors import MissingKeyError
 from rubricate.testing import Rule, ScriptedEndpoint
 
 TASK = {
@@ -130,11 +127,6 @@ def test_the_pages_program_reads_key_and_address_from_its_env_file(folder, endpo
     assert done.stdout == "Compliance Score: 0.00%\nEvaluated 3 rubrics\n", done.stderr
     assert len(endpoint.requests) == 3
     assert "not-a-key" not in done.stderr
-
-
-def test_the_pages_model_needs_its_key(folder):
-    with pytest.raises(MissingKeyError, match="LITELLM_API_KEY"):
-        RubricEvaluator()
 
 
 def test_a_batch_writes_the_pages_fields(folder, endpoint):
@@ -254,25 +246,6 @@ def test_a_failed_criterion_is_missing_and_neither_0_nor_passed(folder):
     assert (found.value, found.judged, found.missing) == (0.0, 2, 1)
     assert (found.lowest, found.highest) == (0.0, pytest.approx(4 / 9))
     assert compliance([(5, None), (-5, 1)]).value is None
-
-
-SCORES = st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0]))
-PAIRS = st.lists(st.tuples(st.floats(-10, 10), SCORES), max_size=12)
-
-
-@given(PAIRS, st.data())
-def test_the_bounds_hold_whatever_the_missing_verdicts_would_have_been(pairs, data):
-    found = compliance(pairs)
-    full = [
-        (weight, data.draw(st.floats(0, 1)) if score is None else score) for weight, score in pairs
-    ]
-    value = compliance(full).value
-    if value is None:
-        assert not any(weight for weight, _ in pairs)
-        return
-    assert found.lowest - 1e-6 <= value <= found.highest + 1e-6 or abs(value) > 1e6
-    if found.missing == 0:
-        assert found.value == found.lowest == found.highest
 
 
 SMALL = st.lists(
@@ -435,14 +408,6 @@ def test_options_of_a_batch_are_checked_by_name_and_type(folder):
         evaluate_reports_batch(evaluator=RubricEvaluator("builtin"), max_concurrent="5")
 
 
-def test_names_with_brackets_are_shown_as_they_are():
-    row = {"sample_id": "a[/b]", "domain": "[red]", "axis": "[/]", "weight": 1.0, "score": 1.0}
-    console = Console(file=io.StringIO(), width=120)
-    console.print(figures(result_of([row])))
-    shown = console.file.getvalue()
-    assert ("a[/b]" in shown, "[red]" in shown, "[/]" in shown) == (True, True, True)
-
-
 def test_the_difference_of_two_systems_is_of_what_was_judged_in_both():
     def rows(system, task, *scores):
         return [
@@ -515,10 +480,7 @@ def test_agreement_with_people_is_the_cores_resampled_by_task():
     ("change", "message"),
     [
         ({"sample_id": "../t1"}, "'../t1' has a path in it"),
-        ({"sample_id": "a\\b"}, "has a path in it"),
-        ({"sample_id": ".."}, "has a path in it"),
         ({"sample_id": ""}, "needs a sample_id"),
-        ({"sample_id": 5}, "needs a sample_id"),
         ({"prompt": None}, "needs a prompt"),
         ({"rubrics": []}, "one criterion at least"),
         ({"rubrics": [{"criterion": "x", "weight": "5"}]}, r"rubrics\[0\].weight: expected a num"),
@@ -554,26 +516,10 @@ def test_a_tasks_file_that_is_missing_broken_or_ambiguous_is_refused(tmp_path):
     assert caught.value.line == 3
 
 
-def test_without_the_package_that_guesses_encodings_a_report_is_told_to_be_no_utf8(
-    folder, endpoint, monkeypatch
-):
-    monkeypatch.setitem(sys.modules, "charset_normalizer", None)
-    text = "Größe und Maß für viele Häuser"
-    for content, told in ((text.encode("cp1252"), "byte 2"), (text.encode("utf-16"), "utf_16")):
-        (folder / "agent_responses/t1.md").write_bytes(content)
-        with pytest.raises(InputError, match=rf"not UTF-8 text \(?.*{told}.*: save it as UTF-8"):
-            evaluate_reports_batch(evaluator=RubricEvaluator("m", base_url=endpoint.url))
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("t1.md", b"", "there is no text in it"),
-        ("t1.md", b" \n\n", "there is no text in it"),
-        ("t1.md", b"abc\x00\x01def", "is a binary file"),
-        ("t1.md", b"%PDF-1.7\n...", "is a PDF, not text"),
-        ("t1.md", "Größe und Maß für viele Häuser, Bäume, Mühlen".encode("cp1252"), "seems to be"),
-        ("t1.md", "Alles über Größe".encode("utf-16"), "seems to be utf_16"),
         ("t1.pdf", b"not a pdf", "cannot be converted to text"),
     ],
 )

@@ -13,7 +13,6 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,33 +97,6 @@ def test_the_first_rule_that_applies_is_used():
     with ScriptedEndpoint(rules) as endpoint:
         assert read_reply(answer(endpoint, "Kiwis")).answer == "CANNOT_ASSESS"
         assert read_reply(answer(endpoint, "bananas")).answer == "UNMET"
-
-
-def test_a_rule_is_used_so_many_times():
-    with ScriptedEndpoint([Rule(reply="one", times=2)]) as endpoint:
-        replies = [answer(endpoint, "x") for _ in range(3)]
-    assert replies[:2] == ["one", "one"]
-    assert read_reply(replies[2]).answer == "UNMET"
-
-
-def test_a_rule_answers_with_a_status_and_headers():
-    rule = Rule(status=429, message="slow down", headers={"Retry-After": "1"})
-    with ScriptedEndpoint([rule]) as endpoint:
-        status, body = post(endpoint, chat("x"))
-    assert (status, body["error"]["message"]) == (429, "slow down")
-
-
-def test_a_rule_may_only_delay():
-    with ScriptedEndpoint([Rule(delay=0.01)]) as endpoint:
-        assert read_reply(answer(endpoint, "bananas and oranges")).answer == "MET"
-
-
-def test_code_answers_before_rules_and_may_pass():
-    def respond(request: JudgeRequest) -> Rule | None:
-        return Rule(reply="code") if request.submission == "x" else None
-
-    with ScriptedEndpoint([Rule(reply="rule")], respond=respond) as endpoint:
-        assert [answer(endpoint, text) for text in ("x", "y")] == ["code", "rule"]
 
 
 def test_what_responding_code_raises_fails_the_test_that_it_belongs_to():
@@ -217,15 +189,6 @@ def test_an_endpoint_that_ended_is_no_longer_there_and_can_start_again():
             post(endpoint, chat("x"))
 
 
-def test_the_example_of_its_docstring_holds():
-    rubric = Rubric([Criterion(name="a", requirement="r"), Criterion(name="b", requirement="s")])
-    dataset = rubricate.RubricDataset("p", rubric)
-    dataset.add_item("late")
-    with ScriptedEndpoint([Rule(submission="late", status=500, times=2)]) as endpoint:
-        rubricate.grade(dataset, "any-model", base_url=endpoint.url)
-        assert len(endpoint.requests) == 4
-
-
 def test_as_a_process_it_prints_its_address_first_and_ends_when_interrupted():
     import signal
 
@@ -240,19 +203,6 @@ def test_as_a_process_it_prints_its_address_first_and_ends_when_interrupted():
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate()
     assert errors == ""
-
-
-def test_as_a_process_it_says_in_one_line_what_is_wrong_with_its_rules(tmp_path: Path):
-    done = subprocess.run(
-        [sys.executable, "-m", "rubricate.testing", "--rules", tmp_path / "none.yaml"],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
-    assert done.returncode != 0
-    assert "file not found" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_a_port_that_is_taken_is_an_error_at_once(endpoint):

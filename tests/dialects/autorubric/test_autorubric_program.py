@@ -103,17 +103,6 @@ def test_a_failed_verdict_is_none_with_its_cause_and_never_unmet(tmp_path: Path)
             asyncio.run(evaluate(dataset, grader, fail_fast=True))
 
 
-def test_fail_fast_says_which_verdict_failed_while_others_are_under_way() -> None:
-    rules = [Rule(submission="odd", reply="I cannot say."), Rule(verdict="MET", delay=0.5)]
-    dataset = RubricDataset("p", RUBRIC)
-    for text in ("fine", "odd", "fine too"):
-        dataset.add_item(text, "d")
-    with ScriptedEndpoint(rules) as endpoint:
-        grader = CriterionGrader(llm_config=config(endpoint))
-        with pytest.raises(RunStopped, match=r"fail_fast is set: item 1, criterion .*unreadable"):
-            asyncio.run(evaluate(dataset, grader, fail_fast=True))
-
-
 def test_a_named_experiment_is_a_run_folder_that_goes_on(endpoint: Any, tmp_path: Path) -> None:
     grader = CriterionGrader(llm_config=config(endpoint))
     told: dict[str, Any] = {"experiment_name": "e", "experiments_dir": tmp_path}
@@ -268,15 +257,6 @@ def test_thinking_is_said_in_the_providers_words(model: str, thinking: Any, sent
     assert thinking_options(model, thinking) == sent
 
 
-def test_answers_are_shared_between_runs_where_a_cache_is_wanted(
-    endpoint: Any, tmp_path: Any
-) -> None:
-    grader = CriterionGrader(llm_config=config(endpoint, cache_enabled=True, cache_dir=tmp_path))
-    grade(RUBRIC, grader)
-    grade(RUBRIC, grader)
-    assert len(endpoint.requests) == 2
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -347,13 +327,6 @@ def test_what_cannot_be_used_is_one_line_before_anything_is_sent(make: Any, mess
 def test_what_says_nothing_here_is_told(make: Any) -> None:
     with pytest.warns(UserWarning, match="says nothing here: "):
         make()
-
-
-def test_a_misspelt_argument_is_one_line_with_the_right_name() -> None:
-    with pytest.raises(TypeError, match=r"did you mean 'llm_config'\?"):
-        CriterionGrader(lm_config=1)
-    with pytest.raises(TypeError, match=r"did you mean 'temperature'\?"):
-        LLMConfig("m", temprature=1)
 
 
 def test_scores_of_labels_are_the_graders_own() -> None:

@@ -69,13 +69,6 @@ def test_each_replicate_is_answered_and_judged_anew(endpoint, script):
     assert results.usage.requests == 15
 
 
-def test_a_replicate_of_one_and_the_same_answer_is_judged_anew_too(endpoint, script):
-    made = benchmark()
-    results = made.run_verification(config(answering_models=[by_hand(made)], replicate_count=2))
-    assert script.asked["binary"] == 4
-    assert {one.answer for one in results} == {"46, of course.", "four"}
-
-
 def test_more_replicates_ask_only_for_the_further_ones(endpoint, script, tmp_path):
     benchmark().run_verification(config(), run_dir=tmp_path)
     before = sum(script.asked.values())
@@ -163,21 +156,6 @@ def test_answers_given_by_hand_are_judged_and_nobody_is_asked_for_one(endpoint, 
     assert results[0].correct is True
     assert [one.manual_rubric_results for one in results] == [{"Number": True}, {"Number": False}]
     assert script.asked["answer"] == 0
-
-
-def test_answers_by_hand_and_of_a_model_stand_beside_each_other(endpoint):
-    made = benchmark()
-    both = [by_hand(made), *config().answering_models]
-    results = made.run_verification(config(answering_models=both))
-    assert [one.answering_model for one in results] == ["manual", "mini"] * 2
-
-
-def test_a_trace_of_messages_is_an_answer():
-    made = benchmark()
-    traces = ManualTraces(made)
-    traces.register_trace(CHROMOSOMES, [{"role": "assistant", "content": "46"}], map_to_id=True)
-    assert traces.of(CHROMOSOMES) == "[assistant]\n46"
-    assert len(traces) == 1
 
 
 def test_an_answer_by_hand_that_is_missing_is_told_before_anything_is_sent(endpoint, script):

@@ -414,14 +414,6 @@ def test_the_function_of_a_trait_stays_out_of_files(tmp_path):
     assert (trait.kind, trait.min_score, trait.max_score) == ("score", 0, 9)
 
 
-def test_two_questions_with_one_identifier_are_refused(tmp_path):
-    made = full_benchmark()
-    made.questions[1].id = "q1"
-    made.save(tmp_path / "b.jsonld")
-    with pytest.raises(InputError, match=r"dataFeedElement\[1\]: the @id 'q1' is there twice"):
-        Benchmark.load(tmp_path / "b.jsonld")
-
-
 TEXTS = st.text(min_size=1).filter(str.strip)
 COMMON = {"name": TEXTS.filter(lambda name: name != "answer template"), "description": TEXTS}
 WEIGHTS = st.floats(-100, 100)

@@ -311,19 +311,6 @@ def test_a_pattern_matches_what_the_expression_says(pattern, case_sensitive, tex
         assert (answer == "MET") == (matches != invert)
 
 
-def test_the_mode_is_found_from_the_lists():
-    lists = {"tp_instructions": ["asthma", "bronchitis"], "fp_instructions": ["emphysema"]}
-    trait = MetricRubricTrait(name="a", metrics=["precision", "recall", "f1"], **lists)
-    assert trait.evaluation_mode == "tp_only"
-    trait = MetricRubricTrait(
-        name="b",
-        metrics=["precision", "recall", "f1", "accuracy"],
-        tp_instructions=["asthma", "bronchitis"],
-        tn_instructions=["emphysema", "sarcoidosis"],
-    )
-    assert trait.evaluation_mode == "full_matrix"
-
-
 def test_questions_added_before_the_global_rubric_are_judged_by_it(endpoint, models):
     namespace: dict[str, object] = {}
     exec(

@@ -10,7 +10,6 @@ from rubricate import (
     Criterion,
     InputError,
     MetricCriterion,
-    MissingKeyError,
     RegexCriterion,
     ScaleCriterion,
 )
@@ -152,13 +151,6 @@ def test_a_callable_trait_says_what_its_function_finds(settings, gives, label, v
     assert criterion.value(criterion.read(gives).label) == pytest.approx(value)
 
 
-def test_a_bad_callable_trait_is_a_penalty():
-    trait = CallableRubricTrait.from_callable(
-        "n", str.isupper, kind="boolean", higher_is_better=False
-    )
-    assert trait.criterion().weight == -1.0
-
-
 @pytest.mark.parametrize("gives", [5, -1, "3", None, True, float("nan")])
 def test_what_a_function_may_not_give_is_no_score(gives):
     trait = CallableRubricTrait(
@@ -184,12 +176,6 @@ def test_what_a_function_may_not_give_is_no_score(gives):
 def test_a_callable_trait_that_cannot_be_is_refused(settings, problem):
     with pytest.raises(InputError, match=problem):
         CallableRubricTrait(name="n", **settings)
-
-
-def test_invert_goes_by_two_names():
-    trait = ManualRubricTrait(name="n", pattern="x", invert_result=True)
-    assert trait == ManualRubricTrait(name="n", pattern="x", invert=True)
-    assert trait.invert_result is True
 
 
 @pytest.mark.parametrize(
@@ -236,19 +222,6 @@ def test_invert_goes_by_two_names():
             lambda: ManualRubricTrait(name="P", pattern="a", invert=True, invert_result=False),
             "invert and invert_result are the same setting, and differ",
         ),
-        (lambda: MetricRubricTrait(name="M", tp_instructions=[]), "at least one item is needed"),
-        (
-            lambda: MetricRubricTrait(name="M", tp_instructions=["a"], metrics=["accuracy"]),
-            "the metric 'accuracy' needs true negatives",
-        ),
-        (
-            lambda: MetricRubricTrait(name="M", tp_instructions=["a"], metrics=["recal"]),
-            "did you mean 'recall'?",
-        ),
-        (
-            lambda: MetricRubricTrait(name="M", tp_instructions=["a"], tn_instructions=["A"]),
-            "'A' is in both tp_instructions and tn_instructions",
-        ),
         (
             lambda: MetricRubricTrait(
                 name="M", tp_instructions=["a"], evaluation_mode="full_matrix"
@@ -283,32 +256,11 @@ def test_invert_goes_by_two_names():
             "manual_traces: expected a ManualTraces, found dict",
         ),
         (
-            lambda: ModelConfig(model_provider="openai", model_name="m", max_tokens=0),
-            "max_tokens must be at least 1, found 0",
-        ),
-        (
             lambda: ModelConfig(model_provider="openai", model_name="m", endpoint_api_key="k"),
             "there is no setting 'endpoint_api_key' here: leave it out",
         ),
-        (
-            lambda: ModelConfig(model_provider="openai", model_name="m", mcp_urls_dict={"a": "b"}),
-            "there is no setting 'mcp_urls_dict' here: leave it out",
-        ),
-        (
-            lambda: config(embedding_check_enabled=True),
-            "there is no setting 'embedding_check_enabled' here: leave it out",
-        ),
-        (
-            lambda: config(deep_judgment_mode="full"),
-            "there is no setting 'deep_judgment_mode' here: leave it out",
-        ),
         (lambda: config(replicate_count=0), "replicate_count must be at least 1, found 0"),
-        (lambda: config(evaluation_mode="all"), "evaluation_mode: input should be 'template_only'"),
         (lambda: config(replicate_cuont=2), "did you mean 'replicate_count'?"),
-        (
-            lambda: ModelConfig(model_provider="openai", model_name="m", temperature=-1),
-            "temperature: must be 0 or more",
-        ),
         (
             lambda: VerificationConfig(
                 parsing_models=[ModelConfig(model_provider="openai", model_name="m")] * 2
@@ -381,11 +333,6 @@ def test_a_models_token_limit_and_further_options_are_its_requests(monkeypatch):
 def test_settings_that_are_off_are_kept():
     kept = config(deep_judgment_mode="disabled", abstention_enabled=False, few_shot_config=None)
     assert kept.model_extra["abstention_enabled"] is False
-
-
-def test_a_missing_key_is_named():
-    with pytest.raises(MissingKeyError, match="OPENAI_API_KEY"):
-        ModelConfig(model_provider="openai", model_name="m").model()
 
 
 # Templates
