@@ -54,11 +54,6 @@ if TYPE_CHECKING:
         RunComparison as RunComparison,
         compare_runs as compare_runs,
     )
-    from rubricate.analysis.comparison._sections import (
-        OTHER_HEADINGS as OTHER_HEADINGS,
-        comparison_texts as comparison_texts,
-        parts_tables as parts_tables,
-    )
     from rubricate.analysis._conversation import conversation_lines as conversation_lines
     from rubricate.analysis.agreement._discrimination import (
         DecisionRules as DecisionRules,

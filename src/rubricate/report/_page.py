@@ -15,13 +15,10 @@ from rubricate._files import Replacement, not_written, user_path
 from rubricate._version import __version__
 from rubricate.analysis import (
     LOW_CONFIDENCE,
-    OTHER_HEADINGS,
     FinishedRun,
     RunComparison,
     SubmissionFile,
     compare_runs,
-    comparison_texts,
-    parts_tables,
     read_run,
 )
 from rubricate.errors import InputError, MissingExtraError
@@ -129,9 +126,7 @@ def _compose(
             **context,
             run=run,
             comparison=comparison,
-            changes=comparison and comparison_texts(comparison),
-            parts=[] if comparison is None else [as_html([t]) for t in parts_tables(comparison)],
-            other_headings=OTHER_HEADINGS,
+            parts=[as_html([table]) for table in comparison.part_tables] if comparison else [],
             has_texts=items.has_texts,
             low_confidence=LOW_CONFIDENCE,
             version=__version__,

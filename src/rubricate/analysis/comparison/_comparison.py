@@ -23,15 +23,39 @@ from rubricate.rubric import Rubric
 from rubricate.run.results import ResultRow
 from rubricate.stats import (
     Bootstrap,
+    Estimate,
     PairedComparison,
     benjamini_hochberg,
     compare_paired,
     holm,
 )
-from rubricate.views import Paragraph, Report, Section, Words, figure, notes, p_text, percent
+from rubricate.views import (
+    NONE,
+    Apart,
+    Change,
+    Changes,
+    Column,
+    Paragraph,
+    Report,
+    Row,
+    Section,
+    Table,
+    Words,
+    ends,
+    figure,
+    notes,
+    numbers,
+    p_text,
+    percent,
+    say,
+)
 
 Outcome = Literal["passed", "worse", "not covered"]
 SHOWN_NAMES = 5
+"""Criteria that an error names of runs that have none in common."""
+SHOWN_DIFFERENCES = 6
+"""Differences of the runs' rubrics that a report names."""
+_OTHER_TESTS = ("bootstrap", "q", "Wilcoxon", "exact McNemar", "detectable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +175,7 @@ class RunComparison(Report):
         difference = self.score.difference.value
         return difference is not None and difference < -by - 1e-12
 
-    def against(
-        self, by: float, least: float
-    ) -> tuple[Literal["passed", "worse", "not covered"], str]:
+    def against(self, by: float, least: float) -> tuple[Outcome, str]:
         """Whether B may pass, and why, in words.
 
         Whether enough is compared comes first, since the difference is of what both decided.
@@ -207,11 +229,127 @@ class RunComparison(Report):
             notes(f"{self.items} items in both; {self.score.n} scored in both."),
         ]
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What should be known before the figures are believed."""
+        found = []
+        if self.differences:
+            shown, more = self.differences[:SHOWN_DIFFERENCES], len(self.differences)
+            more -= len(shown)
+            rest = [f"and {more} more"] if more > 0 else []
+            named = "; ".join([*shown, *rest])
+            found.append(f"Both are scored as B is. Not the same in A and B: {named}.")
+        if self.only_a or self.only_b:
+            found.append(f"Left out: {self.only_a} items only in A, {self.only_b} only in B.")
+        if self.not_compared:
+            share = percent(self.coverage)
+            found.append(f"Compared: {share} of the verdicts of A; of the others {self.causes}.")
+        if self.not_covered:
+            found.append(f"Nothing to compare on: {', '.join(self.not_covered)}.")
+        return tuple(found)
+
+    @property
+    def method(self) -> str:
+        """How the figures were made, and whether B is shown to be no worse."""
+        score, by = self.score, self.groups or "item"
+        text = (
+            f"n: items on which both decided. Intervals: 95 %, t, by {by}. p: permutation test by "
+            f"{by}; criteria corrected by Holm, q by Benjamini and Hochberg. Wilcoxon's and "
+            "McNemar's p are not corrected, and take items as independent. Detectable: the "
+            "smallest difference found with a power of 0.8."
+        )
+        if score.margin is None or score.not_worse is None:
+            return text
+        shown = "is shown" if score.not_worse else "is not shown"
+        return f"{text} That B is no more than {score.margin:g} worse {shown}."
+
+    @property
+    def table(self) -> Table:
+        """The score, then every criterion."""
+
+        def row(
+            name: str, found: PairedComparison, p: float | None, q: float | None, flips: int
+        ) -> Row:
+            others = (
+                ends(found.bootstrapped.low, found.bootstrapped.high, sign=True) or NONE,
+                p_text(q),
+                p_text(found.wilcoxon.p_value),
+                NONE if found.mcnemar is None else p_text(found.mcnemar.p_value),
+                figure(found.smallest_detectable or None, 3),
+            )
+            tone: Literal["", "strong"] = "strong" if found is self.score else ""
+            return Row([name, *_means(found), p_text(p), str(found.n), str(flips), *others], tone)
+
+        return Table(
+            [
+                Column("", is_text=True),
+                *numbers("A", "B"),
+                Column("B minus A", signed=True),
+                *numbers("p", "n", "flips", *_OTHER_TESTS),
+            ],
+            [
+                row("score", self.score, self.score.permutation.p_value, None, len(self.flips)),
+                *(
+                    row(
+                        one.name + (" (penalty)" if one.weight < 0 else ""),
+                        one.values,
+                        one.p_value,
+                        one.q_value,
+                        one.flips,
+                    )
+                    for one in self.criteria
+                ),
+            ],
+            f"{self.b} (B) against {self.a} (A): {self.score.n} items scored in both",
+            apart=Apart("Other tests", len(_OTHER_TESTS)),
+        )
+
+    @property
+    def part_tables(self) -> list[Table]:
+        """A table for each field that scores are told by, and one for the groups of a tree."""
+        tables = []
+        for field in dict.fromkeys(part.field for part in self.parts):
+            rows = [
+                Row([one.name, *_means(one.scores), p_text(one.p_value), str(one.scores.n)])
+                for one in self.parts
+                if one.field == field
+            ]
+            columns = [
+                Column(field, is_text=True),
+                *numbers("A", "B"),
+                Column("B minus A", signed=True),
+                *numbers("p", "n"),
+            ]
+            tables.append(Table(columns, rows, f"by {field}"))
+        return tables
+
     def sections(self) -> Iterator[Section]:
         """The score, every criterion, and every flip with both reasons."""
-        from rubricate.analysis.comparison._sections import comparison_sections
+        before = int(bool(self.differences))
+        yield from notes(*self.notes[:before])
+        yield self.table
+        yield from self.part_tables
+        yield _changes("answers changed", self.flips)
+        if self.one_sided:
+            heading = "verdicts that only one run decided"
+            yield _changes(heading, self.one_sided, "Only one run decided:")
+        yield from notes(*self.notes[before:])
+        yield say(self.method, "quiet")
 
-        return comparison_sections(self)
+
+def _means(found: PairedComparison) -> tuple[str, str, Estimate]:
+    return figure(found.mean_a, 3), figure(found.mean_b, 3), found.difference
+
+
+def _changes(heading: str, flips: Sequence[Flip], lead: str = "") -> Changes:
+    return Changes(
+        f"{len(flips)} {heading}",
+        [
+            Change(f.item, f.criterion, f.a, f.b, f.reason_a, f.reason_b, f.human_label)
+            for f in flips
+        ],
+        lead,
+    )
 
 
 def compare_runs(
@@ -241,37 +379,36 @@ def compare_runs(
         InputError: the runs have no item or no criterion in common, an item lacks the field to
             group by, or nothing has a field that scores are told by.
     """
-    bootstrap = bootstrap or Bootstrap()
     alike = scored_alike(a, b, by)
     _check_something_in_common(a, b, alike)
-    group_of = b.groups_by(groups)
+    group_of = None if groups is None else b.groups_by(groups)
+    compared = partial(_compared, group_of, bootstrap or Bootstrap())
     by_name: dict[str, list[VerdictPair]] = {}
     for pair in alike.pairs:
         by_name.setdefault(pair.b.criterion, []).append(pair)
-    compared = [
-        _compared(
-            [pair.verdict_a.value if pair.verdict_a else None for pair in pairs],
-            [pair.verdict_b.value if pair.verdict_a else None for pair in pairs],
-            groups=_grouped(group_of, groups, [pair.b.item for pair in pairs]),
-            bootstrap=bootstrap,
+    values = [
+        compared(
+            [
+                (pair.b.item, pair.verdict_a.value, pair.verdict_b.value)
+                if pair.verdict_a
+                else (pair.b.item, None, None)
+                for pair in pairs
+            ]
         )
         for pairs in by_name.values()
     ]
-    raw = [found.permutation.p_value for found in compared]
+    raw = [found.permutation.p_value for found in values]
     fates = alike.fates(a)
     counts = sum(fates.values(), Counter())
     relevant = counts.total() - counts[ABSTAINED_BEFORE]
-    items_a = {row.item for row in a.rows}
-    items_b = {row.item for row in b.rows}
-    scored = list(alike.scores)
     return RunComparison(
         a=str(a.path),
         b=str(b.path),
         judge_a=a.judge,
         judge_b=b.judge,
         items=len(alike.items),
-        only_a=len(items_a) - len(alike.items),
-        only_b=len(items_b) - len(alike.items),
+        only_a=len({row.item for row in a.rows}) - len(alike.items),
+        only_b=len({row.item for row in b.rows}) - len(alike.items),
         coverage=counts[COMPARED] / relevant if relevant else 0.0,
         not_compared={
             fate: count
@@ -287,13 +424,10 @@ def compare_runs(
         ),
         differences=alike.differences,
         groups=groups,
-        score=_compared(
-            [alike.scores[item][0] for item in scored],
-            [alike.scores[item][1] for item in scored],
+        score=compared(
+            [(item, *both) for item, both in alike.scores.items()],
             margin=margin,
-            groups=_grouped(group_of, groups, scored),
-            bootstrap=bootstrap,
-            raw=b.rules.of_items.raw,
+            bounded=not b.rules.of_items.raw,
         ),
         criteria=tuple(
             CriterionComparison(
@@ -306,21 +440,17 @@ def compare_runs(
                 sum(pair.is_one_sided for pair in pairs),
             )
             for (name, pairs), found, p_value, q_value in zip(
-                by_name.items(), compared, holm(raw), benjamini_hochberg(raw), strict=True
+                by_name.items(), values, holm(raw), benjamini_hochberg(raw), strict=True
             )
         ),
         flips=tuple(_flip(pair) for pair in alike.pairs if pair.is_flip),
         one_sided=tuple(_flip(pair) for pair in alike.pairs if pair.is_one_sided),
-        parts=tuple(_parts(b, alike, by, partial(_grouped, group_of, groups), bootstrap)),
+        parts=tuple(_parts(b, alike, by, compared)),
     )
 
 
 def _parts(
-    run: FinishedRun,
-    alike: AlikeRuns,
-    by: Sequence[str],
-    grouped: Callable[[Sequence[str]], list[Any] | None],
-    bootstrap: Bootstrap,
+    run: FinishedRun, alike: AlikeRuns, by: Sequence[str], compared: Callable[..., PairedComparison]
 ) -> Iterator[PartComparison]:
     """The comparison of each part, field by field."""
     fields: dict[str, list[str]] = {}
@@ -332,20 +462,17 @@ def _parts(
                 f"scores by '{field}': no criterion of {run.path} has a tag of that field, and no "
                 f"item a tag or metadata; see rubricate show {run.path} --by {field}"
             )
-    for field, names in fields.items():
-        compared = []
-        for name in names if field == GROUP else sorted(names):
-            scores = alike.parts[field, name]
-            found = _compared(
-                [a for a, _ in scores.values()],
-                [b for _, b in scores.values()],
-                groups=grouped(list(scores)),
-                bootstrap=bootstrap,
-                raw=run.rules.of_items.raw,
+    for field, of_field in fields.items():
+        names = of_field if field == GROUP else sorted(of_field)
+        parts = [
+            compared(
+                [(item, *both) for item, both in alike.parts[field, name].items()],
+                bounded=not run.rules.of_items.raw,
             )
-            compared.append((name, found))
-        corrected = holm([found.permutation.p_value for _, found in compared])
-        for (name, found), p_value in zip(compared, corrected, strict=True):
+            for name in names
+        ]
+        corrected = holm([found.permutation.p_value for found in parts])
+        for name, found, p_value in zip(names, parts, corrected, strict=True):
             yield PartComparison(field, name, found, p_value)
 
 
@@ -375,29 +502,29 @@ def _flip(pair: VerdictPair) -> Flip:
 
 
 def _compared(
-    a: Sequence[float | None],
-    b: Sequence[float | None],
+    group_of: Mapping[str, Any] | None,
+    bootstrap: Bootstrap,
+    values: Sequence[tuple[str, float | None, float | None]],
     *,
     margin: float | None = None,
-    groups: Sequence[Any] | None,
-    bootstrap: Bootstrap,
-    raw: bool = False,
+    bounded: bool = True,
 ) -> PairedComparison:
-    """Values, or scores that are not raw, are from 0 to 1: an interval of t knows no bounds."""
-    found = compare_paired(a, b, margin=margin, groups=groups, bootstrap=bootstrap)
-    if raw:
+    """Each item's two values, or scores; `bounded` are from 0 to 1: an interval of t knows no
+    bounds."""
+    found = compare_paired(
+        [a for _, a, _ in values],
+        [b for _, _, b in values],
+        margin=margin,
+        groups=None if group_of is None else [group_of[item] for item, *_ in values],
+        bootstrap=bootstrap,
+    )
+    if not bounded:
         return found
     return replace(
         found,
         difference=found.difference.within(-1.0, 1.0),
         bootstrapped=found.bootstrapped.within(-1.0, 1.0),
     )
-
-
-def _grouped(
-    group_of: Mapping[str, Any], groups: str | None, items: Sequence[str]
-) -> list[Any] | None:
-    return None if groups is None else [group_of[item] for item in items]
 
 
 def _reason(row: ResultRow) -> str | None:
