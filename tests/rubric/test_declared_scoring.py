@@ -19,6 +19,7 @@ from rubricate.rubric import (
     Scored,
     Scoring,
     ScoringRules,
+    score,
     values_of,
 )
 
@@ -53,7 +54,7 @@ def test_a_raw_score_and_its_bounds_are_those_of_the_published_formula(
     pairs: list[tuple[float, Verdict]],
 ) -> None:
     weights, verdicts = [list(column) for column in zip(*pairs, strict=True)]
-    found = RAW.score(rubric_of(weights), verdicts)
+    found = score(rubric_of(weights), verdicts, RAW)
     reachable = [raw_share(zip(weights, one, strict=True)) for one in completed(verdicts)]
     known = [one for one in reachable if one is not None]
     assert found.value == pytest.approx(raw_share(pairs))
@@ -77,12 +78,12 @@ def test_what_penalty_criteria_alone_score_is_declared(
 ) -> None:
     verdicts = [UNMET, MET] if weights[0] > 0 else [MET, UNMET]
     rules = ScoringRules(declared=DeclaredScoring(**declared))
-    assert rules.score(rubric_of(weights), verdicts).value == expected
+    assert score(rubric_of(weights), verdicts, rules).value == expected
 
 
 def test_a_raw_score_never_rests_on_penalties_where_the_item_has_points_to_give() -> None:
     rules = ScoringRules(declared=DeclaredScoring(items="raw", penalties_only="avoided"))
-    assert rules.score(rubric_of([3, -1]), [FAILED, UNMET]).value is None
+    assert score(rubric_of([3, -1]), [FAILED, UNMET], rules).value is None
 
 
 # Aggregates

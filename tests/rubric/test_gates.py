@@ -20,6 +20,7 @@ from rubricate.rubric import (
     Failure,
     Gates,
     Node,
+    ScoringRules,
     Skipped,
     score_with_groups,
 )
@@ -300,7 +301,7 @@ def test_what_is_skipped_counts_nothing_or_is_left_out_as_declared() -> None:
     verdicts = [UNMET, Verdict("b", "skipped"), MET]
     for skipped, value in (("zero", 1 / 3), ("skip", 0.5)):
         declared = DeclaredScoring(skipped=skipped)
-        found, _ = score_with_groups(rubric.tree, verdicts, declared=declared)
+        found, _ = score_with_groups(rubric.tree, verdicts, ScoringRules(declared=declared))
         assert found.value == found.lowest == found.highest == value
         assert found.coverage == 1.0
 
@@ -447,7 +448,7 @@ def test_the_bounds_hold_for_every_completion_the_gates_gone_through_again(
     raw = {name: answers_to[name][word] for name, word in zip(names, said, strict=False)}
     found = settled(tree, gates, raw, declared)
     whole, groups = score_with_groups(
-        tree, [*found.values()], cannot_assess=strategy, declared=declared
+        tree, [*found.values()], ScoringRules(strategy, declared=declared)
     )
     levels = {"": (tree, whole)}
     for node in tree:
@@ -484,6 +485,6 @@ def test_what_a_gate_may_come_to_leave_out_may_leave_the_bounds_too(in_group: bo
     verdicts = [ABSTAINED, ABSTAINED, MET]
     for skipped, highest in (("zero", 0.8), ("skip", 1.0)):
         found, _ = score_with_groups(
-            rubric.tree, verdicts, cannot_assess="zero", declared=DeclaredScoring(skipped=skipped)
+            rubric.tree, verdicts, ScoringRules("zero", declared=DeclaredScoring(skipped=skipped))
         )
         assert (found.lowest, found.value, found.highest) == (0.5, 0.5, highest)

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rubricate import Criterion, DataItem, InputError, Verdict
-from rubricate.rubric import LengthPenalty, score, split_thinking
+from rubricate.rubric import LengthPenalty, ScoringRules, score, split_thinking
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=200)
 CRITERIA = [
@@ -59,7 +59,7 @@ def test_longer_never_costs_less(penalty, one, other):
 def test_value_and_bounds_are_lower_by_the_penalty_and_never_below_0(penalty, length, labels):
     verdicts = [c.verdict(label) for c, label in zip(CRITERIA, labels, strict=True)]
     before = score(CRITERIA, verdicts)
-    after = penalty.applied(before, "word " * length)
+    after = before.less(penalty.of("word " * length))
     assert after.before_penalty == before.value
     assert after.penalty == penalty.at(length)
     for name in ("value", "lowest", "highest"):
@@ -158,5 +158,5 @@ def test_a_score_that_rests_on_faults_alone_for_want_of_points_says_so(missing):
     assert score([point, fault], [none, absent]).faults_only
     assert not score([point, fault], [point.verdict("UNMET"), absent]).faults_only
     assert not score([fault], [absent]).faults_only
-    other = score([point, fault], [none, absent], cannot_assess="zero")
+    other = score([point, fault], [none, absent], ScoringRules("zero"))
     assert other.faults_only == (missing == "failed")

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubricate import Criterion, InputError, Verdict
-from rubricate.rubric import CannotAssess, Score, check_cannot_assess, score, tally
+from rubricate.rubric import CannotAssess, Score, ScoringRules, check_cannot_assess, score
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=150)
 ENUMERATION = settings(derandomize=True, deadline=None, max_examples=150)
@@ -118,7 +118,7 @@ def test_value_and_raw_sum_follow_the_designs_formula(
     item: tuple[list[Criterion], list[Verdict]], strategy: CannotAssess, partial: float
 ) -> None:
     asked, verdicts = item
-    result = score(asked, verdicts, cannot_assess=strategy, partial=partial)
+    result = score(asked, verdicts, ScoringRules(strategy, partial))
     pairs = expected_pairs(asked, verdicts, strategy, partial)
     assert result.value == near(expected_value(pairs))
     assert result.raw == near(Fraction(sum(weight * value for weight, value in pairs)))
@@ -143,8 +143,8 @@ def test_the_order_of_the_criteria_does_not_matter(
     pairs = list(zip(*item, strict=True))
     random.shuffle(pairs)
     shuffled = [list(column) for column in zip(*pairs, strict=True)]
-    first = score(*item, cannot_assess=strategy, partial=partial)
-    again = score(*shuffled, cannot_assess=strategy, partial=partial)
+    first = score(*item, ScoringRules(strategy, partial))
+    again = score(*shuffled, ScoringRules(strategy, partial))
     for name in Score.__slots__:
         assert getattr(again, name) == pytest.approx(getattr(first, name), abs=1e-12)
 
@@ -156,8 +156,8 @@ def test_scaling_all_weights_changes_no_score(
 ) -> None:
     asked, verdicts = item
     scaled = [c.model_copy(update={"weight": c.weight * factor}) for c in asked]
-    first = score(asked, verdicts, cannot_assess=strategy)
-    again = score(scaled, verdicts, cannot_assess=strategy)
+    first = score(asked, verdicts, ScoringRules(strategy))
+    again = score(scaled, verdicts, ScoringRules(strategy))
     assert (again.value, again.lowest, again.highest) == (first.value, first.lowest, first.highest)
 
 
@@ -168,8 +168,8 @@ def test_a_failed_verdict_counts_as_if_nobody_had_asked(
 ) -> None:
     kept = [(c, v) for c, v in zip(*item, strict=True) if v.status != "failed"]
     for strategy in STRATEGIES:
-        result = score(*item, cannot_assess=strategy)
-        without = score([c for c, _ in kept], [v for _, v in kept], cannot_assess=strategy)
+        result = score(*item, ScoringRules(strategy))
+        without = score([c for c, _ in kept], [v for _, v in kept], ScoringRules(strategy))
         assert (result.value, result.raw) == (without.value, without.raw)
 
 
@@ -224,13 +224,13 @@ def test_what_an_answer_outside_the_score_does_is_the_strategys_choice(
 ) -> None:
     for weight, expected in ((1.0, positive), (-1.0, negative)):
         verdicts = [judged(1), verdict]
-        result = score([binary(1), binary(weight)], verdicts, cannot_assess=strategy, partial=0.25)
+        result = score([binary(1), binary(weight)], verdicts, ScoringRules(strategy, 0.25))
         assert result.value == expected
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_failure_is_never_a_zero_under_any_strategy(strategy: CannotAssess) -> None:
-    result = score([binary(1), binary(1)], [judged(1), FAILED], cannot_assess=strategy)
+    result = score([binary(1), binary(1)], [judged(1), FAILED], ScoringRules(strategy))
     assert (result.value, result.lowest, result.highest) == (1.0, 0.5, 1.0)
     assert result.coverage == 0.5
 
@@ -261,7 +261,7 @@ def test_every_score_that_can_come_lies_within_the_bounds_and_both_are_reached(
     item: tuple[list[Criterion], list[Verdict]], strategy: CannotAssess, partial: float
 ) -> None:
     asked, verdicts = item
-    result = score(asked, verdicts, cannot_assess=strategy, partial=partial)
+    result = score(asked, verdicts, ScoringRules(strategy, partial))
     reachable = [
         value
         for completed in completions(asked, verdicts)
@@ -297,7 +297,7 @@ def test_the_bounds_hold_where_only_faults_are_judged(
 def test_the_value_lies_within_its_bounds_and_they_within_0_and_1(
     item: tuple[list[Criterion], list[Verdict]], strategy: CannotAssess, partial: float
 ) -> None:
-    result = score(*item, cannot_assess=strategy, partial=partial)
+    result = score(*item, ScoringRules(strategy, partial))
     if result.value is not None:
         assert result.lowest is not None
         assert result.highest is not None
@@ -310,7 +310,7 @@ def test_the_bounds_are_the_value_where_nothing_is_missing(
     item: tuple[list[Criterion], list[Verdict]], strategy: CannotAssess
 ) -> None:
     kept = [(c, v) for c, v in zip(*item, strict=True) if v.status not in MISSING]
-    result = score([c for c, _ in kept], [v for _, v in kept], cannot_assess=strategy)
+    result = score([c for c, _ in kept], [v for _, v in kept], ScoringRules(strategy))
     assert result.lowest == result.value == result.highest
 
 
@@ -365,8 +365,3 @@ def test_a_misspelt_strategy_is_an_error_with_the_right_spelling() -> None:
 def test_the_partial_share_is_between_0_and_1(partial: float) -> None:
     with pytest.raises(InputError, match="partial must be between 0 and 1"):
         check_cannot_assess("partial", partial)
-
-
-def test_a_tally_of_nothing_has_no_score() -> None:
-    sums = tally([])
-    assert (sums.raw, sums.positive, sums.negative, sums.normalized) == (0.0, 0.0, 0.0, None)

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubricate import Criterion, Group, InputError, Rubric, RubricDataset, Verdict
-from rubricate.rubric import CannotAssess, Node, restricted, score, score_with_groups
+from rubricate.rubric import CannotAssess, Node, ScoringRules, restricted, score, score_with_groups
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=200)
 STRATEGIES: Sequence[CannotAssess] = ("skip", "zero", "partial", "fail")
@@ -306,7 +306,7 @@ def test_every_nodes_value_follows_the_formula_of_its_level(
     item: tuple[tuple[Node, ...], list[Verdict]], strategy: CannotAssess
 ) -> None:
     tree, verdicts = item
-    found, groups = score_with_groups(tree, verdicts, cannot_assess=strategy)
+    found, groups = score_with_groups(tree, verdicts, ScoringRules(strategy))
     values: dict[str, Any] = {}
     assert found.value == near(expected(tree, iter(verdicts), strategy, values))
     assert groups.keys() == values.keys()
@@ -320,7 +320,7 @@ def test_the_bounds_of_every_node_are_the_least_and_the_most_of_all_completions(
     item: tuple[tuple[Node, ...], list[Verdict]], strategy: CannotAssess
 ) -> None:
     tree, verdicts = item
-    found, groups = score_with_groups(tree, verdicts, cannot_assess=strategy)
+    found, groups = score_with_groups(tree, verdicts, ScoringRules(strategy))
     reached: dict[str, list[Fraction]] = {name: [] for name in ("", *groups)}
     ways = (
         [verdict, *answers(criterion)] if verdict.status in MISSING else [verdict]
@@ -343,9 +343,9 @@ def test_a_tree_of_one_group_scores_as_its_criteria_do(
     item: tuple[tuple[Node, ...], list[Verdict]], strategy: CannotAssess
 ) -> None:
     tree, verdicts = item
-    inner = score(tree, verdicts, cannot_assess=strategy)
+    inner = score(tree, verdicts, ScoringRules(strategy))
     outer, groups = score_with_groups(
-        [Group(name="all", weight=3, criteria=tree)], verdicts, cannot_assess=strategy
+        [Group(name="all", weight=3, criteria=tree)], verdicts, ScoringRules(strategy)
     )
     assert groups["all"] == inner
     assert outer.value == pytest.approx(inner.value)
@@ -420,7 +420,7 @@ def test_what_was_skipped_scores_as_the_rubric_declares() -> None:
     for word, value in (("zero", 0.5), ("skip", 1.0)):
         rubric = Rubric.from_yaml(text.replace("WORD", word))
         assert Rubric.from_dict(rubric.to_dict()) == rubric
-        found = score(rubric.tree, verdicts, declared=rubric.scoring)
+        found = score(rubric.tree, verdicts, ScoringRules(declared=rubric.scoring))
         assert (found.lowest, found.value, found.highest) == (value, value, value)
         assert found.coverage == 1.0
     assert score(rubric.tree, verdicts).value == 0.5

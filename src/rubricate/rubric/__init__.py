@@ -28,10 +28,6 @@ if TYPE_CHECKING:
         Computed as Computed,
         ComputedCriterion as ComputedCriterion,
     )
-    from rubricate.rubric._confidence import (
-        confidence as confidence,
-        confidence_of as confidence_of,
-    )
     from rubricate.rubric._counter import (
         COUNTERS as COUNTERS,
         CounterCriterion as CounterCriterion,
@@ -90,14 +86,12 @@ if TYPE_CHECKING:
     from rubricate.rubric._ratio import least_ratio as least_ratio
     from rubricate.rubric._regex import RegexCriterion as RegexCriterion
     from rubricate.rubric._rubric import Rubric as Rubric
-    from rubricate.rubric._rules import ScoringRules as ScoringRules
     from rubricate.rubric._scale import ScaleCriterion as ScaleCriterion
     from rubricate.rubric._scoring import (
         Score as Score,
-        Tally as Tally,
+        ScoringRules as ScoringRules,
         score as score,
         score_with_groups as score_with_groups,
-        tally as tally,
     )
     from rubricate.rubric._tags import (
         TAGS as TAGS,
@@ -114,6 +108,7 @@ if TYPE_CHECKING:
         Paraphrase as Paraphrase,
         Status as Status,
         Verdict as Verdict,
+        confidence as confidence,
     )
     from rubricate.rubric._votes import (
         Aggregation as Aggregation,

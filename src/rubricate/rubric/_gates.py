@@ -13,7 +13,7 @@ from rubricate.rubric._declared import DeclaredScoring
 from rubricate.rubric._gate import Gate
 from rubricate.rubric._group import Group, Node, paths, placed
 from rubricate.rubric._question import ABSTENTION
-from rubricate.rubric._scoring import Score, score
+from rubricate.rubric._scoring import Score, ScoringRules, score
 from rubricate.rubric._verdict import Failure, Status, Verdict
 
 GATE = "gate"
@@ -171,7 +171,7 @@ class Gates:
             node = self._nodes[gate.criterion]
             if isinstance(node, Group):
                 given = [verdicts[one.name] for one in _leaves(node)]
-                whole = score(node.criteria, given, declared=declared)
+                whole = score(node.criteria, given, ScoringRules(declared=declared))
                 verdict = _unmet_by_group(name, gate, whole, given)
             else:
                 verdict = _unmet(name, gate, node, verdicts[node.name])

@@ -11,7 +11,7 @@ from rubricate.settings import Settings, option
 if TYPE_CHECKING:
     from rubricate.rubric._declared import DeclaredScoring
     from rubricate.rubric._penalty import LengthPenalty
-    from rubricate.rubric._rules import ScoringRules
+    from rubricate.rubric._scoring import ScoringRules
 
 _T = TypeVar("_T")
 
@@ -56,7 +56,7 @@ class Scoring(Settings):
             InputError: the two contradict each other.
         """
         from rubricate.rubric._declared import check_cannot_assess
-        from rubricate.rubric._rules import ScoringRules
+        from rubricate.rubric._scoring import ScoringRules
 
         strategy, partial = self.cannot_assess, self.partial
         if strategy is not None:

@@ -6,13 +6,12 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 from rubricate._documents import check_keys, parse_pairs
 from rubricate._spelling import did_you_mean
 from rubricate.errors import InputError
-from rubricate.rubric._scoring import Score
 
 PenaltyType = Literal["ALL", "OUTPUT_ONLY", "THINKING_ONLY"]
 """Which text counts: all of it, what it says, or what it thinks."""
@@ -198,27 +197,6 @@ class LengthPenalty:
         """
         beyond = (length - self.free_budget) / (self.max_cap - self.free_budget)
         return self.penalty_at_cap * math.pow(min(1.0, max(0.0, beyond)), self.exponent)
-
-    def applied(self, score: Score, submission: str | Parts | SpokenParts) -> Score:
-        """The score after the penalty: its value and bounds are lower, what it was is kept.
-
-        Args:
-            score: before the penalty.
-            submission: a text, or its parts.
-        """
-        penalty = self.of(submission)
-
-        def less(value: float | None) -> float | None:
-            return None if value is None else max(0.0, value - penalty)
-
-        return replace(
-            score,
-            value=less(score.value),
-            lowest=less(score.lowest),
-            highest=less(score.highest),
-            penalty=penalty,
-            before_penalty=score.value,
-        )
 
 
 _FIELDS: dict[str, tuple[type, ...]] = {

@@ -12,14 +12,16 @@ level. A group without a score is left out. A list of criteria is a tree of one 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from rubricate._frozen import quickly_made
 from rubricate.errors import InputError
+from rubricate.rubric._aggregates import AGGREGATES, Aggregate
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._declared import CLAMPED, CannotAssess, DeclaredScoring, ItemScoring
 from rubricate.rubric._group import Group, Node, placed
+from rubricate.rubric._penalty import LengthPenalty
 from rubricate.rubric._ratio import least_ratio
 from rubricate.rubric._verdict import Status, Verdict
 
@@ -57,6 +59,19 @@ class Score:
     penalty: float = 0.0
     before_penalty: float | None = None
 
+    def less(self, penalty: float) -> Score:
+        """The score after a penalty for length, from 0 to 1: its value and bounds are lower."""
+        ends = (self.value, self.lowest, self.highest)
+        value, lowest, highest = (None if end is None else max(0.0, end - penalty) for end in ends)
+        return replace(
+            self,
+            value=value,
+            lowest=lowest,
+            highest=highest,
+            penalty=penalty,
+            before_penalty=self.value,
+        )
+
 
 NO_SCORE = Score(None, None, None, 0.0, 0.0)
 
@@ -69,11 +84,6 @@ class Tally:
     raw: float = 0.0
     positive: float = 0.0
     negative: float = 0.0
-
-    @property
-    def normalized(self) -> float | None:
-        """The score in [0, 1], None where there is no weight to divide by."""
-        return self.share(CLAMPED)
 
     def share(self, scoring: ItemScoring) -> float | None:
         """The score as it is declared, None where there is no weight to divide by."""
@@ -97,39 +107,45 @@ def tally(pairs: Iterable[tuple[float, float]]) -> Tally:
     return Tally(raw, positive, negative)
 
 
-def score(
-    nodes: Sequence[Node],
-    verdicts: Sequence[Verdict],
-    *,
-    cannot_assess: CannotAssess = "skip",
-    partial: float = 0.5,
-    declared: DeclaredScoring | None = None,
-) -> Score:
-    """Score one item.
+@dataclass(frozen=True, slots=True)
+class ScoringRules:
+    """What verdicts are worth: what a run was asked for, and what its rubric declares.
 
-    Args:
-        nodes: the rubric's criteria, or its `tree`.
-        verdicts: one for each criterion, in the same order, of a tree depth-first.
-        cannot_assess: what abstentions and not-applicable answers do (see `CannotAssess`).
-            A failed verdict never enters the value: it shows in the bounds and the coverage.
+    Attributes:
+        cannot_assess: what abstentions and not-applicable answers do (see `CannotAssess`). A failed
+            verdict never enters the value: it shows in the bounds and the coverage.
         partial: the fraction of a positive weight that `partial` gives, in [0, 1].
-        declared: the rubric's own `scoring`.
-
-    Raises:
-        InputError: the numbers of criteria and verdicts differ.
+        penalty: what length costs; None where it costs nothing. `score` leaves it to its caller,
+            who has the text.
+        declared: the declaration of the rubric or the dataset; None where there is none.
     """
-    return score_with_groups(
-        nodes, verdicts, cannot_assess=cannot_assess, partial=partial, declared=declared
-    )[0]
+
+    cannot_assess: CannotAssess = "skip"
+    partial: float = 0.5
+    penalty: LengthPenalty | None = None
+    declared: DeclaredScoring | None = None
+
+    @property
+    def of_items(self) -> ItemScoring:
+        """What an item scores, as it is declared."""
+        return CLAMPED if self.declared is None else self.declared.of_items
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """What all items score together."""
+        return AGGREGATES["mean"] if self.declared is None else self.declared.formula
+
+
+USUAL = ScoringRules()
+
+
+def score(nodes: Sequence[Node], verdicts: Sequence[Verdict], rules: ScoringRules = USUAL) -> Score:
+    """The score of one item; see `score_with_groups`."""
+    return score_with_groups(nodes, verdicts, rules)[0]
 
 
 def score_with_groups(
-    nodes: Sequence[Node],
-    verdicts: Sequence[Verdict],
-    *,
-    cannot_assess: CannotAssess = "skip",
-    partial: float = 0.5,
-    declared: DeclaredScoring | None = None,
+    nodes: Sequence[Node], verdicts: Sequence[Verdict], rules: ScoringRules = USUAL
 ) -> tuple[Score, dict[str, Score]]:
     """The score of an item, and that of each group by name, a group before those in it.
 
@@ -137,10 +153,8 @@ def score_with_groups(
 
     Args:
         nodes: the criteria and groups of the first level: `Rubric.tree`.
-        verdicts: one a criterion, depth-first.
-        cannot_assess: what an abstention counts: skip, zero, partial or fail.
-        partial: the share of a positive weight that it counts in `partial`.
-        declared: how the rubric says that it is scored; None for the usual way.
+        verdicts: one a criterion, in the same order, of a tree depth-first.
+        rules: what abstentions count, and what the rubric declares. Default: the usual way.
 
     Returns:
         The item's score, and the groups' scores by name.
@@ -149,13 +163,13 @@ def score_with_groups(
         InputError: the numbers of criteria and verdicts differ.
     """
     groups: dict[str, Score] = {}
-    given = iter(verdicts)
-    rules = _Rules(cannot_assess, partial, CLAMPED if declared is None else declared.of_items)
-    found = _level(nodes, given, rules, groups)
-    if found is None or next(given, None) is not None:
+    pending = iter(verdicts)
+    inner = _Rules(rules.cannot_assess, rules.partial, rules.of_items)
+    level = _level(nodes, pending, inner, groups)
+    if level is None or next(pending, None) is not None:
         criteria = sum(not isinstance(node, Group) for _, node in placed(nodes))
         raise InputError(f"{len(verdicts)} verdicts for {criteria} criteria")
-    return found.score(rules.scoring, nodes), groups
+    return level.score(inner.scoring, nodes), groups
 
 
 class _Rules(NamedTuple):

@@ -115,3 +115,18 @@ class Verdict:
     tied: bool = False
     order: Mapping[str, Any] | None = None
     stage: int | None = None
+
+
+def confidence(verdict: Verdict) -> float | None:
+    """How sure a verdict is, from 0 to 1; None where nothing was decided or nothing tells.
+
+    It is the judge's own probability for its label and, where several voted, the share of all
+    votes that are this label (those that failed or abstained are none); of both, the lower one.
+    """
+    if verdict.status not in ("judged", "not_applicable"):
+        return None
+    known = [] if verdict.probability is None else [float(verdict.probability)]
+    if len(verdict.votes) > 1:
+        alike = sum(vote.label == verdict.label for vote in verdict.votes)
+        known.append(alike / len(verdict.votes))
+    return min(known, default=None)

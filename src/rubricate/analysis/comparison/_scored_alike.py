@@ -22,6 +22,7 @@ from rubricate.rubric import (
     Verdict,
     grouped_tags,
     restricted,
+    score_with_groups,
     split_tag,
     tags_by,
     values_of,
@@ -306,7 +307,7 @@ class _Rules:
         """Run A's score and groups, and B's, by some criteria of a rubric."""
         tree = restricted(rubric.tree, counted)
         return [
-            self.scoring.score_with_groups(tree, [pair[side] for pair in counted.values()])
+            score_with_groups(tree, [pair[side] for pair in counted.values()], self.scoring)
             for side in (0, 1)
         ]
 

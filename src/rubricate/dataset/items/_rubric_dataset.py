@@ -31,6 +31,7 @@ from rubricate.rubric import (
     CriterionVerdict,
     DeclaredScoring,
     Rubric,
+    ScoringRules,
     Status,
     Verdict,
     score_with_groups,
@@ -334,7 +335,7 @@ class RubricDataset:
                     {one.criterion: one for one in given}, rubric.scoring
                 ).values()
             ]
-        found, groups = score_with_groups(rubric.tree, given, declared=rubric.scoring)
+        found, groups = score_with_groups(rubric.tree, given, ScoringRules(declared=rubric.scoring))
         if not normalize:
             return found.raw
         values = {one.criterion: one.value for one in given}

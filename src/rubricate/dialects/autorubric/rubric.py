@@ -111,12 +111,8 @@ class Rubric(core.Rubric):
         if len(verdicts) != len(self):
             raise InputError(f"{len(verdicts)} verdicts for a rubric of {len(self)} criteria")
         given = [one.verdict(label) for one, label in zip(self, verdicts, strict=True)]
-        found = core.score(
-            self.tree,
-            given,
-            cannot_assess=core.check_cannot_assess(cannot_assess_strategy, partial_credit),
-            partial=partial_credit,
-        )
+        strategy = core.check_cannot_assess(cannot_assess_strategy, partial_credit)
+        found = core.score(self.tree, given, core.ScoringRules(strategy, partial_credit))
         return found.value if normalize or found.value is None else found.raw
 
     @staticmethod

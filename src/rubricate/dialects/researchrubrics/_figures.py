@@ -14,7 +14,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from rubricate.dialects.researchrubrics._tasks import axis_of
-from rubricate.rubric import Criterion, DeclaredScoring, Score, ScoringRules, Verdict
+from rubricate.rubric import Criterion, DeclaredScoring, Score, ScoringRules, Verdict, score
 from rubricate.run.results import (
     DeclaredTally,
     GroupScore,
@@ -107,7 +107,7 @@ def compliance(pairs: Iterable[tuple[float, float | None]]) -> Compliance:
     verdicts = [
         Verdict("", "failed" if value is None else "judged", None, value) for _, value in entries
     ]
-    return Compliance.of(RULES.score(criteria, verdicts), entries)
+    return Compliance.of(score(criteria, verdicts, RULES), entries)
 
 
 def _pairs(item: ItemResult, axis: str | None = None) -> list[tuple[float, float | None]]:
@@ -329,8 +329,8 @@ def _difference(reports: Mapping[tuple[str, str], ItemResult], a: str, b: str) -
         one_sided += len((judged[0] ^ judged[1]) & in_both)
         for side, item in zip(scores, both, strict=True):
             kept = [one for one in item.rubric if one.name in judged[0] & judged[1]]
-            score = RULES.score(kept, [item.criteria[one.name] for one in kept]).value
-            side.append(score if any(one.weight > 0 for one in kept) else None)
+            value = score(kept, [item.criteria[one.name] for one in kept], RULES).value
+            side.append(value if any(one.weight > 0 for one in kept) else None)
     return SystemDifference(a, b, compare_paired(*scores, groups=tasks), one_sided)
 
 

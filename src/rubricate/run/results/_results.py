@@ -21,6 +21,8 @@ from rubricate.rubric import (
     Verdict,
     grouped_tags,
     restricted,
+    score,
+    score_with_groups,
 )
 from rubricate.views import figure
 
@@ -120,9 +122,9 @@ class ItemResult:
 
         def scored(verdicts: Mapping[str, Verdict]) -> tuple[Score, dict[str, Score]]:
             ordered = [verdicts[name] for name in names]
-            found, groups = rules.score_with_groups(rubric.tree, ordered)
+            found, groups = score_with_groups(rubric.tree, ordered, rules)
             if rules.penalty:
-                found = rules.penalty.applied(found, data.parts)
+                found = found.less(rules.penalty.of(data.parts))
             return found, groups
 
         declared = rules.declared
@@ -173,8 +175,8 @@ class ItemResult:
             metadata: of the item.
             tags: of the item.
         """
-        found, groups = rules.score_with_groups(
-            rubric.tree, [verdicts[one] for one in rubric.names]
+        found, groups = score_with_groups(
+            rubric.tree, [verdicts[one] for one in rubric.names], rules
         )
         return cls(
             id,
@@ -206,8 +208,8 @@ def scores_by_tag(
     found = {}
     for tag, places in grouped_tags(fields, [criterion.tags for criterion in rubric]).items():
         names = [rubric[place].name for place in places]
-        found[tag] = rules.score(
-            restricted(rubric.tree, {*names}), [verdicts[name] for name in names]
+        found[tag] = score(
+            restricted(rubric.tree, {*names}), [verdicts[name] for name in names], rules
         )
     return found
 
