@@ -146,7 +146,7 @@ def test_code_in_a_file_is_never_run(endpoint, models, tmp_path):
     (result,) = loaded.run_verification(models())
     assert not trap.exists()
     assert result.failures["ContainsCitations"].message == (
-        "it is Python code in a file, which is not run"
+        "it is Python code, which is not run from a file: give it by code="
     )
     assert result.failures["answer template"].kind == "template_is_code"
     assert result.rubric_scores == {"Clarity": 4, "Accuracy": True, "Completeness": 4}
@@ -155,8 +155,8 @@ def test_code_in_a_file_is_never_run(endpoint, models, tmp_path):
 def test_a_trait_without_what_it_needs_is_kept_and_fails_with_its_cause(endpoint, script, models):
     script.changes["answer"] = Rule(reply="Paris")
     (result,) = load(DATA / "with_results.jsonld").run_verification(models())
-    assert result.failures["Citations"].message == "the file gives no pattern for it"
-    assert result.failures["Conciseness"].message == "the file gives no code for it"
+    assert result.failures["Citations"].message == "pattern: missing required field"
+    assert result.failures["Conciseness"].message == CODE
     assert script.asked == {"answer": 1}
 
 
@@ -194,31 +194,11 @@ def a_rating(kind: str = "GlobalRubricTrait", **settings) -> dict[str, object]:
         (changed(rating="good"), "rating: expected a list, found str"),
         (
             changed(rating=[a_rating("QuestionSpecificRubricTrait")]),
-            "rating[0]: additionalType: a trait of a question stands elsewhere",
-        ),
-        (
-            changed(rating=[a_rating(include_ground_truth="yes")]),
-            "rating[0].RubricTrait 'Clear'.include_ground_truth: input should be a valid boolean",
-        ),
-        (
-            changed(rating=[a_rating("GlobalLLMRubricTrait", classes={"one": "alone"})]),
-            "rating[0].RubricTrait 'Clear': classes: kind='literal' needs 2 to 20, found 1",
-        ),
-        (
-            changed(rating=[{**a_rating(), "bestRating": 4.5}]),
-            "rating[0]: bestRating: expected a whole number, found 4.5",
-        ),
-        (
-            changed(rating=[{**a_rating(), "bestRating": float("nan")}]),
-            "rating[0]: bestRating: expected a whole number, found nan",
+            "rating[0]: additionalType: a trait of a question is elsewhere",
         ),
         (
             changed(dataFeedElement=[{**changed()["dataFeedElement"][0], "@id": ["q"]}]),
             "dataFeedElement[0]: '@id' is no text: [\"q\"]",
-        ),
-        (
-            changed(rating=[a_rating("GlobalRegexTrait", pattern="(")]),
-            "rating[0].RegexRubricTrait 'Clear': pattern: missing )",
         ),
         (changed(rating=[a_rating(), a_rating()]), "two traits with the name 'Clear'"),
         (
@@ -247,18 +227,22 @@ def test_what_cannot_be_represented_is_an_error_that_names_it(document, message,
     assert "\n" not in str(caught.value)
 
 
+CODE = "it is Python code, which is not run from a file: give it by code="
+AGENT = (
+    "its kind 'karenina:{}AgenticRubricTrait' is not known here; did you mean 'MetricRubricTrait'?"
+)
 STORED = {
     "agentic": {
-        "Runs": "it needs an agent that looks at files, which is not here",
-        "Audit": "it needs an agent that looks at files, which is not here",
-        "Findings": "its setting 'template' is not known here",
+        "Runs": AGENT.format("Global"),
+        "Audit": AGENT.format("Global"),
+        "Findings": "kind: unknown kind 'template' (known: score, binary, literal)",
     },
-    "callables": dict.fromkeys(
-        ("Short", "Sentences", "Tone"), "it is Python code in a file, which is not run"
-    ),
-    "deep_judgment": {"Weighed": "its setting 'weighing' is not known here"},
+    "callables": dict.fromkeys(("Short", "Sentences", "Tone"), CODE),
+    "deep_judgment": {"Weighed": "there is no setting 'weighing' here: leave it out"},
     "literal": {},
-    "metrics": {"Correlation": "its metric 'mcc' is not known here"},
+    "metrics": {
+        "Correlation": "unknown metric 'mcc' (known: precision, recall, f1, accuracy, specificity)"
+    },
 }
 """What the current files have that is kept and not judged."""
 
@@ -300,15 +284,17 @@ def test_a_class_is_its_index_and_its_name_also_after_a_file(endpoint, models, t
 
 
 @pytest.mark.parametrize(
-    ("rating", "problem"),
+    ("kind", "settings", "problem"),
     [
-        ("GlobalRegextrait", "its kind 'karenina:GlobalRegextrait' is not known here"),
-        ("GlobalPoeticTrait", "its kind 'karenina:GlobalPoeticTrait' is not known here"),
+        ("GlobalPoeticTrait", {}, "its kind 'karenina:GlobalPoeticTrait' is not known here"),
+        ("GlobalRubricTrait", {"include_ground_truth": "yes"}, "include_ground_truth: input sh"),
+        ("GlobalRegexTrait", {"pattern": "("}, "pattern: missing )"),
+        ("GlobalLLMRubricTrait", {"classes": {"one": "alone"}}, "classes: kind='literal' needs 2"),
     ],
 )
-def test_a_trait_of_an_unknown_kind_is_kept_beside_the_others(rating, problem, tmp_path):
+def test_a_trait_that_cannot_be_judged_is_kept_beside_the_others(kind, settings, problem, tmp_path):
     other = {**a_rating(), "name": "Other"}
-    document = changed(rating=[a_rating(rating, depth=3), other])
+    document = changed(rating=[a_rating(kind, **settings), other])
     path = tmp_path / "b.jsonld"
     path.write_text(json.dumps(document), "utf-8")
     loaded = load(path)
@@ -360,7 +346,7 @@ def test_a_stored_trait_that_moves_to_a_question_is_written_as_one(tmp_path):
     loaded.questions[0].rubric = Rubric("own", [moved])
     loaded.save(tmp_path / "b.jsonld")
     again = load(tmp_path / "b.jsonld")
-    assert again.not_judged == {"Runs": STORED["agentic"]["Runs"]}
+    assert again.not_judged == {"Runs": AGENT.format("QuestionSpecific")}
     assert again.questions[0].rubric.traits[0].node == {
         **moved.node,
         "additionalType": "karenina:QuestionSpecificAgenticRubricTrait",
@@ -408,7 +394,7 @@ def test_the_function_of_a_trait_stays_out_of_files(tmp_path):
         )
     )
     made.save(tmp_path / "b.jsonld")
-    assert load(tmp_path / "b.jsonld").not_judged == {"Lines": "the file gives no code for it"}
+    assert load(tmp_path / "b.jsonld").not_judged == {"Lines": CODE}
     again = Benchmark.load(tmp_path / "b.jsonld", code={"Lines": len})
     (trait,) = again.global_rubric
     assert (trait.kind, trait.min_score, trait.max_score) == ("score", 0, 9)

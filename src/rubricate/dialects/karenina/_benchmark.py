@@ -14,6 +14,7 @@ from typing import Any
 from rubricate._documents import read_document
 from rubricate._files import Replacement
 from rubricate._sync import run_sync
+from rubricate._terminal import one_line
 from rubricate.dialects.karenina import _jsonld
 from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._results import VerificationResults
@@ -365,7 +366,7 @@ class Benchmark:
         except InputError as error:
             raise error.within(file=path) from None
         if stored := loaded.not_judged:
-            kept = "; ".join(f"{name!r}: {problem}" for name, problem in stored.items())
+            kept = "; ".join(f"{name!r}: {one_line(problem)}" for name, problem in stored.items())
             warnings.warn(f"{path}: traits are kept but not judged: {kept}", stacklevel=2)
         return loaded
 

@@ -50,8 +50,7 @@ class Trait(SettingsDocument):
     it enters the score with a negative weight. With None it has no direction, and is not in the
     score."""
     node: Mapping[str, Any] | None = None
-    """The trait as it is in the file that it came from, where that holds more than the settings
-    here or in another form; written back as long as the settings are the same."""
+    """The trait as it is in the file that it came from; what else it holds is written back."""
 
     @field_validator("name")
     @classmethod
@@ -66,6 +65,16 @@ class Trait(SettingsDocument):
     def _is_a_criterion(self) -> Trait:
         self.criterion()
         return self
+
+    def __eq__(self, other: object) -> bool:  # under either name, from a file or not
+        if not isinstance(other, Trait):
+            return NotImplemented
+        of_file = {"node"}
+        same = self.model_dump(exclude=of_file) == other.model_dump(exclude=of_file)
+        return same and self.outcome == other.outcome
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     @property
     def outcome(self) -> TraitKind:
@@ -262,14 +271,6 @@ class ManualRubricTrait(Trait):
     def criterion(self) -> Criterion:
         own = {name: getattr(self, name) for name in ("pattern", "case_sensitive", "invert")}
         return validate(RegexCriterion, {**self._common(), **own})
-
-    def __eq__(self, other: object) -> bool:  # under either name
-        if not isinstance(other, ManualRubricTrait):
-            return NotImplemented
-        return self.model_dump() == other.model_dump()
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.pattern))
 
 
 class RegexRubricTrait(ManualRubricTrait):
