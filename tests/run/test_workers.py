@@ -29,7 +29,7 @@ from rubricate.run.workers import _driving, _ray, _worker
 from rubricate.run.workers._blocks import Blocks, Numbered, block_size
 from rubricate.run.workers._cores import usable_cores
 from rubricate.run.workers._options import Fleet, resources_of
-from rubricate.run.workers._worker import Facts, Job, Report, State, Worker, WorkerDied
+from rubricate.run.workers._worker import Job, Report, State, Worker, WorkerDied
 from rubricate.testing import Rule, ScriptedEndpoint
 
 POISON = "poison"
@@ -51,11 +51,10 @@ class LocalMember:
         self._under_way: set[asyncio.Task[Report]] = set()
         self._frozen: asyncio.Event | None = None
 
-    async def ready(self) -> Facts:
+    async def ready(self) -> None:
         if self._worker is None:
             LocalMember.begun += 1
             self._worker = Worker(self._job)
-        return self._worker.facts()
 
     async def grade(self, items: list[Item]) -> Report:
         if self._worker is None:
@@ -436,10 +435,10 @@ def test_a_journal_that_has_lost_the_answers_of_a_block_fails_none_of_them(tmp_p
 def test_a_worker_that_cannot_begin_is_told_of_and_the_others_go_on(
     tmp_path, monkeypatch, caplog, error, told
 ):
-    async def ready(self: LocalMember) -> Facts:
+    async def ready(self: LocalMember) -> None:
         if self._worker is None and LocalMember.begun:
             raise error
-        return await begin(self)
+        await begin(self)
 
     begin = LocalMember.ready
     monkeypatch.setattr(LocalMember, "ready", ready)
@@ -461,10 +460,10 @@ def test_a_worker_that_cannot_begin_is_told_of_and_the_others_go_on(
 
 
 def test_workers_without_room_are_told_of_and_the_others_go_on(tmp_path, monkeypatch, caplog):
-    async def ready(self: LocalMember) -> Facts:
+    async def ready(self: LocalMember) -> None:
         if LocalMember.begun:
             await asyncio.Event().wait()
-        return await begin(self)
+        await begin(self)
 
     async def grade(self: LocalMember, items: list[Item]) -> Report:
         while "not there yet" not in caplog.text:  # noqa: ASYNC110 (logging tells no event)
@@ -488,11 +487,11 @@ def test_a_run_that_ends_while_a_worker_is_started_again_leaves_nothing_behind(
 ):
     waiting: list[asyncio.Task[Any] | None] = []
 
-    async def ready(self: LocalMember) -> Facts:
+    async def ready(self: LocalMember) -> None:
         if LocalMember.begun:
             waiting.append(asyncio.current_task())
             await asyncio.sleep(60)
-        return await begin(self)
+        await begin(self)
 
     async def leave(self: LocalCrew, *error: object) -> None:
         left.extend(one for one in waiting if one is not None and not one.done())

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pickle
 import socket
 from collections.abc import Sequence
+from typing import cast
 
 import ray
 
 from rubricate.dataset import Item
 from rubricate.errors import InputError, RubricateError
-from rubricate.run.workers._worker import Facts, Job, Report, State, Worker, WorkerDied
+from rubricate.run.workers._worker import Job, Report, State, Worker, WorkerDied
 
 WATCH = "watch"
 """Ray's group of the calls that are answered while a judge blocks the loop of all others."""
@@ -23,10 +24,9 @@ class Actor:
     def __init__(self) -> None:
         self._worker: Worker | None = None
 
-    async def open(self, job: bytes) -> Facts:
+    async def open(self, job: bytes) -> None:
         if self._worker is None:
             self._worker = Worker(_loaded(job))
-        return self._worker.facts()
 
     def _opened(self) -> Worker:
         if self._worker is None:
@@ -51,7 +51,7 @@ class Actor:
 def _loaded(job: bytes) -> Job:
     """The job of a driver, which may have been written with other modules than are here."""
     try:
-        found: Job = pickle.loads(job)
+        return cast(Job, pickle.loads(job))
     except RubricateError as error:  # such as a key that is not in this node's environment
         raise InputError(f"on {socket.gethostname()}: {error}") from None
     except Exception as error:
@@ -62,4 +62,3 @@ def _loaded(job: bytes) -> Job:
             f"the judge cannot be loaded on {socket.gethostname()}: {type(error).__name__}: {error}"
             f"{hint}"
         ) from None
-    return found

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from collections import Counter, deque
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from rubricate.errors import InputError, RubricateError
@@ -82,8 +83,35 @@ class Block:
     cuts: int = 0
 
 
+@dataclass(slots=True, eq=False)
+class Placed:
+    """A worker, as its driver sees it.
+
+    Attributes:
+        member: how it is called.
+        is_ready: whether it can be given blocks.
+        load: how many blocks it is judging.
+        state: how far it was with those when it last answered.
+        missed: looks that it has left unanswered since; None before its first answer, while it
+            waits for room or for its process to start.
+        opening, asking: what it has not answered yet.
+    """
+
+    member: Member
+    is_ready: bool = False
+    load: int = 0
+    state: State = field(default_factory=State)
+    missed: int | None = None
+    opening: asyncio.Task[None] | None = None
+    asking: asyncio.Task[None] | None = None
+
+    def open(self) -> None:
+        """Wait for it, also where it is started again."""
+        self.opening = asyncio.create_task(self.member.ready())
+
+
 Source = Callable[[], Block | None]
-UnderWay = dict[asyncio.Task[Report], tuple["Member", Block]]
+UnderWay = dict[asyncio.Task[Report], tuple[Placed, Block]]
 
 
 class Driving:
@@ -96,9 +124,9 @@ class Driving:
 
     Args:
         job: what workers are given.
-        plan, stages, answers, sender, progress, listeners, stop: as for `Execution`. The sender
-            sends nothing: workers have their own. Listeners are told of an item's verdicts when all
-            are there.
+        plan, stages, answers, sender, options, progress, listeners, stop: as for `Execution`. The
+            sender sends nothing: workers have their own. Listeners are told of an item's verdicts
+            when all are there.
 
     Attributes:
         over_budget: why it ended before all was judged, if that was for its budget or time.
@@ -112,6 +140,7 @@ class Driving:
         stages: Stages,
         answers: Answers,
         sender: Sender,
+        options: RunOptions,
         progress: Progress,
         listeners: Listeners,
         stop: asyncio.Event,
@@ -126,6 +155,8 @@ class Driving:
         self._answers = answers
         self._has_a_past = answers.has_a_past
         self._sender = sender
+        self._options = options
+        self._fleet = Fleet.parse(options.workers or 1)
         self._progress = progress
         self._listeners = listeners
         self._stop = stop
@@ -133,14 +164,8 @@ class Driving:
         self._handed = bytearray(plan.items)  # and whether a worker has had it
         self._ended: deque[JudgedItem] = deque()  # judged, or as far as it was
         self._crew: Crew | None = None
+        self._workers: list[Placed] = []
         self._watching: asyncio.Task[None] | None = None
-        self._begun = 0  # workers of it
-        self._at_work: dict[Member, None] = {}
-        self._load: Counter[Member] = Counter()
-        self._joining: dict[asyncio.Task[None], Member] = {}
-        self._states: dict[Member, State] = {}
-        self._asking: dict[Member, asyncio.Task[None]] = {}
-        self._missed: dict[Member, int] = {}  # looks unanswered, of those that have answered before
         self._again: deque[Block] = deque()
         self._deaths = 0
         self._notes: dict[str, None] = {}
@@ -156,14 +181,12 @@ class Driving:
     ) -> AsyncGenerator[JudgedItem]:
         """The items whose verdicts are all there, block by block as they get done."""
         plan = self._plan
-        size = block_size(plan.items, Fleet.parse(self._job.options.workers or 1).count or SOME)
-        blocks = Blocks(lambda: map(Numbered._make, enumerate(plan)), plan.items, size)
-        timer = None
-        if (seconds := self._job.options.max_time) is not None:
-            reached = f"the greatest time of {seconds:g} s is reached"
-            timer = asyncio.get_running_loop().call_later(seconds, self._end, reached)
+        size = block_size(plan.items, self._fleet.count or SOME)
+        blocks = Blocks(self._numbered, plan.items, size)
         async with AsyncExitStack() as stack:
-            if timer is not None:
+            if (seconds := self._options.max_time) is not None:
+                reached = f"the greatest time of {seconds:g} s is reached"
+                timer = asyncio.get_running_loop().call_later(seconds, self._end, reached)
                 stack.callback(timer.cancel)
             first = partial(next, map(Block, blocks.first()), None)
             last = partial(next, map(Block, blocks.last()), None)
@@ -179,6 +202,9 @@ class Driving:
                     async for item in items:
                         yield item
 
+    def _numbered(self) -> Iterator[Numbered]:
+        return map(Numbered._make, enumerate(self._plan))
+
     def left(self) -> Iterator[JudgedItem]:
         """The items that `judged` has not given, each once, with what is known of them.
 
@@ -190,46 +216,46 @@ class Driving:
             return
         self._answers.expect_others()
         batch: list[Numbered] = []
-        for one in map(Numbered._make, enumerate(self._plan)):
-            if self._given[one.number]:
+        for number, item in self._numbered():
+            if self._given[number]:
                 continue
-            if self._has_a_past or self._handed[one.number] or one.item.unreadable is not None:
-                batch.append(one)
+            if self._has_a_past or self._handed[number] or item.unreadable is not None:
+                batch.append(Numbered(number, item))
                 if len(batch) == BLOCK:
-                    yield from self._left(batch)
+                    yield from self._with_known(batch)
                     batch = []
                 continue
-            names = one.item.rubric.names
-            verdicts = {name: self._stages.not_run(name) for name in names}
+            names = item.rubric.names
             self.not_run += len(names)
-            yield self._give(JudgedItem(one.item, one.number, verdicts))
-        yield from self._left(batch)
+            verdicts = {name: self._stages.not_run(name) for name in names}
+            yield self._give(JudgedItem(item, number, verdicts))
+        if batch:
+            yield from self._with_known(batch)
 
-    def _left(self, batch: Sequence[Numbered]) -> Iterator[JudgedItem]:
-        if not batch:
-            return
-        found, progress, not_run = self._known(batch)
+    def _with_known(self, items: Sequence[Numbered]) -> Iterator[JudgedItem]:
+        """Items with what is known of them; what is not is not run."""
+        known, progress, not_run = self._known(items)
         self._progress.add(progress)
         self.not_run += not_run
-        yield from map(self._give, found)
+        return map(self._give, known)
 
-    def _known(self, batch: Sequence[Numbered]) -> tuple[list[JudgedItem], Progress, int]:
+    def _known(self, items: Sequence[Numbered]) -> tuple[list[JudgedItem], Progress, int]:
         """What is known of items, what it comes to, and how many verdicts are not known."""
         progress = Progress(total=0)
         execution = Execution(
-            plan_of([one.item for one in batch]),
+            plan_of([item for _, item in items]),
             self._stages,
             self._answers,
             self._sender,
-            self._job.options,
+            self._options,
             progress,
             NOBODY,
             self._stop,
         )
-        found = list(execution.left())
-        for item in found:
-            item.index = batch[item.index].number
-        return found, progress, execution.not_run
+        known = list(execution.left())
+        for item in known:
+            item.index = items[item.index].number
+        return known, progress, execution.not_run
 
     def _give(self, item: JudgedItem) -> JudgedItem:
         """Note that an item is given, and tell of its verdicts."""
@@ -241,7 +267,7 @@ class Driving:
         logger.info("%s: %d criteria done", item.item.id, len(item.verdicts))
         return item
 
-    # Who judges
+    # Blocks
 
     async def _through(
         self, source: Source, lanes: int, most: int | None, stack: AsyncExitStack
@@ -275,7 +301,7 @@ class Driving:
                 await self._wait({*under_way, stopping})
                 if self._answers.lease is not None and self._answers.lease.error is not None:
                     raise self._answers.lease.error  # workers wait for a lease, and judge nothing
-                for task in [one for one in under_way if one.done()]:
+                for task in [task for task in under_way if task.done()]:
                     for item in self._come_of(task, *under_way.pop(task)):
                         yield item
                 self._tell_progress()
@@ -284,27 +310,29 @@ class Driving:
             if under_way:
                 await self._wind_up(under_way)
 
+    def _known_block(self, block: Block) -> Iterator[JudgedItem]:
+        """The items of a block of which all is known: as long as there are such, nobody is begun to
+        judge. Else none, and a worker looks them up."""
+        known, progress, not_run = self._known(block.items)
+        if not not_run:
+            self._progress.add(progress)
+            block.items = []
+            yield from map(self._give, known)
+            self._tell_progress()
+
     async def _wait(self, ends: set[asyncio.Task[Any]]) -> None:
         """Wait for a while until something has come of what is under way, or of workers."""
+        opening = {worker.opening: worker for worker in self._workers if worker.opening is not None}
         watching = {self._watching} if self._watching is not None else set()
         await asyncio.wait(
-            {*ends, *self._joining, *watching}, timeout=TICK, return_when=asyncio.FIRST_COMPLETED
+            {*ends, *opening, *watching}, timeout=TICK, return_when=asyncio.FIRST_COMPLETED
         )
         for task in watching:
             if task.done():
                 task.result()  # raises: nobody would ask workers any more
-        for joining in [one for one in self._joining if one.done()]:
-            self._joined(joining)
-
-    def _known_block(self, block: Block) -> Iterator[JudgedItem]:
-        """The items of a block of which all is known: as long as there are such, nobody is begun to
-        judge. Else none, and a worker looks them up."""
-        found, progress, not_run = self._known(block.items)
-        if not not_run:
-            self._progress.add(progress)
-            block.items = []
-            yield from map(self._give, found)
-            self._tell_progress()
+        for task, worker in opening.items():
+            if task.done():
+                self._opened(worker, task)
 
     async def _handed_out(
         self, block: Block, lanes: int, under_way: UnderWay, stack: AsyncExitStack
@@ -312,26 +340,26 @@ class Driving:
         """Give a block to a worker; whether one has room for it."""
         if self._crew is None:
             await self._begin_workers(stack)
-        free = [one for one in self._at_work if self._load[one] < lanes]
-        member = min(free, key=self._load.__getitem__, default=None)
-        if member is None:
+        free = [worker for worker in self._workers if worker.is_ready and worker.load < lanes]
+        worker = min(free, key=attrgetter("load"), default=None)
+        if worker is None:
             return False
-        self._load[member] += 1
+        worker.load += 1
         for number, _ in block.items:
             self._handed[number] = 1
-        items = [one.item for one in block.items]
-        under_way[asyncio.create_task(member.grade(items))] = member, block
+        items = [item for _, item in block.items]
+        under_way[asyncio.create_task(worker.member.grade(items))] = worker, block
         return True
 
     def _come_of(
-        self, task: asyncio.Task[Report], member: Member, block: Block
+        self, task: asyncio.Task[Report], worker: Placed, block: Block
     ) -> Iterator[JudgedItem]:
         """The items of a block that is done, or whose worker has died."""
-        self._load[member] -= 1
+        worker.load -= 1
         try:
             report = task.result()
         except WorkerDied as died:
-            self._lost(member, died)
+            self._lost(worker, died)
             yield from self._suspect(block, died)
             return
         self._deaths = 0
@@ -342,7 +370,7 @@ class Driving:
             if block.cuts > CUTS:
                 self._end(f"this process was silent for {SILENCE:g} s, {block.cuts} times")
             return
-        self._note(member, block, report)
+        self._note(worker, block, report)
         while self._ended and not report.not_run:
             yield self._give(self._ended.popleft())
         if report.stopped is not None:
@@ -371,110 +399,13 @@ class Driving:
                     self._progress.count(item.verdicts[name])
             yield self._give(item)
 
-    async def _begin_workers(self, stack: AsyncExitStack) -> None:
-        """Begin the workers.
-
-        Raises:
-            InputError: there can be none.
-        """
-        from rubricate.run.workers._ray import Crew
-
-        count = Fleet.parse(self._job.options.workers or 1).count
-        self._check_room(count or 0)
-        self._crew = await stack.enter_async_context(Crew(self._job))
-        self._check_room(0 if count else len(self._crew.members))
-        self._begin_joining()
-        self._listeners.on_sent()
-        self._watching = asyncio.create_task(self._watch())
-        stack.callback(self._watching.cancel)
-        missing = asyncio.get_running_loop().call_later(ROOM, self._tell_missing)
-        stack.callback(missing.cancel)
-        stack.push_async_callback(self._end_joining)
-
-    def _check_room(self, workers: int) -> None:
-        """Refuse more workers than the journal's database has connections for."""
-        room = self._answers.room if workers else None
-        if room is not None and room < workers:
-            raise InputError(
-                f"{workers} workers need a connection to the database of the journal each, and it "
-                f"has {room} left: raise max_connections there, or use --workers {max(1, room)}"
-            )
-
-    def _begin_joining(self) -> None:
-        """Wait for the workers that are new."""
-        assert self._crew is not None
-        for member in self._crew.members[self._begun :]:
-            self._joins(member)
-        self._begun = len(self._crew.members)
-
-    def _tell_missing(self) -> None:
-        """Say that workers wait for room, or take long to start."""
-        missing, count = len(self._joining), len(self._crew.members) if self._crew else 0
-        if missing:
-            self._warn(
-                f"{missing} of {count} workers are not there yet: the cluster has no room for them "
-                "now, or takes long to start them; they are waited for"
-                f"{', and the others judge' if missing < count else ''}"
-            )
-
-    async def _end_joining(self) -> None:
-        """Wait for no worker any more, nor for one that is silent or is started again."""
-        self._end_silent(SHORT)
-        left = [*self._joining, *self._asking.values()]
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
-
-    def _joins(self, member: Member) -> None:
-        self._joining[asyncio.create_task(_is_ready(member))] = member
-
-    def _joined(self, joining: asyncio.Task[None]) -> None:
-        """A worker is there, or cannot work."""
-        member = self._joining.pop(joining)
-        try:
-            joining.result()
-        except WorkerDied as died:
-            self._deaths += 1
-            self._check_deaths(died)
-            self._joins(member)
-        except Exception as error:  # also of the judge's own code, or of the node's
-            told = error if isinstance(error, RubricateError) else InputError(_in_one_line(error))
-            if not self._at_work and not self._joining:
-                raise told from None
-            self._warn(f"a worker cannot work: {told}")
-        else:
-            self._at_work[member] = None
-            self._missed[member] = 0
-            self._progress.workers = len(self._at_work)
-
-    def _lost(self, member: Member, died: WorkerDied) -> None:
-        """Note that a worker has died; Ray starts it again."""
-        if member not in self._at_work:
-            return
-        del self._at_work[member]
-        self._note_paid(self._states.pop(member, State()).under_way)
-        self._progress.workers = len(self._at_work)
-        self._progress.workers_lost += 1
-        self._progress.trouble = f"a worker died: {died}"
-        logger.info("a worker died: %s", died)
-        self._deaths += 1
-        self._check_deaths(died)
-        self._joins(member)
-
-    def _check_deaths(self, died: WorkerDied) -> None:
-        assert self._crew is not None
-        if self._deaths > max(DEATHS, 3 * len(self._crew.members)):
-            self._end(
-                f"workers died {self._deaths} times with nothing judged in between, last: {died}"
-            )
-
-    def _note(self, member: Member, block: Block, report: Report) -> None:
+    def _note(self, worker: Placed, block: Block, report: Report) -> None:
         """Add what a block comes to, and have its items given next, or at the run's end."""
-        for (number, item), found in zip(block.items, report.items, strict=True):
-            self._ended.append(found.item(number, item, self._job))
+        for (number, item), outcome in zip(block.items, report.items, strict=True):
+            self._ended.append(outcome.item(number, item, self._job))
         self.not_run += report.not_run
         self._progress.add(report.progress)
-        self._states.pop(member, None)  # it may be of before
+        worker.state = State()  # it may be of before
         if report.note is not None:
             self._notes[report.note] = None
         for warning in report.warnings:
@@ -482,9 +413,9 @@ class Driving:
 
     def _note_paid(self, blocks: Iterable[Progress]) -> None:
         """Add what was asked for blocks that are judged again, which find the answers known."""
-        for one in blocks:
-            self._progress.calls += one.calls
-            self._progress.usage += one.usage
+        for block in blocks:
+            self._progress.calls += block.calls
+            self._progress.usage += block.usage
 
     def _warn(self, text: str) -> None:
         """Tell of what many workers may warn of, once."""
@@ -498,75 +429,163 @@ class Driving:
     async def _wind_up(self, under_way: UnderWay) -> None:
         """Have the workers end what they are at, and keep what they have judged for `left`."""
         self._end_silent(SHORT)
-        stops = [asyncio.create_task(member.stop()) for member in self._at_work]
+        ready = [worker for worker in self._workers if worker.is_ready]
+        stops = [asyncio.create_task(worker.member.stop()) for worker in ready]
         is_hurried = self._stop.is_set()
         if is_hurried and self._crew is not None:
             self._crew.patience = HURRY
         await asyncio.wait({*under_way, *stops}, timeout=HURRY if is_hurried else PATIENCE)
-        for task in (*under_way, *stops):
-            task.cancel()
-        await asyncio.gather(*under_way, *stops, return_exceptions=True)
-        for task, (member, block) in under_way.items():
+        await _cancelled([*under_way, *stops])
+        for task, (worker, block) in under_way.items():
             if not task.cancelled() and task.exception() is None and not task.result().is_cut:
-                self._note(member, block, task.result())
+                self._note(worker, block, task.result())
 
-    # How far they are
+    # Workers
+
+    async def _begin_workers(self, stack: AsyncExitStack) -> None:
+        """Begin the workers.
+
+        Raises:
+            InputError: there can be none.
+        """
+        from rubricate.run.workers._ray import Crew
+
+        count = self._fleet.count
+        self._check_room(count or 0)
+        self._crew = await stack.enter_async_context(Crew(self._job))
+        self._check_room(0 if count else len(self._crew.members))
+        self._add_workers()
+        self._listeners.on_sent()
+        self._watching = asyncio.create_task(self._watch())
+        stack.callback(self._watching.cancel)
+        missing = asyncio.get_running_loop().call_later(ROOM, self._tell_missing)
+        stack.callback(missing.cancel)
+        stack.push_async_callback(self._end_waiting)
+
+    def _check_room(self, workers: int) -> None:
+        """Refuse more workers than the journal's database has connections for."""
+        room = self._answers.room if workers else None
+        if room is not None and room < workers:
+            raise InputError(
+                f"{workers} workers need a connection to the database of the journal each, and it "
+                f"has {room} left: raise max_connections there, or use --workers {max(1, room)}"
+            )
+
+    def _add_workers(self) -> None:
+        """Wait for the workers that are new, also on nodes that have joined the cluster."""
+        assert self._crew is not None
+        for member in self._crew.members[len(self._workers) :]:
+            self._workers.append(Placed(member))
+            self._workers[-1].open()
+
+    def _tell_missing(self) -> None:
+        """Say that workers wait for room, or take long to start."""
+        missing = sum(worker.opening is not None for worker in self._workers)
+        if missing:
+            self._warn(
+                f"{missing} of {len(self._workers)} workers are not there yet: the cluster has no "
+                "room for them now, or takes long to start them; they are waited for"
+                f"{', and the others judge' if missing < len(self._workers) else ''}"
+            )
+
+    async def _end_waiting(self) -> None:
+        """Wait for no worker any more, nor for one that is silent or is started again."""
+        self._end_silent(SHORT)
+        waiting = [task for worker in self._workers for task in (worker.opening, worker.asking)]
+        await _cancelled([task for task in waiting if task is not None])
+
+    def _opened(self, worker: Placed, opening: asyncio.Task[None]) -> None:
+        """A worker is there, or cannot work."""
+        worker.opening = None
+        try:
+            opening.result()
+        except WorkerDied as died:
+            self._count_death(died)
+            worker.open()
+        except Exception as error:  # also of the judge's own code, or of the node's
+            if not isinstance(error, RubricateError):
+                text = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+                error = InputError(f"what a worker needs cannot be opened: {text}")
+            if not any(other.is_ready or other.opening is not None for other in self._workers):
+                raise error from None
+            self._warn(f"a worker cannot work: {error}")
+        else:
+            worker.is_ready, worker.missed = True, 0
+            self._progress.workers += 1
+
+    def _lost(self, worker: Placed, died: WorkerDied) -> None:
+        """Note that a worker has died; Ray starts it again."""
+        if not worker.is_ready:
+            return
+        worker.is_ready = False
+        self._note_paid(worker.state.under_way)
+        worker.state = State()
+        self._progress.workers -= 1
+        self._progress.workers_lost += 1
+        self._progress.trouble = f"a worker died: {died}"
+        logger.info("a worker died: %s", died)
+        self._count_death(died)
+        worker.open()
+
+    def _count_death(self, died: WorkerDied) -> None:
+        self._deaths += 1
+        if self._deaths > max(DEATHS, 3 * len(self._workers)):
+            self._end(
+                f"workers died {self._deaths} times with nothing judged in between, last: {died}"
+            )
 
     async def _watch(self) -> None:
         """Ask all workers how far they are, each second, and end those that are silent.
 
         Silence is counted in looks, not by a clock: a driver that was itself stopped blames nobody.
-        A worker that never answered yet waits for room, or for its process to start.
         """
-        assert self._crew is not None
         while True:
             await asyncio.sleep(TICK)
-            self._begin_joining()  # on nodes that have joined the cluster
-            for member in self._crew.members:
-                if member not in self._asking:
-                    self._asking[member] = asyncio.create_task(self._ask_state(member))
-                elif member in self._missed:
-                    self._missed[member] += 1
+            self._add_workers()
+            for worker in self._workers:
+                if worker.asking is None:
+                    worker.asking = asyncio.create_task(self._ask_state(worker))
+                elif worker.missed is not None:
+                    worker.missed += 1
             self._end_silent(SILENCE / TICK)
             self._tell_progress()
 
-    async def _ask_state(self, member: Member) -> None:
+    async def _ask_state(self, worker: Placed) -> None:
         try:
-            self._states[member] = state = await member.state()
-            self._missed[member] = 0
-            self._progress.trouble = state.trouble or self._progress.trouble
+            worker.state = await worker.member.state()
+            worker.missed = 0
+            self._progress.trouble = worker.state.trouble or self._progress.trouble
         except (RubricateError, WorkerDied):
-            self._missed.pop(member, None)
+            worker.missed = None
         finally:
-            del self._asking[member]
+            worker.asking = None
 
     def _end_silent(self, looks: float) -> None:
         """End the workers that have left so many looks unanswered."""
-        for member in [one for one, missed in self._missed.items() if missed >= looks]:
-            died = WorkerDied(f"no sign of life for {self._missed.pop(member) * TICK:g} s")
-            member.end(str(died))
-            if not self._load[member]:  # else what it was at says so
-                self._lost(member, died)
+        for worker in self._workers:
+            if worker.missed is None or worker.missed < looks:
+                continue
+            died = WorkerDied(f"no sign of life for {worker.missed * TICK:g} s")
+            worker.missed = None
+            worker.member.end(str(died))
+            if not worker.load:  # else what it was at says so
+                self._lost(worker, died)
 
     def _tell_progress(self) -> None:
         """Tell how far the run is: the items that are done, and what workers are at."""
         shown = replace(self._progress)
-        for member in self._at_work:
-            state = self._states.get(member)
-            for one in state.under_way if state is not None and self._load[member] else ():
-                shown.add(one)
+        for worker in self._workers:
+            for block in worker.state.under_way if worker.is_ready and worker.load else ():
+                shown.add(block)
         shown.done = min(shown.done, shown.total)
-        self._job.options.tell(shown)
+        self._options.tell(shown)
 
 
-def _in_one_line(error: Exception) -> str:
-    """Why a worker could not begin, where that is none of rubricate's own errors."""
-    text = " ".join(str(error).split())[:300]
-    return f"what a worker needs cannot be opened: {type(error).__name__}: {text}"
-
-
-async def _is_ready(member: Member) -> None:
-    await member.ready()
+async def _cancelled(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    """Cancel tasks, and wait until they have ended."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def driving(
@@ -582,18 +601,4 @@ def driving(
         InputError: workers cannot reach what the run keeps.
         MissingExtraError: what runs workers is not installed.
     """
-    job = job_of(judge, options, storage, rules, calibrate)
-
-    def make(
-        plan: Plan,
-        stages: Stages,
-        answers: Answers,
-        sender: Sender,
-        options: RunOptions,
-        progress: Progress,
-        listeners: Listeners,
-        stop: asyncio.Event,
-    ) -> Driving:
-        return Driving(job, plan, stages, answers, sender, progress, listeners, stop)
-
-    return make
+    return partial(Driving, job_of(judge, options, storage, rules, calibrate))

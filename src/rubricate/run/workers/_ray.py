@@ -15,14 +15,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 from rubricate._sync import in_thread
 from rubricate.dataset import Item
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.run.workers._cores import usable_cores
 from rubricate.run.workers._options import Fleet, environment_of, resources_of
-from rubricate.run.workers._worker import Facts, Job, Report, State, WorkerDied
+from rubricate.run.workers._worker import Job, Report, State, WorkerDied
 
 logger = logging.getLogger(__name__)
 ATTEMPTS = 2
@@ -84,22 +84,17 @@ def _dumped(job: Job) -> bytes:
         worker_env=None,
     )
     job = replace(job, options=options)
-    cloudpickle = _ray().cloudpickle
-    try:
-        found: bytes = cloudpickle.dumps(job)
-    except Exception as error:
-        for name, one in (("judge", job.judge), ("calibration", job.calibrate)):
-            try:
-                cloudpickle.dumps(one)
-            except Exception as cause:
-                text = str(cause).splitlines()[0]
-                raise InputError(
-                    f"the {name} cannot be sent to workers: {type(cause).__name__}: {text}; give "
-                    "one that opens what it needs when it is first asked, or leave workers out"
-                ) from None
-        text = str(error).splitlines()[0]
-        raise InputError(f"the run cannot be sent to workers: {text}") from None
-    return found
+    dumps, dumped = _ray().cloudpickle.dumps, b""
+    for name, part in (("judge", job.judge), ("calibration", job.calibrate), ("run", job)):
+        try:
+            dumped = dumps(part)
+        except Exception as error:
+            text = str(error).splitlines()[0]
+            raise InputError(
+                f"the {name} cannot be sent to workers: {type(error).__name__}: {text}; give "
+                "one that opens what it needs when it is first asked, or leave workers out"
+            ) from None
+    return dumped
 
 
 class Member:
@@ -118,16 +113,15 @@ class Member:
         self._is_open = False
         self._ends: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
-    async def ready(self) -> Facts:
-        """Where it is, once it is there; to be asked anew after it has died.
+    async def ready(self) -> None:
+        """Wait until it is there; to be asked anew after it has died.
 
         Raises:
             InputError: it cannot work on the run.
             WorkerDied: it has died before it was there.
         """
-        found: Facts = await self._asked("open", self._job, again=True)
+        await self._asked("open", self._job, again=True)
         self._is_open = True
-        return found
 
     async def grade(self, items: Sequence[Item]) -> Report:
         """Have a block judged.
@@ -135,13 +129,11 @@ class Member:
         Raises:
             WorkerDied: the worker has died on the way.
         """
-        found: Report = await self._asked("grade", items)
-        return found
+        return cast(Report, await self._asked("grade", items))
 
     async def state(self) -> State:
         """How far it is. A process that runs answers at once, whatever its judge does."""
-        found: State = await self._asked("state")
-        return found
+        return cast(State, await self._asked("state"))
 
     async def stop(self) -> None:
         """Have it end what it is at."""
@@ -196,9 +188,8 @@ def _seen(answer: asyncio.Future[Any]) -> None:
 def _cause(error: Exception) -> str:
     """Why a worker died, in one line."""
     text = " ".join(str(error).split())
-    for begin in ("No module named 'rubricate'",):
-        if begin in text:
-            return "rubricate is not installed on one of the nodes"
+    if "No module named 'rubricate'" in text:
+        return "rubricate is not installed on one of the nodes"
     return f"{type(error).__name__}: {text[:200]}"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import socket
 import time
 from collections.abc import Iterator, Sequence
@@ -81,33 +80,13 @@ def job_of(
         raise MissingExtraError("workers", "ray")
     if storage.journal is None:
         raise InputError("workers need a journal that they share: give run_dir, or journal")
-    cache = storage.cache
-    return Job(
-        judge,
-        options,
-        _absolute(storage.journal),
-        rules,
-        None if cache is None else _absolute(cache),
-        calibrate,
+    # workers have folders of their own
+    journal, cache = (
+        place.absolute() if isinstance(place, Path) else place
+        for place in (storage.journal, storage.cache)
     )
-
-
-def _absolute(place: Place) -> Place:
-    """A place as it is called from any folder: workers have their own."""
-    return place.absolute() if isinstance(place, Path) else place
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """Where a worker is.
-
-    Attributes:
-        node: the name of its machine.
-        pid: its process.
-    """
-
-    node: str
-    pid: int
+    assert journal is not None
+    return Job(judge, options, journal, rules, cache, calibrate)
 
 
 class Found(NamedTuple):
@@ -300,10 +279,6 @@ class Worker:
     def _note_trouble(self, message: str) -> None:
         self._trouble = message
 
-    def facts(self) -> Facts:
-        """Where it is."""
-        return Facts(socket.gethostname(), os.getpid())
-
     def state(self) -> State:
         """How far it is; asked for by a driver that is alive. May be called in any thread."""
         under_way = list(self._under_way.items())
@@ -377,18 +352,17 @@ class _Block:
 
 
 class _Warnings(logging.Handler):
-    """Keeps what is warned of, each once, for the driver to tell."""
+    """Keeps what is warned of, each once, until the driver is told."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self._told: dict[str, bool] = {}
+        self._messages: dict[str, None] = {}
         logging.getLogger("rubricate").addHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._told.setdefault(record.getMessage(), False)
+        self._messages[record.getMessage()] = None
 
     def taken(self) -> tuple[str, ...]:
         """What has come since this was asked."""
-        new = tuple(text for text, told in self._told.items() if not told)
-        self._told.update(dict.fromkeys(new, True))
-        return new
+        messages, self._messages = tuple(self._messages), {}
+        return messages
