@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import rubricate
 from rubricate import Criterion, Rubric, RubricDataset
-from rubricate.run.journal import Database, Journal, journal_at
+from rubricate.run.journal import Database, Journal, open_journal
 from rubricate.run.journal._postgres import PostgresJournal
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
@@ -138,10 +138,10 @@ def opened(kind: str, request: pytest.FixtureRequest, folder: Path, count: int) 
     place = folder / "cache.sqlite"
     if kind == "database":
         return [
-            journal_at(Database.shared(request.getfixturevalue("postgres")), "cache")
+            open_journal(Database.shared(request.getfixturevalue("postgres")), access="cache")
             for _ in range(count)
         ]
-    return [journal_at(place, "cache") for _ in range(count)]
+    return [open_journal(place, access="cache") for _ in range(count)]
 
 
 @pytest.mark.parametrize("kind", ["file", "database"])
@@ -176,7 +176,7 @@ def test_a_claim_is_of_one_process_and_of_all_of_a_group_or_of_none(
 )
 def test_no_answer_is_asked_for_by_two_processes(tmp_path_factory, steps):
     folder = tmp_path_factory.mktemp("claims")
-    caches = [journal_at(folder / "cache.sqlite", "cache") for _ in range(3)]
+    caches = [open_journal(folder / "cache.sqlite", access="cache") for _ in range(3)]
     try:
         for index, step, groups in steps:
             cache = caches[index]
@@ -188,7 +188,7 @@ def test_no_answer_is_asked_for_by_two_processes(tmp_path_factory, steps):
                 cache.commit()
             elif step == "close":
                 cache.close()
-                caches[index] = journal_at(folder / "cache.sqlite", "cache")
+                caches[index] = open_journal(folder / "cache.sqlite", access="cache")
             held = [key for one in caches if one.claims for key in one.claims._mine]
             assert len(held) == len({*held})
     finally:

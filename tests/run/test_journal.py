@@ -15,7 +15,7 @@ import pytest
 
 import rubricate
 from rubricate.errors import InputError, JournalError
-from rubricate.run.journal import Database, MemoryJournal, journal_at, to_json
+from rubricate.run.journal import Database, MemoryJournal, open_journal, to_json
 from rubricate.run.journal._journal import BATCH
 from rubricate.run.journal._sqlite import INTERVAL, SQLiteJournal
 from rubricate.testing import Rule, ScriptedEndpoint
@@ -121,11 +121,11 @@ def test_a_reason_is_stored_once_and_read_as_it_was_given(tmp_path, request, sto
     ]
     whole, other = ({**RECORD, "reason": text} for text in (reason, "Another reason, " * 9))
     for record, line in zip((other, whole), lines, strict=True):
-        with closing(journal_at(place)) as journal:
+        with closing(open_journal(place)) as journal:
             journal.put("a", record, line)
             journal.put("b", record)
     kept = {**whole, "reason": reason.encode("utf-8", "replace").decode()}
-    with closing(journal_at(place, "reading")) as journal:
+    with closing(open_journal(place, access="reading")) as journal:
         assert journal.get_many(["a", "b"]) == {"a": kept, "b": kept}
         assert journal.exchanges(["a"]) == {"a": b"".join(lines)}
         ((_, record, *_),) = journal._rows(["a"])

@@ -8,7 +8,7 @@ import re
 import threading
 import time
 import traceback
-from contextlib import ExitStack, closing
+from contextlib import closing
 from typing import Any
 from urllib.parse import quote
 
@@ -22,7 +22,7 @@ from rubricate.errors import InputError, JournalError, MissingExtraError, RunSto
 from rubricate.judge import Completion, ModelJudge
 from rubricate.judge.models import PythonModel
 from rubricate.options import GradingOptions
-from rubricate.run.journal import Database, is_same_run, journal_at, remembered
+from rubricate.run.journal import Database, is_same_run, open_journal, remembered
 from rubricate.run.journal import _lease as lease_module
 from rubricate.run.journal import _server as server_module
 from rubricate.run.journal._postgres import PostgresJournal
@@ -212,9 +212,9 @@ def test_tables_of_a_newer_version_are_refused_and_older_ones_migrated(postgres,
     newer = rf"newer version of rubricate \(format {len(known) + 1}.*upgrade"
     for access in ("alone", "reading"):
         with pytest.raises(JournalError, match=newer):
-            journal_at(Database(postgres, "r"), access)
+            open_journal(Database(postgres, "r"), access=access)
     query(postgres, "UPDATE rubricate_meta SET format = 1")
-    with closing(journal_at(Database(postgres, "r"), "reading")) as journal:
+    with closing(open_journal(Database(postgres, "r"), access="reading")) as journal:
         assert journal.get_many(["a"]) == {"a": RECORD}
 
 
@@ -600,33 +600,19 @@ def test_a_process_takes_two_connections_and_one_where_few_are_left(own_postgres
         assert connections(address) == taken
     for one in opened:
         one.close()
-    assert connections(address) == 0
+    while connections(address):  # the server takes a moment to see that they are closed
+        time.sleep(0.01)
 
 
-def test_a_run_keeps_its_lease_where_the_database_has_no_connection_left_for_it(
-    own_postgres, monkeypatch
-):
+def test_a_lease_is_renewed_without_a_connection_of_its_own(own_postgres, monkeypatch):
     monkeypatch.setattr(lease_module, "EVERY", 0.05)
-    address = own_postgres(max_connections="5").address()
-    monkeypatch.setattr(server_module, "_BESIDE", {})
-    with ExitStack() as stack:
-        for name in "abc":
-            monkeypatch.setattr(server_module, "_BESIDE", {})  # as in another process
-            place = Database(address, name)
-            journal = stack.enter_context(closing(PostgresJournal(place)))
-        lease = "SELECT renewed FROM rubricate_leases WHERE run = %s"
-
-        def renewed() -> Any:
-            run = (journal._writing.run,)
-            return journal._reader.do(lambda one: one.execute(lease, run).fetchone())
-
-        for _ in range(3):
-            before = renewed()
-            while renewed() == before:
-                assert journal.lease.holds
-                time.sleep(0.01)
-        with pytest.raises(psycopg.OperationalError, match="too many"):
-            psycopg.connect(address)
+    address = own_postgres().address()
+    with closing(PostgresJournal(Database(address, "r"))) as journal:
+        before = renewed = query(address, "SELECT renewed FROM rubricate_leases")
+        while renewed == before:
+            renewed = query(address, "SELECT renewed FROM rubricate_leases")
+            assert journal.lease.holds
+        assert connections(address) == 2
 
 
 def test_a_journal_that_is_closed_leaves_no_connection_and_no_thread_that_waits(own_postgres):
@@ -695,6 +681,6 @@ def test_tables_of_another_layout_are_one_line(layout: str, postgres):
     with closing(PostgresJournal(place)) as journal:
         journal.put("a", RECORD)
     query(postgres, change_it)
-    with pytest.raises(JournalError, match=said) as caught, closing(journal_at(place)) as journal:
+    with pytest.raises(JournalError, match=said) as caught, closing(open_journal(place)) as journal:
         journal.get_many(["a"])
     assert len(str(caught.value).splitlines()) == 1

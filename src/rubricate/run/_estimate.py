@@ -29,7 +29,7 @@ from rubricate.run.journal import (
     Known,
     MemoryJournal,
     Place,
-    journal_at,
+    open_journal,
     verdict_from_record,
 )
 from rubricate.run.results import DocumentWork, OtherRunError, cache_place, journal_place
@@ -229,9 +229,9 @@ async def estimate(
     progress = Progress(total=stages.judgements(plan))
     machine = ItemMachine(stages, progress, only_failed=options.retry_failed)
     with ExitStack() as stack:
-        own = MemoryJournal() if journal is None else journal_at(journal, "reading")
+        own = MemoryJournal() if journal is None else open_journal(journal, access="reading")
         of_cache: Access = "cache" if isinstance(cache, Path) else "reading"
-        shared = None if cache is None else journal_at(cache, of_cache)
+        shared = None if cache is None else open_journal(cache, access=of_cache)
         stack.enter_context(closing(own))
         answers = Answers(own, shared, reads_cache=not options.fresh)
         stack.callback(answers.close)

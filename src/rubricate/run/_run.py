@@ -27,7 +27,6 @@ from rubricate.run.journal import (
     Database,
     Journal,
     MemoryJournal,
-    journal_at,
     open_journal,
 )
 from rubricate.run.results import (
@@ -280,7 +279,7 @@ async def _opened(
     stack.enter_context(closing(journal))
     cache = None
     if storage.cache is not None:
-        opening = partial(journal_at, storage.cache, "cache")
+        opening = partial(open_journal, storage.cache, access="cache")
         is_remote = isinstance(storage.cache, Database)
         cache = await _reached(opening, stop) if is_remote else opening()
     answers = Answers(journal, cache, reads_cache=not options.fresh, on_trouble=trouble)

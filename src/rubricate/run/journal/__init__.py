@@ -30,10 +30,7 @@ if TYPE_CHECKING:
     )
     from rubricate.run.journal._lease import Lease as Lease
     from rubricate.run.journal._ledger import Answer as Answer, Entry as Entry, Ledger as Ledger
-    from rubricate.run.journal._opening import (
-        journal_at as journal_at,
-        open_journal as open_journal,
-    )
+    from rubricate.run.journal._opening import open_journal as open_journal
     from rubricate.run.journal._places import (
         Access as Access,
         Database as Database,

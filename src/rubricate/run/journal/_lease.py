@@ -19,7 +19,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ from rubricate.run.journal._places import Access, Database
 logger = logging.getLogger(__name__)
 Connection = Any
 """A `psycopg.Connection`, which is not loaded where no journal is in a database."""
+Turn = Callable[[], AbstractContextManager[Connection]]
 LEASE = 10.0
 """Seconds after which another process takes over a run whose process does not renew its lease. At
 half, a failover that takes 5 s ends runs; at double, the command after a `kill -9` waits for 20."""
@@ -41,8 +42,6 @@ LOOK = 0.25
 """Seconds between looks at another's lease."""
 QUIET = 2 * EVERY
 """Seconds without a renewal after which it is said that another process's lease is waited for."""
-QUICK = {"connect_timeout": 3, "tcp_user_timeout": 3000}
-"""A renewal that a network swallows is tried on another connection before others take over."""
 
 LEASES = """
     CREATE TABLE rubricate_leases (
@@ -272,55 +271,44 @@ class Lease:
             "could not be seen to be alive; nothing more is sent from here"
         )
 
-    def keep(
-        self, opened: Callable[..., Connection], patience: float, on_end: Callable[..., None]
-    ) -> None:
+    def keep(self, turn: Turn, patience: float, on_end: Callable[[JournalError], None]) -> None:
         """Renew the lease from now on, in a thread of its own.
 
         Args:
-            opened: makes a connection.
+            turn: gives a connection to the database for a statement.
             patience: seconds to wait for a server that has gone away.
             on_end: told of the error with which that ends.
         """
+        keeping = threading.Thread(
+            target=self._keep, args=(turn, patience, on_end), name="rubricate-lease", daemon=True
+        )
+        self._thread = keeping
+        keeping.start()
 
-        def work() -> None:
+    def _keep(self, turn: Turn, patience: float, on_end: Callable[[JournalError], None]) -> None:
+        renewed = time.monotonic()
+        while not self._ends.wait(EVERY if self.trouble is None else LOOK):
             try:
-                self._keep(opened, patience)
-            except JournalError as error:
-                self.error = error
-                on_end(error)
-
-        self._thread = threading.Thread(target=work, name="rubricate-lease", daemon=True)
-        self._thread.start()
-
-    def _keep(self, opened: Callable[..., Connection], patience: float) -> None:
-        connection, renewed = None, time.monotonic()
-        while not self._ends.wait(0.0 if connection is None else EVERY):
-            try:
-                connection = connection or opened(**QUICK)
-                self._renew(connection)
+                with turn() as connection:
+                    self._renew(connection)
                 renewed, self.trouble = time.monotonic(), None
-            except LeaseLost:
-                raise
+            except LeaseLost as lost:
+                self.error = lost
+                return on_end(lost)
             except Exception as error:  # also of a connection that is broken in its own ways
-                _close(connection)
-                connection = None
+                self.trouble = " ".join(str(error).split())
                 away = time.monotonic() - renewed
                 if away >= patience + HOLDS:
-                    raise JournalError(
+                    self.error = JournalError(
                         f"{self._place}: it has been away for {away:.0f} s: what was committed is "
                         f"kept, and the same command goes on from there ({error})"
-                    ) from None
-                self.trouble = " ".join(str(error).split())
-                self._ends.wait(LOOK)
+                    )
+                    return on_end(self.error)
         for _ in range(2):  # the connection may have been cut since the last renewal
-            with suppress(Exception):
-                connection = connection or opened(**QUICK)
+            with suppress(Exception), turn() as connection:
                 connection.execute(_END, self._mine)
                 break
-            _close(connection)
-            connection = None
-        _close(connection)
+        return None
 
     def leave(self) -> None:
         """Let others have the run, as soon as the server is there."""
@@ -332,12 +320,6 @@ class Lease:
         self.leave()
         if self._thread is not None:
             self._thread.join(EVERY)
-
-
-def _close(connection: Connection) -> None:
-    if connection is not None:
-        with suppress(Exception):
-            connection.close()
 
 
 def _identity() -> str:

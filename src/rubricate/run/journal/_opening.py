@@ -23,23 +23,6 @@ LEAST_ROW = 64
 """Bytes that a record takes at least: in a file of so many there are at most so many records."""
 
 
-def journal_at(place: Place, access: Access = "alone") -> Journal:
-    """The journal at a place as it is, made if it is not there.
-
-    Args:
-        place: a file, or a run of a database.
-        access: how this process has it.
-
-    Raises:
-        JournalError: it cannot be used, is damaged, or another process has it.
-    """
-    if isinstance(place, Database):
-        from rubricate.run.journal._postgres import PostgresJournal
-
-        return PostgresJournal(place, access)
-    return SQLiteJournal(place, access)
-
-
 def open_journal(
     place: Place | None,
     *,
@@ -48,10 +31,10 @@ def open_journal(
     patience: float = 120.0,
     holder: str | None = None,
 ) -> Journal:
-    """The journal of a run.
+    """The journal at a place, made if it is not there.
 
-    Of a damaged file what can be read goes into a new one, with a warning, and the damaged file is
-    kept beside it.
+    Of a damaged file of a run what can be read goes into a new one, with a warning, and the damaged
+    file is kept beside it.
 
     Args:
         place: a file, in a folder that is there, or a run of a database; None keeps the journal in
@@ -70,7 +53,7 @@ def open_journal(
         from rubricate.run.journal._postgres import PostgresJournal
 
         return PostgresJournal(place, access, fresh=fresh, patience=patience, holder=holder)
-    if access == "worker":
+    if access in ("worker", "cache", "reading"):
         return SQLiteJournal(place, access)
     with _alone(place.parent):
         locks = locked(place.parent, access)
@@ -113,7 +96,7 @@ def _moved_aside(path: Path) -> Path | None:
     if not path.exists():
         return None
     try:
-        journal_at(path).close()
+        SQLiteJournal(path).close()
     except JournalError as error:
         if "another process" in str(error):
             raise

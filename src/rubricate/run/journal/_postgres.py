@@ -95,7 +95,7 @@ class PostgresJournal(Journal):
         self._thread = threading.Thread(target=self._write_batches, name="journal", daemon=True)
         self._thread.start()
         if self.lease is not None and access != "worker":
-            self.lease.keep(self._reader.spare, patience, self._end_batch)
+            self.lease.keep(self._reader.turn, patience, self._end_batch)
 
     # Reading
 

@@ -110,9 +110,11 @@ _GRANTS = (
     "rubricate_limits, rubricate_claims and rubricate_leases"
 )
 _CANCELED = "57014"
-_FULL = ("too many", "connection slots", "no more connections", "starting up", "recovery mode")
-"""What a server says that has no connection left (also PgBouncer), or that is being started. One
-with messages in another language is not waited for before a run begins."""
+_FULL = ("53300", "57P03")
+_FULL_IN_WORDS = ("too many", "connection slots", "no more connections", "starting up", "recovery")
+"""What a server says that has no connection left (also PgBouncer), or that is being started: by its
+SQLSTATE, and in words where libpq gives none, as where connecting fails. One with messages in
+another language is not waited for before a run begins."""
 _WAITS_FOR_ROOM = "all its connections are in use; waiting for one"
 _ROOM = """
     SELECT least(most.all - used.all, most.base - used.base, most.role - used.role),
@@ -361,11 +363,9 @@ class Server:
             try:
                 with link.lock:
                     connection = self._usable()
-                    before = link.since = time.monotonic()
-                    try:
+                    before = time.monotonic()
+                    with self.turn():
                         found = act(connection)
-                    finally:
-                        link.since = None
             except driver.Error as error:
                 now = time.monotonic()
                 is_lost = connection is None or connection.closed
@@ -391,7 +391,7 @@ class Server:
         """Whether another attempt may find mended what is wrong."""
         state = error.sqlstate
         if not self._is_open and self._access != "worker":  # it may be the wrong server
-            return state is None and _is_full(error)
+            return _is_full(error)
         if state == _CANCELED:  # by the server's own limit, or by a person
             return 0.0 < self._link.timeout <= took
         return is_lost or (state is not None and state.startswith(_PASSES))
@@ -403,12 +403,17 @@ class Server:
         Raises:
             JournalError: the server is away.
         """
-        with self._link.lock:
+        link = self._link
+        with link.lock:
             try:
                 connection = self._usable()
             except psycopg_driver().Error as error:
                 raise self._problem(error) from None
-            yield connection
+            link.since = time.monotonic()
+            try:
+                yield connection
+            finally:
+                link.since = None
 
     def _usable(self) -> Connection:
         """The connection; a new one where it is lost."""
@@ -439,7 +444,7 @@ class Server:
 
     def _connected(self, *, again: bool = False) -> Connection:
         """A new connection, which is used from now on."""
-        connection = self.opened()
+        connection = self._opened()
         try:
             is_read_only, timeout, _ = connection.execute(_BEGIN).fetchone()
             if is_read_only and not again and self._access != "reading":
@@ -454,24 +459,10 @@ class Server:
         remember(self.place.address)
         return connection
 
-    def opened(self, **bounds: int) -> Connection:
-        """A new connection, for another purpose, with other time limits."""
-        told = {**_DEFAULTS, **bounds, **parsed(self.place.address)}
+    def _opened(self) -> Connection:
+        told = {**_DEFAULTS, **parsed(self.place.address)}
         # Planned each time: a prepared plan may be one for the table as it was, nearly empty.
         return psycopg_driver().connect(**told, autocommit=True, prepare_threshold=None)
-
-    def spare(self, **bounds: int) -> Connection:
-        """A connection for another purpose; this one, between its statements, where none is left.
-
-        Args:
-            bounds: as for `opened`.
-        """
-        try:
-            return self.opened(**bounds)
-        except psycopg_driver().Error as error:
-            if not _is_full(error):
-                raise
-            return _Borrowed(self)
 
     # Tables and runs
 
@@ -552,8 +543,9 @@ def _format(connection: Connection) -> int:
 
 
 def _is_full(error: Exception) -> bool:
-    """Whether a server has no connection left; psycopg gives no SQLSTATE where connecting fails."""
-    return getattr(error, "sqlstate", None) is None and any(one in str(error) for one in _FULL)
+    """Whether a server has no connection left, or is being started."""
+    state = getattr(error, "sqlstate", None)
+    return state in _FULL or (state is None and any(one in str(error) for one in _FULL_IN_WORDS))
 
 
 def _room(connection: Connection) -> tuple[int, int]:
@@ -566,20 +558,6 @@ def _line(error: Exception) -> str:
     """What an error says, in one line."""
     lines = [line.strip() for line in str(error).splitlines()]
     return "; ".join(line for line in lines if line and not line.startswith(("LINE", "^")))
-
-
-class _Borrowed:
-    """A server's connection, for single statements of somebody else."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
-
-    def execute(self, query: str, told: Any) -> Any:
-        with self._server.turn() as connection:
-            return connection.execute(query, told)
-
-    def close(self) -> None:
-        return None
 
 
 _REMEDIES = {

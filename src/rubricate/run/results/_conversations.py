@@ -11,7 +11,7 @@ from typing import Any
 
 from rubricate.errors import InputError, JournalError
 from rubricate.rubric import Verdict
-from rubricate.run.journal import Database, Exchange, journal_at, read_lines
+from rubricate.run.journal import Database, Exchange, open_journal, read_lines
 from rubricate.run.results._folder import journal_to_read
 from rubricate.run.results._rows import ResultRow
 
@@ -60,7 +60,7 @@ class Conversations:
         self._path = journal_to_read(folder, journal)
         self._text = lru_cache(maxsize=HELD)(self._read_text)
         try:
-            self._journal = journal_at(self._path, "reading")
+            self._journal = open_journal(self._path, access="reading")
         except JournalError as error:
             raise self._problem(error) from None
         if isinstance(self._path, Database) and not self._journal.has_a_past:

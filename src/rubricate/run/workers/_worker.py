@@ -25,7 +25,7 @@ from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
 from rubricate.run._scoring import result_of
 from rubricate.run.items import Calibrate, JudgedItem, Stages
-from rubricate.run.journal import Answers, Database, Place, journal_at, open_journal
+from rubricate.run.journal import Answers, Database, Place, open_journal
 from rubricate.run.results import ItemResult, OpenStorage, result_lines
 from rubricate.run.sending import Sender
 
@@ -251,7 +251,7 @@ class Worker:
             )
             cache = None
             if not isinstance(job.cache, Path) or job.cache.is_file():  # else on another machine
-                cache = None if job.cache is None else journal_at(job.cache, "cache")
+                cache = None if job.cache is None else open_journal(job.cache, access="cache")
             self._answers = Answers(
                 journal,
                 cache,
