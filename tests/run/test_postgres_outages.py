@@ -67,7 +67,7 @@ class Grading:
         """Wait until so many have been sent."""
         while len(self.endpoint.requests) < requests and self.thread.is_alive():
             time.sleep(0.002)
-        assert self.thread.is_alive()
+        assert self.thread.is_alive(), self.result
 
     def end(self) -> Any:
         self.thread.join(60)

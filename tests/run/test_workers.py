@@ -455,8 +455,8 @@ def test_a_worker_that_cannot_begin_is_told_of_and_the_others_go_on(
     assert str(raised.value).startswith(told)
     assert len(str(raised.value).splitlines()) == 1
     assert (
-        sum(row["status"] == "judged" for row in lines(tmp_path / "none")) >= 24
-    )  # all but two blocks
+        sum(row["status"] == "judged" for row in lines(tmp_path / "none")) >= 16
+    )  # all but three blocks
 
 
 def test_workers_without_room_are_told_of_and_the_others_go_on(tmp_path, monkeypatch, caplog):
