@@ -459,14 +459,13 @@ def test_a_certificate_holds_for_the_same_judge_prompt_and_rubric_only(
     assert (speed["sensitivity"]["n"], speed["specificity"]["n"]) == (1, 1)
     told = rubricate("trust", "agree", "run").stdout
     assert "n of false pos (people's UNMET) and of false neg (MET): speed 1 and 1" in told
-    before = {name: value for name, value in certificate.items() if name != "sha256"}
-    for criterion in before["criteria"].values():  # as versions wrote it that knew no n
-        for share in (criterion["sensitivity"], criterion["specificity"]):
-            del share["n"]
-    text = json.dumps(before, sort_keys=True, separators=(",", ":"))
-    before["sha256"] = hashlib.sha256(text.encode()).hexdigest()
-    (tmp_path / "before.json").write_text(json.dumps(before))
-    assert read_certificate(tmp_path / "before.json").criteria["speed"].sensitivity.n is None
+    text = json.dumps(
+        {name: value for name, value in certificate.items() if name != "sha256"},
+        sort_keys=True,
+        separators=(",", ":"),
+    )
+    assert certificate["sha256"] == hashlib.sha256(text.encode()).hexdigest()
+    assert read_certificate(tmp_path / "certificate.json").criteria["speed"].sensitivity.n == 1
 
     with_it = ("--certificate", "certificate.json")
     done = rubricate(*grade, "--run-dir", "run", *with_it, **at)

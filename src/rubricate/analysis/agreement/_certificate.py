@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from rubricate._documents import input_error, parse_json, read_text
 from rubricate._version import __version__
 from rubricate.analysis._finished import FinishedRun
+from rubricate.analysis._sealed import SealedReport, hash_of, now
 from rubricate.analysis.agreement._agreement import (
     AgreementReport,
     CriterionAgreement,
@@ -29,7 +26,6 @@ from rubricate.views import (
     Cell,
     Column,
     Facts,
-    Report,
     Row,
     Section,
     Table,
@@ -42,38 +38,18 @@ _SHOWN = ("accuracy", "cohen_kappa", "quadratic_kappa", "pearson", "mae", "bias"
 """Figures that are shown, of those that a criterion has."""
 
 
-class _Figures(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class CertifiedFigure(_Figures):
-    """A figure with its interval; see `stats.Estimate`."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    undefined: str | None
-
-    @classmethod
-    def of(cls, estimate: Estimate) -> CertifiedFigure:
-        """The figure of an estimate."""
-        return cls(
-            value=estimate.value,
-            low=estimate.low,
-            high=estimate.high,
-            undefined=estimate.undefined,
-        )
-
-
-class CertifiedShare(CertifiedFigure):
+@dataclass(frozen=True, slots=True)
+class CertifiedShare(Estimate):
     """A share with what it is of."""
 
-    n: int | None = None
-    """People's labels that it rests on; None in certificates of versions that did not write it."""
+    n: int = 0
+    """People's labels that it rests on."""
 
 
-class CertifiedCriterion(_Figures):
+class CertifiedCriterion(BaseModel):
     """How far the judge agreed with people on one criterion."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     n: int
     """Pairs of a verdict and a label."""
@@ -85,11 +61,11 @@ class CertifiedCriterion(_Figures):
     """Of a binary criterion: the share of people's MET that the judge called MET."""
     specificity: CertifiedShare | None
     """Of a binary criterion: the share of people's UNMET that the judge called UNMET."""
-    figures: dict[str, CertifiedFigure]
+    figures: dict[str, Estimate]
     """All figures of agreement, by name."""
 
 
-class Certificate(Report, _Figures):
+class Certificate(SealedReport):
     """What `rubricate trust certify` writes. The last field is a hash of all others.
 
     Attributes:
@@ -124,15 +100,6 @@ class Certificate(Report, _Figures):
     criteria: dict[str, CertifiedCriterion]
     sha256: str = ""
 
-    def digest(self) -> str:
-        """The hash that `sha256` must be."""
-        data = self.model_dump(mode="json", exclude={"sha256"})
-        for criterion in data["criteria"].values():
-            for share in (criterion["sensitivity"], criterion["specificity"]):
-                if share is not None and share["n"] is None:  # as older versions hashed it
-                    del share["n"]
-        return _digest(data)
-
     @property
     def title(self) -> str:
         return f"Certificate of {self.judge}"
@@ -163,7 +130,7 @@ class Certificate(Report, _Figures):
                     [
                         name,
                         str(one.n),
-                        *(_estimate(one.figures.get(figure)) for figure in shown),
+                        *(one.figures.get(figure, "") for figure in shown),
                         *_share(one.sensitivity),
                         *_share(one.specificity),
                     ]
@@ -182,18 +149,8 @@ class Certificate(Report, _Figures):
         )
 
 
-def _estimate(figure: CertifiedFigure | None) -> Cell:
-    return "" if figure is None else Estimate(figure.value, figure.low, figure.high)
-
-
 def _share(share: CertifiedShare | None) -> list[Cell]:
-    n = None if share is None else share.n
-    return [_estimate(share), "" if n is None else str(n)]
-
-
-def _digest(data: Any) -> str:
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"), default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return ["", ""] if share is None else [share, str(share.n)]
 
 
 def certify(
@@ -227,28 +184,24 @@ def certify(
         raise InputError(
             f"is not as rubricate wrote it ({why}); {WRITE_ANEW}", file=run.path
         ) from None
-    return certificate.model_copy(update={"sha256": certificate.digest()})
+    return certificate.sealed()
 
 
 def _certificate(run: FinishedRun, report: AgreementReport, groups: str | None) -> Certificate:
     return Certificate(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=now(),
         rubricate_version=__version__,
         judge=run.judge,
         judge_fingerprint=run.summary.get("judge_fingerprint"),
         prompt_version=run.summary.get("prompt_version"),
-        rubric_hash=_digest(run.document),
-        data_hash=_digest([[row.item, row.criterion, row.human_label] for row in run.rows]),
+        rubric_hash=hash_of(run.document),
+        data_hash=hash_of([[row.item, row.criterion, row.human_label] for row in run.rows]),
         items=report.items,
         undecided=report.undecided,
         confidence=report.bootstrap.confidence,
         groups=groups,
-        criteria=_criteria(report),
+        criteria={one.name: _criterion(one) for one in report.criteria},
     )
-
-
-def _criteria(report: AgreementReport) -> dict[str, CertifiedCriterion]:
-    return {one.name: _criterion(one) for one in report.criteria}
 
 
 def _criterion(one: CriterionAgreement) -> CertifiedCriterion:
@@ -266,7 +219,7 @@ def _criterion(one: CriterionAgreement) -> CertifiedCriterion:
         not_decided=dict(found.not_decided),
         sensitivity=sensitivity,
         specificity=specificity,
-        figures={name: CertifiedFigure.of(estimate) for name, estimate in found.figures.items()},
+        figures=dict(found.figures),
     )
 
 
@@ -276,18 +229,7 @@ def read_certificate(path: str | Path) -> Certificate:
     Raises:
         InputError: it cannot be read, is none, or was changed since it was written.
     """
-    data = parse_json(read_text(path), file=path)
-    if not isinstance(data, Mapping) or data.get("format") != "rubricate certificate 3":
-        raise InputError("not a certificate: rubricate trust certify writes one", file=path)
-    try:
-        certificate = Certificate.model_validate(data)
-    except ValidationError as error:
-        raise input_error(error).within(file=path) from None
-    if certificate.sha256 != certificate.digest():
-        raise InputError(
-            "this certificate was changed since it was written: its hash does not fit", file=path
-        )
-    return certificate
+    return Certificate.read(path, "certificate", "certify")
 
 
 def check_certificate(
@@ -311,6 +253,6 @@ def check_certificate(
         differences.append("the judge has no fingerprint: its prompt cannot be compared")
     elif fingerprint != certificate.judge_fingerprint:
         differences.append("the judge's prompt, address or sampling is another")
-    if _digest(run.document) != certificate.rubric_hash:
+    if hash_of(run.document) != certificate.rubric_hash:
         differences.append("the rubric is another")
     return CertificateFigures(file=file, holds=not differences, differences=differences)

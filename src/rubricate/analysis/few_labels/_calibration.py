@@ -5,17 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from rubricate._documents import input_error, parse_json, read_text
 from rubricate._version import __version__
 from rubricate.analysis._finished import FinishedRun
+from rubricate.analysis._sealed import SealedReport, now
 from rubricate.errors import InputError
 from rubricate.judge import Judge
 from rubricate.rubric import Criterion, Rubric, Verdict
@@ -27,15 +24,14 @@ from rubricate.stats import (
     calibration_gain,
     read_calibration_map,
 )
-from rubricate.views import NONE, Paragraph, Report, say
+from rubricate.views import NONE, Paragraph, say
 
 logger = logging.getLogger(__name__)
 MANY = 300
 """Labels from which on the map is isotonic, unless it is chosen."""
-FORMAT = "rubricate calibration 2"
 
 
-class FittedCalibration(Report, BaseModel):
+class FittedCalibration(SealedReport):
     """What `rubricate trust calibrate` writes. The last field is a hash of all others.
 
     Attributes:
@@ -46,8 +42,6 @@ class FittedCalibration(Report, BaseModel):
         name: of the map's file, for people.
         method: `platt` or `isotonic`.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal["rubricate calibration 2"] = "rubricate calibration 2"
     name: str
@@ -73,12 +67,6 @@ class FittedCalibration(Report, BaseModel):
     not_shown: str | None
     """Why it is not shown to be better than none; None where it is."""
     sha256: str = ""
-
-    def digest(self) -> str:
-        """The hash that `sha256` must be."""
-        data = self.model_dump(mode="json", exclude={"sha256"})
-        text = json.dumps(data, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def reference(self) -> str:
@@ -108,15 +96,6 @@ class FittedCalibration(Report, BaseModel):
 
 def _change(before: float | None, after: float | None) -> str:
     return NONE if before is None or after is None else f"{before:.3f} -> {after:.3f}"
-
-
-class _Known(NamedTuple):
-    """A verdict with a label: its item and group, the probability of MET, and whether it is MET."""
-
-    item: str
-    group: Any
-    probability: float
-    met: bool
 
 
 def fit_calibration(
@@ -155,14 +134,14 @@ def fit_calibration(
     questions = {key: one for key, one in run.criteria.items() if _is_mapped(one)}
     group_of = run.groups_by(groups)
     known = [
-        _Known(row.item, group_of[row.item], row.probability_met, row.human_label == "MET")
+        (row.item, row.probability_met, row.human_label == "MET")
         for row in run.rows
         if row.criterion in questions
         and row.probability_met is not None
         and row.label in ("MET", "UNMET")
         and row.human_label in ("MET", "UNMET")
     ]
-    items = len({one.item for one in known})
+    items = len({item for item, *_ in known})
     if items < 2:
         raise InputError(
             "a map is fitted on probabilities of binary criteria with human labels: this run has "
@@ -172,17 +151,17 @@ def fit_calibration(
     if method is None:
         method = "isotonic" if len(known) >= MANY else "platt"
     kind = IsotonicMap if method == "isotonic" else PlattMap
-    probabilities, met = [one.probability for one in known], [one.met for one in known]
+    probabilities, met = [p for _, p, _ in known], [is_met for *_, is_met in known]
     try:
         fitted = kind.fit(probabilities, met)
     except InputError as error:
         raise error.within(file=run.path) from None
     out_of_fold = calibration_gain(
-        probabilities, met, method=method, groups=[one.group for one in known], seed=seed
+        probabilities, met, method=method, groups=[group_of[item] for item, *_ in known], seed=seed
     )
-    found = FittedCalibration(
+    return FittedCalibration(
         name=name,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=now(),
         rubricate_version=__version__,
         judge=run.judge,
         judge_fingerprint=fingerprint,
@@ -194,8 +173,7 @@ def fit_calibration(
         groups=groups,
         out_of_fold=out_of_fold,
         not_shown=out_of_fold.why_not,
-    )
-    return found.model_copy(update={"sha256": found.digest()})
+    ).sealed()
 
 
 def read_calibration(path: str | Path) -> FittedCalibration:
@@ -204,18 +182,7 @@ def read_calibration(path: str | Path) -> FittedCalibration:
     Raises:
         InputError: it cannot be read, is none, or was changed since it was written.
     """
-    data = parse_json(read_text(path), file=path)
-    if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-        raise InputError("not a calibration: rubricate trust calibrate writes one", file=path)
-    try:
-        found = FittedCalibration.model_validate(data)
-    except ValidationError as error:
-        raise input_error(error).within(file=path) from None
-    if found.sha256 != found.digest():
-        raise InputError(
-            "this calibration was changed since it was written: its hash does not fit", file=path
-        )
-    return found
+    return FittedCalibration.read(path, "calibration", "calibrate")
 
 
 class Calibrator:
