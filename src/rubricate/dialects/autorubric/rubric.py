@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from rubricate import rubric as core
 from rubricate._documents import parse_json, parse_yaml, read_document, read_text, validate
@@ -14,7 +14,18 @@ from rubricate.errors import InputError
 
 if TYPE_CHECKING:
     from rubricate.dialects.autorubric._reports import EnsembleEvaluationReport
-    from rubricate.dialects.autorubric.graders import CriterionGrader
+
+
+class Grader(Protocol):
+    """What grades: a `CriterionGrader`."""
+
+    async def grade(
+        self,
+        to_grade: str | Mapping[str, str],
+        rubric: core.Rubric,
+        query: str | None = None,
+        reference_submission: str | None = None,
+    ) -> EnsembleEvaluationReport: ...
 
 
 PARSERS = {".json": parse_json, ".yaml": parse_yaml, ".yml": parse_yaml}
@@ -91,7 +102,7 @@ class Rubric(core.Rubric):
     async def grade(
         self,
         to_grade: str | Mapping[str, str],
-        grader: CriterionGrader,
+        grader: Grader,
         query: str | None = None,
         reference_submission: str | None = None,
     ) -> EnsembleEvaluationReport:

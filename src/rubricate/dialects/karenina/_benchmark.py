@@ -6,7 +6,7 @@ import hashlib
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ def _now() -> str:
 
 
 @dataclass
-class Benchmark:
+class Benchmark(_jsonld.BenchmarkData):
     """Questions with right answers, judged by templates and rubrics.
 
         benchmark = Benchmark.create(name="Genomics")
@@ -62,18 +62,6 @@ class Benchmark:
         date_created, date_modified: ISO 8601.
         node: the document that it came from; what else it holds is written back.
     """
-
-    name: str
-    description: str = ""
-    version: str = "0.1.0"
-    creator: str = ""
-    questions: list[Question] = field(default_factory=list)
-    global_rubric: Rubric | None = None
-    results: VerificationResults | None = None
-    id: str = ""
-    date_created: str = ""
-    date_modified: str = ""
-    node: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @classmethod
     def create(

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import starmap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -31,9 +32,6 @@ from rubricate.dialects.karenina._template import Template
 from rubricate.dialects.karenina._traits import Rubric, union
 from rubricate.errors import InputError, shown
 from rubricate.rubric import Failure
-
-if TYPE_CHECKING:
-    from rubricate.dialects.karenina._benchmark import Benchmark
 
 CONTEXT = {
     "@version": 1.1,
@@ -64,7 +62,24 @@ _OF_QUESTION = ("rubric_name", "answer_template", "template_failure", "verificat
 """Properties of ours."""
 
 
-def to_document(benchmark: Benchmark) -> dict[str, Any]:
+@dataclass
+class BenchmarkData:
+    """A benchmark as it is in a file; see `Benchmark`."""
+
+    name: str
+    description: str = ""
+    version: str = "0.1.0"
+    creator: str = ""
+    questions: list[Question] = field(default_factory=list)
+    global_rubric: Rubric | None = None
+    results: VerificationResults | None = None
+    id: str = ""
+    date_created: str = ""
+    date_modified: str = ""
+    node: dict[str, Any] = field(default_factory=dict, compare=False)
+
+
+def to_document(benchmark: BenchmarkData) -> dict[str, Any]:
     """The benchmark as JSON-LD: the document it came from, with what it is now."""
     document: dict[str, Any] = {"@context": CONTEXT, "@type": "DataFeed", **benchmark.node}
     for name, key in _TEXTS.items():

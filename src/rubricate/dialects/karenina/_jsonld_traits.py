@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rubricate.dialects.karenina._traits import (
-    METRIC_LISTS,
+    METRIC_SETTINGS,
     CallableRubricTrait,
     GradedTrait,
     ManualRubricTrait,
@@ -37,15 +37,12 @@ _KINDS: dict[str, type[Trait]] = {
 }
 """The classes of what `additionalType` may end with."""
 _SCOPE = re.compile(r"(?<![A-Za-z])(Global|QuestionSpecific)(?=[A-Z])")
-_AS_TEXT = (*METRIC_LISTS, "classes")
+_AS_TEXT = (*METRIC_SETTINGS, "classes")
 """Settings that a file may have as JSON text."""
 _WRITTEN: dict[type[Trait], tuple[str, tuple[str, ...]]] = {
     RubricTrait: ("RubricTrait", ("classes", "min_score", "max_score")),
     ManualRubricTrait: ("RegexTrait", ("pattern", "case_sensitive", "invert_result")),
-    MetricRubricTrait: (
-        "MetricRubricTrait",
-        (*METRIC_LISTS, "repeated_extraction", "evaluation_mode"),
-    ),
+    MetricRubricTrait: ("MetricRubricTrait", ("evaluation_mode",)),
     CallableRubricTrait: (  # the function itself stays out of files
         "CallableTrait",
         ("kind", "invert_result", "classes", "min_score", "max_score"),
@@ -114,7 +111,10 @@ def _settings(trait: Trait) -> tuple[str, dict[str, Any]]:
     if "classes" in settings:
         settings["classes"] = dict(settings["classes"])
     settings |= {"weight": trait.weight} if trait.weight != 1.0 else {}
-    return kind, {**settings, **(trait.model_extra or {})}
+    extra = (trait.model_extra or {}).items()
+    return kind, settings | {
+        name: list(value) if isinstance(value, tuple) else value for name, value in extra
+    }
 
 
 def _function(trait: Trait) -> Callable[[str], Any] | None:

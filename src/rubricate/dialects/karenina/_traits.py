@@ -280,24 +280,28 @@ class RegexRubricTrait(ManualRubricTrait):
     """Whether upper and lower case differ."""
 
 
+METRICS = ("precision", "recall", "f1", "accuracy", "specificity")
+METRIC_SETTINGS = (
+    *("metrics", "tp_instructions", "tn_instructions", "fp_instructions", "fn_instructions"),
+    "repeated_extraction",
+)
+"""The settings of a metric trait, which are those of the core's `MetricCriterion`."""
+
+
 class MetricRubricTrait(Trait):
     """How well the answer names, or classifies, a list of items.
 
     A model classifies each item as the answer does; code counts. The first metric enters the score.
-    The other settings are those of the core's `MetricCriterion`.
+    The settings `metrics`, `tp_instructions`, `tn_instructions`, `fp_instructions`,
+    `fn_instructions` and `repeated_extraction` are those of `rubricate.MetricCriterion`.
 
         MetricRubricTrait(name="Diseases", metrics=["precision", "recall"],
                           tp_instructions=["asthma", "bronchitis"])
     """
 
     reads_as: ClassVar[TraitKind] = "metric"
+    kept: ClassVar[tuple[str, ...]] = (*Trait.kept, *METRIC_SETTINGS)
 
-    metrics: tuple[str, ...] = Field(default=("precision", "recall", "f1"), strict=False)
-    tp_instructions: tuple[str, ...] = Field(strict=False)
-    tn_instructions: tuple[str, ...] = Field(default=(), strict=False)
-    fp_instructions: tuple[str, ...] = Field(default=(), strict=False)
-    fn_instructions: tuple[str, ...] = Field(default=(), strict=False)
-    repeated_extraction: bool = True
     evaluation_mode: Literal["tp_only", "full_matrix"] | None = None
     """Need not be set: it follows from whether there are `tn_instructions`."""
     higher_is_better: bool | None = None
@@ -308,23 +312,23 @@ class MetricRubricTrait(Trait):
     def _mode_by_the_lists(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
+        lists = {name: tuple(one) for name, one in data.items() if isinstance(one, list)}
         mode = "full_matrix" if data.get("tn_instructions") else "tp_only"
         named = data.get("evaluation_mode") or mode
         if named != mode:
             how = "with" if mode == "full_matrix" else "without"
             raise InputError(f"evaluation_mode is '{mode}' {how} tn_instructions, found '{named}'")
-        return {**data, "evaluation_mode": mode}
+        usual = {"metrics": METRICS[:3], "repeated_extraction": True}
+        return {**usual, **data, **lists, "evaluation_mode": mode}
 
     def criterion(self) -> Criterion:
-        own = {name: getattr(self, name) for name in (*METRIC_LISTS, "repeated_extraction")}
+        own = {
+            name: value
+            for name, value in (self.model_extra or {}).items()
+            if name in METRIC_SETTINGS
+        }
         weight = -abs(self.weight) if self.higher_is_better is False else self.weight
         return validate(MetricCriterion, {**self._common(), "weight": weight, **own})
-
-
-METRICS = ("precision", "recall", "f1", "accuracy", "specificity")
-METRIC_LISTS = (
-    *("metrics", "tp_instructions", "tn_instructions", "fp_instructions", "fn_instructions"),
-)
 
 
 class CallableRubricTrait(GradedTrait):

@@ -13,6 +13,7 @@ from rubricate.dataset import ContextDocument, DataItem, RubricDataset
 from rubricate.dialects._options import DialectOptions, graded
 from rubricate.dialects._progress import progress_line
 from rubricate.dialects.ragas._judge import FIELDS, RUBRICS, MetricsJudge
+from rubricate.dialects.ragas._metric import RubricMetric
 from rubricate.dialects.ragas._types import Llm, MetricOutputType
 from rubricate.dialects.ragas.dataset_schema import (
     EvaluationDataset,
@@ -28,8 +29,6 @@ from rubricate.settings import option, part, takes
 
 if TYPE_CHECKING:
     import pandas
-
-    from rubricate.dialects.ragas.metrics import RubricsScore
 
 
 _T = TypeVar("_T")
@@ -71,7 +70,7 @@ class EvaluationResult:
     """
 
     def __init__(
-        self, result: Result, samples: Sequence[Sample], metrics: Sequence[RubricsScore]
+        self, result: Result, samples: Sequence[Sample], metrics: Sequence[RubricMetric]
     ) -> None:
         self.result = result
         self.samples = list(samples)
@@ -156,7 +155,7 @@ class EvaluateCall(DialectOptions, kw_only=False):
     }
 
     dataset: EvaluationDataset | Iterable[Any]
-    metrics: Sequence[RubricsScore]
+    metrics: Sequence[RubricMetric]
     llm: Llm = None
     _: KW_ONLY
     run_config: RunConfig | None = option(
@@ -245,7 +244,7 @@ async def evaluated(call: EvaluateCall) -> EvaluationResult:
 
 async def grade_samples(
     dataset: EvaluationDataset,
-    metrics: Sequence[RubricsScore],
+    metrics: Sequence[RubricMetric],
     llm: Llm,
     options: DialectOptions,
     timeout: float | None = None,
@@ -279,7 +278,7 @@ async def grade_samples(
 
 
 async def closing_llms(
-    metrics: Sequence[RubricsScore], llm: Llm, work: Coroutine[Any, Any, _T]
+    metrics: Sequence[RubricMetric], llm: Llm, work: Coroutine[Any, Any, _T]
 ) -> _T:
     """Close given models behind a plain call: their connections belong to the loop that ends."""
     named = metrics if isinstance(metrics, Sequence) else ()
@@ -295,17 +294,15 @@ def _check_responses(dataset: EvaluationDataset, judge: str) -> None:
             )
 
 
-def _check_metrics(metrics: Sequence[RubricsScore], dataset: EvaluationDataset) -> None:
+def _check_metrics(metrics: Sequence[RubricMetric], dataset: EvaluationDataset) -> None:
     """Raise `InputError` unless every metric has columns of its own in the result."""
-    from rubricate.dialects.ragas.metrics import RubricsScore
-
     if not isinstance(metrics, Sequence) or not metrics:
         raise InputError("metrics: expected a list of at least one RubricsScore")
     if not dataset.samples:
         raise InputError("the dataset has no samples")
     taken = dict.fromkeys(dataset.features(), "a column of the samples")
     for index, metric in enumerate(metrics):
-        if not isinstance(metric, RubricsScore):
+        if not isinstance(metric, RubricMetric):
             found = type(metric).__name__
             raise InputError(f"expected a RubricsScore, found {found}", path=("metrics", index))
         for column in (f"{metric.name}{ending}" for ending in ENDINGS):
@@ -318,7 +315,7 @@ def _check_metrics(metrics: Sequence[RubricsScore], dataset: EvaluationDataset) 
             taken[column] = f"metrics[{index}]"
 
 
-def _item(sample: Sample, id: str, metrics: Sequence[RubricsScore]) -> DataItem:
+def _item(sample: Sample, id: str, metrics: Sequence[RubricMetric]) -> DataItem:
     """The item that a sample is for the engine.
 
     Judges with the metric's prompt are shown the fields in the metadata; the others see the

@@ -8,12 +8,10 @@ from typing import Any
 
 from rubricate._sync import run_sync
 from rubricate.dialects._options import DialectOptions
-from rubricate.dialects.ragas._judge import MetricPrompt
+from rubricate.dialects.ragas._metric import SAMPLES, Prompt, RubricMetric
 from rubricate.dialects.ragas._rubrics import (
     DEFAULT_REFERENCE_FREE_RUBRICS as DEFAULT_REFERENCE_FREE_RUBRICS,
     DEFAULT_WITH_REFERENCE_RUBRICS as DEFAULT_WITH_REFERENCE_RUBRICS,
-    check_rubrics,
-    scale_of,
 )
 from rubricate.dialects.ragas._types import (
     Llm,
@@ -34,8 +32,7 @@ from rubricate.dialects.ragas.evaluation import (
     grade_samples,
     no_score,
 )
-from rubricate.dialects.ragas.llms import client_model
-from rubricate.dialects.ragas.metrics._prompts import (
+from rubricate.dialects.ragas._prompts import (
     MultiTurnInputWithoutRubric as MultiTurnInputWithoutRubric,
     MultiTurnPrompt as MultiTurnPrompt,
     ScoreFeedback as ScoreFeedback,
@@ -44,54 +41,17 @@ from rubricate.dialects.ragas.metrics._prompts import (
 )
 from rubricate.dialects.ragas.prompt import PydanticPrompt as PydanticPrompt
 from rubricate.errors import InputError, RunStopped
-from rubricate.judge import (
-    HTTPModel,
-    Judge,
-    Model,
-    ModelJudge,
-    given_judge,
-    is_given,
-    language_model,
-    named_judge,
-)
-from rubricate.rubric import ScaleCriterion, Verdict
+from rubricate.rubric import Verdict
 from rubricate.settings import takes_as_method
-
-Prompt = PydanticPrompt[Any, Any]
-OPTIONAL = ":optional"
-"""What the name of a column ends in that a sample may lack."""
-_KINDS = {sample.metric_type: sample for sample in (SingleTurnSample, MultiTurnSample)}
 
 
 class BatchCall(DialectOptions, kw_only=False):
-    """What `batch_score` is called with."""
+    """Arguments of `batch_score`."""
 
     samples: EvaluationDataset | Iterable[Sample]
 
 
-class _PromptAttribute:
-    """An attribute of `RubricsScore`: what the judge is asked about samples of a kind, with the
-    rubric. None sets the default."""
-
-    def __init__(self, kind: MetricType) -> None:
-        self.kind = kind
-
-    def __get__(self, metric: RubricsScore, owner: type | None = None) -> Prompt:
-        return metric.prompt(self.kind)
-
-    def __set__(self, metric: RubricsScore, prompt: Prompt | None) -> None:
-        if prompt is None:
-            metric._prompts.pop(self.kind, None)
-            return
-        if not isinstance(prompt, PydanticPrompt):
-            raise InputError(
-                f"{self.kind.value}_prompt must be a PydanticPrompt, found {type(prompt).__name__}"
-            )
-        prompt.check_fields(_KINDS[self.kind].judged)
-        metric._prompts[self.kind] = prompt
-
-
-class RubricsScore:
+class RubricsScore(RubricMetric):
     """A judge's score of a response, or of a conversation, by the levels of a rubric.
 
     Args:
@@ -115,123 +75,6 @@ class RubricsScore:
     Raises:
         InputError: something given cannot be used.
     """
-
-    single_turn_prompt = _PromptAttribute(MetricType.SINGLE_TURN)
-    multi_turn_prompt = _PromptAttribute(MetricType.MULTI_TURN)
-
-    def __init__(
-        self,
-        name: str = "domain_specific_rubrics",
-        rubrics: Mapping[str, str] = DEFAULT_REFERENCE_FREE_RUBRICS,
-        llm: Llm = None,
-        required_columns: Mapping[MetricType, Iterable[str]] | None = None,
-        output_type: MetricOutputType | None = MetricOutputType.DISCRETE,
-        single_turn_prompt: Prompt | None = None,
-        multi_turn_prompt: Prompt | None = None,
-        max_retries: int = 1,
-    ) -> None:
-        if not isinstance(name, str) or not name.strip():
-            raise InputError("a metric's name must not be empty")
-        if isinstance(max_retries, bool) or not isinstance(max_retries, int) or max_retries < 0:
-            raise InputError(f"max_retries must be a whole number from 0 up, found {max_retries!r}")
-        self.name = name
-        self.llm = llm
-        self.required_columns = _columns(required_columns or {})
-        self.output_type = MetricOutputType.DISCRETE if output_type is None else output_type
-        if not isinstance(self.output_type, MetricOutputType):
-            raise InputError(f"output_type must be a MetricOutputType, found {output_type!r}")
-        self.max_retries = max_retries
-        self._prompts: dict[MetricType, Prompt] = {}
-        self.rubrics = rubrics
-        self.single_turn_prompt = single_turn_prompt
-        self.multi_turn_prompt = multi_turn_prompt
-
-    def __repr__(self) -> str:
-        return f"RubricsScore(name={self.name!r})"
-
-    @property
-    def rubrics(self) -> dict[str, str]:
-        """The rubric: a description for each level."""
-        return dict(self._rubrics)
-
-    @rubrics.setter
-    def rubrics(self, rubrics: Mapping[str, str]) -> None:
-        try:
-            self._rubrics = check_rubrics(rubrics)
-        except InputError as error:
-            raise error.within(("rubrics",)) from None
-        self.criterion()
-
-    # What the engine needs
-
-    def prompt(self, kind: MetricType) -> Prompt:
-        """What the judge is asked about samples of a kind, with the metric's rubric."""
-        return (self._prompts.get(kind) or _DEFAULTS[kind]).with_rubrics(self._rubrics)
-
-    def criterion(self, rubrics: Mapping[str, str] | None = None) -> ScaleCriterion:
-        """The criterion that the metric stands for, with its own rubric or another one.
-
-        Raises:
-            InputError: the rubric and the output type do not go together.
-        """
-        criterion = scale_of(self._rubrics if rubrics is None else rubrics, self.name)
-        if self.output_type is MetricOutputType.RANKING:
-            raise InputError("output_type RANKING: a rubric gives scores, not places in an order")
-        levels = criterion.high - criterion.low + 1
-        if self.output_type is MetricOutputType.BINARY and levels != 2:
-            raise InputError(f"output_type BINARY needs a rubric of two levels, found {levels}")
-        return criterion
-
-    def judge(self, kind: MetricType, llm: Llm = None, timeout: float | None = None) -> Judge:
-        """The judge that scores samples of a kind.
-
-        Args:
-            kind: what is scored.
-            llm: who judges if the metric has no `llm` of its own.
-            timeout: seconds that one request may take, for a model given by name or as another
-                library's client. Default: their own.
-
-        Raises:
-            InputError: there is none, or it cannot be used.
-        """
-        llm = llm if self.llm is None else self.llm
-        if llm is None:
-            raise InputError(
-                f"the metric {self.name} has no llm: set metric.llm to a model's name, such as "
-                "'openai/gpt-4.1-mini', or to a model"
-            )
-        if given_judge(llm) is not None or llm == "builtin":
-            if kind in self._prompts:
-                raise InputError(
-                    f"the metric {self.name} has a {kind.value}_prompt, and its llm is a judge "
-                    "with a prompt of its own; give a model"
-                )
-            return named_judge(llm)
-        asked = MetricPrompt(self.prompt(kind), self._rubrics)
-        return ModelJudge(_model(llm, timeout), asked, reasks=self.max_retries)
-
-    def check(self, sample: Sample) -> None:
-        """Raise `InputError` if a sample lacks a required column or does not fit the prompt."""
-        kind = sample.metric_type
-        fields = sample.fields()
-        for column in sorted(self.required_columns.get(kind, ())):
-            if getattr(sample, column) is None:
-                raise InputError(f"the metric {self.name} requires the column '{column}'")
-        if not self.prompt(kind).fill(fields):
-            raise InputError("has no field that the judge could be shown")
-        if sample.rubrics is not None:
-            self.criterion(sample.rubrics)
-
-    def score(self, verdict: Verdict) -> int | float | None:
-        """The score that a verdict stands for; None where it is not judged."""
-        if verdict.status != "judged" or verdict.label is None:
-            return None
-        if self.output_type is MetricOutputType.BINARY:
-            return verdict.value == 1.0
-        level = int(verdict.label)
-        return float(level) if self.output_type is MetricOutputType.CONTINUOUS else level
-
-    # Scoring
 
     async def single_turn_ascore(
         self, sample: SingleTurnSample, callbacks: object = None, timeout: float | None = None
@@ -291,7 +134,7 @@ class RubricsScore:
         self, sample: Sample, kind: MetricType, options: DialectOptions | None = None
     ) -> tuple[int | float, Verdict]:
         """One sample's score, and the verdict that it is of; `NoScoreError` where there is none."""
-        wanted = _KINDS[kind]
+        wanted = SAMPLES[kind]
         if not isinstance(sample, wanted):
             raise InputError(
                 f"{kind.value}_ascore scores a {wanted.__name__}, found {type(sample).__name__}"
@@ -368,48 +211,3 @@ class InstanceRubrics(RubricsScore):
         if sample.rubrics is None:
             raise InputError(f"the metric {self.name} needs the sample's own 'rubrics'")
         super().check(sample)
-
-
-_DEFAULTS: dict[MetricType, Prompt] = {
-    MetricType.SINGLE_TURN: SingleTurnPrompt(),
-    MetricType.MULTI_TURN: MultiTurnPrompt(),
-}
-
-
-def _model(llm: Llm, timeout: float | None) -> Model:
-    """The model that is meant.
-
-    Raises:
-        InputError: it is none.
-    """
-    if isinstance(llm, str):
-        return HTTPModel(llm) if timeout is None else HTTPModel(llm, timeout=timeout)
-    client = None if is_given(llm) else client_model(llm, timeout)
-    if client is not None:
-        return client
-    model = language_model(llm) if is_given(llm) or callable(llm) else None
-    if model is not None:
-        return model
-    raise InputError(
-        f"llm must be a name, a model, a judge or a callable, found {type(llm).__name__}"
-    )
-
-
-def _columns(required: Mapping[MetricType, Iterable[str]]) -> dict[MetricType, frozenset[str]]:
-    """The required columns by kind, each of them a field of that kind's samples."""
-    checked: dict[MetricType, frozenset[str]] = {}
-    for kind, columns in required.items():
-        if not isinstance(kind, MetricType):
-            raise InputError(f"required_columns: keys are MetricType values, found {kind!r}")
-        if isinstance(columns, str):
-            raise InputError(f"required_columns: expected a set of columns, found '{columns}'")
-        optional = {column for column in columns if column.endswith(OPTIONAL)}
-        checked[kind] = frozenset(columns) - optional
-        for column in sorted(checked[kind] | {one.removesuffix(OPTIONAL) for one in optional}):
-            if column not in (*_KINDS[kind].judged, "rubrics"):
-                known = ", ".join(_KINDS[kind].judged)
-                raise InputError(
-                    f"required_columns: {kind.value} samples have no column '{column}'; "
-                    f"they have {known}"
-                )
-    return checked
