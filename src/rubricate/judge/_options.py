@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rubricate._spelling import did_you_mean
 from rubricate.errors import InputError
+from rubricate.judge.models import TEMPERATURE, TIMEOUT
 from rubricate.settings import Settings, option, options_of, options_set
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Endpoint(Settings):
         common=True,
     )
     temperature: float | None = option(
-        0.0,
+        TEMPERATURE,
         "Sampling temperature; None (null in a file) leaves it to the endpoint.",
         more="For a judge given by name.",
         group="Who judges",
@@ -65,7 +66,7 @@ class Endpoint(Settings):
         input_type=str | dict[str, Any] | None,
     )
     timeout: float = option(
-        120.0,
+        TIMEOUT,
         "Seconds that one request may take.",
         more="For a judge given by name.",
         group="Limits",

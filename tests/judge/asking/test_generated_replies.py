@@ -23,7 +23,7 @@ from reply_modes import BINARY, CASE, MODES, SO, Mode
 
 from rubricate import PythonModel
 from rubricate.judge import Completion, Model, ModelJudge, Probability, Request
-from rubricate.judge.models._wire import token_probabilities
+from rubricate.judge.models._openai import token_probabilities
 
 ANSWER_KEYS = ("verdict", "score", "fields", "1")
 """What an answer stands under; for several criteria, the number of the first."""

@@ -24,8 +24,8 @@ from rubricate.dataset import Item
 from rubricate.errors import InputError, ModelError
 from rubricate.judge import Completion, HTTPModel, ModelJudge
 from rubricate.judge.asking._prompts import render, render_group
-from rubricate.judge.models import ModelPrice
-from rubricate.judge.models._forms import Form, with_few_quotes
+from rubricate.judge.models import ModelPrice, Request
+from rubricate.judge.models._forms import with_few_quotes
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 KEY = "sk-planted-0123456789"
@@ -723,11 +723,17 @@ def test_the_journal_key_changes_with_model_address_and_temperature(other: dict[
     assert one.key(Item("s"), criterion) != two.key(Item("s"), criterion)
 
 
+def payload_of(model: HTTPModel, request: Request) -> dict[str, Any]:
+    """What is posted."""
+    wire = model._wire
+    return wire.payload(model._model, request, request.messages, model._form, model._sampling)
+
+
 def test_claude_behind_openrouter_is_told_what_to_keep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENROUTER_API_KEY", "k")
     request = render(Item("a text", "a task"), Criterion(requirement="Is short"))
-    plain = HTTPModel("openrouter/openai/m")._payload(request, Form("json_schema", 0.0))
-    marked = HTTPModel("openrouter/anthropic/m")._payload(request, Form("json_schema", 0.0))
+    plain = payload_of(HTTPModel("openrouter/openai/m"), request)
+    marked = payload_of(HTTPModel("openrouter/anthropic/m"), request)
     first, second = marked["messages"][1]["content"]
     assert first["cache_control"] == {"type": "ephemeral"}
     assert first["text"] + second["text"] == plain["messages"][1]["content"]
@@ -805,7 +811,7 @@ def test_a_server_of_ones_own_is_told_how_many_quotes_a_reply_may_have(
         orders=[None, None],
     )
     for request in (REQUEST, group):
-        sent = model._payload(request, model._form)["response_format"]["json_schema"]["schema"]
+        sent = payload_of(model, request)["response_format"]["json_schema"]["schema"]
         assert ('"maxItems": 8' in json.dumps(sent)) is bounded
         assert "maxItems" not in json.dumps(request.schema)
 

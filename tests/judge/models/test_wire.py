@@ -11,15 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubricate.errors import ModelError
+from rubricate.judge.models._openai import reply as read_reply
+from rubricate.judge.models._openai import token_probabilities
+from rubricate.judge.models._responses import parse_body, quota, retry_after, status_error
 from rubricate.judge.models._token_counts import reported_cost, reported_tokens, written_text
-from rubricate.judge.models._wire import (
-    parse_body,
-    quota,
-    read_reply,
-    retry_after,
-    status_error,
-    token_probabilities,
-)
 
 PROPERTY = settings(derandomize=True, deadline=None)
 keys = st.sampled_from(

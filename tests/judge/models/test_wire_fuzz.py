@@ -18,8 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rubricate.judge.models._answer import BrokenOff
 from rubricate.judge.models._connections import _Connection
+from rubricate.judge.models._responses import BrokenOff
 
 RUNS = int(os.environ.get("RUBRICATE_WIRE_RUNS", "150"))
 QUICK = settings(

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.judge.models._env_file import find_setting as find_setting
+    from rubricate.judge.models._providers import find_setting as find_setting
     from rubricate.judge.models._forms import forget_forms as forget_forms
     from rubricate.judge.models._http import HTTPModel as HTTPModel
     from rubricate.judge.models._model import (
+        TEMPERATURE as TEMPERATURE,
+        TIMEOUT as TIMEOUT,
         Completion as Completion,
         Message as Message,
         Model as Model,
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
         split_name as split_name,
     )
     from rubricate.judge.models._python import PythonModel as PythonModel
-    from rubricate.judge.models._tokens import token_text as token_text
-    from rubricate.judge.models._wire import status_error as status_error
+    from rubricate.judge.models._openai import token_text as token_text
+    from rubricate.judge.models._responses import status_error as status_error
 else:
     __getattr__, __dir__ = lazy_door(__name__)

@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import httptools
 
-from rubricate.judge.models._answer import (
+from rubricate.judge.models._responses import (
     LONGEST_ANSWER,
     Answer,
     BrokenOff,

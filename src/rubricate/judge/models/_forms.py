@@ -11,8 +11,13 @@ import orjson
 
 from rubricate.errors import InputError, ModelError
 from rubricate.judge.models._model import Completion, Message, ReplyForm, Request
-from rubricate.judge.models._wire import TAGGED_INSTRUCTION
 
+TAGGED_INSTRUCTION = (
+    "Write the answer with these tags instead of JSON:\n"
+    "<reason>...</reason>\n"
+    "<evidence>one quote</evidence> (repeat the tag for each quote; none if there is none)\n"
+    "<verdict>...</verdict>"
+)
 LADDER: tuple[ReplyForm, ...] = ("json_schema", "json_object", "text")
 Structured = Literal["auto", "schema", "json", "text"]
 _FORMS: Mapping[str, tuple[ReplyForm, ...]] = {

@@ -1,4 +1,4 @@
-"""A model behind an OpenAI-compatible HTTP interface.
+"""A model behind an HTTP interface, that of OpenAI unless the table of providers names another.
 
 Replies are asked for in the best form that the endpoint knows, found out once and remembered:
 a JSON Schema, then a JSON object, then text with tags. Parameters that the endpoint refuses by
@@ -15,47 +15,40 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
 from rubricate._sync import running_loop
 from rubricate._version import __version__
 from rubricate.errors import InputError, ModelError
-from rubricate.judge.models._answer import (
+from rubricate.judge.models._forms import (
+    REFUSALS,
+    TOP_LOGPROBS,
+    Form,
+    Structured,
+    checked_options,
+    forms_of,
+    ignores_schema,
+    simpler_choice,
+    with_instruction,
+)
+from rubricate.judge.models._model import TEMPERATURE, TIMEOUT, Completion, Model, Request
+from rubricate.judge.models._providers import access, password, proxy_for, split_name
+from rubricate.judge.models._responses import (
     LONGEST_ANSWER,
     BrokenOff,
     NoDescriptor,
     NotConnected,
     NotConnectedInTime,
     ProxyRefused,
-)
-from rubricate.judge.models._encodings import plain_body
-from rubricate.judge.models._forms import (
-    CHOICE_TEMPERATURE,
-    REFUSALS,
-    TOP_LOGPROBS,
-    Form,
-    Structured,
-    checked_options,
-    chosen,
-    forms_of,
-    ignores_schema,
-    marked,
-    simpler_choice,
-    with_few_quotes,
-    with_instruction,
-)
-from rubricate.judge.models._model import Completion, Message, Model, Request
-from rubricate.judge.models._providers import access, split_name
-from rubricate.judge.models._proxy import password, proxy_for
-from rubricate.judge.models._wire import (
     parse_body,
-    plain_tokens,
+    plain_body,
     quota,
-    read_reply,
     status_error,
 )
+from rubricate.judge.models._wire import Sampling, Wire
 from rubricate.rubric import NO_USAGE, Usage
 
 if TYPE_CHECKING:
@@ -72,8 +65,6 @@ _NO_WORD = 16
 """A key of so many characters is no word of a reply; those of servers of one's own may be."""
 _VERSION = re.compile(r"/v\d")
 """What nearly all addresses of OpenAI-compatible servers have in them."""
-KEPT_FORMATS = 1024
-"""How many schemas are kept as they are sent."""
 
 
 class HTTPModel(Model):
@@ -107,10 +98,10 @@ class HTTPModel(Model):
         name: str,
         *,
         base_url: str | None = None,
-        temperature: float | None = 0.0,
+        temperature: float | None = TEMPERATURE,
         max_tokens: int | None = None,
         model_options: Mapping[str, Any] | None = None,
-        timeout: float = 120.0,
+        timeout: float = TIMEOUT,
         structured: Structured = "auto",
         prices: Mapping[str, ModelPrice] | None = None,
     ) -> None:
@@ -140,20 +131,21 @@ class HTTPModel(Model):
         self._long_secrets = [one for one in self._secrets if len(one) >= _NO_WORD]
         self._provider = split_name(name)[0] if base_url is None else None
         self.caches_prefixes = self._provider is not None and self._provider.caches_prefixes
-        # Claude behind OpenRouter keeps what is marked; the others keep what they see fit.
-        self._marks = name.startswith("openrouter/anthropic/") and base_url is None
-        self._bounds_quotes = self._provider is None or not self._provider.key_required
+        self._wire = _wire("_openai" if self._provider is None else self._provider.wire)
+        self._sampling = Sampling(
+            checked_options(model_options),
+            max_tokens,
+            bounds_quotes=self._provider is None or not self._provider.key_required,
+            # Claude behind OpenRouter keeps what is marked; the others keep what they see fit.
+            marks=name.startswith("openrouter/anthropic/") and base_url is None,
+        )
         self._own_price = (prices or {}).get(name)
         self._temperature = temperature
-        self._max_tokens = max_tokens
-        self._options = checked_options(model_options)
         self._timeout = timeout
         self.gives_probabilities = self._provider is None or self._provider.gives_logprobs
         logprobs = TOP_LOGPROBS if self.gives_probabilities else 0
         self._form = Form("json_schema", temperature, logprobs)
         self._reply_forms = forms_of(self._url, self._model, structured)
-        # By the schema's identity, which stays its own as long as it is kept here.
-        self._formats: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
         self._connections: dict[asyncio.AbstractEventLoop, Connections] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -165,9 +157,10 @@ class HTTPModel(Model):
 
     def fingerprint(self) -> dict[str, Any]:
         found = {"model": self._model, "endpoint": self._url, "temperature": self._temperature}
-        if self._max_tokens is not None:
-            found["max_tokens"] = self._max_tokens
-        return found | {"model_options": self._options} if self._options else found
+        options, most = self._sampling.options, self._sampling.max_tokens
+        if most is not None:
+            found["max_tokens"] = most
+        return found | {"model_options": options} if options else found
 
     async def complete(self, request: Request) -> Completion:
         """The reply to a request, which is repeated in a simpler form where one is refused."""
@@ -183,7 +176,10 @@ class HTTPModel(Model):
             while True:
                 try:
                     sent = with_instruction(request, form)
-                    payload = self._payload(request, form, sent)
+                    messages = sent or request.messages
+                    payload = self._wire.payload(
+                        self._model, request, messages, form, self._sampling
+                    )
                     completion = await self._post(payload, None if free else form.rung)
                 except ModelError as error:
                     spent = error.usage = spent + error.usage
@@ -208,48 +204,9 @@ class HTTPModel(Model):
             if is_noted:
                 forms.end(begun)
 
-    def _payload(
-        self, request: Request, form: Form, tagged: tuple[Message, ...] | None = None
-    ) -> dict[str, Any]:
-        """What is posted; `tagged` are the messages where they say how a reply is tagged."""
-        sent = tagged or request.messages
-        payload = {"model": self._model, "messages": sent, **self._parameters(request, form)}
-        if self._marks and request.shared:
-            messages: list[dict[str, Any]] = [dict(message) for message in sent]
-            first = next(message for message in messages if message["role"] == "user")
-            first["content"] = marked(first["content"], request.shared)
-            payload["messages"] = messages
-        if request.schema is None:
-            return payload
-        if form.rung == "json_schema":
-            payload["response_format"] = self._response_format(request.schema)
-        elif form.rung == "json_object":
-            payload["response_format"] = {"type": "json_object"}
-        return payload
-
-    def _parameters(self, request: Request, form: Form) -> dict[str, Any]:
-        found = dict(self._options)
-        if form.temperature is not None:
-            found["temperature"] = CHOICE_TEMPERATURE if request.choices else form.temperature
-        if self._max_tokens is not None and form.most:
-            found[form.most] = self._max_tokens
-        return found | chosen(form, request.sample) if request.choices else found
-
     def parameters(self, request: Request) -> dict[str, Any]:
         """How a request is sampled, as it is sent: `temperature`, `max_tokens` and the like."""
-        return self._parameters(request, self._form)
-
-    def _response_format(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """What asks for replies of a schema; put together once for each schema."""
-        kept = self._formats.get(id(schema))
-        if kept is None:
-            if len(self._formats) >= KEPT_FORMATS:
-                self._formats.clear()
-            shown = with_few_quotes(schema) if self._bounds_quotes else schema
-            inner = {"name": "judgement", "strict": True, "schema": shown}
-            kept = schema, {"type": "json_schema", "json_schema": inner}
-            self._formats[id(schema)] = kept
-        return kept[1]
+        return self._wire.parameters(request, self._form, self._sampling)
 
     def _simpler(self, form: Form, error: ModelError, free: bool) -> Form | None:
         """The form to repeat a refused request in; None where none would help.
@@ -263,14 +220,15 @@ class HTTPModel(Model):
             return None
         if "temperature" in text and form.temperature is not None:
             return replace(form, temperature=None)
-        if "max_tokens" in text and self._max_tokens and form.most == "max_tokens":
+        if "max_tokens" in text and self._sampling.max_tokens and form.most == "max_tokens":
             return replace(form, most="max_completion_tokens")
         rung = None if free else self._reply_forms.after_refusal(form.rung, text)
         return None if rung is None else replace(form, rung=rung)
 
     def _is_about_an_option(self, text: str) -> bool:
         """Whether a refusal with this text (in lower case) names one of the user's own options."""
-        return any(re.search(rf"\b{re.escape(name.lower())}\b", text) for name in self._options)
+        names = map(re.escape, map(str.lower, self._sampling.options))
+        return any(re.search(rf"\b{name}\b", text) for name in names)
 
     def after_unreadable(self, request: Request, completion: Completion) -> Request:
         """The same request in a simpler form, where the reply ignored the one that was asked for.
@@ -335,7 +293,7 @@ class HTTPModel(Model):
             raise self._billed(self._refusal(answer.status, raw, headers), raw, headers)
         try:
             body = parse_body(raw)
-            reply = read_reply(body)
+            reply = self._wire.reply(body)
         except ModelError as error:
             raise self._billed(self._redacted(error), raw, headers) from None
         usage = self._reported(body, raw, headers, seconds)
@@ -370,11 +328,11 @@ class HTTPModel(Model):
         The endpoint's own word on the cost counts, unless it is 0: gateways that do not know a
         price write that.
         """
-        plain = plain_tokens(body, raw, headers)
-        if plain is not None:
-            read, cached, wrote, thought = plain
-            priced = self._price(read, cached, wrote, 0)
-            return Usage(1, read, cached, wrote, priced, seconds, thought)
+        tokens = self._wire.usage(body, raw, headers)
+        if tokens is not None:
+            read, cached, written, output, reasoning, _ = tokens
+            priced = self._price(read, cached, output, written)
+            return Usage(1, read, cached, output, priced, seconds, reasoning)
         from rubricate.judge.models._token_counts import reported_cost, reported_tokens
 
         tokens, said = reported_tokens(body), reported_cost(body, headers)
@@ -434,7 +392,7 @@ class HTTPModel(Model):
         if refusal.kind == "not_found":
             return ModelError(
                 "not_found",
-                f"{refusal}; asked was model '{self._model}' at {self._url}/chat/completions"
+                f"{refusal}; asked was model '{self._model}' at {self._url}{self._wire.PATH}"
                 + ("" if _VERSION.search(self._url) else " (most addresses end in /v1)"),
                 status=status,
             )
@@ -474,9 +432,9 @@ class HTTPModel(Model):
                 "User-Agent": f"rubricate/{__version__}",
             }
             if self._key:
-                headers["Authorization"] = f"Bearer {self._key}"
+                headers |= self._wire.headers(self._key)
             connections = self._connections[loop] = Connections(
-                f"{self._url}/chat/completions",
+                f"{self._url}{self._wire.PATH}",
                 headers,
                 proxy=self._proxy,
                 context=self._verified(),
@@ -534,3 +492,9 @@ def _written(body: object) -> str:
     from rubricate.judge.models._token_counts import written_text
 
     return written_text(body)
+
+
+def _wire(name: str) -> Wire:
+    """The interface of this name."""
+    wire: Any = import_module(f"rubricate.judge.models.{name}")
+    return cast("Wire", wire)

@@ -10,6 +10,8 @@ from typing import Any, Literal, TypedDict
 from rubricate._frozen import quickly_made
 from rubricate.rubric import Usage
 
+TEMPERATURE, TIMEOUT = 0.0, 120.0
+"""How a model is sampled, and the seconds that a request may take, where nothing else is said."""
 ReplyForm = Literal["json_schema", "json_object", "text"]
 """How a reply is asked for: by a JSON Schema, as any JSON object, or in text."""
 

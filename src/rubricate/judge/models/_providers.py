@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlsplit
 
+from rubricate._addresses import is_this_machine
 from rubricate._spelling import suggestion
 from rubricate.errors import InputError, MissingKeyError
-from rubricate.judge.models._env_file import ENV_FILE, Setting, find_setting
 
 logger = logging.getLogger("rubricate")
 
@@ -27,6 +30,7 @@ class Provider:
             item's prompts have in common is cheaper after the first of them.
         gives_logprobs: False where its interface is known to give no logprobs. Where some of its
             models give them and others do not, that is found out by asking.
+        wire: the file of its interface.
     """
 
     prefix: str
@@ -36,6 +40,7 @@ class Provider:
     url_variable: str | None = None
     caches_prefixes: bool = False
     gives_logprobs: bool = True
+    wire: str = "_openai"
 
 
 _ROWS = (
@@ -255,3 +260,81 @@ def _is_at(provider: Provider, url: str) -> bool:
         )
     except ValueError:
         return False
+
+
+# Settings: from the environment, else from `.env` in the working folder. Nothing but the variable
+# that is asked for is taken from the file, so that a stranger's `.env` can set no proxy, no
+# certificates and no switch of this program.
+
+ENVIRONMENT = "the environment"
+ENV_FILE = ".env"
+MOST_READ = 1 << 16
+"""Bytes of the file that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A variable's value, and the place that it is from: `ENVIRONMENT` or `ENV_FILE`."""
+
+    value: str
+    place: str
+
+
+def find_setting(variable: str) -> Setting | None:
+    """A variable that is set and not blank; what the environment has goes before the file.
+
+    The file is read anew each time: it belongs to the working folder, which may change. One that
+    cannot be read has nothing.
+    """
+    if value := os.environ.get(variable, "").strip():
+        return Setting(value, ENVIRONMENT)
+    file = Path(ENV_FILE)
+    try:
+        if not file.is_file():
+            return None
+        with file.open("rb") as stream:
+            text = stream.read(MOST_READ).decode("utf-8-sig", "replace")
+    except OSError:
+        return None
+    if variable not in text:
+        return None
+    from dotenv import dotenv_values
+
+    found = dotenv_values(stream=io.StringIO(text), interpolate=False).get(variable)
+    return Setting(found.strip(), ENV_FILE) if found and found.strip() else None
+
+
+# The proxy that requests go through: `HTTPS_PROXY` and the like are read as `urllib.request` does.
+# Addresses of this machine are never asked for through a proxy.
+
+
+def proxy_for(address: str) -> str | None:
+    """The URL of the proxy for an http or https address; None where it is asked for directly.
+
+    Raises:
+        InputError: the environment names a proxy that is not an HTTP proxy. The proxy's user and
+            password are not in the message.
+    """
+    from urllib.request import getproxies, proxy_bypass
+
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    if is_this_machine(host) or proxy_bypass(host):
+        return None
+    proxies = getproxies()
+    found = proxies.get(parts.scheme) or proxies.get("all")
+    if not found:
+        return None
+    proxy = found if "://" in found else f"http://{found}"
+    scheme = urlsplit(proxy).scheme
+    if scheme not in ("http", "https"):
+        raise InputError(
+            f"the environment names a proxy of the kind '{scheme}', and only HTTP proxies are "
+            f"supported; set {parts.scheme.upper()}_PROXY to one, or NO_PROXY={host}"
+        )
+    return proxy
+
+
+def password(url: str | None) -> str | None:
+    """The password in a proxy's URL, if there is one."""
+    return urlsplit(url).password if url else None

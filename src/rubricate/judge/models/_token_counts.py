@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from rubricate.judge.models._wire import COST_HEADER, MOST_TOKENS
+from rubricate.judge.models._responses import COST_HEADER, MOST_TOKENS
+from rubricate.judge.models._wire import TokenCounts
 
 MOST_DOLLARS = 10_000.0
 """Beyond which a cost is no cost: a context of 10 million tokens at twice the highest price that
@@ -53,26 +54,6 @@ MOST_REPORTS, LONGEST_REPORT = 16, 2**16
 DEEPEST = 6
 """Objects and lists in each other in which a report is looked for; seen were four. At half, that of
 a gateway's error is missed; at double, nothing more was found."""
-
-
-class TokenCounts(NamedTuple):
-    """The tokens of a request, as they are billed.
-
-    Attributes:
-        input: all of the prompt.
-        cached: those of `input` that the endpoint read from its cache.
-        written: those of `input` that it wrote into its cache.
-        output: all that the model generated.
-        reasoning: those of `output` that are its reasoning.
-        kept: those of `written` that its cache keeps for an hour, and not for minutes.
-    """
-
-    input: int
-    cached: int
-    written: int
-    output: int
-    reasoning: int
-    kept: int = 0
 
 
 def reported_tokens(body: object) -> TokenCounts | None:

@@ -1,0 +1,406 @@
+"""The chat interface of OpenAI, which most servers have: `payload`, `reply` and `usage`.
+
+Another interface is a file beside this one with the same names (see `Wire`), and a `wire` in the
+table of providers.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import reprlib
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from rubricate.errors import ModelError
+from rubricate.judge.models._forms import CHOICE_TEMPERATURE, Form, chosen, marked, with_few_quotes
+from rubricate.judge.models._model import Message, Request
+from rubricate.judge.models._responses import COST_HEADER, MOST_TOKENS
+from rubricate.judge.models._wire import Reply, Sampling, TokenCounts
+
+PATH = "/chat/completions"
+"""What stands behind the address."""
+
+
+def headers(key: str) -> dict[str, str]:
+    """How a request says whose it is."""
+    return {"Authorization": f"Bearer {key}"}
+
+
+# What is sent
+
+
+def payload(
+    model: str,
+    request: Request,
+    messages: tuple[Message, ...],
+    form: Form,
+    sampling: Sampling,
+) -> dict[str, Any]:
+    """What is posted.
+
+    Args:
+        model: the model's name there.
+        request: what is asked.
+        messages: its messages, as they are sent in this form.
+        form: what is asked for beside them.
+        sampling: how replies are drawn.
+    """
+    sent: dict[str, Any] = {"model": model, "messages": messages}
+    sent |= parameters(request, form, sampling)
+    if sampling.marks and request.shared:
+        shown: list[dict[str, Any]] = [dict(message) for message in messages]
+        first = next(message for message in shown if message["role"] == "user")
+        first["content"] = marked(first["content"], request.shared)
+        sent["messages"] = shown
+    if request.schema is not None and form.rung == "json_schema":
+        sent["response_format"] = _response_format(request.schema, sampling.bounds_quotes)
+    elif request.schema is not None and form.rung == "json_object":
+        sent["response_format"] = {"type": "json_object"}
+    return sent
+
+
+def parameters(request: Request, form: Form, sampling: Sampling) -> dict[str, Any]:
+    """How a request is sampled, as it is sent: `temperature`, `max_tokens` and the like."""
+    sent = dict(sampling.options)
+    if form.temperature is not None:
+        sent["temperature"] = CHOICE_TEMPERATURE if request.choices else form.temperature
+    if sampling.max_tokens is not None and form.most:
+        sent[form.most] = sampling.max_tokens
+    return sent | chosen(form, request.sample) if request.choices else sent
+
+
+_KEPT_FORMATS = 1024
+"""How many schemas are kept as they are sent."""
+_FORMATS: dict[tuple[int, bool], tuple[dict[str, Any], dict[str, Any]]] = {}
+"""By the schema's identity, which stays its own as long as it is kept here."""
+
+
+def _response_format(schema: dict[str, Any], bounds_quotes: bool) -> dict[str, Any]:
+    """What asks for replies of a schema; put together once for each schema."""
+    kept = _FORMATS.get((id(schema), bounds_quotes))
+    if kept is None:
+        if len(_FORMATS) >= _KEPT_FORMATS:
+            _FORMATS.clear()
+        shown = with_few_quotes(schema) if bounds_quotes else schema
+        inner = {"name": "judgement", "strict": True, "schema": shown}
+        kept = schema, {"type": "json_schema", "json_schema": inner}
+        _FORMATS[id(schema), bounds_quotes] = kept
+    return kept[1]
+
+
+# What comes back
+
+
+_THOUGHT = ("reasoning", "thinking")
+"""Types of a message's parts that are not its text."""
+_THOUGHTS = ("reasoning_content", "reasoning")
+"""Where a message has its reasoning."""
+_FILTERED = ("content_filter", "safety", "recitation", "prohibited_content", "blocklist", "spii")
+_BROKEN = ("error", "abort", "aborted", "cancelled", "canceled")
+"""What gateways and servers call the end of a reply that something else broke off."""
+
+
+def reply(body: Mapping[str, Any]) -> Reply:
+    """What a body says of its only reply.
+
+    Raises:
+        ModelError: `truncated` where it has none, `refused` where the model or a filter declined,
+            `server` where it broke off.
+    """
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise ModelError("truncated", "the answer has no choices[0].message")
+    content = message.get("content")
+    if (
+        type(content) is str
+        and choice.get("finish_reason") == "stop"
+        and choice.get("logprobs") is None
+        and not any(map(message.get, _BESIDE))
+        and not content.isspace()
+        and content
+    ):
+        return Reply(content)
+    text = completion_text(choice)
+    probabilities, unusable = token_probabilities(choice, text)
+    elsewhere = text_elsewhere(message, text)
+    return Reply(text, elsewhere, finish_reason(choice), probabilities, unusable)
+
+
+_BESIDE = ("refusal", "tool_calls", "function_call")
+"""What a message can have that says something else than its text."""
+
+
+def completion_text(choice: Mapping[str, Any]) -> str:
+    """The reply's text.
+
+    Raises:
+        ModelError: `refused` where the model or a filter declined, `server` where it broke off.
+    """
+    message = choice["message"]
+    if message.get("refusal"):
+        raise ModelError("refused", f"the model refused: {message['refusal']}")
+    reason = finish_reason(choice).lower()
+    if reason in _FILTERED:
+        raise ModelError("refused", "the endpoint's content filter stopped the answer")
+    if reason in _BROKEN:
+        raise ModelError("server", f"the endpoint ended the answer with finish_reason '{reason}'")
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = [part for part in content if isinstance(part, dict)]
+        texts = [part.get("text") for part in parts if part.get("type") not in _THOUGHT]
+        content = "".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
+
+
+def text_elsewhere(message: Mapping[str, Any], text: str) -> str:
+    """What stands in the place of a reply's text, or beside it as another one; "" for nothing.
+
+    Without text, that is the arguments of its only tool call, else its reasoning. Where two such
+    places hold JSON or differ, it is all of them, so that none is taken for the answer. Beside a
+    text, it is a tool call's arguments alone: reasoning is no answer there.
+    """
+    has_text = bool(text) and not text.isspace()
+    if has_text and not message.get("tool_calls") and not message.get("function_call"):
+        return ""
+    calls = message.get("tool_calls") or []
+    if not isinstance(calls, list):
+        calls = []
+    functions = [call.get("function") for call in calls if isinstance(call, dict)]
+    functions += [message["function_call"]] if message.get("function_call") else []
+    if has_text:
+        return "\n".join(filter(None, map(_arguments, functions)))
+    said = [one.strip() for one in map(message.get, _THOUGHTS) if isinstance(one, str)]
+    thoughts = list(dict.fromkeys(said))
+    if functions:
+        given = [_arguments(functions[0])] if len(functions) == 1 else []
+        return "\n".join([*given, *[one for one in thoughts if given and one[:1] in ("{", "`")]])
+    return "\n".join(filter(None, thoughts))
+
+
+def _arguments(function: Any) -> str:
+    """The arguments of a tool call, as text; "" for none."""
+    given = function.get("arguments") if isinstance(function, dict) else None
+    if isinstance(given, dict):
+        return orjson.dumps(given).decode() if given else ""
+    return given if isinstance(given, str) and given.strip() != "{}" else ""
+
+
+def finish_reason(choice: Mapping[str, Any]) -> str:
+    """Why the reply ended, in the endpoint's words; "" where it says nothing."""
+    reason = choice.get("finish_reason")
+    return reason if isinstance(reason, str) else ""
+
+
+_SPECIAL = r"(?:\s|</?[A-Za-z][\w:-]*>|<\|[^<>|]*\|>|\[/?[A-Z_]+\])*"
+"""Control tokens and space, as chat templates put them around reasoning and text."""
+
+
+def token_probabilities(
+    choice: Mapping[str, Any], text: str
+) -> tuple[dict[str, float] | None, str]:
+    """What the first token of the reply's text could have been, with probabilities.
+
+    Servers that hand a model's reasoning over apart from the text may list the tokens of both, or
+    of the reasoning alone. A token without a letter or digit, as some models begin with, is passed
+    over. Spellings of a token that differ in the space around it count together.
+
+    Args:
+        choice: what the body says of the reply.
+        text: its text.
+
+    Returns:
+        The probability of each token, or None where none are given or they cannot be used; and
+        what is wrong with those that cannot be used.
+    """
+    given = choice.get("logprobs")
+    if given is None:
+        return None, ""
+    content = given.get("content") if isinstance(given, dict) else None
+    if not isinstance(content, list):
+        return None, "they have another form than the interface's"
+    try:
+        begin = _begin_of_text(list(map(_token, content)), text.strip(), _thought(choice).strip())
+        for place in content[begin:]:
+            if any(one.isalnum() for one in _token(place)):
+                return _place_probabilities(place, place.get("top_logprobs") or []), ""
+    except (TypeError, ValueError, AttributeError) as error:
+        wrong = isinstance(error, _Unusable)
+        return None, str(error) if wrong else "they have another form than the interface's"
+    return None, ""
+
+
+def _begin_of_text(tokens: list[str], reply: str, thought: str) -> int:
+    """The index of the token with which the reply's text begins.
+
+    Args:
+        tokens: the texts of the tokens that are listed.
+        reply: the reply's text, without space around it.
+        thought: the reasoning that came apart from it, without space around it; "" for none.
+
+    Raises:
+        _Unusable: that is not sure.
+    """
+    if not reply:
+        raise _Unusable("the reply has no text")
+    wrong = _Unusable("their tokens do not spell the reply's text")
+    spelled = "".join(tokens)
+    if not thought and reply.startswith(spelled.strip()):  # the list may end before the text
+        return 0
+    found = re.search(re.escape(reply) + _SPECIAL + r"\Z", spelled)
+    if found is None or spelled.strip() == thought:
+        raise wrong
+    before = spelled[: found.start()]
+    parted = re.fullmatch(_SPECIAL + re.escape(thought) + _SPECIAL, before)
+    if any(one.isalnum() for one in before) and not parted and before.rstrip()[-1:] not in ">]":
+        raise wrong
+    at = 0
+    for index, token in enumerate(tokens):
+        if at + len(token) > found.start():
+            if spelled[at : found.start()].strip():
+                break
+            return index
+        at += len(token)
+    raise wrong
+
+
+def _thought(choice: Mapping[str, Any]) -> str:
+    """The reasoning that came apart from the reply's text; "" for none."""
+    message = choice["message"]
+    given = (message.get(name) for name in _THOUGHTS)
+    return next((text for text in given if isinstance(text, str) and text.strip()), "")
+
+
+class _Unusable(ValueError):
+    """What is wrong with logprobs."""
+
+
+def _place_probabilities(place: dict[str, Any], listed: list[Any]) -> dict[str, float]:
+    """The probabilities of what may stand at one place, by the tokens' text without space.
+
+    The token that stands there is mostly listed, too; some servers list it without its bytes.
+    """
+    own = place["token"], str(place.get("bytes"))
+    by_token = {own: (_token(place), _probability(place))}
+    for entry in listed:
+        known = entry["token"], str(entry.get("bytes"))
+        if known != (own[0], "None"):
+            by_token[known] = _token(entry), _probability(entry)
+    found: dict[str, float] = {}
+    for text, probability in by_token.values():
+        found[text.strip()] = found.get(text.strip(), 0.0) + probability
+    if not any(found.values()):
+        raise _Unusable("all of them are 0")
+    return found
+
+
+def _token(entry: Any) -> str:
+    token = entry.get("token")
+    if not isinstance(token, str):
+        raise _Unusable(f"a token is {reprlib.repr(token)}, not text")
+    return token_text(token, entry.get("bytes"))
+
+
+_ROUNDING = 0.011
+"""How far above 0 a logprob may be by rounding."""
+
+
+def _probability(entry: Mapping[str, Any]) -> float:
+    logprob = entry.get("logprob")
+    if isinstance(logprob, bool) or not isinstance(logprob, int | float) or math.isnan(logprob):
+        shown = "none" if logprob is None else reprlib.repr(logprob)
+        raise _Unusable(f"that of {reprlib.repr(entry.get('token'))} is {shown}, not a number")
+    if logprob > _ROUNDING:
+        raise _Unusable(f"that of {reprlib.repr(entry.get('token'))} is {logprob:g}, more than 0")
+    return math.exp(min(0.0, logprob))
+
+
+# What it took
+
+
+_COUNTS = frozenset(
+    {
+        *("prompt_tokens", "completion_tokens", "total_tokens"),
+        *("prompt_tokens_details", "completion_tokens_details"),
+    }
+)
+_PARTS = {"audio_tokens", "text_tokens", "image_tokens"}
+_INPUT_DETAILS = frozenset({"cached_tokens", *_PARTS})
+_OUTPUT_DETAILS = frozenset(
+    {"reasoning_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens", *_PARTS}
+)
+"""What the usage of most servers has, and its details."""
+_USUAL = frozenset(
+    ("id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier")
+)
+"""What the bodies of most servers have, and no cost in it where the usage is plain."""
+
+
+def usage(body: object, raw: bytes, headers: Mapping[str, str]) -> TokenCounts | None:
+    """The tokens of a body that reports them as OpenAI does; None for any other.
+
+    In such a body the total is the sum of prompt and reply, the other counts are among these, and
+    no cost is named. What other servers report, `_token_counts` reads.
+
+    Args:
+        body: the body.
+        raw: the same, as it came.
+        headers: by their names in lower case.
+    """
+    counts = body.get("usage") if isinstance(body, dict) else None
+    if not isinstance(counts, dict) or not _COUNTS.issuperset(counts) or COST_HEADER in headers:
+        return None
+    if not _USUAL.issuperset(body) and b"cost" in raw.lower():  # type: ignore[arg-type]
+        return None
+    read, wrote = counts.get("prompt_tokens"), counts.get("completion_tokens")
+    if not (type(read) is type(wrote) is int and counts.get("total_tokens") == read + wrote):
+        return None
+    if not 0 < read < read + wrote <= MOST_TOKENS:
+        return None
+    if len(counts) == 3:
+        return TokenCounts(read, 0, 0, wrote, 0)
+    cached = _among(counts.get("prompt_tokens_details"), "cached_tokens", _INPUT_DETAILS)
+    thought = _among(counts.get("completion_tokens_details"), "reasoning_tokens", _OUTPUT_DETAILS)
+    is_within = 0 <= cached <= read and 0 <= thought <= wrote
+    return TokenCounts(read, cached, 0, wrote, thought) if is_within else None
+
+
+def _among(details: Any, name: str, usual: frozenset[str]) -> int:
+    """A count among details; 0 where there is none, -1 where they are not the usual ones."""
+    if not details:
+        return 0
+    if not isinstance(details, dict) or not usual.issuperset(details):
+        return -1
+    count = details.get(name) or 0
+    return count if type(count) is int else -1
+
+
+# Tokens
+
+
+_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+"""A byte of its own, as SentencePiece writes it."""
+_MARKS = str.maketrans({"\u2581": " ", "\u0120": " ", "\u010a": "\n", "\u0109": "\t"})
+"""Space and line breaks as SentencePiece and byte-level tokenizers write them at the beginning."""
+
+
+def token_text(token: str, raw: object = None) -> str:
+    """The text that a token stands for.
+
+    Args:
+        token: the token as it was named.
+        raw: its bytes, as a list of numbers, where they are given.
+    """
+    if isinstance(raw, list) and raw:
+        try:
+            return bytes(raw).decode()
+        except (TypeError, ValueError):  # no bytes, or part of a character
+            pass
+    if found := _BYTE.fullmatch(token):
+        return chr(int(found[1], 16))
+    marks = len(token) - len(token.lstrip("\u2581\u0120\u010a\u0109"))
+    return token[:marks].translate(_MARKS) + token[marks:]
