@@ -13,20 +13,12 @@ if TYPE_CHECKING:
     from rubricate.analysis.agreement._agreement import (
         AgreementReport as AgreementReport,
         CriterionAgreement as CriterionAgreement,
-        LevelAgreement as LevelAgreement,
         agreement_report as agreement_report,
-    )
-    from rubricate.analysis.agreement._annotators import (
-        AnnotatorsTogether as AnnotatorsTogether,
-        CriterionAnnotators as CriterionAnnotators,
     )
     from rubricate.analysis._attacks import (
         RIGHT as RIGHT,
         WRONG as WRONG,
-        AttackFigures as AttackFigures,
-        ControlFigures as ControlFigures,
         Defence as Defence,
-        DefenceFigures as DefenceFigures,
         Form as Form,
         RedTeamReport as RedTeamReport,
     )
@@ -37,7 +29,6 @@ if TYPE_CHECKING:
         read_calibration as read_calibration,
     )
     from rubricate.analysis.few_labels._cascade import (
-        CascadePoint as CascadePoint,
         CascadeReport as CascadeReport,
         cascade_report as cascade_report,
     )
@@ -48,17 +39,11 @@ if TYPE_CHECKING:
         read_certificate as read_certificate,
     )
     from rubricate.analysis.comparison._comparison import (
-        CriterionComparison as CriterionComparison,
-        Flip as Flip,
-        PartComparison as PartComparison,
         RunComparison as RunComparison,
         compare_runs as compare_runs,
     )
     from rubricate.analysis._conversation import conversation_lines as conversation_lines
-    from rubricate.analysis.agreement._discrimination import (
-        DecisionRules as DecisionRules,
-        Discrimination as Discrimination,
-    )
+    from rubricate.analysis.agreement._discrimination import DecisionRules as DecisionRules
     from rubricate.analysis._finished import (
         LOW_CONFIDENCE as LOW_CONFIDENCE,
         FinishedItem as FinishedItem,
@@ -74,15 +59,12 @@ if TYPE_CHECKING:
         kept_report as kept_report,
     )
     from rubricate.analysis.comparison._pair_figures import (
-        PairFigures as PairFigures,
         PairReport as PairReport,
         PairSummary as PairSummary,
         PairTallies as PairTallies,
-        PositionFigures as PositionFigures,
     )
     from rubricate.analysis.comparison._pairs import (
         PairResult as PairResult,
-        PairVerdict as PairVerdict,
         finished_pairs as finished_pairs,
         pair_result as pair_result,
     )
@@ -102,18 +84,10 @@ if TYPE_CHECKING:
         scores_plot as scores_plot,
         waiting_plot as waiting_plot,
     )
-    from rubricate.analysis.few_labels._ppi import (
-        CriterionMean as CriterionMean,
-        PPIReport as PPIReport,
-        ppi_report as ppi_report,
-    )
+    from rubricate.analysis.few_labels._ppi import PPIReport as PPIReport, ppi_report as ppi_report
     from rubricate.analysis._replay import ReplayReport as ReplayReport
     from rubricate.analysis._result import Result as Result, held_run as held_run
-    from rubricate.analysis._run_list import (
-        ListedRun as ListedRun,
-        RunList as RunList,
-        list_runs as list_runs,
-    )
+    from rubricate.analysis._run_list import RunList as RunList, list_runs as list_runs
     from rubricate.analysis._scores_by import scores_by as scores_by, summary_by as summary_by
     from rubricate.analysis._selection import Selection as Selection
     from rubricate.analysis._tables import (
@@ -121,12 +95,10 @@ if TYPE_CHECKING:
         VERDICT_COLUMNS as VERDICT_COLUMNS,
         By as By,
         Kind as Kind,
-        Tabular as Tabular,
         VerdictTable as VerdictTable,
         spreadsheet_cell as spreadsheet_cell,
     )
     from rubricate.analysis.agreement._variance import (
-        CriterionVariance as CriterionVariance,
         VarianceReport as VarianceReport,
         variance_report as variance_report,
     )

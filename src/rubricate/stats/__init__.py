@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from rubricate.stats._annotators import (
         AnnotatorAgreement as AnnotatorAgreement,
         Level as Level,
+        Weights as Weights,
         annotator_agreement as annotator_agreement,
         fleiss_kappa as fleiss_kappa,
+        gwet_ac as gwet_ac,
         intraclass_correlation as intraclass_correlation,
         krippendorff_alpha as krippendorff_alpha,
     )
@@ -64,7 +66,6 @@ if TYPE_CHECKING:
         decision_threshold as decision_threshold,
         roc_auc as roc_auc,
     )
-    from rubricate.stats._gwet import Weights as Weights, gwet_ac as gwet_ac
     from rubricate.stats._intervals import (
         MeanEstimate as MeanEstimate,
         bootstrapped_mean as bootstrapped_mean,

@@ -25,27 +25,27 @@ from rubricate.stats._inputs import (
     named,
     same_length,
 )
-from rubricate.stats._intervals import FEW_DIFFER, few_differ, t_quantile
-from rubricate.stats._jackknife import (
-    HANGS,
-    TOO_FEW,
-    blocks,
-    drawn_squares,
-    jackknife_error,
-    jackknife_totals,
-)
-from rubricate.stats._jackknife import NO_SPREAD as SAME_WITHOUT
+from rubricate.stats._intervals import FEW_DIFFER, few_differ
 from rubricate.stats._labels import LabelAgreement, label_agreement
-from rubricate.stats._numbers import numbers
+from rubricate.stats._numbers import numbers, t_quantile
 from rubricate.stats._resampling import (
+    HANGS,
+    NO_SPREAD,
     ROUNDING,
+    TOO_FEW,
     Bootstrap,
     Floats,
     Groups,
     Integers,
+    around,
+    blocks,
     check_bootstrap,
     cluster_indices,
+    drawn_squares,
+    explained,
     groups_at,
+    jackknife_error,
+    jackknife_totals,
 )
 from rubricate.stats._scores import ScoreAgreement, score_agreement
 from rubricate.stats._strata import mean_of_strata
@@ -57,10 +57,13 @@ Ratings: TypeAlias = Sequence[Sequence[Any]]
 Together: TypeAlias = Callable[[str | None], Sequence[Any]]
 """What all annotators but one say together."""
 
+Weights: TypeAlias = Literal["identity", "linear", "quadratic"]
+
+ONE_LABEL = "there is only one label to choose, or no item has two ratings"
 LEVELS = ("nominal", "ordinal", "interval")
 NO_ITEMS_APART = "all ratings, or all items' means, are the same"
 ICC = ("icc_1_1", "icc_1_k", "icc_2_1", "icc_2_k", "icc_3_1", "icc_3_k")
-NO_SPREAD = "all ratings are the same, or no item has two"
+SAME_RATINGS = "all ratings are the same, or no item has two"
 
 
 def krippendorff_alpha(
@@ -134,7 +137,7 @@ def krippendorff_alpha(
         bootstrap=bootstrap,
         corrected=count > 1,
     )
-    return found["alpha"].estimate(NO_SPREAD)
+    return explained(found["alpha"], SAME_RATINGS)
 
 
 def _rows(ratings: Any) -> Iterable[tuple[int, Any]]:
@@ -244,7 +247,7 @@ def fleiss_kappa(
         groups=kept,
         bootstrap=bootstrap,
     )
-    return found["kappa"].estimate("all ratings are the same")
+    return explained(found["kappa"], "all ratings are the same")
 
 
 def intraclass_correlation(
@@ -308,7 +311,7 @@ def intraclass_correlation(
                     found[f"{kind}_{name}"] = Estimate(value, undefined=end)
                 else:
                     low, high = _correlation(np.exp(np.array(end)), raters).tolist()
-                    found[f"{kind}_{name}"] = Estimate(value, min(low, value), max(high, value))
+                    found[f"{kind}_{name}"] = around(value, low, high)
     return {name: found[name] for name in ICC}
 
 
@@ -360,14 +363,14 @@ def _log_ratio_ends(
     items, raters, rest, n = squares
     drawn = _ratios(items, drawn_squares(raters, k - 1, generator, bootstrap.resamples), rest, n)
     noise = generator.standard_t(count - 1, bootstrap.resamples)
-    tails = [(1 - bootstrap.confidence) / 2, (1 + bootstrap.confidence) / 2]
+    tails = bootstrap.tails
     ends: dict[str, tuple[float, float] | str | None] = {}
     for kind, (between, within) in without.items():
         error = jackknife_error(np.log(between / within))
         if not np.isfinite(error):
             ends[kind] = HANGS
         elif error <= ROUNDING:
-            ends[kind] = SAME_WITHOUT
+            ends[kind] = NO_SPREAD
         elif kind == "icc_2":
             among = np.log(drawn[kind][0] / drawn[kind][1]) + error * noise
             low, high = np.quantile(among, tails).tolist()
@@ -502,3 +505,66 @@ def _means(figures: Sequence[Mapping[str, Estimate]]) -> dict[str, float | None]
         values = [value for value in known if value is not None]
         means[name] = sum(values) / len(values) if values else None
     return means
+
+
+def gwet_ac(
+    ratings: Ratings,
+    *,
+    weights: Weights = "identity",
+    labels: Sequence[Any] | None = None,
+    groups: Groups = None,
+    bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
+) -> Estimate:
+    """Gwet's AC1 (`identity`) or AC2 of any number of raters, with any ratings missing.
+
+    `(p_a - p_e) / (1 - p_e)` with the chance agreement `T sum(q (1 - q)) / (K (K - 1))`: q is a
+    label's share, K the number of labels and T the sum of the weights (Gwet 2008; Gwet 2014,
+    "Handbook of Inter-Rater Reliability", chapters 3 and 5). Unlike kappa it does not fall where
+    nearly all ratings are the same. The interval is that of the jackknife.
+
+    Args:
+        ratings: a row an item, a column a rater; None where there is no rating.
+        weights: how far two labels agree: only equal ones (`identity`), or less by the distance of
+            their places (`linear`) or by its square (`quadratic`).
+        labels: the labels that may be given, in order. Default: those that were, sorted.
+        groups: the cluster of each item. Default: each by itself.
+        bootstrap: how the interval is made; None for none.
+
+    Raises:
+        InputError: unknown weights, the ratings are no table of labels, or one is not of `labels`.
+    """
+    check_choice(weights, "weights", "identity", "linear", "quadratic")
+    counts = counts_of(ratings, labels, ranked=weights != "identity")
+    kinds = counts.shape[1]
+    weight = label_weights(kinds, weights)
+    raters = counts.sum(1)
+    several = raters > 1
+    agreed = (counts * (counts @ weight - 1)).sum(1)
+    contributions = np.column_stack(
+        [
+            np.where(several, agreed / np.maximum(raters * (raters - 1), 1), 0.0),
+            several,
+            counts / np.maximum(raters, 1)[:, None],
+            raters > 0,
+        ]
+    )
+
+    def statistics(totals: Floats) -> dict[str, Floats]:
+        share = totals[:, 2:-1] / totals[:, -1:]
+        chance = weight.sum() * (share * (1 - share)).sum(1) / max(1, kinds * (kinds - 1))
+        found = (totals[:, 0] / totals[:, 1] - chance) / (1 - chance)
+        return {"ac": found if kinds > 1 else np.full_like(found, np.nan)}
+
+    found = jackknife_totals(
+        contributions, statistics, scales={"ac": "correlation"}, groups=groups, bootstrap=bootstrap
+    )
+    return explained(found["ac"], ONE_LABEL)
+
+
+def label_weights(kinds: int, weights: Weights) -> Floats:
+    """How far labels agree, (K, K): 1 for equal ones."""
+    if weights == "identity" or kinds < 2:
+        return np.eye(kinds)
+    places = np.arange(kinds)
+    distance = np.abs(places[:, None] - places[None, :]) / (kinds - 1)
+    return np.asarray(1 - distance ** (1 if weights == "linear" else 2))

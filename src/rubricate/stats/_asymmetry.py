@@ -11,8 +11,7 @@ from scipy import special
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import check_share, same_length
-from rubricate.stats._intervals import t_quantile
-from rubricate.stats._numbers import numbers
+from rubricate.stats._numbers import numbers, t_quantile
 
 SLACK = 1 + 1e-9
 """Sums may exceed what they can be by rounding."""

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import optimize, special
 
 from rubricate.errors import InputError
+from rubricate.stats._discrimination import folds_of
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import check_choice, count_of, number_of, same_length
 from rubricate.stats._intervals import clustered_mean, design_effect, wilson_interval
@@ -20,13 +21,12 @@ from rubricate.stats._resampling import (
     Bootstrap,
     Floats,
     Groups,
-    bootstrap_totals,
+    bootstrapped,
     cluster_indices,
     groups_at,
 )
 
 MOST_BINS = 10_000
-FOLDS = 10
 MOST_STEPS = 100
 """Of Newton's method; a dozen are usual."""
 LEAST_CLUSTERS = 10
@@ -121,9 +121,10 @@ def calibration(
     member[np.arange(len(p)), at] = 1.0
 
     kept = groups_at(groups, indices, len(probabilities))
-    found = bootstrap_totals(
+    brier = bootstrapped(
         np.column_stack([np.ones(len(p)), (p - y) ** 2]),
-        lambda totals: {"brier": totals[:, 1] / totals[:, 0]},
+        lambda totals: np.asarray(totals[:, 1] / totals[:, 0]),
+        NONE,
         groups=kept,
         bootstrap=bootstrap,
     )
@@ -133,7 +134,7 @@ def calibration(
     words = f"{count} bins, {'equally wide' if binning == 'uniform' else 'equally full'}"
     return Calibration(
         n=len(p),
-        brier=found["brier"].estimate(NONE),
+        brier=brier,
         expected_calibration_error=_without_interval(gap / len(p) if len(p) else None),
         calibration_error=_without_interval(_less_noise(p, member, gap, effect)),
         miscalibration=_miscalibration(p, member, gap, effect, bootstrap),
@@ -420,12 +421,11 @@ def calibration_gain(
     p, y, indices = _known(probabilities, outcomes)
     check_choice(method, "method", "isotonic", "platt")
     clusters = cluster_indices(groups, len(probabilities))[indices]
-    names, index = np.unique(clusters, return_inverse=True)
-    folds = np.random.default_rng(count_of(seed, "seed")).permutation(len(names)) % FOLDS
+    folds = folds_of(clusters, count_of(seed, "seed"))
     kind = IsotonicMap if method == "isotonic" else PlattMap
     mapped = np.full(len(p), np.nan)
     for fold in np.unique(folds):
-        held_out = folds[index] == fold
+        held_out = folds == fold
         if len(np.unique(y[~held_out])) == 2:
             fitted = kind.fit(p[~held_out].tolist(), y[~held_out].tolist())
             mapped[held_out] = [fitted(one) for one in p[held_out].tolist()]

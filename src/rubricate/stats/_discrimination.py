@@ -16,9 +16,8 @@ from rubricate.stats._intervals import (
     clustered_mean,
     clustered_share,
     score_interval,
-    t_quantile,
 )
-from rubricate.stats._numbers import numbers, outcomes
+from rubricate.stats._numbers import numbers, outcomes, t_quantile
 from rubricate.stats._resampling import Floats, Groups, Integers, cluster_indices
 
 NO_CONTRAST = "there is no pair of a true and a false outcome"

@@ -13,14 +13,14 @@ from scipy import special
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import answers, brief, check_share, count_of, same_length
-from rubricate.stats._numbers import numbers, outcomes
+from rubricate.stats._numbers import numbers, outcomes, t_quantile
 from rubricate.stats._resampling import (
     ROUNDING,
     Bootstrap,
     Floats,
     Groups,
     Integers,
-    bootstrap_totals,
+    bootstrapped,
     cluster_indices,
     groups_at,
 )
@@ -46,12 +46,7 @@ def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> Esti
     if n == 0:
         return Estimate(None, undefined="there is nothing to count")
     z = float(special.ndtri((1 + confidence) / 2))
-    share = successes / n
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    low = 0.0 if successes == 0 else max(0.0, middle - half)
-    high = 1.0 if successes == n else min(1.0, middle + half)
-    return Estimate(share, low, high)
+    return score_interval(successes / n, float(n), z)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,13 +254,13 @@ def bootstrapped_mean(
     every = numbers(values, "values")
     indices = np.flatnonzero(~np.isnan(every))
     kept = every[indices]
-    found = bootstrap_totals(
+    return bootstrapped(
         np.column_stack([kept, np.ones(len(kept))]),
-        lambda totals: {"mean": totals[:, 0] / totals[:, 1]},
+        lambda totals: np.asarray(totals[:, 0] / totals[:, 1]),
+        "there are no values",
         groups=groups_at(groups, indices, len(every)),
         bootstrap=bootstrap,
     )
-    return found["mean"].estimate("there are no values")
 
 
 def stratified_mean(
@@ -295,15 +290,14 @@ def stratified_mean(
     inside = np.array([[one == name for name in names] for one in of], dtype=float)
     inside = inside.reshape(len(every), len(names))
 
-    def mean(totals: Floats) -> dict[str, Floats]:
+    def mean(totals: Floats) -> Floats:
         sums, counts = totals[:, : len(names)], totals[:, len(names) :]
         held = counts > 0
         means = np.where(held, sums / np.where(held, counts, 1.0), 0.0)
-        return {"mean": means.sum(axis=1) / held.sum(axis=1)}
+        return np.asarray(means.sum(axis=1) / held.sum(axis=1))
 
     totals = np.column_stack([inside * every[:, None], inside])
-    found = bootstrap_totals(totals, mean, bootstrap=bootstrap)
-    return found["mean"].estimate("there are no values")
+    return bootstrapped(totals, mean, "there are no values", bootstrap=bootstrap)
 
 
 def clustered_share(
@@ -426,8 +420,3 @@ def _freedom(share: Floats, factor: Floats, variances: Floats) -> float:
     pairs = 2 * a * b + whole**2 * a**2 + 2 * c**2 - 4 * whole * a * c
     pairs += float((factor**2 * variances * (variances + 2 * alone)).sum())
     return min(len(share) - 1.0, max(1.0, trace**2 / pairs))
-
-
-def t_quantile(probability: float, freedom: float) -> float:
-    """The quantile of Student's t."""
-    return float(special.stdtrit(freedom, probability))

@@ -30,8 +30,9 @@ from rubricate.stats._resampling import (
     Floats,
     Groups,
     Integers,
-    alone,
     cluster_indices,
+    explained,
+    point,
 )
 
 Undecided: TypeAlias = Literal["exclude", "label", "wrong"]
@@ -172,8 +173,8 @@ def label_agreement(
             if whole.sum() > 0:
                 return share_interval(part, whole, bootstrap.confidence)
         why = _WHY[name] if kept else NO_PAIR
-        spread = spreads[name] if name in spreads else alone(values[name][0], None)
-        return spread.estimate(why, *at)
+        known = spreads.get(f"{name} {at[0]}" if at else name)
+        return explained(known or point(float(values[name][0][at]), None), why)
 
     return LabelAgreement(
         n=len(kept),
@@ -314,8 +315,9 @@ def _coefficients(confusion: Floats, *, ordered: bool) -> dict[str, Floats]:
             confusion + np.swapaxes(confusion, -1, -2), ordered=ordered
         ),
         "matthews": _confusion.matthews(confusion),
-        "f1": _confusion.by_label(confusion)["f1"],
     }
+    for at, f1 in enumerate(np.moveaxis(_confusion.by_label(confusion)["f1"], -1, 0)):
+        coefficients[f"f1 {at}"] = f1
     if ordered:
         coefficients["linear_kappa"] = _confusion.cohen_kappa(confusion, 1)
         coefficients["quadratic_kappa"] = _confusion.cohen_kappa(confusion, 2)

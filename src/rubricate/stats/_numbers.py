@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from rubricate.errors import InputError
 from rubricate.stats._inputs import LARGEST, is_missing, listed, number_of
@@ -32,6 +33,11 @@ def numbers(values: Any, name: str) -> Floats:
     for index in np.flatnonzero(np.abs(found) > LARGEST)[:1].tolist():
         number_of(given[index], name, index)
     return found
+
+
+def t_quantile(probability: float, freedom: float) -> float:
+    """The quantile of Student's t."""
+    return float(special.stdtrit(freedom, probability))
 
 
 def outcomes(values: Any, name: str) -> Floats:

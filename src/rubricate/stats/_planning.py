@@ -9,7 +9,8 @@ from scipy import special, stats
 
 from rubricate.errors import InputError
 from rubricate.stats._inputs import brief, check_share, count_of, number_of
-from rubricate.stats._intervals import score_interval, t_quantile, unseen
+from rubricate.stats._intervals import score_interval, unseen
+from rubricate.stats._numbers import t_quantile
 from rubricate.stats._resampling import Floats
 
 TAIL = 9.0

@@ -20,10 +20,9 @@ from rubricate.stats._intervals import (
     mostly_same,
     score_interval,
     t_interval,
-    t_quantile,
     unseen,
 )
-from rubricate.stats._numbers import numbers, outcomes
+from rubricate.stats._numbers import numbers, outcomes, t_quantile
 from rubricate.stats._resampling import ROUNDING, Floats, Groups, Integers, cluster_indices
 
 

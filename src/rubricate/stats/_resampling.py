@@ -1,17 +1,24 @@
-"""The bootstrap, clustered and vectorised.
+"""Intervals by resampling: the bootstrap and the jackknife, clustered and vectorised.
 
 Every statistic here is a function of **totals**: each item contributes a row of numbers (a one in
 a cell of a confusion matrix, a product of two scores), and the statistic is computed from the sums
 of these rows. The totals of a resample are then one product of matrices: how often each cluster
 was drawn, times the cluster's own totals. So all statistics of all resamples come from the same
-few array operations, and leaving a cluster out (`_jackknife`) is a subtraction.
+few array operations, and leaving a cluster out is a subtraction.
+
+The jackknife's standard error (Tukey 1958) has the quantile of Student's t for the number of
+clusters; correlations are on the scale of Fisher's z (1921), sizes such as a mean error on that of
+their logarithm, so that no interval leaves what the statistic can be. By simulation
+(`docs/statistics.md`) it holds the truth nearly as often as it says with 3 clusters and more, where
+quantiles of a bootstrap do so in 60 to 85 %.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import atanh, copysign, exp, isfinite, log, sqrt, tanh
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +27,30 @@ from scipy import sparse
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import answers, brief, check_share, count_of
+from rubricate.stats._numbers import t_quantile
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 Groups: TypeAlias = Sequence[Hashable] | None
 """The cluster of each item, such as the document that it comes from; None: each is its own."""
-
 Statistics: TypeAlias = Callable[[Floats], Mapping[str, Floats]]
-"""From totals (b, p) to named values (b, ...), NaN where undefined."""
+"""From totals (b, p) to named values (b,), NaN where undefined."""
+Scale: TypeAlias = Literal["correlation", "size"]
+"""At most 1 in size; above 0."""
 
 ROUNDING = 1e-12
 """A spread so much smaller than the numbers is what is left of rounding: there is none."""
 CHUNK = 2**17
 """The most numbers in one array of resampled totals or draws: about what a cache holds."""
+BLOCKS = 200
+"""So many clusters, or blocks of clusters, are left out one after the other (Kott 2001)."""
+NEAR = 1e-4
+"""An end of a correlation's interval that is so near 1 is 1."""
+TOO_FEW = "no interval: it needs two clusters or more"
+HANGS = "no interval: it hangs on one item, without which it is undefined"
+NO_SPREAD = "no interval: it is the same whichever item is left out"
+MOSTLY_UNDEFINED = "no interval: the statistic is undefined in most resamples"
+ALL_SAME = "no interval: all resamples gave the same value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +76,11 @@ class Bootstrap:
         count_of(self.resamples, "resamples", 1)
         count_of(self.seed, "seed")
         check_share(self.confidence, "confidence")
+
+    @property
+    def tails(self) -> tuple[float, float]:
+        """The probabilities of the interval's ends."""
+        return (1 - self.confidence) / 2, (1 + self.confidence) / 2
 
 
 def cluster_indices(groups: Groups, n: int, name: str = "groups") -> Integers:
@@ -88,119 +111,181 @@ def cells(index: Integers, size: int) -> Any:
     return sparse.csr_matrix((np.ones(n), (np.arange(n), index)), shape=(n, size))
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """A statistic (of any shape) with its interval, NaN where undefined.
-
-    `no_interval` says why none, or a part, has an interval, where one was asked for.
-    """
-
-    value: Floats
-    low: Floats
-    high: Floats
-    no_interval: str | None = None
-
-    def estimate(self, undefined: str, *at: int) -> Estimate:
-        """The statistic at an index; `undefined` says why it is, if it is undefined."""
-        value, low, high = (float(part[at]) for part in (self.value, self.low, self.high))
-        if not np.isfinite(value):
-            return Estimate(None, undefined=undefined)
-        if np.isfinite(low) and np.isfinite(high):
-            return Estimate(value, low, high)
-        return Estimate(value, undefined=self.no_interval)
-
-
-def alone(value: Floats, why: str | None) -> Spread:
-    """A statistic without an interval, and why."""
-    nothing = np.full(np.shape(value), np.nan)
-    return Spread(np.asarray(value), nothing, nothing, why)
-
-
 def check_bootstrap(bootstrap: Any) -> None:
     """`InputError` unless it is a `Bootstrap` or None."""
     if not (bootstrap is None or isinstance(bootstrap, Bootstrap)):
         raise InputError(f"bootstrap must be a Bootstrap or None, found {brief(bootstrap)}")
 
 
-def dense(totals: Any) -> Floats:
-    """An array, of a sparse matrix too."""
-    return np.asarray(totals.toarray() if sparse.issparse(totals) else totals, dtype=np.float64)
+def point(value: float, why: str | None) -> Estimate:
+    """A value without an interval, and why; without a value where it is not finite."""
+    return Estimate(value, undefined=why) if isfinite(value) else Estimate(None)
 
 
-def bootstrap_totals(
+def around(value: float, low: float, high: float) -> Estimate:
+    """A value with its interval, which always holds it."""
+    return Estimate(value, min(low, value), max(high, value))
+
+
+def explained(found: Estimate, why: str) -> Estimate:
+    """The same with the reason where it has no value."""
+    return replace(found, undefined=why) if found.value is None else found
+
+
+def bootstrapped(
+    contributions: Floats,
+    statistic: Callable[[Floats], Floats],
+    undefined: str,
+    *,
+    groups: Groups = None,
+    bootstrap: Bootstrap | None,
+) -> Estimate:
+    """A statistic of the items' totals with the quantiles of its resamples.
+
+    Args:
+        contributions: what each item adds to the totals, (n, p).
+        statistic: from totals (b, p) to values (b,), NaN where undefined.
+        undefined: why it is, if it is undefined.
+        groups: the cluster of each item, drawn whole. Default: each item by itself.
+        bootstrap: how to draw; None for no interval.
+
+    Returns: an interval is there where at least half of the resamples have the statistic, and where
+    they are not all the same.
+    """
+    check_bootstrap(bootstrap)
+    clusters = cluster_indices(groups, contributions.shape[0])
+    count = int(clusters.max(initial=-1)) + 1
+    totals = contributions if groups is None else cells(clusters, count).T @ contributions
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = float(statistic(totals.sum(axis=0).reshape(1, -1))[0])
+        if bootstrap is None or count < 2 or not isfinite(value):
+            return explained(point(value, None if bootstrap is None else TOO_FEW), undefined)
+        generator = np.random.default_rng(bootstrap.seed)
+        rows = max(1, CHUNK // max(count, totals.shape[1]))
+        parts = []
+        for begin in range(0, bootstrap.resamples, rows):
+            size = min(rows, bootstrap.resamples - begin)
+            draws = generator.integers(0, count, (size, count))
+            draws += np.arange(size)[:, None] * count
+            times = np.bincount(draws.ravel(), minlength=size * count).reshape(size, count)
+            parts.append(statistic(times.astype(np.float64) @ totals))
+    drawn = np.concatenate(parts)
+    found = drawn[np.isfinite(drawn)]
+    if 2 * len(found) < len(drawn):
+        return Estimate(value, undefined=MOSTLY_UNDEFINED)
+    if found.max() - found.min() <= ROUNDING * np.abs(found).max():
+        return Estimate(value, undefined=ALL_SAME)  # no word on other items
+    low, high = np.quantile(found, bootstrap.tails).tolist()
+    return Estimate(value, low, high)
+
+
+def jackknife_totals(
     contributions: Any,
     statistics: Statistics,
     *,
+    scales: Mapping[str, Scale],
     groups: Groups = None,
     bootstrap: Bootstrap | None = Bootstrap(),
-) -> dict[str, Spread]:
+    corrected: bool = False,
+) -> dict[str, Estimate]:
     """Statistics of the items' totals, each with its interval.
 
     Args:
         contributions: what each item adds to the totals, (n, p); dense, or `cells`.
-        statistics: from totals (b, p) to named values (b, ...), NaN where undefined.
-        groups: the cluster of each item, drawn whole. Default: each item by itself.
-        bootstrap: how to draw; None for no intervals.
-
-    Returns: a `Spread` a statistic; an interval is there where at least half of the resamples have
-    the statistic, and where they are not all the same.
+        statistics: from totals (b, p) to named values (b,), NaN where undefined.
+        scales: what each statistic is, by name; those that are not named have no interval.
+        groups: the cluster of each item, left out whole. Default: each item by itself.
+        bootstrap: gives the confidence, and the seed of the blocks; None for no intervals.
+        corrected: whether intervals are around the value less its bias, as the jackknife estimates
+            it (Quenouille 1956).
     """
     check_bootstrap(bootstrap)
     clusters = cluster_indices(groups, contributions.shape[0])
-    count = int(clusters.max()) + 1 if len(clusters) else 0
-    totals = contributions
-    if groups is not None:
-        totals = cells(clusters, count).T @ contributions
-    whole = np.asarray(totals.sum(axis=0), dtype=np.float64).reshape(1, -1)
+    whole = np.asarray(contributions.sum(axis=0), dtype=np.float64).reshape(1, -1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = statistics(whole)
-        if bootstrap is None or count < 2:
-            why = None if bootstrap is None else "no interval: it needs two clusters or more"
-            return {name: alone(value[0], why) for name, value in values.items()}
-        drawn = _collect(statistics, _resampled(totals, count, bootstrap))
+        values = {name: float(value[0]) for name, value in statistics(whole).items()}
+        if bootstrap is None or clusters.max(initial=-1) < 1:
+            why = None if bootstrap is None else TOO_FEW
+            return {name: point(value, why) for name, value in values.items()}
+        totals = blocks(contributions, clusters, bootstrap.seed)
+        rows = max(1, CHUNK // max(1, totals.shape[1]))
+        parts = [
+            statistics(whole - _dense(totals[begin : begin + rows]))
+            for begin in range(0, totals.shape[0], rows)
+        ]
+    t = t_quantile(bootstrap.tails[1], totals.shape[0] - 1)
     return {
-        name: _spread(value[0], drawn[name], bootstrap.confidence) for name, value in values.items()
+        name: _jackknifed(
+            value, np.concatenate([p[name] for p in parts]), scales[name], t, corrected
+        )
+        if name in scales
+        else point(value, None)
+        for name, value in values.items()
     }
 
 
-def _collect(statistics: Statistics, chunks: Iterator[Floats]) -> dict[str, Floats]:
-    parts = [statistics(chunk) for chunk in chunks]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+def _dense(totals: Any) -> Floats:
+    """An array, of a sparse matrix too."""
+    return np.asarray(totals.toarray() if sparse.issparse(totals) else totals, dtype=np.float64)
 
 
-def _resampled(totals: Any, count: int, bootstrap: Bootstrap) -> Iterator[Floats]:
-    """The totals of each resample, so many at a time as memory allows."""
-    generator = np.random.default_rng(bootstrap.seed)
-    rows = max(1, CHUNK // max(count, totals.shape[1]))
-    for begin in range(0, bootstrap.resamples, rows):
-        size = min(rows, bootstrap.resamples - begin)
-        draws = generator.integers(0, count, (size, count))
-        draws += np.arange(size)[:, None] * count
-        times = np.bincount(draws.ravel(), minlength=size * count).reshape(size, count)
-        yield _product(times.astype(np.float64), totals)
+def blocks(contributions: Any, clusters: Integers, seed: int) -> Any:
+    """The totals of what is left out in turn: of each cluster, or of `BLOCKS` random lots."""
+    count = int(clusters.max(initial=-1)) + 1
+    if count > BLOCKS:
+        shuffled = np.random.default_rng(seed).permutation(count)
+        clusters, count = (shuffled % BLOCKS)[clusters], BLOCKS
+    if count < contributions.shape[0]:
+        return cells(clusters, count).T @ contributions
+    return contributions
 
 
-def _product(times: Floats, totals: Any) -> Floats:
-    if sparse.issparse(totals):
-        return np.ascontiguousarray((totals.T @ times.T).T)
-    return np.asarray(times @ totals)
+def jackknife_error(without: Floats) -> float:
+    """The standard error of a statistic, from its values without each block."""
+    count = len(without)
+    return sqrt((count - 1) / count * float(((without - without.mean()) ** 2).sum()))
 
 
-def _spread(value: Floats, drawn: Floats, confidence: float) -> Spread:
-    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
-    shape = np.shape(value)
-    drawn = drawn.reshape(len(drawn), -1)
-    low, high = (np.full(drawn.shape[1], np.nan) for _ in range(2))
-    why = None
-    for column, point in enumerate(np.ravel(value)):
-        found = drawn[:, column]
-        found = found[np.isfinite(found)]
-        if not np.isfinite(point):
-            continue
-        if 2 * len(found) < len(drawn):
-            why = "no interval: the statistic is undefined in most resamples"
-        elif found.max() - found.min() <= ROUNDING * np.abs(found).max():
-            why = "no interval: all resamples gave the same value"  # no word on other items
-        else:
-            low[column], high[column] = np.quantile(found, tails)
-    return Spread(np.asarray(value), low.reshape(shape), high.reshape(shape), why)
+def drawn_squares(
+    mean_square: Floats, freedom: float, generator: np.random.Generator, draws: int
+) -> Floats:
+    """What the expectation of a mean square of raters may be, (draws,).
+
+    The mean square times its degrees of freedom over its expectation has a chi-squared
+    distribution; statistics of such draws make generalized confidence intervals (Weerahandi 1993;
+    Gilder et al. 2007 of intraclass correlations). By simulation resampled items, which know
+    nothing of other raters, hold the truth in 41 to 80 %, and the interval of McGraw and Wong
+    (1996) in 69 % where two raters differ much.
+    """
+    return np.asarray(mean_square * freedom / generator.chisquare(freedom, draws))
+
+
+def _jackknifed(value: float, without: Floats, scale: Scale, t: float, corrected: bool) -> Estimate:
+    if not isfinite(value):
+        return Estimate(None)
+    if not np.isfinite(without).all():
+        return Estimate(value, undefined=HANGS)
+    error = jackknife_error(without)
+    if error <= ROUNDING * max(1.0, float(np.abs(without).max())):
+        return Estimate(value, undefined=NO_SPREAD)
+    shift = (len(without) - 1) * (value - float(without.mean())) if corrected else 0.0
+    return around(value, *_ends(value, shift, t * error, scale))
+
+
+def _ends(value: float, shift: float, half: float, scale: Scale) -> tuple[float, float]:
+    """The ends `value + shift ± half`, by the slope of the scale at the value."""
+    if scale == "correlation" and abs(value) < 1:
+        slope = 1 - value * value
+        middle = atanh(value) + shift / slope
+        return _inside(middle - half / slope), _inside(middle + half / slope)
+    if scale == "size" and value > 0:
+        middle = log(value) + shift / value
+        return exp(middle - half / value), exp(min(middle + half / value, 700.0))
+    least, most = (-1.0, 1.0) if scale == "correlation" else (0.0, np.inf)
+    return max(least, value + shift - half), min(most, value + shift + half)
+
+
+def _inside(z: float) -> float:
+    """The correlation of Fisher's z; 1 where it is as good as 1."""
+    found = tanh(z)
+    return copysign(1.0, found) if 1 - abs(found) < NEAR else found

@@ -13,7 +13,6 @@ from rubricate.stats._agreement import SAME_STEP
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import check_flag, same_length
 from rubricate.stats._intervals import clustered_mean, clustered_share
-from rubricate.stats._jackknife import Scale, jackknife_totals
 from rubricate.stats._labels import NO_PAIR
 from rubricate.stats._numbers import numbers
 from rubricate.stats._resampling import (
@@ -21,8 +20,11 @@ from rubricate.stats._resampling import (
     Floats,
     Groups,
     Integers,
+    Scale,
     cells,
+    explained,
     groups_at,
+    jackknife_totals,
 )
 
 CONSTANT = "one of the two gave one number throughout"
@@ -159,7 +161,7 @@ def score_agreement(
         bootstrap=bootstrap,
     )
     figures = {
-        name: spread.estimate(_WHY.get(name, NO_PAIR) if len(x) else NO_PAIR)
+        name: explained(spread, _WHY.get(name, NO_PAIR) if len(x) else NO_PAIR)
         for name, spread in spreads.items()
     }
     for name in ("wasserstein", "ks"):

@@ -14,11 +14,18 @@ from rubricate.stats._agreement import NO_KAPPA, SAME_STEP
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import answers, is_missing, number_of, same_length
 from rubricate.stats._intervals import share_interval
-from rubricate.stats._jackknife import jackknife_totals
 from rubricate.stats._labels import NO_PAIR
 from rubricate.stats._numbers import outcomes
 from rubricate.stats._posterior import coefficient_intervals
-from rubricate.stats._resampling import Bootstrap, Floats, Groups, Integers, cluster_indices
+from rubricate.stats._resampling import (
+    Bootstrap,
+    Floats,
+    Groups,
+    Integers,
+    cluster_indices,
+    explained,
+    jackknife_totals,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +105,19 @@ def stratified_agreement(
     of_steps, scales = _of_steps(given, truth, index, np.flatnonzero(in_steps & ~silent))
     width = of_labels.shape[1]
 
-    def statistics(totals: Floats) -> dict[str, Floats]:
+    def kappas(totals: Floats) -> tuple[Floats, Floats]:
         counted = totals[:, :width].reshape(len(totals), tables, kinds, kinds)
         moments = totals[:, width:].reshape(len(totals), scales, MOMENTS)
         weights = np.concatenate([counted.sum((-2, -1)), moments[..., 0]], axis=1)
-        kappas = np.concatenate([_confusion.cohen_kappa(counted), _kappa_of(moments)], axis=1)
-        kappas = np.where(weights < 2, np.nan, kappas)
-        return {"kappa": mean_of_strata(kappas, weights), "each": kappas}
+        found = np.concatenate([_confusion.cohen_kappa(counted), _kappa_of(moments)], axis=1)
+        return np.where(weights < 2, np.nan, found), weights
 
+    def statistics(totals: Floats) -> dict[str, Floats]:
+        return {"kappa": mean_of_strata(*kappas(totals))}
+
+    every = sparse.hstack([of_labels, of_steps], format="csr")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = kappas(np.asarray(every.sum(axis=0)).reshape(1, -1))[0][0]
     if tables == 1 and not scales:
         pairs_of = of_labels.tocoo()
         found = coefficient_intervals(
@@ -117,7 +129,7 @@ def stratified_agreement(
         )
     else:
         found = jackknife_totals(
-            sparse.hstack([of_labels, of_steps], format="csr"),
+            every,
             statistics,
             scales={"kappa": "correlation"},
             groups=None if groups is None else clusters.tolist(),
@@ -136,14 +148,13 @@ def stratified_agreement(
         whole = np.bincount(clusters).astype(np.float64)
         share = np.bincount(clusters, hits).astype(np.float64)
         accuracy = share_interval(share, whole, bootstrap.confidence)
-    each = found["each"].value
     return StratifiedAgreement(
         n=n,
         clusters=len(set(clusters.tolist())),
         strata=len(each),
         left_out=int(np.isnan(each).sum()),
         accuracy=accuracy,
-        kappa=found["kappa"].estimate(NO_KAPPA if n else NO_PAIR),
+        kappa=explained(found["kappa"], NO_KAPPA if n else NO_PAIR),
     )
 
 

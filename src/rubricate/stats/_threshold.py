@@ -16,9 +16,8 @@ from rubricate.stats._intervals import (
     clustered_correlation,
     clustered_share,
     clustered_variance,
-    t_quantile,
 )
-from rubricate.stats._numbers import numbers, outcomes
+from rubricate.stats._numbers import numbers, outcomes, t_quantile
 from rubricate.stats._resampling import Floats, Groups, Integers, cluster_indices, groups_at
 
 FIRST = 5

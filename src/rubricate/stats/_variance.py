@@ -14,16 +14,21 @@ from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import is_nested, listed
 from rubricate.stats._intervals import FEW_DIFFER, are_few, few_differ
-from rubricate.stats._jackknife import HANGS, TOO_FEW, blocks, drawn_squares, jackknife_error
 from rubricate.stats._numbers import numbers
 from rubricate.stats._resampling import (
+    HANGS,
+    TOO_FEW,
     Bootstrap,
     Floats,
     Groups,
     Integers,
+    around,
+    blocks,
     check_bootstrap,
     cluster_indices,
+    drawn_squares,
     groups_at,
+    jackknife_error,
 )
 
 ITEM = "item"
@@ -119,7 +124,7 @@ def variance_components(
             share, end = part / whole, ends.get(term) if bootstrap else None
             shares[term] = Estimate(share, undefined=end if isinstance(end, str) else None)
             if isinstance(end, tuple):
-                shares[term] = Estimate(share, min(end[0], share), max(end[1], share))
+                shares[term] = around(share, *end)
     return VarianceComponents(
         n=len(table),
         left_out=len(values) - len(table),
@@ -175,12 +180,11 @@ def _ends(
         }
         drawn = shares(others, len(contributions))
     noise = generator.standard_t(count - 1, bootstrap.resamples)
-    tails = [(1 - bootstrap.confidence) / 2, (1 + bootstrap.confidence) / 2]
     ends: dict[_Term, tuple[float, float] | str] = {}
     for term, share in without.items():
         error = jackknife_error(share)
         if math.isfinite(error):
-            low, high = np.quantile(np.clip(drawn[term] + error * noise, 0.0, 1.0), tails)
+            low, high = np.quantile(np.clip(drawn[term] + error * noise, 0.0, 1.0), bootstrap.tails)
             ends[term] = float(low), float(high)
         else:
             ends[term] = HANGS
