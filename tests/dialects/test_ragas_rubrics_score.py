@@ -251,7 +251,7 @@ def test_a_judge_with_a_prompt_of_its_own_sees_every_field():
         ("Retrieved context 2", "c2"),
     ]
     metric.single_turn_prompt = SingleTurnPrompt(instruction="Mine.")
-    with pytest.raises(InputError, match="a judge with a prompt of its own; give a model"):
+    with pytest.raises(InputError, match="a judge with its own prompt; give a model"):
         metric.single_turn_score(sample)
     assert metric.multi_turn_score(CHAT) == 2
 

@@ -47,7 +47,7 @@ MOST_LISTED = 10
 
 
 class ReportSettings(Endpoint, Retries, Limits, Budget, Storage, Shell):
-    """Everything that `rubricate researchrubrics` can be told."""
+    """The options of `rubricate researchrubrics`."""
 
     folder: str | None = option(
         None,
@@ -113,7 +113,7 @@ class ReportSettings(Endpoint, Retries, Limits, Budget, Storage, Shell):
 
 
 def researchrubrics_command(settings: ReportSettings) -> int:
-    """Grade reports as told; returns the exit code."""
+    """Grade reports; returns the exit code."""
     if settings.rescore is not None:
         return _rescore(settings, settings.rescore)
     notes = console(stderr=True, quiet=settings.quiet)

@@ -1,4 +1,4 @@
-"""How the core runs what a dialect's own arguments say."""
+"""The core's run, for the calls of dialects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class DialectOptions(Retries, Limits, Budget, Storage, Listening):
     """The options of `rubricate.agrade` that concern the run alone.
 
-    What is graded, by what and by whom, and how it is scored, a dialect says in words of its own.
+    A dialect has its own words for what is graded, by which rubric and judge, and how it is scored.
     """
 
     stop: asyncio.Event | None = None

@@ -1,7 +1,7 @@
 """Labelling a dataset by hand: who labels what next, what is shown when, and the page for it.
 
 A `LabelSession` is one labelling by any number of annotators. Their labels are blind: what the
-judge and the others say is shown once an item is labelled, and whoever changes their mind then
+judge and the others say is shown once an item is labelled; an annotator who then disagrees
 adjudicates. `label_order` says which items come first. A `LabelServer` serves the page, to this
 machine alone; each label is on disk (`rubricate.dataset.LabelFile`) before it counts as given.
 """

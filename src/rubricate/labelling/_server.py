@@ -1,8 +1,8 @@
 """The labelling page's server: for this machine only, and for who has the address.
 
 The address holds a random token, which every request must have. A page of another site cannot
-reach it: it does not know the token, its requests carry its own `Origin`, and a name that somebody
-makes point to this machine (DNS rebinding) stands in the request's `Host`.
+reach it: it does not know the token, its requests carry its own `Origin`, and with DNS rebinding
+the foreign name is in the request's `Host`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class LabelServer:
         port: where to listen. Default: a free one.
 
     Attributes:
-        url: the page's address, once it is open; whoever knows it may label.
+        url: the page's address, once it is open; anyone who knows it may label.
     """
 
     def __init__(self, session: LabelSession, *, annotator: str = "", port: int = 0) -> None:
@@ -76,7 +76,7 @@ class LabelServer:
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        async with self._writing:  # what was begun is ended
+        async with self._writing:  # wait for writes that have started
             assert self._runner is not None
         await self._runner.cleanup()
 
@@ -139,25 +139,25 @@ class LabelServer:
         return _json(self._session.item(query.get("id", ""), query.get("annotator", "")))
 
     async def _review(self, request: web.Request) -> web.StreamResponse:
-        given = await _fields(request, "item", "annotator")
-        return _json(self._session.review(given["item"], given["annotator"]))
+        fields = await _fields(request, "item", "annotator")
+        return _json(self._session.review(fields["item"], fields["annotator"]))
 
     async def _label(self, request: web.Request) -> web.StreamResponse:
-        given = await _fields(request, "item", "annotator", "criterion")
+        fields = await _fields(request, "item", "annotator", "criterion")
         change = self._session.label(
-            given["item"], given["annotator"], given["criterion"], given.get("label")
+            fields["item"], fields["annotator"], fields["criterion"], fields.get("label")
         )
         await self._write(change)
         return _json({"label": change.label})
 
     async def _adjudicate(self, request: web.Request) -> web.StreamResponse:
-        given = await _fields(request, "item", "annotator", "criterion")
+        fields = await _fields(request, "item", "annotator", "criterion")
         change = self._session.adjudicate(
-            given["item"],
-            given["annotator"],
-            given["criterion"],
-            given.get("label"),
-            str(given.get("reason") or ""),
+            fields["item"],
+            fields["annotator"],
+            fields["criterion"],
+            fields.get("label"),
+            str(fields.get("reason") or ""),
         )
         await self._write(change)
         return _json({"label": change.label})
@@ -186,12 +186,12 @@ class LabelServer:
 async def _fields(request: web.Request, *names: str) -> dict[str, Any]:
     """The request's JSON object, with text in these fields."""
     try:
-        given = orjson.loads(await request.read())
+        fields = orjson.loads(await request.read())
     except orjson.JSONDecodeError:
-        given = None
-    if not isinstance(given, dict) or not all(isinstance(given.get(name), str) for name in names):
+        fields = None
+    if not isinstance(fields, dict) or not all(isinstance(fields.get(name), str) for name in names):
         raise web.HTTPBadRequest(text=f"expected an object with {', '.join(names)}")
-    return given
+    return fields
 
 
 def _json(data: Any, status: int = 200) -> web.Response:

@@ -136,7 +136,7 @@ class LabelSession:
         }
 
     def item(self, item: str, annotator: str) -> dict[str, Any]:
-        """An item's texts and criteria, with the annotator's own labels and nobody else's."""
+        """An item's texts and criteria, with the annotator's own labels only."""
         self.file.refresh()
         entry, annotator = self.file.item(item), checked_name(annotator)
         return {
@@ -243,26 +243,26 @@ def checked_name(annotator: str) -> str:
 
 
 def _label(entry: Item, criterion: str, label: object) -> str | None:
-    asked = entry.rubric.by_name.get(criterion)
-    if asked is None:
+    question = entry.rubric.by_name.get(criterion)
+    if question is None:
         raise InputError(f"'{entry.id}' has no criterion '{criterion}'")
     if label is None:
         return None
     try:
-        return asked.label_of(label)
+        return question.label_of(label)
     except InputError as error:
         raise InputError(f"'{criterion}' {error.message}") from None
 
 
 def _question(criterion: Criterion) -> dict[str, Any]:
     """A criterion as it is shown. Weights are hidden; only whether MET costs points is shown."""
-    asked = criterion.question
-    meanings = {one.label: one.meaning for one in asked.answers}
+    question = criterion.question
+    meanings = {one.label: one.meaning for one in question.answers}
     return {
         "criterion": criterion.name,
-        "requirement": asked.requirement,
+        "requirement": question.requirement,
         "note": criterion.note,
-        "material": asked.material,
+        "material": question.material,
         "fault": criterion.weight < 0,
         "answers": [
             {"label": label, "meaning": meanings.get(label), "key": key}

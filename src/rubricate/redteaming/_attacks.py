@@ -140,21 +140,23 @@ def load_families(path: str | Path) -> tuple[AttackFamily, ...]:
         The families, in the file's order.
 
     Raises:
-        InputError: it has none, or one of them cannot be used; with where it stands.
+        InputError: it has none, or one of them cannot be used; with its place.
     """
     data = read_document(path)
     listed = data.get("families") if isinstance(data, Mapping) else data
     if not isinstance(listed, list) or not listed:
         raise InputError("expected a list of families: {name, what, texts: [...]}", file=path)
     try:
-        found = tuple(validate(AttackFamily, raw, (n,)) for n, raw in enumerate(listed))
+        families = tuple(validate(AttackFamily, raw, (n,)) for n, raw in enumerate(listed))
     except InputError as error:
         raise error.within(file=path) from None
-    names = [family.name for family in found]
+    names = [family.name for family in families]
     for number, name in enumerate(names):
         if name in names[:number]:
-            raise InputError(f"the family '{name}' stands twice", file=path, path=(number, "name"))
-    return found
+            raise InputError(
+                f"the family '{name}' is there twice", file=path, path=(number, "name")
+            )
+    return families
 
 
 def questions_of(dataset: RubricDataset) -> Iterator[AttackedQuestion]:

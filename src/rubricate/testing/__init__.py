@@ -1,7 +1,7 @@
 """What rubricate is tested with, and what its users test with: a scripted judge endpoint and its
 rules, and assertions that a judge checks.
 
-What is named here is loaded when it is first used: the pytest plugin must cost nobody anything.
+Names are loaded when they are first used, because pytest loads the plugin for everyone.
 """
 
 from typing import TYPE_CHECKING

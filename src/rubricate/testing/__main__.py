@@ -1,4 +1,4 @@
-"""`python -m rubricate.testing`: a scripted judge endpoint as a process of its own."""
+"""`python -m rubricate.testing`: a scripted judge endpoint as a process."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ Require = Iterable[str] | Mapping[str, float]
 
 
 class AssertCall(JudgingOptions, SharedAnswers, kw_only=False):
-    """What `assert_rubric` is called with."""
+    """Arguments of `assert_rubric`."""
 
     text: str
     rubric: Rubric | str | Path
@@ -107,7 +107,7 @@ async def aassert_rubric(call: AssertCall) -> ItemResult:
 
 
 async def _judged(call: AssertCall, rubric: Rubric) -> Result:
-    """A result of one item; also where the run could not go on."""
+    """A result of one item; also of a run that stopped early."""
     item = DataItem(call.text, reference_submission=call.reference)
     dataset = RubricDataset(call.prompt, rubric, [item])
     chosen, options = chosen_judge(call.judge, call), part(RunOptions, call)
@@ -146,12 +146,12 @@ class _Requirements:
         self._criteria = self.rubric.by_name
         self._min_score = min_score
         self._all = min_score is None and require is None
-        wanted = (require,) if isinstance(require, str) else () if require is None else require
-        if not isinstance(wanted, Iterable):
+        required = (require,) if isinstance(require, str) else () if require is None else require
+        if not isinstance(required, Iterable):
             raise InputError(
                 f"require must be names or {{name: number}}, found {reprlib.repr(require)}"
             )
-        names = self._criteria if self._all else wanted
+        names = self._criteria if self._all else required
         self._limits = {name: self._limit(name, require) for name in names}
         numbers = {"min_score": 0.0 if min_score is None else min_score, **self._limits}
         for name, limit in numbers.items():

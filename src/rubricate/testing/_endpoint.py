@@ -34,27 +34,27 @@ class ScriptedEndpoint:
 
     Requests that no rule is for are judged by keywords: MET where at least half of the
     criterion's words of five letters or more occur in the submission, else UNMET; for a
-    multi-choice criterion or a scale the label that stands in the submission, else the first;
-    for a metric criterion the items that stand in the submission are positive. Where the reply is
+    multi-choice criterion or a scale the label that occurs in the submission, else the first;
+    for a metric criterion the items that occur in the submission are positive. Where the reply is
     to be one token, the verdict has the probability 0.9, and the others share the rest.
     In a part of a long document the criterion's words are what is found.
 
-    Use it as a context manager; it runs in a thread of its own:
+    Use it as a context manager; it runs in its own thread:
 
         with ScriptedEndpoint([Rule(submission="late", status=500, times=2)]) as endpoint:
             rubricate.grade(dataset, "any-model", base_url=endpoint.url)
             assert len(endpoint.requests) == 5
 
-    As a process of its own: `python -m rubricate.testing --rules rules.yaml`.
+    As a process: `python -m rubricate.testing --rules rules.yaml`.
 
     Args:
         rules: what to answer; the first that applies is used.
-        respond: code that answers instead of rules: returns a `Rule`, or None to go on. What it
-            raises is raised again where the context ends, and the request gets a 400.
+        respond: code that answers instead of rules: returns a `Rule`, or None to use the rules.
+            What it raises is raised again where the context ends, and the request gets a 400.
         formats: the ways of structured output that the endpoint knows; others get a 400.
         logprobs: what becomes of a request for them: `given`, `ignored` (an answer without) or
             `refused` (a 400).
-        slots: how many requests are answered at once, as a server of one's own does it; the others
+        slots: how many requests are answered at once, as a small server does; the others
             wait, and one whose client leaves is not answered. Default: all.
         context_tokens: how many tokens (of 4 characters) prompt and reply may have together. A
             longer prompt gets a 400, and a reply is cut off there. Default: as many as there are.
@@ -273,8 +273,8 @@ def _tokens_in(request: JudgeRequest) -> int:
 
 def _most_tokens(body: dict[str, Any]) -> float:
     """How many tokens the request allows for the reply."""
-    given = body.get("max_tokens", body.get("max_completion_tokens"))
-    return math.inf if given is None else float(given)
+    limit = body.get("max_tokens", body.get("max_completion_tokens"))
+    return math.inf if limit is None else float(limit)
 
 
 def _drawn(request: JudgeRequest, rule: Rule) -> tuple[str, dict[str, Any] | None]:
@@ -325,8 +325,8 @@ def _by_keywords(request: JudgeRequest) -> str | dict[str, Any]:
     if request.second:
         return _better(request)
     if "MET" not in request.labels:
-        found = [label for label in request.labels if label.casefold() in submission]
-        return [*found, *request.labels, ""][0]
+        labels = [label for label in request.labels if label.casefold() in submission]
+        return [*labels, *request.labels, ""][0]
     words = _words(request)
     count = sum(word in submission for word in words)
     return "MET" if words and 2 * count >= len(words) else "UNMET"
@@ -349,9 +349,9 @@ def _words(request: JudgeRequest) -> set[str]:
 def _noted(request: JudgeRequest) -> Rule:
     """What a part of a long document has of the criterion's words."""
     submission = request.submission.casefold()
-    found = [word for word in sorted(_words(request)) if word in submission]
-    label = "RELEVANT" if found else "NOTHING"
-    return Rule(verdict=label, reason=f"has {len(found)} of the words", evidence=found)
+    words = [word for word in sorted(_words(request)) if word in submission]
+    label = "RELEVANT" if words else "NOTHING"
+    return Rule(verdict=label, reason=f"has {len(words)} of the words", evidence=words)
 
 
 def _error(

@@ -14,7 +14,7 @@ def mark_errors(path: str) -> None:
     """Make `<error>` of each `<failure>` that says nothing of the text, and count it so.
 
     Args:
-        path: the file, as pytest was told; left as it is where nothing is to be changed.
+        path: the file, as pytest's option has it; unchanged if no text failed to be judged.
     """
     file = Path(os.path.expandvars(path)).expanduser()
     if not file.is_file() or b"rubricate.errors." not in file.read_bytes():

@@ -32,10 +32,10 @@ class JudgeRequest:
         criterion: the requirement that is asked about.
         labels: the verdicts (or scores) that the prompt allows, in its order.
         items: what the verdict is to classify, for metric criteria.
-        choices: where the reply is to be one token, which token stands for which label, in the
+        choices: if the reply is to be one token, the label of each token, in the
             prompt's order.
         prefix: the messages' text up to the criterion, which a prompt cache would serve.
-        criteria: where several criteria are asked about at once, each as a request of its own.
+        criteria: where several criteria are asked about at once, each as its own request.
     """
 
     body: dict[str, Any]
@@ -60,11 +60,11 @@ class JudgeRequest:
         messages = body.get("messages") or []
         texts = [str(message.get("content", "")) for message in messages]
         matches = ((text, _SUBMISSION.search(text) or _UNFENCED.search(text)) for text in texts)
-        asked, found = next(((text, match) for text, match in matches if match), ("", None))
-        submission, rest = (found["text"], asked[found.end() :]) if found else ("", "")
-        if NOTE in asked:
+        prompt, found = next(((text, match) for text, match in matches if match), ("", None))
+        submission, rest = (found["text"], prompt[found.end() :]) if found else ("", "")
+        if NOTE in prompt:
             submission = as_written(submission)
-        before = "".join(texts[: texts.index(asked)]) + asked[: found.end()] if found else ""
+        before = "".join(texts[: texts.index(prompt)]) + prompt[: found.end()] if found else ""
         schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {})
         if match := _CHOICE.search(rest):
             criterion, labels, items = _question(rest[len("\n\nCriterion:\n") : match.start()], {})
@@ -80,9 +80,9 @@ class JudgeRequest:
             return cls(body, headers, submission, prefix=before, criteria=tuple(entries))
         question = others[0] if others else ""
         answers = schema.get("properties", {})
-        both = _SECOND.search(asked)
+        both = _SECOND.search(prompt)
         second = both["text"] if both else ""
-        second = as_written(second) if NOTE in asked else second
+        second = as_written(second) if NOTE in prompt else second
         return cls(body, headers, submission, *_question(question, answers), before, (), second)
 
 
@@ -107,7 +107,7 @@ def _question(text: str, answers: dict[str, Any]) -> tuple[str, tuple[str, ...],
 
 
 def _token(line: str) -> tuple[str, str]:
-    """The token that stands before a label, and the label; a digit stands for itself."""
+    """The token before a label, and the label; a digit is its own label."""
     token, dot, label = line.partition(". ")
     return (token, label) if dot and len(token) == 1 else (line, line)
 
@@ -127,12 +127,12 @@ class Rule(BaseModel):
     criterion: str | None = None
     """Regular expression for the requirement."""
     times: int | None = None
-    """Apply only to the first so many requests that match."""
+    """Apply only to the first N requests that match."""
     verdict: str | int | dict[str, Any] | None = None
     """Answer with this label, score or (for a metric criterion) object, well-formed."""
     probabilities: dict[str, float] | None = None
-    """Where the reply is one token: the probability of each label. What is no label is a token as
-    it stands. The reply is drawn from them."""
+    """Where the reply is one token: the probability of each label. What is no label is a
+    token itself. The reply is drawn from them."""
     reason: str = "scripted"
     """The reason that goes with `verdict`."""
     evidence: list[str] = field(default_factory=list)
@@ -151,7 +151,7 @@ class Rule(BaseModel):
     fault: Fault | None = None
     """Break the exchange this way."""
     delay: float = 0.0
-    """Wait so many seconds before answering."""
+    """Seconds to wait before answering."""
 
     @field_validator("submission", "criterion")
     @classmethod
@@ -206,7 +206,7 @@ def load_rules(path: str | Path) -> list[Rule]:
         The rules, in the file's order; the first that applies answers.
 
     Raises:
-        InputError: it cannot be read, or a rule is not one; with where it stands.
+        InputError: it cannot be read, or a rule is not one; with its place.
     """
     data = read_document(path)
     if not isinstance(data, list):

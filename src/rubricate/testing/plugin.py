@@ -74,12 +74,12 @@ def aassert_rubric(request: pytest.FixtureRequest, rubric_judge: JudgesLike) -> 
 def _bound(
     check: Callable[..., Any], request: pytest.FixtureRequest, judge: JudgesLike
 ) -> Callable[..., Any]:
-    """The assertion with what pytest was told, which a call may still tell otherwise."""
+    """The assertion with the options of pytest, which a call may override."""
     from rubricate.testing._given_up import GivenUp
 
     config = request.config
     cache = getattr(config, "cache", None)  # not there with -p no:cacheprovider
-    told: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "judge": judge,
         "cache": None if cache is None else cache.mkdir("rubricate"),
         "given_up": config.stash.setdefault(_GIVEN_UP, GivenUp()),
@@ -96,7 +96,7 @@ def _bound(
         __tracebackhide__ = True
         if address and "judge" not in options and is_named:
             options.setdefault("base_url", address)
-        return check(text, rubric, **{**told, **options})
+        return check(text, rubric, **{**defaults, **options})
 
     return bound
 
@@ -145,8 +145,8 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say who judged and what it took, where somebody judged."""
-    found = {
+    """Print who judged and what it cost, if anything was judged."""
+    judgements = {
         id(figures): figures
         for reports in terminalreporter.stats.values()
         for report in reports
@@ -154,7 +154,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         if key == PROPERTY and report.when == "call"
     }
     by_judge: dict[str, list[dict[str, Any]]] = {}
-    for figures in found.values():
+    for figures in judgements.values():
         by_judge.setdefault(figures["judge"], []).append(figures)
     for judge, judged in by_judge.items():
         costs = [figures["cost"] for figures in judged]

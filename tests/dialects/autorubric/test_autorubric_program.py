@@ -324,8 +324,8 @@ def test_what_cannot_be_used_is_one_line_before_anything_is_sent(make: Any, mess
         lambda: FewShotConfig(balance_verdicts=False).examples(LABELLED),
     ],
 )
-def test_what_says_nothing_here_is_told(make: Any) -> None:
-    with pytest.warns(UserWarning, match="says nothing here: "):
+def test_what_has_no_effect_gives_a_warning(make: Any) -> None:
+    with pytest.warns(UserWarning, match="is ignored: "):
         make()
 
 

@@ -20,14 +20,14 @@ DEFAULT_WEIGHT = 10.0
 ABSTENTION_OPTION = "cannot_assess_option"
 """Where a criterion keeps an option called CANNOT_ASSESS, to be written back."""
 LISTS = ("rubric", "sections", "criteria")
-"""Where a rubric's criteria may stand, in the order in which AutoRubric looks for them."""
+"""The keys that may have a rubric's criteria, in the order in which AutoRubric looks."""
 TITLES = ("name", "title", "id")
 """What a section may be called by."""
 _Placed = tuple[tuple[str | int, ...], Any]
 
 
 def criteria_of(data: Any) -> tuple[list[_Placed], dict[str, Any]]:
-    """A rubric's criteria, each with its place in the document, and what stands beside them.
+    """A rubric's criteria, each with its place in the document, and the other keys beside them.
 
     Takes a list of criteria and sections, or an object with one under `criteria`, `sections` or
     `rubric`. Sections are flat: a section's criteria are tagged with its name, title or id.
@@ -41,7 +41,7 @@ def criteria_of(data: Any) -> tuple[list[_Placed], dict[str, Any]]:
         placed, inside = criteria_of(inner)
         beside = _beside(data, "rubric")
         if inside.get("guidelines") and beside.get("guidelines"):
-            raise InputError("'guidelines' stand inside 'rubric' and beside it; keep one of them")
+            raise InputError("'guidelines' are inside 'rubric' and beside it; keep one of them")
         return [(("rubric", *path), raw) for path, raw in placed], {**inside, **beside}
     if isinstance(data, Mapping):
         key = next((key for key in LISTS if data.get(key) is not None), None)
@@ -53,9 +53,9 @@ def criteria_of(data: Any) -> tuple[list[_Placed], dict[str, Any]]:
 
 
 def _beside(data: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """What stands beside the criteria; blank guidelines are none."""
+    """The other keys beside the criteria; blank guidelines are left out."""
     if other := next((other for other in LISTS if other != key and data.get(other)), None):
-        raise InputError(f"'{key}' and '{other}' stand side by side; keep one of them")
+        raise InputError(f"'{key}' and '{other}' are side by side; keep one of them")
     beside = {name: value for name, value in data.items() if name not in LISTS}
     guidelines = beside.get("guidelines")
     if guidelines is None or (isinstance(guidelines, str) and not guidelines.strip()):
@@ -74,7 +74,7 @@ def _flat(data: Any) -> Iterator[_Placed]:
             continue
         tag = next((str(raw[name]) for name in TITLES if raw.get(name)), None)
         if unused := [str(name) for name in raw if name not in (key, *TITLES, "description")]:
-            _tell(f"a section's '{unused[0]}' is not used")
+            _warn(f"a section's '{unused[0]}' is not used")
         for path, criterion in _flat(raw[key]):
             yield (index, key, *path), _tagged(criterion, tag)
 
@@ -87,31 +87,31 @@ def _tagged(criterion: Any, tag: str | None) -> Any:
 
 def criterion_document(data: Mapping[str, Any]) -> dict[str, Any]:
     """A criterion's fields as the core takes them."""
-    found = {"weight": DEFAULT_WEIGHT, **data}
-    if found.get("name") == "":
-        del found["name"]
-    if found.get("options") is None and found.get("kind") in (None, "binary"):
-        found.pop("scale_type", None)
-    known = STRATEGIES["nominal" if found.get("scale_type") == "nominal" else "ordinal"]
-    asked = found.get("aggregation")
-    if asked is not None and (found.get("options") is None or asked not in known):
-        del found["aggregation"]
-        _tell(
-            f"'{found.get('name') or found.get('requirement')}': the aggregation {shown(asked)} is "
-            f"not for its votes, which are counted as the grader says (with options: "
-            f"{', '.join(known)})"
+    fields = {"weight": DEFAULT_WEIGHT, **data}
+    if fields.get("name") == "":
+        del fields["name"]
+    if fields.get("options") is None and fields.get("kind") in (None, "binary"):
+        fields.pop("scale_type", None)
+    known = STRATEGIES["nominal" if fields.get("scale_type") == "nominal" else "ordinal"]
+    aggregation = fields.get("aggregation")
+    if aggregation is not None and (fields.get("options") is None or aggregation not in known):
+        del fields["aggregation"]
+        name = fields.get("name") or fields.get("requirement")
+        _warn(
+            f"'{name}': the aggregation {shown(aggregation)} is not for its votes, which are "
+            f"counted as the grader says (with options: {', '.join(known)})"
         )
-    if isinstance(found.get("options"), Sequence):
-        options = [option_document(one) for one in found["options"]]
-        found["options"] = [one for one in options if not _is_abstention(one)]
+    if isinstance(fields.get("options"), Sequence):
+        options = [option_document(one) for one in fields["options"]]
+        fields["options"] = [one for one in options if not _is_abstention(one)]
         for one in filter(_is_abstention, options):
-            found[ABSTENTION_OPTION] = one if isinstance(one, Mapping) else one.to_dict()
-            if not found[ABSTENTION_OPTION].get("na"):
-                _tell(
+            fields[ABSTENTION_OPTION] = one if isinstance(one, Mapping) else one.to_dict()
+            if not fields[ABSTENTION_OPTION].get("na"):
+                _warn(
                     f"the option {ABSTENTION} is the answer that every criterion has: its value "
                     "is not used, what it scores is said with cannot_assess_config"
                 )
-    return found
+    return fields
 
 
 def option_document(data: Any) -> Any:
@@ -129,7 +129,7 @@ def _is_abstention(option: Any) -> bool:
 
 
 def names_apart(criteria: Sequence[Criterion]) -> list[Criterion]:
-    """The criteria with names that differ: a name that stands again gets `_2`, `_3`, ... behind."""
+    """The criteria with unique names: a repeated name gets the suffix `_2`, `_3`, ..."""
     names = [one.at(index).name for index, one in enumerate(criteria)]
     taken, times = set(names), Counter[str]()
     apart: list[Criterion] = []
@@ -140,13 +140,13 @@ def names_apart(criteria: Sequence[Criterion]) -> list[Criterion]:
             continue
         while (other := f"{name}_{times[name]}") in taken:
             times[name] += 1
-        _tell(f"the name '{name}' stands twice: criterion {index + 1} is '{other}' here")
+        _warn(f"the name '{name}' is there twice: criterion {index + 1} is '{other}' here")
         taken.add(other)
         apart.append(criterion.model_copy(update={"name": other}))
     return apart
 
 
-def _tell(line: str) -> None:
+def _warn(line: str) -> None:
     """Warn of what is not as in the file."""
     warnings.warn(one_line(line), stacklevel=3)
 

@@ -94,11 +94,11 @@ class Metrics:
         return Estimate(None) if scores is None else scores.figures[name]
 
     def _correlation(self, name: str) -> Correlation:
-        found, scores = self._score(name), self.report.scores
-        ends = (found.low, found.high)
+        estimate, scores = self._score(name), self.report.scores
+        ends = (estimate.low, estimate.high)
         known = self._intervals and None not in ends
         return Correlation(
-            found.value,
+            estimate.value,
             ends if known else None,  # type: ignore[arg-type]
             0 if scores is None else scores.n,
         )
@@ -112,14 +112,16 @@ class Metrics:
 
 
 def _figures(one: CriterionAgreement) -> CriterionFigures:
-    found = one.agreement
-    binary = isinstance(found, LabelAgreement) and one.measurement == "binary"
-    met = found.by_label.get(MET, {}) if isinstance(found, LabelAgreement) and binary else {}
+    agreement = one.agreement
+    binary = isinstance(agreement, LabelAgreement) and one.measurement == "binary"
+    met = (
+        agreement.by_label.get(MET, {}) if isinstance(agreement, LabelAgreement) and binary else {}
+    )
     shares = {name: estimate.value for name, estimate in met.items()}
     return CriterionFigures(
         one.name,
         one.measurement,
-        found.n,
+        agreement.n,
         one.accuracy.value,
         shares.get("precision"),
         shares.get("recall"),

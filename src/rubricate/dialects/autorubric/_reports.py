@@ -194,16 +194,16 @@ def _criterion(
     criterion: core.Criterion, verdict: Verdict, voters: Voters
 ) -> EnsembleCriterionReport:
     votes = verdict.votes or ((verdict,) if criterion.needs_judge else ())
-    known = [voters.get(vote.judge or "") or next(iter(voters.values())) for vote in votes]
+    judges = [voters.get(vote.judge or "") or next(iter(voters.values())) for vote in votes]
     reasons = [
         f"{judge}: {vote.reason}"
-        for vote, (judge, _) in zip(votes, known, strict=True)
+        for vote, (judge, _) in zip(votes, judges, strict=True)
         if vote.reason
     ]
     counted = [vote for vote in votes if vote.status != "failed"]
     agreeing = sum(vote.label == verdict.label for vote in counted)
     choice = criterion.is_multi_choice
-    pairs = list(zip(votes, known, strict=True))
+    pairs = list(zip(votes, judges, strict=True))
     return EnsembleCriterionReport(
         criterion=criterion,
         verdict=verdict,

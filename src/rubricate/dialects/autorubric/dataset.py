@@ -27,9 +27,9 @@ class RubricDataset(core.RubricDataset):
         if isinstance(items := data.get("items"), list):
             items = [_with_rubric(item, ("items", index)) for index, item in enumerate(items)]
             data = {**data, "items": items}
-        found = super().from_dict(data, rubric=rubric)
-        assert isinstance(found, RubricDataset)
-        return found
+        dataset = super().from_dict(data, rubric=rubric)
+        assert isinstance(dataset, RubricDataset)
+        return dataset
 
     @classmethod
     def from_file(

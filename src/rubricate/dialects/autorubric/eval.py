@@ -120,7 +120,7 @@ class EvalResult:
 
 
 class EvaluateCall(Settings, kw_only=False):
-    """What `evaluate` is called with."""
+    """Arguments of `evaluate`."""
 
     elsewhere: ClassVar[Mapping[str, str]] = {
         "progress_style": "there is one line of progress, on standard error",
@@ -152,14 +152,14 @@ async def evaluate(call: EvaluateCall) -> EvalResult:
         grader: who grades.
         fail_fast: end the run with the first failed verdict (`RunStopped`).
         show_progress: a line of progress on standard error, where that is a terminal.
-        max_concurrent_items: bounds the requests in flight by those that so many items take.
+        max_concurrent_items: limits the requests in flight to those of N items.
         experiment_name: the run folder's name in `experiments_dir`; default none, and no folder.
-        resume: go on where an earlier run of the name ended; False asks everything anew.
+        resume: continue where an earlier run of the name ended; False asks everything again.
 
     Raises:
         InputError: something given cannot be used; nothing has been sent.
         RunStopped: the run ended before all was judged (a refused key, a dead endpoint); its
-            `result` has what was judged, and with an `experiment_name` it goes on next time.
+            `result` has what was judged, and with an `experiment_name` the next call continues.
     """
     dataset, grader, stop = call.dataset, call.grader, asyncio.Event()
     if not isinstance(grader, CriterionGrader):

@@ -26,12 +26,10 @@ if TYPE_CHECKING:
 ALONE = "default"
 """The `judge_id` of a judge that is alone."""
 _PROMPT = (
-    "a prompt of one's own is a judge prompt of the core (docs/explaining.md); what applies to "
+    "your own prompt is a judge prompt of the core (docs/explaining.md); what applies to "
     "every criterion goes into the rubric's guidelines"
 )
-_REPLY = (
-    "replies have one form here; a kind of criterion of one's own derives from rubricate.Criterion"
-)
+_REPLY = "replies have one form here; derive your own kind of criterion from rubricate.Criterion"
 REFUSED = {
     "system_prompt": _PROMPT,
     "multi_choice_system_prompt": _PROMPT,
@@ -65,7 +63,7 @@ class FewShotConfig:
 
     Attributes:
         n_examples: how many items, each with all its labels.
-        balance_verdicts: items are always picked so that labels are spread evenly; False is told.
+        balance_verdicts: labels are always spread evenly; False gives a warning.
         include_reason: whether `ground_truth_reasons` are shown with the labels.
         seed: breaks ties.
     """
@@ -79,8 +77,7 @@ class FewShotConfig:
         """The examples, from a labelled dataset."""
         if not self.balance_verdicts:
             warnings.warn(
-                "FewShotConfig: balance_verdicts=False says nothing here: labels are always "
-                "spread evenly",
+                "FewShotConfig: balance_verdicts=False is ignored: labels are always spread evenly",
                 stacklevel=4,
             )
         return Examples(
@@ -107,7 +104,7 @@ class JudgeSpec(Settings, kw_only=False):
 
 
 class GraderOptions(Scoring, DialectOptions):
-    """What a run of a grader is told."""
+    """The options of a grader's run."""
 
 
 class CriterionGrader(Settings):
@@ -124,7 +121,7 @@ class CriterionGrader(Settings):
         cannot_assess_config: what abstentions score.
         shuffle_options, seed: whether the answers are shown in an order drawn for each item.
         llm_calls: `per_criterion`, or `per_item` to ask about the whole rubric in one request.
-        auto_na_option: CANNOT_ASSESS is always allowed; False is told.
+        auto_na_option: CANNOT_ASSESS is always allowed; False gives a warning.
         system_prompt, multi_choice_system_prompt, binary_response_format,
             multi_choice_response_format, escalation: refused, with the way here.
 
@@ -165,8 +162,7 @@ class CriterionGrader(Settings):
             raise InputError("length_penalty is for scores from 0 to 1: leave out normalize=False")
         if not self.auto_na_option:
             warnings.warn(
-                "CriterionGrader: auto_na_option=False says nothing here: CANNOT_ASSESS is always "
-                "allowed",
+                "CriterionGrader: auto_na_option=False is ignored: CANNOT_ASSESS is always allowed",
                 stacklevel=4,
             )
         _ = self.configs
@@ -207,12 +203,12 @@ class CriterionGrader(Settings):
             criteria_per_call="all" if self.llm_calls == "per_item" else 1,
         )
         configs = self.configs
-        each, known = list(configs.values()), [(name, one[1]) for name, one in configs.items()]
+        each, voters = list(configs.values()), [(name, one[1]) for name, one in configs.items()]
         times = len(each) if all(one == each[0] for one in each) else 1
-        asked = each[:1] if times > 1 else each  # one model several times is asked several times
-        judges = [named_judge(one.to_model(), asking=asking) for one, _ in asked]
+        distinct = each[:1] if times > 1 else each  # one model several times is asked several times
+        judges = [named_judge(one.to_model(), asking=asking) for one, _ in distinct]
         if self.judges is None:
-            return judges[0], {judges[0].name: known[0]}
+            return judges[0], {judges[0].name: voters[0]}
         ways = (self.aggregation, self.ordinal_aggregation, self.nominal_aggregation)
         weighted = any("weighted" in way for way in ways)
         panel = Panel(
@@ -221,10 +217,10 @@ class CriterionGrader(Settings):
             ordinal=self.ordinal_aggregation,
             nominal=self.nominal_aggregation,
             numeric="mean",
-            weights=[weight for _, weight in asked] if weighted else None,
+            weights=[weight for _, weight in distinct] if weighted else None,
             replicates=times,
         )
-        return panel, dict(zip(panel.voters, known, strict=True))
+        return panel, dict(zip(panel.voters, voters, strict=True))
 
     def _examples(self) -> Examples | None:
         if self.training_data is None or self.few_shot_config is None:
@@ -232,7 +228,7 @@ class CriterionGrader(Settings):
         return self.few_shot_config.examples(self.training_data)
 
     def options(self) -> GraderOptions:
-        """What a run is told of what the models and the grader say."""
+        """The options of a run, from the models and the grader."""
         configs = [config for config, _ in self.configs.values()]
         most = [one.max_parallel_requests for one in configs if one.max_parallel_requests]
         caches = [str(one.cache_dir) for one in configs if one.cache_enabled]

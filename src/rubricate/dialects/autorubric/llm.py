@@ -35,7 +35,7 @@ class ThinkingLevel(StrEnum):
 
 
 BUDGETS = {"low": 1024, "medium": 2048, "high": 4096}
-"""Tokens of thinking that a level stands for, where a provider takes tokens (LiteLLM's)."""
+"""Tokens of thinking for each level, for providers that take tokens (LiteLLM's numbers)."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class LLMConfig(Settings, kw_only=False):
             `ThinkingConfig`.
         extra_params: what else is sent with each request.
         extra_headers: refused.
-        retry_min_wait, retry_max_wait, prompt_caching, cache_ttl: say nothing here, which is told.
+        retry_min_wait, retry_max_wait, prompt_caching, cache_ttl: ignored, with a warning.
 
     Raises:
         InputError: a value cannot be used here.
@@ -100,7 +100,7 @@ class LLMConfig(Settings, kw_only=False):
             )
         for name, why in NOT_USED.items():
             if getattr(self, name) != getattr(LLMConfig, name):
-                warnings.warn(f"LLMConfig: {name} says nothing here: {why}", stacklevel=4)
+                warnings.warn(f"LLMConfig: {name} is ignored: {why}", stacklevel=4)
         _level(self.thinking)
 
     def to_model(self) -> HTTPModel:
@@ -147,7 +147,7 @@ def thinking_options(
 
 
 def _level(thinking: ThinkingLevel | ThinkingConfig | str | int | None) -> tuple[str, int | None]:
-    """The level that is meant, and the tokens if they are said."""
+    """The level, and the tokens if they are set."""
     if thinking is None:
         return ThinkingLevel.NONE, None
     if isinstance(thinking, ThinkingConfig):

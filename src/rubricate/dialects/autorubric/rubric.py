@@ -35,7 +35,7 @@ PARSERS = {".json": parse_json, ".yaml": parse_yaml, ".yml": parse_yaml}
 class Rubric(core.Rubric):
     """A list of criteria, with AutoRubric's defaults and the forms that its files have.
 
-    Names that stand twice get a suffix, with a warning.
+    Repeated names get a suffix, with a warning.
 
     Args:
         rubric: the criteria; also as the first argument.
@@ -45,8 +45,10 @@ class Rubric(core.Rubric):
     def __init__(
         self, rubric: Iterable[core.Criterion | Mapping[str, Any]] = (), /, **data: Any
     ) -> None:
-        given = data.pop("rubric", data.pop("criteria", rubric))
-        criteria = [_criterion(one, ("criteria", index)) for index, one in enumerate(given)]
+        given_criteria = data.pop("rubric", data.pop("criteria", rubric))
+        criteria = [
+            _criterion(one, ("criteria", index)) for index, one in enumerate(given_criteria)
+        ]
         guidelines = data.get("guidelines")
         if isinstance(guidelines, str) and not guidelines.strip():
             data["guidelines"] = None
@@ -121,10 +123,10 @@ class Rubric(core.Rubric):
         """The score of labels, one a criterion; None where no criterion is left to score."""
         if len(verdicts) != len(self):
             raise InputError(f"{len(verdicts)} verdicts for a rubric of {len(self)} criteria")
-        given = [one.verdict(label) for one, label in zip(self, verdicts, strict=True)]
+        judged = [one.verdict(label) for one, label in zip(self, verdicts, strict=True)]
         strategy = core.check_cannot_assess(cannot_assess_strategy, partial_credit)
-        found = core.score(self.tree, given, core.ScoringRules(strategy, partial_credit))
-        return found.value if normalize or found.value is None else found.raw
+        score = core.score(self.tree, judged, core.ScoringRules(strategy, partial_credit))
+        return score.value if normalize or score.value is None else score.raw
 
     @staticmethod
     def validate_and_create_criteria(data: Any) -> list[core.Criterion]:
@@ -148,14 +150,14 @@ def _criterion(data: Any, path: Sequence[str | int]) -> core.Criterion:
 
 def _of_any_format(path: Path, text: str) -> Any:
     """What a file of another suffix holds, as JSON or YAML, where that is an object or a list."""
-    found = None
+    data = None
     for parse in (parse_json, parse_yaml):
         try:
-            found = parse(text)
+            data = parse(text)
         except InputError:
             continue
-        if isinstance(found, Mapping | list):
-            return found
+        if isinstance(data, Mapping | list):
+            return data
     raise InputError(
         f"Unsupported file format '{path.suffix}': it holds no rubric as JSON or YAML; write one "
         "to a .json, .yaml or .yml file"

@@ -23,7 +23,7 @@ _OF_JSON = (
     *("cls", "object_hook", "object_pairs_hook"),
     *("parse_constant", "parse_float", "parse_int", "strict"),
 )
-"""What the standard library's `json.loads` can be told, and this reader too."""
+"""Options of the standard library's `json.loads`."""
 
 
 def json_dataset(
@@ -42,7 +42,7 @@ def json_dataset(
         MissingFileError (FileNotFoundError): there is no such file.
         InputError (ValueError): an argument or a record cannot be used.
     """
-    own = {key: reader_kwargs.pop(key) for key in _OF_JSON if key in reader_kwargs}
-    if own:
-        reader_kwargs["loads"] = partial(reader_kwargs.get("loads", json.loads), **own)
+    options = {key: reader_kwargs.pop(key) for key in _OF_JSON if key in reader_kwargs}
+    if options:
+        reader_kwargs["loads"] = partial(reader_kwargs.get("loads", json.loads), **options)
     return _json_dataset(json_file, sample_fields, **reader_kwargs)

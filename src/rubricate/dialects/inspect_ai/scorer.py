@@ -9,7 +9,7 @@
 
 A sample's score has a value for the whole (`score`), for each criterion and each group of them, so
 that inspect gives a mean and a standard error of each, over samples and epochs. A judgement that
-could not be had is NaN, which inspect counts as unscored, in no mean; None it would count as 0.
+failed is NaN, which inspect counts as unscored, in no mean; it would count None as 0.
 
 Samples that are scored at the same time share the judge's connections and limits. With `cache=`
 what was judged is not asked again, by whatever eval. Needs inspect_ai (extra `inspect`), which
@@ -53,7 +53,7 @@ class ScorerOptions(JudgingOptions, Limits, SharedAnswers):
 
 
 class ScorerCall(ScorerOptions, kw_only=False):
-    """What the scorer is made with."""
+    """Arguments of `rubric`."""
 
     rubric: Rubric | str | Path | None = None
     judge: JudgesLike = None
@@ -127,15 +127,15 @@ def _prompt_of(state: TaskState, conversation: Sequence[Mapping[str, Any]]) -> A
 
 
 def _rubric_of(metadata: Mapping[str, Any]) -> Rubric:
-    """A sample's own rubric, as it stands in its metadata."""
-    found = metadata.get("rubric")
+    """A sample's own rubric, from its metadata."""
+    rubric = metadata.get("rubric")
     try:
-        if isinstance(found, Rubric):
-            return found
-        if isinstance(found, str):
-            return Rubric.from_json(found)
-        if isinstance(found, Mapping | Sequence):
-            return Rubric.from_dict(found)
+        if isinstance(rubric, Rubric):
+            return rubric
+        if isinstance(rubric, str):
+            return Rubric.from_json(rubric)
+        if isinstance(rubric, Mapping | Sequence):
+            return Rubric.from_dict(rubric)
         raise InputError("there is none; or name one for all samples: rubric(FILE, judge)")
     except InputError as error:
         raise error.within(("metadata", "rubric")) from None

@@ -186,11 +186,11 @@ class Benchmark(_jsonld.BenchmarkData):
         Raises:
             InputError: there is no such question, it is no trait, or one of that name is there.
         """
-        found = question if isinstance(question, Question) else self.get_question(question)
-        rubric = _with(found.rubric, trait, "question rubric")
-        union(self.global_rubric, rubric, _of(found))
-        found.rubric = rubric
-        self.date_modified = found.date_modified = _now()
+        asked_about = question if isinstance(question, Question) else self.get_question(question)
+        rubric = _with(asked_about.rubric, trait, "question rubric")
+        union(self.global_rubric, rubric, _of(asked_about))
+        asked_about.rubric = rubric
+        self.date_modified = asked_about.date_modified = _now()
 
     @property
     def question_count(self) -> int:
@@ -224,7 +224,7 @@ class Benchmark(_jsonld.BenchmarkData):
     def generate_all_templates(self, call: TemplatesCall) -> dict[str, Failure]:
         """Have a model write an answer template for every question that has none.
 
-        A question whose template could not be had has the cause in `template_failure`, and its
+        A question without a usable template has the cause in `template_failure`, and its
         answers are neither correct nor incorrect but failed.
 
         Args:
@@ -232,7 +232,7 @@ class Benchmark(_jsonld.BenchmarkData):
             stop: set this to end the run early and cleanly.
 
         Returns:
-            What could not be had, with its cause, by the question's id; empty where all could.
+            The failures with their causes, by question id; empty if all succeeded.
 
         Raises:
             InputError: there are no questions; nothing has been sent.
@@ -271,7 +271,7 @@ class Benchmark(_jsonld.BenchmarkData):
         """Have every answering model answer every question, and every parsing model judge.
 
         Each answer is judged by the question's template and by the traits of the global rubric
-        and the question's own. What could not be had is failed, with its cause.
+        and the question's own. Everything that fails is a failed verdict with its cause.
 
         `run_dir` is a folder for the models' run folders, `concurrency` that of all models
         together; other limits hold for each model.
@@ -301,17 +301,17 @@ class Benchmark(_jsonld.BenchmarkData):
 
     async def _verify(self, call: VerificationCall) -> VerificationResults:
         self._need_questions()
-        asked = self.questions
+        questions = self.questions
         if call.question_ids is not None:
-            asked = [self.get_question(id) for id in call.question_ids]
+            questions = [self.get_question(id) for id in call.question_ids]
         judged_by = [
             (question, union(self.global_rubric, question.rubric, _of(question)))
-            for question in asked
+            for question in questions
         ]
         check_config(judged_by, call.config)
         answered, stopped = await answers(judged_by, call.config, call.running())
-        found = await judgements(answered, call.config, call.running())
-        self.results = VerificationResults(found.results, {**stopped, **found.stopped})
+        judged = await judgements(answered, call.config, call.running())
+        self.results = VerificationResults(judged.results, {**stopped, **judged.stopped})
         self.date_modified = _now()
         return self.results
 
@@ -341,7 +341,7 @@ class Benchmark(_jsonld.BenchmarkData):
 
         Args:
             path: the file.
-            code: functions of your own for the traits that are code in the file, by the traits'
+            code: your own functions for the traits that are code in the file, by the traits'
                 names; see `CallableRubricTrait`.
 
         Raises:
@@ -354,8 +354,10 @@ class Benchmark(_jsonld.BenchmarkData):
         except InputError as error:
             raise error.within(file=path) from None
         if stored := loaded.not_judged:
-            kept = "; ".join(f"{name!r}: {one_line(problem)}" for name, problem in stored.items())
-            warnings.warn(f"{path}: traits are kept but not judged: {kept}", stacklevel=2)
+            problems = "; ".join(
+                f"{name!r}: {one_line(problem)}" for name, problem in stored.items()
+            )
+            warnings.warn(f"{path}: traits are kept but not judged: {problems}", stacklevel=2)
         return loaded
 
 
@@ -367,10 +369,10 @@ def _with(rubric: Rubric | None, trait: Trait, name: str) -> Rubric:
 
 
 def _not_ours(what: str, wanted: type, given: object) -> str:
-    found = type(given)
+    kind = type(given)
     return (
         f"{what}: expected a {wanted.__name__} of rubricate.dialects.karenina.schemas, found a "
-        f"{found.__module__}.{found.__qualname__}"
+        f"{kind.__module__}.{kind.__qualname__}"
     )
 
 

@@ -35,7 +35,7 @@ class VerificationResult:
         question: the question; its text is `question.question`.
         answering_model: the id of the model that answered.
         parsing_model: the id of the model that judged.
-        answered: the answer as the engine had it, with what it took.
+        answered: the verdict with the answer, and its usage.
         correctness: the verdict by the question's template; None where it has none.
         verdicts: the traits' verdicts by name.
         kinds: how each trait's outcome reads, by name.
@@ -150,12 +150,12 @@ class VerificationResult:
 
     @property
     def usage(self) -> Usage:
-        """What the answer and its verdicts took when they were had, in an earlier run or this."""
+        """Requests, tokens and cost of the answer and its verdicts, also in earlier runs."""
         return self.answered.usage + self._judging()
 
     def _judging(self) -> Usage:
-        own = () if self.correctness is None else (self.correctness,)
-        return Usage.total(verdict.usage for verdict in (*own, *self.verdicts.values()))
+        correctness = () if self.correctness is None else (self.correctness,)
+        return Usage.total(verdict.usage for verdict in (*correctness, *self.verdicts.values()))
 
     @property
     def cost(self) -> float | None:
@@ -219,8 +219,8 @@ class VerificationResult:
         Raises:
             pydantic.ValidationError, KeyError: it did not.
         """
-        known = {"classes": {}, "replicate": 1, **data}  # older files have none
-        parts = {name: _adapter(name).validate_python(known[name]) for name in _PARTS}
+        fields = {"classes": {}, "replicate": 1, **data}  # older files have none
+        parts = {name: _adapter(name).validate_python(fields[name]) for name in _PARTS}
         models = str(data["answering_model"]), str(data["parsing_model"])
         return cls(question, *models, **parts)
 
@@ -252,7 +252,7 @@ class VerificationResults:
 
     @property
     def failed(self) -> int:
-        """How many verdicts could not be had, those of the templates included."""
+        """How many verdicts failed, those of the templates included."""
         return sum(len(result.failures) for result in self.results)
 
     @property
@@ -276,7 +276,7 @@ class VerificationResults:
 
     def to_csv(self, path: str | Path | None = None, *, raw_cells: bool = False) -> str:
         """The rows as CSV with a header; written to `path` if one is given. Quotes of evidence
-        stand in one cell, one a line. Text that a spreadsheet would run as a formula has `'` before
+        are in one cell, one a line. Text that a spreadsheet would run as a formula has `'` before
         it, but with `raw_cells`."""
         from rubricate.analysis import spreadsheet_cell
 

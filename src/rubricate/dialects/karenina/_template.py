@@ -93,12 +93,12 @@ class TemplateField(SettingsDocument):
         if value is None:
             return None
         read = {"number": _number, "boolean": _truth, "set": _texts}.get(self.comparison, _text)
-        found = read(value)
-        if found is None:
+        result = read(value)
+        if result is None:
             raise UnreadableReply(
                 f"'{self.name}' is {reprlib.repr(value)}, not {_NAMES[self.comparison]} or null"
             )
-        return found
+        return result
 
     def matches(self, value: Any) -> bool:
         """Whether a value that `read` gave is right."""
@@ -177,7 +177,7 @@ class Template(SettingsDocument):
 class Correctness(Criterion):
     """Whether an answer is correct by a template: a judge extracts, code compares.
 
-    The judge is not told the expected values.
+    The judge does not see the expected values.
     """
 
     requirement: str = "What the submission gives as its answer, whether that is right or wrong."
@@ -211,17 +211,17 @@ class Correctness(Criterion):
         given = read_object(answer)
         if given is None:
             return Reading("abstained", ABSTENTION)
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         detail: dict[str, Any] = {}
         for field in self.template.fields:
             if field.name not in given:
                 raise UnreadableReply(f"the verdict lacks '{field.name}'")
-            found[field.name] = value = field.read(given[field.name])
+            result[field.name] = value = field.read(given[field.name])
             expected = field.to_dict()["expected"]
             right = field.matches(value)
             detail[field.name] = {"extracted": value, "expected": expected, "right": right}
         label = "correct" if all(entry["right"] for entry in detail.values()) else "incorrect"
-        return Reading("judged", label, (), {"fields": detail}, found)
+        return Reading("judged", label, (), {"fields": detail}, result)
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Verification: models answer, models judge; both through the engine.
 
 Every answering model is one run of the engine over the questions, and every parsing model one over
-all answers, each with a journal of its own. What cannot be had in one run leaves the others alone.
+all answers, each with its own journal. A failure in one run does not affect the others.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Answered:
 
 
 class TemplatesCall(DialectOptions, kw_only=False):
-    """What `Benchmark.generate_all_templates` is called with."""
+    """Arguments of `Benchmark.generate_all_templates`."""
 
     model_config: ModelConfig
 
@@ -70,7 +70,7 @@ class TemplatesCall(DialectOptions, kw_only=False):
 
 
 class VerificationCall(DialectOptions, kw_only=False):
-    """What `Benchmark.run_verification` and `TaskEval.evaluate` are called with."""
+    """Arguments of `Benchmark.run_verification` and `TaskEval.evaluate`."""
 
     config: VerificationConfig
     question_ids: Sequence[str] | None = None
@@ -147,36 +147,40 @@ async def answers(
     models = config.answering_models
     if not models:
         raise InputError("answering_models: at least one model is needed to answer, found none")
-    asked = [question for question, _ in questions]
-    given = {model.id: _by_hand(model, asked) for model in models if model.interface == "manual"}
+    questions_asked = [question for question, _ in questions]
+    by_hand = {
+        model.id: _by_hand(model, questions_asked)
+        for model in models
+        if model.interface == "manual"
+    }
     writers = [
         ModelJudge(model.model(), AnswerPrompt(model.system_prompt), name=model.id)
         for model in models
-        if model.id not in given
+        if model.id not in by_hand
     ]
     times = range(1, config.replicate_count + 1)
     rubric = Rubric([WrittenAnswer(name="answer")])
     items = [
         _to_write(rubric, question, question.question, number)
         for number in times
-        for question in asked
+        for question in questions_asked
     ]
     runs = await _graded(items, writers, "answers", options) if writers else []
-    if runs and not given and all(run.stopped and run.failed == len(items) for run in runs):
+    if runs and not by_hand and all(run.stopped and run.failed == len(items) for run in runs):
         raise RunStopped(str(runs[0].stopped), result=runs[0])
     written = {writer.name: run for writer, run in zip(writers, runs, strict=True)}
-    found = []
+    answered = []
     for position, (question, traits) in enumerate(questions):
         for model in models:
             for number in times:
-                if model.id in given:
-                    verdict = given[model.id][position]
+                if model.id in by_hand:
+                    verdict = by_hand[model.id][position]
                 else:
                     run = written[model.id]
-                    item = run.items[(number - 1) * len(asked) + position]
+                    item = run.items[(number - 1) * len(questions_asked) + position]
                     verdict = _explained(item, "answer", run)
-                found.append(Answered(question, traits, model.id, verdict, number))
-    return found, _stopped("answering", writers, runs)
+                answered.append(Answered(question, traits, model.id, verdict, number))
+    return answered, _stopped("answering", writers, runs)
 
 
 def _by_hand(model: ModelConfig, questions: Sequence[Question]) -> list[Verdict]:
@@ -276,7 +280,7 @@ def _result(
 
 
 def _lacks(answer: Answered, by_template: bool) -> Verdict | None:
-    """The failed verdict on correctness where a template should be and could not be had."""
+    """The failed verdict on correctness, if the question should have a template but has none."""
     question = answer.question
     if not by_template or question.template is not None:
         return None
@@ -326,10 +330,10 @@ async def _graded(
     async def run(judge: Judge) -> Result:
         name = f"{stage}-{quote(judge.name, safe=' ')}"
         folder = None if options.run_dir is None else user_path(options.run_dir) / name
-        own = replace(options, run_dir=folder, concurrency=share)
+        run_options = replace(options, run_dir=folder, concurrency=share)
         try:
-            return await graded(RubricDataset("", items=items), judge, own)
-        except RunStopped as stopped:  # by a model's trouble: what was had is a result, too
+            return await graded(RubricDataset("", items=items), judge, run_options)
+        except RunStopped as stopped:  # a model failed: what was judged is a result, too
             result: Result = stopped.result
             return result
         finally:

@@ -83,11 +83,11 @@ class AnswerPrompt(Prompting):
 
     version = mode = None
     usual: ClassVar[str] = "Answer the question."
-    """What the model is told first, where nothing else is said."""
+    """The usual system message."""
     schema: ClassVar[dict[str, Any] | None] = None
     """The JSON Schema of its reply; None for free text."""
     again: ClassVar[str] = "Answer the question again."
-    """What it is told behind what was wrong with its reply."""
+    """The request for another reply, after what was wrong with it."""
 
     def __init__(self, system: str | None = None) -> None:
         self.system = self.usual if system is None else system

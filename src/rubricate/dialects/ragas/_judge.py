@@ -74,18 +74,18 @@ class MetricPrompt(Prompting):
         return answer_of(completion, request, self._read)
 
     def _read(self, text: str, material: str, schema: Mapping[str, Any] | None) -> Reply:
-        found = closing_object(text, ("score", "verdict"), material, schema)
-        if "score" not in found:
+        answer = closing_object(text, ("score", "verdict"), material, schema)
+        if "score" not in answer:
             return read_reply(text, material, schema)
-        if "verdict" in found:
+        if "verdict" in answer:
             raise UnreadableReply("the reply's JSON object has 'verdict' beside 'score'")
         try:
-            output = self.prompt.output_model.model_validate(found)
+            output = self.prompt.output_model.model_validate(answer)
         except ValidationError as error:
             raise UnreadableReply(str(input_error(error))) from None
         feedback = str(output.feedback)
-        refuse_repetition({"feedback": feedback, "score": found["score"]}, material)
-        return Reply(found["score"], feedback, (), found)
+        refuse_repetition({"feedback": feedback, "score": answer["score"]}, material)
+        return Reply(answer["score"], feedback, (), answer)
 
 
 @lru_cache(maxsize=256)

@@ -111,7 +111,7 @@ class RubricMetric:
         return (self._prompts.get(kind) or _DEFAULTS[kind]).with_rubrics(self._rubrics)
 
     def criterion(self, rubrics: Mapping[str, str] | None = None) -> ScaleCriterion:
-        """The criterion that the metric stands for, with its own rubric or another one.
+        """The metric as a criterion, with its own rubric or another one.
 
         Raises:
             InputError: the rubric and the output type do not go together.
@@ -129,7 +129,7 @@ class RubricMetric:
 
         Args:
             kind: what is scored.
-            llm: who judges if the metric has no `llm` of its own.
+            llm: the judge, if the metric has no `llm`.
             timeout: seconds that one request may take, for a model given by name or as another
                 library's client. Default: their own.
 
@@ -146,11 +146,11 @@ class RubricMetric:
             if kind in self._prompts:
                 raise InputError(
                     f"the metric {self.name} has a {kind.value}_prompt, and its llm is a judge "
-                    "with a prompt of its own; give a model"
+                    "with its own prompt; give a model"
                 )
             return named_judge(llm)
-        asked = MetricPrompt(self.prompt(kind), self._rubrics)
-        return ModelJudge(_model(llm, timeout), asked, reasks=self.max_retries)
+        prompting = MetricPrompt(self.prompt(kind), self._rubrics)
+        return ModelJudge(_model(llm, timeout), prompting, reasks=self.max_retries)
 
     def check(self, sample: Sample) -> None:
         """Raise `InputError` if a sample lacks a required column or does not fit the prompt."""
@@ -165,7 +165,7 @@ class RubricMetric:
             self.criterion(sample.rubrics)
 
     def score(self, verdict: Verdict) -> int | float | None:
-        """The score that a verdict stands for; None where it is not judged."""
+        """The score of a verdict; None if it is not judged."""
         if verdict.status != "judged" or verdict.label is None:
             return None
         if self.output_type is MetricOutputType.BINARY:
@@ -181,7 +181,7 @@ _DEFAULTS: dict[MetricType, Prompt] = {
 
 
 def _model(llm: Llm, timeout: float | None) -> Model:
-    """The model that is meant.
+    """The model of an `llm`.
 
     Raises:
         InputError: it is none.

@@ -65,7 +65,7 @@ def check_rubrics(rubrics: Any) -> dict[str, str]:
 
 
 def scale_of(rubrics: Mapping[Any, str], name: str | None = None) -> ScaleCriterion:
-    """The criterion that a rubric stands for; `InputError` as for `check_rubrics`."""
+    """The criterion of a rubric; `InputError` as for `check_rubrics`."""
     levels: dict[int, str] = {}
     keys: dict[int, Any] = {}
     for key, text in rubrics.items():
@@ -82,7 +82,7 @@ def scale_of(rubrics: Mapping[Any, str], name: str | None = None) -> ScaleCriter
 
 
 def _with_those_between(levels: Mapping[int, str]) -> dict[int, str]:
-    """All levels, those without a description as what stands between their neighbours."""
+    """All levels; one without a description is between its neighbours."""
     known = sorted(levels)
     whole = dict(levels)
     for low, high in pairwise(known):
@@ -103,13 +103,13 @@ def _level(key: Any) -> int:
             f"the key '{key}' may mean {sign[1]} or -{sign[1]}; name its level, such as "
             "'score1_description' or '-1'"
         )
-    found = re.findall(r"[0-9]{1,9}", key)
-    if len(found) != 1:
-        problem = "has several numbers" if found else "has no number"
+    numbers = re.findall(r"[0-9]{1,9}", key)
+    if len(numbers) != 1:
+        problem = "has several numbers" if numbers else "has no number"
         raise InputError(f"the key '{key}' {problem}; name its level, such as 'score1_description'")
-    return int(found[0])
+    return int(numbers[0])
 
 
 def rubric_lines(rubrics: Mapping[str, str]) -> str:
-    """The rubric as it stands in a prompt: a line `key: description` for each level."""
+    """The rubric in a prompt: a line `key: description` for each level."""
     return "\n".join(f"{key}: {text}" for key, text in rubrics.items())

@@ -47,8 +47,8 @@ class _Sample(Document):
 
     def fields(self) -> dict[str, Any]:
         """The fields that a judge is shown, those that are given."""
-        found = {name: getattr(self, name) for name in self.judged}
-        return {name: value for name, value in found.items() if value is not None}
+        values = {name: getattr(self, name) for name in self.judged}
+        return {name: value for name, value in values.items() if value is not None}
 
     def to_dict(self) -> dict[str, Any]:
         """The sample as it is written to a file: the fields that are given."""
@@ -296,7 +296,7 @@ def _check_suffix(path: str) -> None:
 
 
 def dataset_of(data: Any, columns: Mapping[str, str] | None = None) -> EvaluationDataset:
-    """The dataset that is meant: one of these, samples or dicts, or one of the library `datasets`.
+    """A dataset of what the user passed: a dataset, samples or dicts, or one of `datasets`.
 
     Args:
         data: what is given.
@@ -325,8 +325,8 @@ def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, An
     for field, column in columns.items():
         if column not in row:
             raise InputError(f"column_map: there is no column '{column}' for '{field}'")
-    taken = set(columns.values())
-    own = {name: value for name, value in row.items() if name not in taken}
+    renamed = set(columns.values())
+    own = {name: value for name, value in row.items() if name not in renamed}
     return own | {field: row[column] for field, column in columns.items()}
 
 

@@ -82,11 +82,11 @@ class EvaluationResult:
         self._dtypes = {metric.name: _DTYPES[metric.output_type] for metric in metrics}
 
     def _mean(self, name: str) -> MeanScore:
-        found = [float(score) for score in self[name] if score is not None]
+        scores = [float(score) for score in self[name] if score is not None]
         statuses = [item.criteria[name].status for item in self.result.items]
         failed = statuses.count("failed")
-        mean = fmean(found) if found else None
-        return MeanScore(mean, len(found), failed, len(statuses) - len(found) - failed)
+        mean = fmean(scores) if scores else None
+        return MeanScore(mean, len(scores), failed, len(statuses) - len(scores) - failed)
 
     def raise_failures(self) -> None:
         """Raise `NoScoreError` for the first sample that a metric has no score for."""
@@ -129,7 +129,7 @@ class EvaluationResult:
 
 
 def no_score(where: str, verdict: Verdict) -> NoScoreError:
-    """The error that a verdict without a score stands for."""
+    """The error for a verdict without a score."""
     why = "the judge abstained" if verdict.error is None else verdict.error.kind
     what = verdict.reason if verdict.error is None else verdict.error.message
     return NoScoreError(f"{where}: no score: {why}: {what}", verdict=verdict)
@@ -203,7 +203,7 @@ async def aevaluate(call: EvaluateCall) -> EvaluationResult:
     Args:
         dataset: the samples, all of one turn or all of several.
         metrics: the metrics, with names that differ.
-        llm: who judges for metrics that have no `llm` of their own; as for `RubricsScore`.
+        llm: the judge of metrics without their own `llm`; as for `RubricsScore`.
         stop: set this to end the evaluation early and cleanly.
 
     Returns:
@@ -295,24 +295,24 @@ def _check_responses(dataset: EvaluationDataset, judge: str) -> None:
 
 
 def _check_metrics(metrics: Sequence[RubricMetric], dataset: EvaluationDataset) -> None:
-    """Raise `InputError` unless every metric has columns of its own in the result."""
+    """Raise `InputError` unless every metric has its own columns in the result."""
     if not isinstance(metrics, Sequence) or not metrics:
         raise InputError("metrics: expected a list of at least one RubricsScore")
     if not dataset.samples:
         raise InputError("the dataset has no samples")
-    taken = dict.fromkeys(dataset.features(), "a column of the samples")
+    columns = dict.fromkeys(dataset.features(), "a column of the samples")
     for index, metric in enumerate(metrics):
         if not isinstance(metric, RubricMetric):
             found = type(metric).__name__
             raise InputError(f"expected a RubricsScore, found {found}", path=("metrics", index))
         for column in (f"{metric.name}{ending}" for ending in ENDINGS):
-            if column in taken:
+            if column in columns:
                 raise InputError(
-                    f"the name '{metric.name}' is taken by {taken[column]}; give each metric a "
-                    "name of its own",
+                    f"the name '{metric.name}' is taken by {columns[column]}; give each "
+                    "metric another name",
                     path=("metrics", index),
                 )
-            taken[column] = f"metrics[{index}]"
+            columns[column] = f"metrics[{index}]"
 
 
 def _item(sample: Sample, id: str, metrics: Sequence[RubricMetric]) -> DataItem:

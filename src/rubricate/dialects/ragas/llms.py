@@ -1,7 +1,7 @@
 """`ragas.llms`: other libraries' clients as models. None of them is imported here.
 
 A client is recognised by what it can do, and used by calling it: its address and its key stay where
-they are. What it settles itself (retries, timeouts, structured output) it goes on settling.
+they are. Its own retries, timeouts and structured output still apply.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ClientModel(Model):
         name: what results call it.
         ask: what asks the client, and gives back its reply.
         address: where the client says that it sends requests; "" where it does not.
-        settings: what the client is told beside the messages.
+        settings: what the client sends beside the messages.
         timeout: seconds that one request may take. Default: the client's own limit.
     """
 
@@ -52,8 +52,8 @@ class ClientModel(Model):
 
     def fingerprint(self) -> dict[str, Any]:
         text = json.dumps(_plain(self._settings), sort_keys=True).encode("utf-8", "replace")
-        told = hashlib.blake2b(text, digest_size=16).hexdigest()  # there may be secrets in them
-        return {"client": self.name, "endpoint": self.endpoint, "settings": told}
+        digest = hashlib.blake2b(text, digest_size=16).hexdigest()  # there may be secrets in them
+        return {"client": self.name, "endpoint": self.endpoint, "settings": digest}
 
     async def complete(self, request: Request) -> Completion:
         begin = time.perf_counter()
@@ -94,8 +94,8 @@ def client_model(client: object, timeout: float | None = None) -> Model | None:
         callable(getattr(client, "ainvoke", None)) or callable(getattr(client, "invoke", None))
     ):
         return None
-    found = (getattr(client, name, None) for name in ("model_name", "model", "deployment_name"))
-    model = next((one for one in found if isinstance(one, str) and one), type(client).__name__)
+    names = (getattr(client, name, None) for name in ("model_name", "model", "deployment_name"))
+    model = next((one for one in names if isinstance(one, str) and one), type(client).__name__)
     address = next(
         (
             getattr(client, name)
@@ -142,7 +142,7 @@ def llm_factory(
         model: the model's name.
         provider: who serves it, where there is no client; `rubricate judges` lists them.
         client: an `OpenAI` or `AsyncOpenAI` object, or another with `chat.completions.create`.
-        settings: what the client is told with every request (`temperature`, `max_tokens`, ...);
+        settings: what the client sends with every request (`temperature`, `max_tokens`, ...);
             without a client, those that `HTTPModel` takes.
 
     Raises:
@@ -153,9 +153,9 @@ def llm_factory(
         if settings.pop(name, None) not in (None, "auto"):
             raise InputError(f"llm_factory takes no {name}: journal and cache are the engine's")
     if client is None:
-        taken = inspect.signature(HTTPModel).parameters
+        parameters = inspect.signature(HTTPModel).parameters
         for name in settings:
-            if name not in taken:
+            if name not in parameters:
                 raise InputError(f"llm_factory: '{name}' needs a client; HTTPModel has no such one")
         return HTTPModel(f"{provider}/{model}", **settings)
     create = _creator(client)
@@ -186,9 +186,9 @@ def _invoking(client: Any) -> Asked:
 
 
 async def _called(call: Callable[[], Any]) -> Any:
-    """What a call gives, plain or asynchronous; a plain one waits in a thread of its own."""
-    found = await asyncio.to_thread(call)
-    return await found if inspect.isawaitable(found) else found
+    """The result of a call, plain or asynchronous; a plain one runs in a thread."""
+    result = await asyncio.to_thread(call)
+    return await result if inspect.isawaitable(result) else result
 
 
 def _text_of(reply: Any) -> str:
@@ -204,8 +204,8 @@ def _text_of(reply: Any) -> str:
 def _ending_of(reply: Any) -> str:
     """Why a reply ended, if it says so."""
     choices = getattr(reply, "choices", None)
-    told = choices[0] if choices else getattr(reply, "response_metadata", None)
-    return str(_member(told, "finish_reason") or _member(told, "stop_reason") or "")
+    source = choices[0] if choices else getattr(reply, "response_metadata", None)
+    return str(_member(source, "finish_reason") or _member(source, "stop_reason") or "")
 
 
 def _tokens_of(reply: Any) -> tuple[int, int]:
@@ -231,8 +231,8 @@ def _model_error(error: Exception) -> ModelError:
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
         headers = getattr(getattr(error, "response", None), "headers", None) or {}
-        told = {str(key).lower(): str(value) for key, value in headers.items()}
-        return status_error(status, text.encode("utf-8", "replace"), told)
+        headers_by_name = {str(key).lower(): str(value) for key, value in headers.items()}
+        return status_error(status, text.encode("utf-8", "replace"), headers_by_name)
     if "Timeout" in kind:
         return ModelError("timeout", f"{kind}: {text}")
     if isinstance(error, ConnectionError) or "Connection" in kind or "ConnectError" in kind:

@@ -26,7 +26,7 @@ class PydanticPrompt(Generic[In, Out]):
 
     Args:
         name: what errors call it. Default: the class's name.
-        instruction: what to do; it stands first in the prompt.
+        instruction: what to do; the first part of the prompt.
         input_model: which of a sample's fields the judge is shown, and in which order.
         output_model: what it answers with; has at least the fields `feedback` and `score`.
         examples: pairs of an input and the right output.
@@ -51,14 +51,14 @@ class PydanticPrompt(Generic[In, Out]):
         output_model: type[Out] | None = None,
         examples: Sequence[tuple[In, Out]] | None = None,
     ) -> None:
-        given = {
+        arguments = {
             "name": name or self.name or type(self).__name__,
             "instruction": instruction,
             "input_model": input_model,
             "output_model": output_model,
             "examples": tuple(self.examples if examples is None else examples),
         }
-        self.__dict__.update({key: value for key, value in given.items() if value is not None})
+        self.__dict__.update({key: value for key, value in arguments.items() if value is not None})
         self._check()
 
     def _check(self) -> None:
@@ -94,11 +94,13 @@ class PydanticPrompt(Generic[In, Out]):
 
         A rubric that is there already is replaced.
         """
-        own = self._own_instruction or self.instruction
-        made = copy.copy(self)
-        made.__dict__["_own_instruction"] = own
-        made.__dict__["instruction"] = f"{own}\n\nScoring rubric:\n{rubric_lines(rubrics)}"
-        return made
+        instruction = self._own_instruction or self.instruction
+        prompt = copy.copy(self)
+        prompt.__dict__["_own_instruction"] = instruction
+        prompt.__dict__["instruction"] = (
+            f"{instruction}\n\nScoring rubric:\n{rubric_lines(rubrics)}"
+        )
+        return prompt
 
     def check_fields(self, known: Sequence[str]) -> None:
         """Raise `InputError` if the input model needs a field that no sample has."""
@@ -138,7 +140,7 @@ def shown(model: BaseModel) -> dict[str, Any]:
 def fenced(fields: Mapping[str, Any]) -> str:
     """Fields between tags that end in a code which the texts' authors cannot know.
 
-    The code is a hash of the texts. The elements of a list stand between tags of their own.
+    The code is a hash of the texts. Each element of a list has its own tags.
     """
     content = json.dumps(dict(fields), sort_keys=True)
     tag = hashlib.blake2b(content.encode(), digest_size=8).hexdigest()

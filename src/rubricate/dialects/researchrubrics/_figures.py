@@ -328,9 +328,9 @@ def _difference(reports: Mapping[tuple[str, str], ItemResult], a: str, b: str) -
         in_both = both[0].criteria.keys() & both[1].criteria.keys()
         one_sided += len((judged[0] ^ judged[1]) & in_both)
         for side, item in zip(scores, both, strict=True):
-            kept = [one for one in item.rubric if one.name in judged[0] & judged[1]]
-            value = score(kept, [item.criteria[one.name] for one in kept], RULES).value
-            side.append(value if any(one.weight > 0 for one in kept) else None)
+            criteria = [one for one in item.rubric if one.name in judged[0] & judged[1]]
+            value = score(criteria, [item.criteria[one.name] for one in criteria], RULES).value
+            side.append(value if any(one.weight > 0 for one in criteria) else None)
     return SystemDifference(a, b, compare_paired(*scores, groups=tasks), one_sided)
 
 
@@ -349,16 +349,21 @@ def _reports_table(reports: Iterable[ReportFigures]) -> Table:
     headings = numbers("compliance", "lowest", "highest", "judged", "missing")
     rows = []
     for one in reports:
-        found = one.compliance
-        penalties = f" ({found.penalties_missing} penalty)" if found.penalties_missing else ""
+        compliance = one.compliance
+        penalties = (
+            f" ({compliance.penalties_missing} penalty)" if compliance.penalties_missing else ""
+        )
         rows.append(
             Row(
                 [
                     f"{one.system}/{one.sample_id}" if one.system else one.sample_id,
                     one.domain,
-                    *(figure(value, 3) for value in (found.value, found.lowest, found.highest)),
-                    str(found.judged),
-                    f"{found.missing}{penalties}",
+                    *(
+                        figure(value, 3)
+                        for value in (compliance.value, compliance.lowest, compliance.highest)
+                    ),
+                    str(compliance.judged),
+                    f"{compliance.missing}{penalties}",
                 ]
             )
         )

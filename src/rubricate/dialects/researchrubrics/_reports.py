@@ -67,17 +67,17 @@ def find_reports(
     without_report: dict[str, list[str]] = {}
     without_task: list[Path] = []
     for system, folder in folders.items():
-        found = _files(user_path(folder), follow_links)
-        own = {task.sample_id: found.pop(task.sample_id, None) for task in tasks}
-        without_report[system] = [name for name, path in own.items() if path is None]
-        without_task += found.values()
+        documents = _files(user_path(folder), follow_links)
+        paths = {task.sample_id: documents.pop(task.sample_id, None) for task in tasks}
+        without_report[system] = [name for name, path in paths.items() if path is None]
+        without_task += documents.values()
         if len(without_report[system]) == len(tasks):
-            names = ", ".join(sorted(path.name for path in found.values())[:3]) or "none"
+            names = ", ".join(sorted(path.name for path in documents.values())[:3]) or "none"
             raise InputError(
                 f"no report is named by a task, such as {tasks[0].sample_id}.md; files: {names}",
                 file=folder,
             )
-        files |= {(system, name): path for name, path in own.items() if path is not None}
+        files |= {(system, name): path for name, path in paths.items() if path is not None}
     by_id = {task.sample_id: task for task in tasks}
     chosen = [(system, by_id[name], path) for (system, name), path in files.items()][:limit]
     only = next(iter(folders.values())) if len(folders) == 1 else "reports"
@@ -127,7 +127,7 @@ def reports_of(
     if len(unreadable) == len(files):
         raise next(iter(unreadable.values()))
     has = {
-        "axis": any(axis_of(one) for _, task, _ in files for one in task.rubric),
+        "axis": any(axis_of(criterion) for _, task, _ in files for criterion in task.rubric),
         "domain": any(task.domain for _, task, _ in files),
         "system": any(system for system, _, _ in files),
     }

@@ -292,13 +292,15 @@ def _graded(lines: list[dict[str, Any]], index: int) -> ItemResult:
         title = str(line.get("rubric_title") or "").strip() or "criterion"
         name = unique_name(title, criteria)
         axis = str(line.get("axis") or "").strip()
-        criteria[name] = one = criterion_of(title, line["weight"], axis, name=name, grading=grading)
-        score, label = line["score"], label_of(one, line["verdict"])
+        criteria[name] = criterion = criterion_of(
+            title, line["weight"], axis, name=name, grading=grading
+        )
+        score, label = line["score"], label_of(criterion, line["verdict"])
         verdicts[name] = Verdict(
             name, "failed" if score is None else "judged", label, score and float(score)
         )
-        if human := label_of(one, line.get("human_verdict")):
-            labels[name] = Verdict(name, "judged", human, one.value(human))
+        if human := label_of(criterion, line.get("human_verdict")):
+            labels[name] = Verdict(name, "judged", human, criterion.value(human))
     places = ("sample_id", "domain", "system")
     metadata = {key: str(first[key]) for key in places if first.get(key) not in (None, "")}
     rubric = Rubric(list(criteria.values()))

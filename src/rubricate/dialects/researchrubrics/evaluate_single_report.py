@@ -126,13 +126,13 @@ class ReportOptions(DialectOptions):
 
     def of(self, evaluator: RubricEvaluator) -> RunOptions:
         """The core's options, with the evaluator's where these are not set."""
-        own = {one.name for one in fields(RunOptions)} & {one.name for one in fields(self)}
+        names = {one.name for one in fields(RunOptions)} & {one.name for one in fields(self)}
         most = self.concurrency or self.max_concurrent
         limits = {
             "attempts": self.attempts or 1 + evaluator.max_retries,
             "concurrency": evaluator.max_concurrent if most is None else most,
         }
-        return RunOptions(**{name: getattr(self, name) for name in own} | limits)
+        return RunOptions(**{name: getattr(self, name) for name in names} | limits)
 
 
 class ReportCall(ReportOptions, kw_only=False):

@@ -61,7 +61,7 @@ class RubricsScore(RubricMetric):
             before it.
         llm: who judges: a name such as `openai/gpt-4.1-mini`, a model, a callable from messages
             to a reply, a LangChain chat model, what `llm_factory` makes of an OpenAI client, or a
-            judge with a prompt of its own (`builtin` is one). May be set later.
+            judge with its own prompt, such as `builtin`. May be set later.
         required_columns: the fields that samples of a kind must have; `NAME:optional` is one that
             they may have. Default: none of them.
         output_type: what a score is: DISCRETE an int, CONTINUOUS a float (both the level's
@@ -70,7 +70,7 @@ class RubricsScore(RubricMetric):
             a conversation. The rubric is put behind the instruction. Default: `SingleTurnPrompt`
             and `MultiTurnPrompt`.
         max_retries: how often an unreadable reply, or a score off the scale, is asked for again.
-            A judge with a prompt of its own has its own rule.
+            A judge with its own prompt has its own rule.
 
     Raises:
         InputError: something given cannot be used.
@@ -134,10 +134,10 @@ class RubricsScore(RubricMetric):
         self, sample: Sample, kind: MetricType, options: DialectOptions | None = None
     ) -> tuple[int | float, Verdict]:
         """One sample's score, and the verdict that it is of; `NoScoreError` where there is none."""
-        wanted = SAMPLES[kind]
-        if not isinstance(sample, wanted):
+        expected = SAMPLES[kind]
+        if not isinstance(sample, expected):
             raise InputError(
-                f"{kind.value}_ascore scores a {wanted.__name__}, found {type(sample).__name__}"
+                f"{kind.value}_ascore scores a {expected.__name__}, found {type(sample).__name__}"
             )
         dataset = EvaluationDataset([sample])
         try:
@@ -174,12 +174,12 @@ class RubricsScore(RubricMetric):
         return run_sync(lambda: closing_llms([self], None, evaluated(self._all(call))))
 
     def _all(self, call: BatchCall) -> EvaluateCall:
-        own = {one.name: getattr(call, one.name) for one in fields(DialectOptions)}
-        return EvaluateCall(call.samples, [self], **own)
+        options = {one.name: getattr(call, one.name) for one in fields(DialectOptions)}
+        return EvaluateCall(call.samples, [self], **options)
 
 
 class InstanceRubrics(RubricsScore):
-    """A judge's score by the rubric that each sample has of its own; otherwise as `RubricsScore`.
+    """A judge's score by each sample's own rubric; otherwise as `RubricsScore`.
 
     Raises:
         InputError: something given cannot be used; when samples are scored, also for one without

@@ -66,8 +66,8 @@ class _Metric:
             if field not in self._fields:
                 known = ", ".join(self._fields)
                 raise InputError(f"ascore takes no {field}: a sample has {known}")
-        told = {name: value for name, value in given.items() if value is not None}
-        score, verdict = await self.metric.scored(sample_of(told), MetricType.SINGLE_TURN)
+        fields = {name: value for name, value in given.items() if value is not None}
+        score, verdict = await self.metric.scored(sample_of(fields), MetricType.SINGLE_TURN)
         return MetricResult(score, verdict.reason)
 
     def score(self, **given: Any) -> MetricResult:
