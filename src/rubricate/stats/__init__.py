@@ -19,13 +19,7 @@ from rubricate.stats._estimate import Estimate as Estimate
 if TYPE_CHECKING:
     from rubricate.stats._annotators import (
         AnnotatorAgreement as AnnotatorAgreement,
-        Level as Level,
-        Weights as Weights,
         annotator_agreement as annotator_agreement,
-        fleiss_kappa as fleiss_kappa,
-        gwet_ac as gwet_ac,
-        intraclass_correlation as intraclass_correlation,
-        krippendorff_alpha as krippendorff_alpha,
     )
     from rubricate.stats._asymmetry import asymmetry as asymmetry
     from rubricate.stats._calibration import (
@@ -93,6 +87,14 @@ if TYPE_CHECKING:
         LabelPlan as LabelPlan,
         corrected_mean as corrected_mean,
         next_to_label as next_to_label,
+    )
+    from rubricate.stats._raters import (
+        Level as Level,
+        Weights as Weights,
+        fleiss_kappa as fleiss_kappa,
+        gwet_ac as gwet_ac,
+        intraclass_correlation as intraclass_correlation,
+        krippendorff_alpha as krippendorff_alpha,
     )
     from rubricate.stats._resampling import Bootstrap as Bootstrap
     from rubricate.stats._scores import (

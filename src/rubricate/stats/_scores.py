@@ -15,6 +15,7 @@ from rubricate.stats._inputs import check_flag, same_length
 from rubricate.stats._intervals import clustered_mean, clustered_share
 from rubricate.stats._labels import NO_PAIR
 from rubricate.stats._numbers import numbers
+from rubricate.stats._raters import intraclass_correlation, krippendorff_alpha
 from rubricate.stats._resampling import (
     Bootstrap,
     Floats,
@@ -28,40 +29,15 @@ from rubricate.stats._resampling import (
 )
 
 CONSTANT = "one of the two gave one number throughout"
-FEW = "it needs two pairs, and numbers that are not all the same"
 
 _WHY = {
-    "pearson": CONSTANT,
-    "spearman": CONSTANT,
-    "kendall_tau_b": CONSTANT,
-    "icc_1_1": FEW,
-    "icc_1_k": FEW,
-    "icc_2_1": FEW,
-    "icc_2_k": FEW,
-    "icc_3_1": FEW,
-    "icc_3_k": FEW,
-    "krippendorff_alpha": FEW,
+    **dict.fromkeys(("pearson", "spearman", "kendall_tau_b"), CONSTANT),
     "quadratic_kappa": "both gave one and the same number throughout",
 }
-
-
 SCALES: dict[str, Scale] = {
-    "mae": "size",
-    "rmse": "size",
-    "pearson": "correlation",
-    "spearman": "correlation",
-    "kendall_tau_b": "correlation",
-    "icc_1_1": "correlation",
-    "icc_1_k": "correlation",
-    "icc_2_1": "correlation",
-    "icc_2_k": "correlation",
-    "icc_3_1": "correlation",
-    "icc_3_k": "correlation",
-    "krippendorff_alpha": "correlation",
-    "quadratic_kappa": "correlation",
+    **dict.fromkeys(("mae", "rmse"), "size"),
+    **dict.fromkeys(("pearson", "spearman", "kendall_tau_b", "quadratic_kappa"), "correlation"),
 }
-
-
 NO_DISTANCE = "no interval: samples of one distribution are apart too"
 
 
@@ -122,7 +98,8 @@ def score_agreement(
     Kolmogorov-Smirnov distance of the two empirical distributions; quadratic kappa (Cohen 1968).
 
     The bias has a t interval, the two accuracies have Wilson's (1927), with groups for the
-    effective number of pairs, and the others have that of the jackknife (Tukey 1958) with the
+    effective number of pairs, the intraclass correlations those of `intraclass_correlation`, and
+    the others have that of the jackknife (Tukey 1958) with the
     quantile of t: correlations on the scale of Fisher's z (1921), mean errors on that of their
     logarithm. The distance (`wasserstein`, `ks`) of two samples of one distribution is above 0: it
     has no interval, since one would never contain 0.
@@ -161,25 +138,26 @@ def score_agreement(
         bootstrap=bootstrap,
     )
     figures = {
-        name: explained(spread, _WHY.get(name, NO_PAIR) if len(x) else NO_PAIR)
-        for name, spread in spreads.items()
+        name: explained(one, _WHY.get(name, NO_PAIR) if len(x) else NO_PAIR)
+        for name, one in spreads.items()
     }
-    for name in ("wasserstein", "ks"):
-        if len(x) and bootstrap is not None:
+    both = np.stack([x, y], axis=1).tolist()
+    figures |= intraclass_correlation(both, groups=kept, bootstrap=bootstrap)
+    figures["krippendorff_alpha"] = krippendorff_alpha(
+        both, level="interval", groups=kept, bootstrap=bootstrap
+    )
+    if len(x) and bootstrap is not None:
+        level = bootstrap.confidence
+        figures["bias"] = clustered_mean((x - y).tolist(), groups=kept, confidence=level).mean
+        for name in ("wasserstein", "ks"):
             figures[name] = Estimate(figures[name].value, undefined=NO_DISTANCE)
-    if scale and len(x) and bootstrap is not None:
         apart = np.abs(x - y)
         for name, hits in (
             ("exact_accuracy", apart < SAME_STEP),
             ("within_one_accuracy", apart <= 1),
         ):
-            figures[name] = clustered_share(
-                hits.tolist(), groups=kept, confidence=bootstrap.confidence
-            )
-    if len(x) and bootstrap is not None:
-        differences = [float(difference) for difference in x - y]
-        mean = clustered_mean(differences, groups=kept, confidence=bootstrap.confidence)
-        figures["bias"] = mean.mean
+            if scale:
+                figures[name] = clustered_share(hits.tolist(), groups=kept, confidence=level)
     return ScoreAgreement(
         n=len(x),
         clusters=len(x) if kept is None else len(set(kept)),
@@ -246,48 +224,23 @@ class _Pairs:
             "spearman": constant
             * _correlation(weights, _midranks(of_x)[:, self._of_x], _midranks(of_y)[:, self._of_y]),
             "kendall_tau_b": constant * self._kendall(weights, of_x, of_y),
-            **self._two_raters(weights),
             **self._distances(weights),
         }
         if self.steps:
             found["exact_accuracy"] = weights @ (np.abs(difference) < SAME_STEP) / n
             found["within_one_accuracy"] = weights @ (np.abs(difference) <= 1) / n
+            found["quadratic_kappa"] = self._quadratic_kappa(weights)
         return found
 
-    def _two_raters(self, weights: Floats) -> dict[str, Floats]:
-        """Coefficients that take the two sides as two raters, from moments."""
+    def _quadratic_kappa(self, weights: Floats) -> Floats:
+        """Cohen (1968) with squared distances, by moments."""
         n = weights.sum(1)
         mean_x, mean_y = weights @ self.x / n, weights @ self.y / n
-        dx, dy = self.x - mean_x[:, None], self.y - mean_y[:, None]
-        xx = (weights * dx * dx).sum(1) / n
-        yy = (weights * dy * dy).sum(1) / n
-        xy = (weights * dx * dy).sum(1) / n
-        shift = (mean_x - mean_y) ** 2
+        xx = (weights * (self.x - mean_x[:, None]) ** 2).sum(1) / n
+        yy = (weights * (self.y - mean_y[:, None]) ** 2).sum(1) / n
         apart = weights @ (self.x - self.y) ** 2 / n
-        # Shrout and Fleiss (1979), k = 2: mean squares of items, of raters and of what is left.
-        items = n / (n - 1) * (xx + yy + 2 * xy) / 2
-        rest = n / (n - 1) * (xx + yy - 2 * xy) / 2
-        raters = n * shift / 2
-        single = (items - rest) / (items + rest + 2 * (raters - rest) / n)
-        mean = (items - rest) / (items + (raters - rest) / n)
-        within = apart / 2
-        # Krippendorff (2011) with interval distances; 2 n values are pooled.
-        pooled = (xx + yy) / 2 + shift / 4
         same = (_sums(weights, self._pooled) > 0).sum(1) < 2
-        pooled[same] = np.nan
-        apart_at_all = np.where(items <= 0, np.nan, items)
-        found = {
-            "icc_1_1": np.where(same, np.nan, (items - within) / (items + within)),
-            "icc_1_k": (items - within) / apart_at_all,
-            "icc_2_1": np.where(same, np.nan, single),
-            "icc_2_k": np.where(same, np.nan, mean),
-            "icc_3_1": np.where(same, np.nan, (items - rest) / (items + rest)),
-            "icc_3_k": (items - rest) / apart_at_all,
-            "krippendorff_alpha": 1 - (2 * n - 1) / (2 * n) * apart / (2 * pooled),
-        }
-        if self.steps:  # Cohen (1968) with squared distances, by moments
-            found["quadratic_kappa"] = np.where(same, np.nan, 1 - apart / (xx + yy + shift))
-        return found
+        return np.where(same, np.nan, 1 - apart / (xx + yy + (mean_x - mean_y) ** 2))
 
     def _kendall(self, weights: Floats, of_x: Floats, of_y: Floats) -> Floats:
         n = weights.sum(1)
