@@ -5,12 +5,11 @@ python tools/commands_page.py
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import typer
 
-from rubricate.cli._commands import COMMANDS, named_command
+from rubricate.cli._commands import COMMANDS, built_command
 from rubricate.cli._grade import GradeSettings
 from rubricate.options import GradingOptions
 from rubricate.settings import options_of
@@ -29,20 +28,13 @@ EVERYWHERE = {"help", "help-all", "verbose"}
 
 def page() -> str:
     """The page's text."""
-    return "\n".join([HEAD, *(line for name, said in _commands() for line in _part(name, said))])
+    groups = {name.partition(" ")[0] for name in COMMANDS if " " in name}
+    names = [name for name in COMMANDS if name not in groups]
+    return "\n".join([HEAD, *(line for name in names for line in _part(name))])
 
 
-def _commands() -> Iterator[tuple[str, str]]:
-    """Every command's full name and help, in the order of the help."""
-    for name, said in COMMANDS.items():
-        if isinstance(said, str):
-            yield name, said
-        else:
-            yield from ((f"{name} {inner}", text) for inner, text in said.items())
-
-
-def _part(name: str, said: str) -> list[str]:
-    one = named_command(name.rpartition(" ")[2], said)
+def _part(name: str) -> list[str]:
+    one = built_command(name)
     context = typer.Context(one, info_name=f"rubricate {name}")
     usage = " ".join(one.collect_usage_pieces(context))
     lines = [f"## {name}", "", _text(one.help), "", f"`rubricate {name} {usage}`", ""]

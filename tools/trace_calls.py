@@ -3,6 +3,8 @@
     python tools/trace_calls.py             one `rubricate.grade` of 1 item by 2 criteria
     python tools/trace_calls.py --shell     `rubricate grade`, until its first byte is sent
     python tools/trace_calls.py --each      also each call, in its order and depth
+    python tools/trace_calls.py --job       a whole `rubricate grade` of 20 items by 3 criteria: the
+                                            files loaded, and the lines executed at least once
 
 The judge is a Python callable, or a scripted endpoint for the shell. Of Python, a second run is
 looked at, without what is loaded once; of the shell, what its imports call counts, too.
@@ -16,10 +18,12 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from asyncio import selector_events
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, redirect_stdout, suppress
 from inspect import CO_OPTIMIZED
+from io import StringIO
 from pathlib import Path
 from subprocess import PIPE
 from types import FrameType
@@ -96,9 +100,27 @@ def endpoint() -> Iterator[str]:
         process.stdin.close()
 
 
+def run_shell(url: str, criteria: str, items: int, *options: str) -> None:
+    """Run `rubricate grade` in this process and the current folder, without a word."""
+    from rubricate.cli import main
+
+    rubric = [{"name": name, "requirement": f"Is {name}"} for name in criteria]
+    labels = ["MET"] * len(criteria)
+    texts = [
+        {"submission": f"text {number}", "description": "d", "ground_truth": labels}
+        for number in range(items)
+    ]
+    data = {"prompt": "p", "rubric": rubric, "items": texts}
+    Path("data.json").write_text(json.dumps(data), encoding="utf-8")
+    sys.argv = ["rubricate", "grade", "data.json", "--judge", "m", "--quiet", "--no-cache"]
+    sys.argv += ["--base-url", url, *options]
+    with suppress(SystemExit), redirect_stdout(StringIO()):
+        main()
+
+
 def of_shell() -> Trace:
     """The calls of `rubricate grade`, until a transport is given its first bytes."""
-    from rubricate.cli import main
+    from rubricate.cli import main  # noqa: F401  (loading it is not counted)
 
     trace = Trace()
     transport: Any = selector_events._SelectorSocketTransport  # type: ignore[attr-defined]
@@ -109,24 +131,38 @@ def of_shell() -> Trace:
             trace.stop()
         return write(self, data)
 
-    with tempfile.TemporaryDirectory() as folder, endpoint() as url:
-        os.chdir(folder)
-        rubric = [{"name": name, "requirement": f"Is {name}"} for name in "ab"]
-        items = [{"submission": "s", "description": "d"}]
-        data = {"prompt": "p", "rubric": rubric, "items": items}
-        Path("data.json").write_text(json.dumps(data), encoding="utf-8")
-        sys.argv = ["rubricate", "grade", "data.json", "--judge", "m", "--quiet", "--no-cache"]
-        sys.argv += ["--base-url", url]
+    with tempfile.TemporaryDirectory() as folder, endpoint() as url, chdir(folder):
         transport.write = noted
         trace.begin()
         try:
-            main()
-        except SystemExit:
-            pass
+            run_shell(url, "ab", 1)
         finally:
             transport.write = write
-            os.chdir("/")
     return trace
+
+
+def lines_of_job() -> tuple[int, int]:
+    """The files of the package that a whole `rubricate grade` loads, and the lines it executes."""
+    lines: set[tuple[str, int]] = set()
+
+    def of_frame(frame: FrameType, event: str, _: object) -> Any:
+        if not frame.f_code.co_filename.startswith(SOURCE):
+            return None
+        lines.add((frame.f_code.co_filename, frame.f_lineno))
+        return of_frame
+
+    for name in [name for name in sys.modules if name.partition(".")[0] == "rubricate"]:
+        del sys.modules[name]  # what was loaded to begin with is counted, too
+    with tempfile.TemporaryDirectory() as folder, endpoint() as url, chdir(folder):
+        threading.settrace(of_frame)
+        sys.settrace(of_frame)
+        try:
+            run_shell(url, "abc", 20, "--json")
+        finally:
+            sys.settrace(None)
+            threading.settrace(None)
+    loaded = [name for name in sys.modules if name.partition(".")[0] == "rubricate"]
+    return len(loaded), len(lines)
 
 
 def main() -> None:
@@ -134,9 +170,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Count the calls until a model is first asked.")
     parser.add_argument("--shell", action="store_true", help="of the shell, to the first byte")
     parser.add_argument("--each", action="store_true", help="print each call")
-    told = parser.parse_args()
-    trace = of_shell() if told.shell else of_python()
-    if told.each:
+    parser.add_argument("--job", action="store_true", help="files and lines of a whole job")
+    options = parser.parse_args()
+    if options.job:
+        print("{} files loaded, {} lines executed".format(*lines_of_job()))
+        return
+    trace = of_shell() if options.shell else of_python()
+    if options.each:
         for depth, file, name in trace.calls:
             print(f"{'  ' * min(depth, 20)}{name}  {file}")
     files = {file for _, file, _ in trace.calls}

@@ -17,11 +17,11 @@ from rubricate._version import __version__ as __version__
 if TYPE_CHECKING:
     from rubricate.analysis import (
         FinishedRun as FinishedRun,
+        PairReport as PairReport,
         Result as Result,
         read_run as read_run,
     )
     from rubricate.comparing import (
-        PairReport as PairReport,
         PairStream as PairStream,
         acompare_pair as acompare_pair,
         acompare_pair_stream as acompare_pair_stream,

@@ -8,6 +8,7 @@ kept and written back. In Python, what is only to be kept is given as `extra`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, wraps
@@ -411,6 +412,10 @@ def format_yaml(data: Any) -> str:
     return text
 
 
+_LINE_BREAKS = re.compile("[\x85\u2028\u2029]")
+"""Those of Unicode beside the usual ones."""
+
+
 @cache
 def _yaml_dumper() -> type[yaml.SafeDumper]:
     import yaml
@@ -418,7 +423,7 @@ def _yaml_dumper() -> type[yaml.SafeDumper]:
     class Dumper(yaml.SafeDumper):
         def represent_str(self, data: str) -> yaml.ScalarNode:
             # Without double quotes these line breaks would come back as spaces or be lost.
-            style = '"' if any(mark in data for mark in "\x85\u2028\u2029") else None
+            style = '"' if _LINE_BREAKS.search(data) else None
             return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
 
     Dumper.add_representer(str, Dumper.represent_str)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rubricate.dataset import Gradable, RubricDataset
 from rubricate.errors import InputError, shown
@@ -14,8 +14,6 @@ from rubricate.judge import (
     Endpoint,
     Judge,
     JudgeLike,
-    JudgesLike,
-    Panel,
     Voting,
     given_judge,
     named_judge,
@@ -28,6 +26,7 @@ from rubricate.settings import AppliesTo, options_set, part, reject_unsupported
 
 if TYPE_CHECKING:
     from rubricate.analysis import Calibrator, FittedCalibration
+    from rubricate.judge import JudgesLike, Panel
 
 __all__ = ["chosen_calibrator", "chosen_dataset", "chosen_judge"]
 
@@ -72,18 +71,24 @@ def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:
         if len(judge) > 1 or repeats:
             if not any(isinstance(one, str) and one != "builtin" for one in judge):
                 reject_unsupported(Endpoint, endpoint, (), "none is given")
-            return Panel([_one_of_several(one, endpoint, asking) for one in judge], **voting)
+            return _panel([_one_of_several(one, endpoint, asking) for one in judge], voting)
         if not judge:
             raise InputError("the list of judges is empty")
         judge = judge[0]
     if repeats:
-        return Panel([named_judge(judge, endpoint, asking)], **voting)
+        return _panel([named_judge(judge, endpoint, asking)], voting)
     if options.min_votes > 1:
         raise InputError(f"min_votes is {options.min_votes}, but there is only one vote")
     reject_unsupported(Voting, options, (), "there is one")
     if (judge is None or judge == "builtin") and isinstance(options, Planning):
         reject_unsupported(Planning, options, _BUILTIN, "builtin is none")
     return named_judge(judge, endpoint, asking)
+
+
+def _panel(judges: list[Judge], voting: dict[str, Any]) -> Panel:
+    from rubricate.judge import Panel
+
+    return Panel(judges, **voting)
 
 
 def _one_of_several(judge: JudgeLike, endpoint: Endpoint, asking: Asking) -> Judge:

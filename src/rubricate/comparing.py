@@ -10,12 +10,12 @@ are the engine's.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
 from typing import Any, cast
 
 from rubricate._files import Replacement, not_written, user_path
-from rubricate._sync import BackgroundLoop, run_sync, running_loop
+from rubricate._sync import running_loop
 from rubricate.analysis import (
     PairReport,
     PairResult,
@@ -35,7 +35,6 @@ from rubricate.judge import (
     Pair,
     PairVoting,
     Panel,
-    closing,
     language_model,
     made_for,
     named_judge,
@@ -47,21 +46,7 @@ from rubricate.pairing import Pairs, pairs_of
 from rubricate.rubric import Rubric
 from rubricate.run import ItemResult, RunEstimate, RunOptions, estimate
 from rubricate.settings import option, options_set, part, reject_unsupported, takes
-from rubricate.streaming import ResultStream, Stream
-
-__all__ = [
-    "PAIRS_NAME",
-    "PairOptions",
-    "PairReport",
-    "PairStream",
-    "acompare_pair",
-    "acompare_pair_stream",
-    "aestimate_pair",
-    "compare_pair",
-    "compare_pair_stream",
-    "estimate_pair",
-    "stream_of_pairs",
-]
+from rubricate.streaming import ResultStream, Stream, plain, plain_stream
 
 PAIRS_NAME = "pairs.jsonl"
 """The run folder's file of pairs."""
@@ -98,16 +83,21 @@ class PairCall(PairOptions, kw_only=False):
     first: str | Gradable
     second: str | Gradable
 
+    @property
+    def stop(self) -> asyncio.Event | None:
+        """Nothing but an interrupt ends a plain call early."""
+        return None
+
 
 class AsyncPairCall(PairCall, kw_only=False):
     """What `acompare_pair` is called with."""
 
     _: KW_ONLY
-    stop: asyncio.Event | None = None
+    stop: asyncio.Event | None = option(None, "Set this to end early and cleanly.")
 
 
 @takes(AsyncPairCall)
-async def acompare_pair(call: AsyncPairCall) -> PairReport:
+async def acompare_pair(call: PairCall) -> PairReport:
     """Ask a language model which of two submissions is better, by each criterion, in both orders.
 
     Answers that differ between the orders are a tie, which is counted by itself. Of a fault (a
@@ -120,7 +110,6 @@ async def acompare_pair(call: AsyncPairCall) -> PairReport:
             first's.
         context: documents that two texts rest on.
         judge: who is asked, as for `agrade`; judges in a list vote. It must be a language model.
-        stop: set this to end early and cleanly.
 
     Raises:
         InputError: something given cannot be used; nothing has been sent.
@@ -141,25 +130,11 @@ async def _collected(stream: PairStream) -> PairReport:
     return PairReport.of(stream.summary(), pairs)
 
 
-@takes(PairCall)
-def compare_pair(call: PairCall) -> PairReport:
-    """`acompare_pair` for plain code. Works in a script and inside a running loop (a notebook).
-
-    Args:
-        first, second, context, judge: as for `acompare_pair`.
-
-    Raises:
-        InputError, RunStopped: as for `acompare_pair`.
-    """
-
-    async def whole() -> PairReport:
-        return await _collected(stream_of_pairs(call.first, call.second, call))
-
-    return run_sync(lambda: closing(whole(), call.judge))
+compare_pair = plain(PairCall, acompare_pair)
 
 
 @takes(AsyncPairCall)
-def acompare_pair_stream(call: AsyncPairCall) -> PairStream:
+def acompare_pair_stream(call: PairCall) -> PairStream:
     """Compare, and give what came of each pair as soon as it is there; holds none of them.
 
     Every pair comes once, in the order in which they get done. A run that ends early gives the
@@ -171,7 +146,7 @@ def acompare_pair_stream(call: AsyncPairCall) -> PairStream:
         print(stream.summary())
 
     Args:
-        first, second, context, judge, stop: as for `acompare_pair`.
+        first, second, context, judge: as for `acompare_pair`.
 
     Raises:
         InputError: something given cannot be used; nothing has been sent.
@@ -189,32 +164,7 @@ def stream_of_pairs(
     return PairStream(_pairs(first, second, options), stop or asyncio.Event(), options)
 
 
-@takes(PairCall)
-def compare_pair_stream(call: PairCall) -> Iterator[PairResult]:
-    """`acompare_pair_stream` for plain code: what came of the pairs, as they get done.
-
-    Judging goes on, in a thread of its own, while a pair is looked at.
-
-    Args:
-        first, second, context, judge: as for `acompare_pair`.
-
-    Yields:
-        What came of the pairs, in the order in which they get done.
-
-    Raises:
-        InputError, RunStopped: as for `acompare_pair_stream`.
-    """
-    with BackgroundLoop() as loop:
-        stream = stream_of_pairs(call.first, call.second, call)
-
-        async def following() -> PairResult | None:
-            return await anext(stream, None)
-
-        try:
-            while (pair := loop.run(following())) is not None:
-                yield pair
-        finally:
-            loop.run(closing(stream.aclose(), call.judge))
+compare_pair_stream = plain_stream(PairCall, acompare_pair_stream, PairResult)
 
 
 @takes(PairCall)
@@ -229,29 +179,15 @@ async def aestimate_pair(call: PairCall) -> RunEstimate:
     Raises:
         InputError: something given cannot be used.
     """
-    return await _estimated(call)
-
-
-@takes(PairCall)
-def estimate_pair(call: PairCall) -> RunEstimate:
-    """`aestimate_pair` for plain code.
-
-    Args:
-        first, second, context, judge: as for `acompare_pair`.
-
-    Raises:
-        InputError: as for `aestimate_pair`.
-    """
-    return run_sync(lambda: _estimated(call))
-
-
-async def _estimated(call: PairCall) -> RunEstimate:
     judge = _judge(call)
     try:
         return await estimate(_pairs(call.first, call.second, call), judge, _running(call))
     finally:
         for made in made_for(call.judge, judge):
             await made.aclose()
+
+
+estimate_pair = plain(PairCall, aestimate_pair)
 
 
 class PairStream(Stream[PairResult]):

@@ -2,50 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import fields
-from typing import TypeVar
 
-from rubricate._sync import BackgroundLoop, run_sync
 from rubricate.analysis import Result
 from rubricate.choosing import chosen_calibrator, chosen_dataset, chosen_judge
-from rubricate.dataset import DataItem, Gradable, RubricDataset, read_context
+from rubricate.dataset import DataItem, RubricDataset, read_context
 from rubricate.errors import RunStopped
-from rubricate.judge import JudgesLike, closing
 from rubricate.options import (
     AsyncGradeCall,
     GradeCall,
     GradeOneCall,
     GradingOptions,
-    JudgingOptions,
 )
 from rubricate.run import ItemResult, Outcome, RunEstimate
 from rubricate.run import estimate as estimate_run
 from rubricate.settings import part, takes
-from rubricate.streaming import ResultStream, stream_of
-
-__all__ = [
-    "GradingOptions",
-    "JudgingOptions",
-    "aestimate",
-    "agrade",
-    "agrade_one",
-    "agrade_stream",
-    "chosen_judge",
-    "collected",
-    "estimate",
-    "estimate_of",
-    "grade",
-    "grade_one",
-    "grade_stream",
-]
-
-_T = TypeVar("_T")
+from rubricate.streaming import ResultStream, plain, plain_stream, stream_of
 
 
 @takes(AsyncGradeCall)
-async def agrade(call: AsyncGradeCall) -> Result:
+async def agrade(call: GradeCall) -> Result:
     """Grade every item of a dataset by every criterion of its rubric.
 
     Args:
@@ -55,7 +32,6 @@ async def agrade(call: AsyncGradeCall) -> Result:
             `Cascade`, that are asked one after the other. Default: the
             built-in judge, a baseline. A judge or model keeps its connections for the next call:
             close it with `aclose`.
-        stop: set this to end the run early and cleanly.
 
     Raises:
         InputError: something given cannot be used; nothing has been sent.
@@ -65,25 +41,11 @@ async def agrade(call: AsyncGradeCall) -> Result:
     return await collected(stream_of(call.dataset, call.judge, call, call.stop))
 
 
-@takes(GradeCall)
-def grade(call: GradeCall) -> Result:
-    """`agrade` for plain code. Works in a script and inside a running loop (a notebook).
-
-    Args:
-        dataset, judge: as for `agrade`.
-
-    Raises:
-        InputError, RunStopped: as for `agrade`.
-    """
-
-    async def whole() -> Result:
-        return await collected(stream_of(call.dataset, call.judge, call))
-
-    return run_sync(lambda: closing(whole(), call.judge))
+grade = plain(GradeCall, agrade)
 
 
 @takes(AsyncGradeCall)
-def agrade_stream(call: AsyncGradeCall) -> ResultStream:
+def agrade_stream(call: GradeCall) -> ResultStream:
     """Grade a dataset and give each item's result as soon as it is there; holds none of them.
 
     Every item comes once, in the order in which they get done (`ItemResult.index` is the place in
@@ -100,7 +62,7 @@ def agrade_stream(call: AsyncGradeCall) -> ResultStream:
         print(stream.summary())
 
     Args:
-        dataset, judge, stop: as for `agrade`.
+        dataset, judge: as for `agrade`.
 
     Raises:
         InputError: something given cannot be used; nothing has been sent.
@@ -108,32 +70,7 @@ def agrade_stream(call: AsyncGradeCall) -> ResultStream:
     return stream_of(call.dataset, call.judge, call, call.stop)
 
 
-@takes(GradeCall)
-def grade_stream(call: GradeCall) -> Iterator[ItemResult]:
-    """`agrade_stream` for plain code: the items' results as they get done.
-
-    Judging goes on, in a thread of its own, while a result is looked at.
-
-    Args:
-        dataset, judge: as for `agrade`.
-
-    Yields:
-        The results, one an item, in the order in which they get done.
-
-    Raises:
-        InputError, RunStopped: as for `agrade_stream`.
-    """
-    with BackgroundLoop() as loop:
-        stream = stream_of(call.dataset, call.judge, call)
-
-        async def following() -> ItemResult | None:
-            return await anext(stream, None)
-
-        try:
-            while (item := loop.run(following())) is not None:
-                yield item
-        finally:
-            loop.run(closing(stream.aclose(), call.judge))
+grade_stream = plain_stream(GradeCall, agrade_stream, ItemResult)
 
 
 @takes(GradeCall)
@@ -149,28 +86,12 @@ async def aestimate(call: GradeCall) -> RunEstimate:
     Raises:
         InputError: something given cannot be used.
     """
-    return await estimate_of(call.dataset, call.judge, call)
+    dataset, judge = chosen_dataset(call.dataset, call.rubric), chosen_judge(call.judge, call)
+    calibrate = chosen_calibrator(call.calibration, dataset, judge, call.limit)
+    return await estimate_run(dataset, judge, call, calibrate)
 
 
-@takes(GradeCall)
-def estimate(call: GradeCall) -> RunEstimate:
-    """`aestimate` for plain code.
-
-    Args:
-        dataset, judge: as for `agrade`.
-
-    Raises:
-        InputError: as for `aestimate`.
-    """
-    return run_sync(lambda: estimate_of(call.dataset, call.judge, call))
-
-
-async def estimate_of(dataset: Gradable, judge: JudgesLike, options: GradingOptions) -> RunEstimate:
-    """`aestimate`, with its options as one value."""
-    dataset = chosen_dataset(dataset, options.rubric)
-    chosen = chosen_judge(judge, options)
-    calibrate = chosen_calibrator(options.calibration, dataset, chosen, options.limit)
-    return await estimate_run(dataset, chosen, options, calibrate)
+estimate = plain(GradeCall, aestimate)
 
 
 @takes(GradeOneCall)
@@ -192,23 +113,6 @@ async def agrade_one(call: GradeOneCall) -> ItemResult:
         InputError: something given cannot be used; nothing has been sent.
         RunStopped: there was no point in going on, such as with a refused key.
     """
-    return await _one(call)
-
-
-@takes(GradeOneCall)
-def grade_one(call: GradeOneCall) -> ItemResult:
-    """`agrade_one` for plain code. Works in a script and inside a running loop (a notebook).
-
-    Args:
-        rubric, submission, prompt, reference, context, judge: as for `agrade_one`.
-
-    Raises:
-        InputError, RunStopped: as for `agrade_one`.
-    """
-    return run_sync(lambda: closing(_one(call), call.judge))
-
-
-async def _one(call: GradeOneCall) -> ItemResult:
     context = read_context(call.context)
     item = DataItem(call.submission, reference_submission=call.reference, context=context)
     dataset = RubricDataset(call.prompt, call.rubric, [item])
@@ -217,6 +121,9 @@ async def _one(call: GradeOneCall) -> ItemResult:
         with suppress(StopAsyncIteration, RunStopped):  # what was not had is `failed`
             await anext(stream)
     return result
+
+
+grade_one = plain(GradeOneCall, agrade_one)
 
 
 async def collected(stream: ResultStream) -> Result:

@@ -84,12 +84,17 @@ class GradeCall(GradingOptions, kw_only=False):
     dataset: Gradable
     judge: JudgesLike = None
 
+    @property
+    def stop(self) -> asyncio.Event | None:
+        """Nothing but an interrupt ends a plain call early."""
+        return None
+
 
 class AsyncGradeCall(GradeCall, kw_only=False):
     """What `agrade` is called with."""
 
     _: KW_ONLY
-    stop: asyncio.Event | None = None
+    stop: asyncio.Event | None = option(None, "Set this to end the run early and cleanly.")
 
 
 class GradeOneCall(JudgingOptions, kw_only=False):

@@ -24,6 +24,7 @@ import reprlib
 import sys
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Set
+from contextlib import suppress
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from functools import cache, wraps
 from numbers import Number
@@ -35,7 +36,6 @@ from typing import (
     Concatenate,
     Literal,
     ParamSpec,
-    TypeGuard,
     TypeVar,
     cast,
     dataclass_transform,
@@ -109,6 +109,8 @@ class Option:
         across_processes: how far a limit counts: `run` (all processes that share the journal),
             `endpoint` (all processes that share the endpoint's limits) or `worker` (each process by
             itself); None for what is no limit.
+        shown_default: what applies where it is not set, in words; None where that goes without
+            saying.
     """
 
     name: str
@@ -117,7 +119,7 @@ class Option:
     help: str
     module: str
     more: str = ""
-    group: Group = "Output"
+    group: Group = "The run"
     default_text: str | None = None
     unit: str | None = None
     applies_to: AppliesTo = "any judge"
@@ -133,79 +135,62 @@ class Option:
     le: float | None = None
     lt: float | None = None
     across_processes: Literal["run", "endpoint", "worker"] | None = None
+    shown_default: str | None = None
 
     @property
     def key(self) -> str:
         """Its name in a settings file."""
         return self.name if self.shell is None else self.shell.split()[0].lstrip("-")
 
-    @property
-    def shown_default(self) -> str | None:
-        """What applies where it is not set, in words; None where that goes without saying."""
-        if self.default_text is not None:
-            return self.default_text
-        if self.default is True:
-            return "yes"
-        if self.default is False or self.default in (None, "", ()):
-            return None
-        return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
 
-    @property
-    def python_type(self) -> Any:
-        """The type of the field.
+@cache
+def python_types(kind: type) -> dict[str, Any]:
+    """The types of a class's options, without those imported for type checkers alone.
 
-        Raises:
-            NameError: it has a name that its module imports for type checkers alone.
-        """
-        declared = SimpleNamespace(__annotations__={self.name: self.type})
-        return get_type_hints(declared, vars(sys.modules[self.module]))[self.name]
-
-    @property
-    def written_type(self) -> Any:
-        """The type of its value in a file and in the shell; None where only Python can set it."""
-        if self.input_type is not None:
-            return self.input_type
-        try:
-            type_ = self.python_type
-        except NameError:
-            return None
-        is_written = get_origin(type_) is Literal or {*(get_args(type_) or (type_,))} <= _WRITTEN
-        return type_ if is_written else None
-
-    def check(self, value: object) -> None:
-        """Raise `InputError` for a value of another type, or out of bounds.
-
-        Objects that Python alone can give, such as a `Rubric`, are checked where they are used.
-        """
-        validator = _validator(self)
-        if validator is not None:
-            from pydantic import ValidationError
-
-            try:
-                validator.validate_python(value.item() if _is_numpy(value) else value)
-            except ValidationError as error:
-                raise _wrong_value(self.name, error.errors(include_url=False)) from None
+    These are objects that only Python can give, such as a `Rubric`; who uses them checks them.
+    """
+    types: dict[str, Any] = {}
+    for name, option in options_of(kind).items():
+        declared = SimpleNamespace(__annotations__={name: option.type})
+        with suppress(NameError):
+            types |= get_type_hints(declared, vars(sys.modules[option.module]))
+    return types
 
 
 @cache
-def _validator(option: Option) -> Any:
-    """What checks the values of an option; None where its type is not loaded."""
+def written_types(kind: type) -> dict[str, Any]:
+    """The types of options in a file and in the shell, without those that only Python can set."""
+    types: dict[str, Any] = {}
+    of_python = python_types(kind)
+    for name, option in options_of(kind).items():
+        type_ = option.input_type or of_python.get(name)
+        is_plain = option.input_type is not None or get_origin(type_) is Literal
+        if type_ is not None and (is_plain or {*(get_args(type_) or (type_,))} <= _WRITTEN):
+            types[name] = type_
+    return types
+
+
+def check_value(option: Option, value: Any, type_: Any) -> None:
+    """Raise `InputError` for a value of an option that is not of a type, or out of bounds."""
+    from pydantic import ValidationError
+
+    validator = _validator(type_, option.ge, option.gt, option.le, option.lt)
+    is_numpy = isinstance(value, Number) and hasattr(value, "item")  # no number for pydantic
+    try:
+        validator.validate_python(value.item() if is_numpy else value)
+    except ValidationError as error:
+        raise _wrong_value(option.name, error.errors(include_url=False)) from None
+
+
+@cache
+def _validator(type_: Any, ge: Any, gt: Any, le: Any, lt: Any) -> Any:
     from pydantic import ConfigDict, Field, TypeAdapter
 
-    try:
-        type_ = option.python_type
-    except NameError:
-        return None
-    names = ("ge", "gt", "le", "lt")
-    bounds = {name: bound for name in names if (bound := getattr(option, name)) is not None}
+    bounds = {"ge": ge, "gt": gt, "le": le, "lt": lt}
+    field = Field(**{name: bound for name, bound in bounds.items() if bound is not None})
     strict = ConfigDict(strict=True, arbitrary_types_allowed=True, allow_inf_nan=False)
-    checked: Any = Annotated[type_, Field(**bounds)]
+    checked: Any = Annotated[type_, field]
     return TypeAdapter(checked, config=strict)
-
-
-def _is_numpy(value: object) -> TypeGuard[Any]:
-    """Whether this is a number of numpy, which pydantic does not take for one."""
-    return isinstance(value, Number) and hasattr(value, "item")
 
 
 def _wrong_value(name: str, errors: list[Any]) -> InputError:
@@ -249,19 +234,25 @@ def options_of(kind: type) -> Mapping[str, Option]:
         for base in reversed(kind.__mro__)
         for name in inspect.get_annotations(base)
     }
-    options = [
-        Option(
-            name=one.name,
-            type=str(one.type),
-            default=one.default,
-            module=homes[one.name],
-            **one.metadata["option"],
-        )
-        for one in fields(kind)
-        if "option" in one.metadata
-    ]
-    options.sort(key=lambda option: (GROUPS.index(option.group), not option.common))
-    return {option.name: option for option in options}
+    options: list[Option] = []
+    for one in fields(kind):
+        declared = one.metadata.get("option")
+        if declared is None:
+            continue
+        name, default, shown = one.name, one.default, declared.get("default_text")
+        if shown is None and default is True:
+            shown = "yes"
+        elif shown is None and default is not False and default not in (None, "", ()):
+            shown = f"{default:g}" if isinstance(default, float) else str(default)
+        place = {"module": homes[name], "shown_default": shown}
+        options.append(Option(name=name, type=str(one.type), default=default, **place, **declared))
+    return {
+        option.name: option
+        for group in GROUPS
+        for is_common in (True, False)
+        for option in options
+        if option.group == group and option.common is is_common
+    }
 
 
 def options_set(kind: type, options: object) -> list[str]:
@@ -321,9 +312,9 @@ class Settings:
         if len(named) < len(args) + len(values) or vars(self).keys() != form.names:
             raise _wrong_call(kind, args, values)
         changed = {name for name in named if named[name] is not defaults.get(name, MISSING)}
-        options = options_of(kind)
-        for name in changed & options.keys():
-            options[name].check(named[name])
+        types = python_types(kind)
+        for name in changed & types.keys():
+            check_value(options_of(kind)[name], named[name], types[name])
         for check, names in form.checks:
             if not changed.isdisjoint(names):
                 check(self)
@@ -362,25 +353,25 @@ class _Form:
         checks: the `check` of the class and of its bases, with the fields that each is about.
     """
 
-    names: Set[str]
+    names: set[str]
     positional: list[str]
-    defaults: Mapping[str, Any]
+    defaults: dict[str, Any]
     checks: list[tuple[Callable[[Any], None], Set[str]]]
 
 
 @cache
 def _form(kind: type) -> _Form:
-    declared = fields(kind)
-    return _Form(
-        {one.name for one in declared},
-        [one.name for one in declared if not one.kw_only],
-        {one.name: one.default for one in declared if one.default is not MISSING},
-        [
-            (vars(base)["check"], {one.name for one in fields(base)})
-            for base in kind.__mro__
-            if "check" in vars(base)
-        ],
-    )
+    form = _Form(set(), [], {}, [])
+    for one in fields(kind):
+        form.names.add(one.name)
+        if not one.kw_only:
+            form.positional.append(one.name)
+        if one.default is not MISSING:
+            form.defaults[one.name] = one.default
+    for base in kind.__mro__:
+        if "check" in vars(base):
+            form.checks.append((vars(base)["check"], vars(base)["__dataclass_fields__"].keys()))
+    return form
 
 
 def _wrong_call(kind: type, args: tuple[Any, ...], values: Mapping[str, Any]) -> TypeError:
@@ -411,7 +402,7 @@ def takes(kind: Callable[_P, _G]) -> Callable[[Callable[[_G], _R]], Callable[_P,
     """Let a function be called with the fields of a class of settings, and receive their value.
 
     Its signature is that of the class, for type checkers and for `help`. Its documentation also
-    explains each option.
+    explains each option. Its attribute `of_call` is the function of the value.
     """
 
     def decorate(function: Callable[[_G], _R]) -> Callable[_P, _R]:
@@ -422,6 +413,7 @@ def takes(kind: Callable[_P, _G]) -> Callable[[Callable[[_G], _R]], Callable[_P,
                 __tracebackhide__ = True  # pytest shows the line that calls
                 return await function(_call(kind, function, args, values))
 
+            vars(asynchronous)["of_call"] = function
             return cast("Callable[_P, _R]", documented(asynchronous, kind))
 
         @wraps(function)
@@ -429,6 +421,7 @@ def takes(kind: Callable[_P, _G]) -> Callable[[Callable[[_G], _R]], Callable[_P,
             __tracebackhide__ = True
             return function(_call(kind, function, args, values))
 
+        vars(plain)["of_call"] = function
         return documented(plain, kind)
 
     return decorate

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import reprlib
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+)
 from contextlib import suppress
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
-from rubricate._sync import running_loop
+from rubricate._sync import BackgroundLoop, run_sync, running_loop
 from rubricate.choosing import chosen_calibrator, chosen_dataset, chosen_judge
 from rubricate.dataset import Gradable
 from rubricate.errors import InputError, MissingExtraError, RunStopped
-from rubricate.judge import Judge, JudgesLike, Model, made_for
+from rubricate.judge import Judge, Model, closing, made_for
 from rubricate.options import GradingOptions
 from rubricate.run import (
     Channel,
@@ -29,18 +39,18 @@ from rubricate.run import (
     RunOptions,
     Sender,
     run,
-    shown_in_notebook,
 )
 from rubricate.run.results import Summary, Tallies
-from rubricate.settings import part
+from rubricate.settings import part, takes
 
 if TYPE_CHECKING:
     from rubricate.analysis import Calibrator
-
-__all__ = ["ResultStream", "Stream", "shared_sender", "stream_of"]
+    from rubricate.judge import JudgesLike
 
 AHEAD = 16
 """Results that wait to be taken before the run waits too."""
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 _T = TypeVar("_T")
 
 
@@ -61,6 +71,68 @@ def stream_of(
         calibrator=chosen_calibrator(options.calibration, dataset, chosen, options.limit),
         closes=made_for(judge, chosen),
     )
+
+
+def plain(
+    kind: Callable[_P, Any], function: Callable[..., Coroutine[Any, Any, _R]]
+) -> Callable[_P, _R]:
+    """The plain form of an asynchronous public function: it waits for the result.
+
+    Args:
+        kind: the class of its arguments, with the judge as `judge`. Judges that a caller passes are
+            closed, because their connections belong to the loop that ends.
+        function: the function, made by `takes`.
+    """
+    of_call: Callable[[Any], Coroutine[Any, Any, _R]] = vars(function)["of_call"]
+
+    def wait(call: Any) -> _R:
+        return run_sync(lambda: closing(of_call(call), call.judge))
+
+    about = "It waits for the result, in a script and inside a running loop (a notebook)."
+    returned = of_call.__annotations__["return"]
+    return takes(kind)(_named_like(wait, of_call, about, returned))
+
+
+def plain_stream(
+    kind: Callable[_P, Any], function: Callable[..., Stream[_T]], result: type[_T]
+) -> Callable[_P, Iterator[_T]]:
+    """The plain form of a public function that gives a stream: an iterator over its results.
+
+    The arguments are those of `plain`, and the class of the results.
+    """
+    of_call: Callable[[Any], Stream[_T]] = vars(function)["of_call"]
+
+    def iterate(call: Any) -> Iterator[_T]:
+        with BackgroundLoop() as loop:
+            stream = of_call(call)
+
+            async def following() -> _T | None:
+                return await anext(stream, None)
+
+            try:
+                while (item := loop.run(following())) is not None:
+                    yield item
+            finally:
+                loop.run(closing(stream.aclose(), call.judge))
+
+    about = (
+        "It is an iterator over the results, in a script and inside a running loop (a notebook). "
+        "Judging goes on, in another thread, while you look at a result."
+    )
+    returned = f"Iterator[{result.__name__}]"
+    return takes(kind)(_named_like(iterate, of_call, about, returned))
+
+
+def _named_like(
+    form: Callable[..., _R], function: Callable[..., Any], about: str, returned: str
+) -> Any:
+    """The plain form of a function with its name, without the first `a`, and its documentation."""
+    form.__name__ = form.__qualname__ = function.__name__.removeprefix("a")
+    form.__module__ = function.__module__
+    form.__annotations__["return"] = returned
+    text = inspect.cleandoc(function.__doc__ or "")
+    form.__doc__ = f"The plain form of `{function.__name__}`. {about}\n\n{text}"
+    return form
 
 
 class Stream(ABC, Generic[_T]):
@@ -149,7 +221,9 @@ class ResultStream(Stream[ItemResult]):
         if not isinstance(stop, asyncio.Event | None):  # a thread's would block the loop
             raise InputError(f"stop must be an asyncio.Event or None, found {reprlib.repr(stop)}")
         self._closes = list(closes)
-        if sender is None:  # not one of many runs, as of a reward
+        if sender is None and "IPython" in sys.modules:  # not one of many runs, as of a reward
+            from rubricate.run import shown_in_notebook
+
             options = shown_in_notebook(options)
         storage = OpenStorage.of(options)
         self._figures = _Figures(storage.folder, with_table=_wants_table(options))

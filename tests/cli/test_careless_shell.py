@@ -73,7 +73,10 @@ def test_a_spreadsheet_that_is_called_a_table_is_one_line(rubricate: Any, tmp_pa
             ("trust", "agree", "run", "--seed", "-1"),
             "seed must be 0 or more, a whole number, found -1",
         ),
-        (("compare", "run", "run", "--fail-if-worse", "nan"), "from 0 to below 1"),
+        (
+            ("compare", "run", "run", "--fail-if-worse", "nan"),
+            "fail_if_worse must be a finite number",
+        ),
         (("compare", "run", "run", "-o", "x.txt"), "x.txt: the file's name must end in one of"),
         (("show", "no-such-run", "-o", "x"), "x: the file's name must end in one of .md, .html"),
         (("show", "run", "-o", "no/x.md"), "no/x.md: cannot be written: No such file"),

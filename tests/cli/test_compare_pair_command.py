@@ -97,7 +97,7 @@ def test_weights_decide_and_limits_are_those_of_grade(rubricate, compare, endpoi
     report = json.loads(done.stdout)
     assert "weighted" in json.dumps(report) or report["judge"] == "n + k + m"
     error = compare("good.txt", "bad.md", "--weights", "heavy").stderr
-    assert "--weights: 'heavy' is neither reliability" in error
+    assert "weights: 'heavy' is neither reliability" in error
     assert "weights is for several judges" in compare("good.txt", "bad.md", "--weights", "2").stderr
     done = compare("good.txt", "bad.md", "--max-time", "0.0001")
     assert (done.returncode, "time" in done.stderr) == (1, True)

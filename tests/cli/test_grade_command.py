@@ -412,7 +412,7 @@ if moment == "before the run":
 elif moment == "as its loop ends":
     asyncio.new_event_loop = asyncio.events.new_event_loop = Loop
 elif moment == "when all is written":
-    _grading._show = end
+    _grading._print_summary = end
 elif moment == "at exit":
     atexit.register(end)
 else:

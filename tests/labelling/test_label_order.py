@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rubricate import RubricDataset
-from rubricate.cli._label import label
+from rubricate.cli._label import LabelSettings, label
 from rubricate.errors import InputError
 from rubricate.labelling import label_order
 
@@ -54,7 +54,7 @@ def test_the_least_certain_come_first():
 @pytest.mark.parametrize(
     ("data", "options", "said"),
     [
-        ("data.json", {"order": "worst"}, "--order must be random or uncertainty, found 'worst'"),
+        ("data.json", {"order": "worst"}, "order must be 'random' or 'uncertainty', found 'worst'"),
         ("data.json", {"order": "uncertainty"}, "--order uncertainty needs --run"),
         ("nothing.json", {}, "nothing.json: file not found"),
         ("data.json", {"run": Path("nowhere")}, "nowhere: no such run folder"),
@@ -64,7 +64,7 @@ def test_what_does_not_fit_is_an_error(write_dataset, tmp_path, monkeypatch, dat
     write_dataset()
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=said):
-        label(data, **options, no_browser=True)
+        label(LabelSettings(data=data, **options, no_browser=True))
 
 
 def test_a_run_on_another_dataset_is_refused(rubricate, write_dataset):

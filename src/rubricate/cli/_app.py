@@ -1,4 +1,4 @@
-"""The command line: its commands, and how errors leave it (`cli/_exit_codes.py`)."""
+"""The command line: its commands, and how errors leave it (`cli/_ending.py`)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ import typer
 from rubricate._terminal import cleaned
 from rubricate._version import __version__
 from rubricate.cli._commands import CommandGroup
-from rubricate.cli._exit_codes import ExitCode
-from rubricate.cli._signals import interrupt_on_signals, leave_on_signals
+from rubricate.cli._ending import ExitCode, interrupt_on_signals, leave_on_signals
 from rubricate.errors import RubricateError, RunStopped
 
 app = typer.Typer(

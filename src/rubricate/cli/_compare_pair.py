@@ -12,9 +12,15 @@ from typing import Any
 from rubricate._documents import read_text
 from rubricate._terminal import console
 from rubricate.analysis import PairSummary
-from rubricate.cli._datasets import check_kind, rubric_dataset
-from rubricate.cli._from_settings import Shell, command_of
-from rubricate.cli._judging import print_estimate, print_judged, shared_places
+from rubricate.cli._commands import command
+from rubricate.cli._judging import (
+    Shell,
+    check_kind,
+    print_estimate,
+    print_judged,
+    rubric_dataset,
+    shared_places,
+)
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._run_dirs import place_of, run_dir_for
 from rubricate.comparing import PAIRS_NAME, PairOptions, estimate_pair, stream_of_pairs
@@ -28,8 +34,8 @@ TEXTS = (".txt", ".md", ".markdown", ".text", ".html", ".tex", "")
 """What files of one text end in; others are datasets or tables."""
 
 
-class PairSettings(PairOptions, Shell):
-    """Everything that `rubricate compare-pair` can be told."""
+class PairSettings(Shell, PairOptions):
+    """The options of `rubricate compare-pair`."""
 
     first: str = option(
         "",
@@ -114,21 +120,21 @@ class Compared:
     @property
     def named(self) -> dict[str, Any]:
         """What makes the run another one."""
-        told, written = self.settings, self.settings.written
+        told, raw = self.settings, self.settings.raw
         texts = self.texts
         return {
             "command": "compare-pair",
             "first": self.first if texts else place_of(self.first),
             "second": self.second if texts else place_of(self.second),
-            "rubric": place_of(written.get("rubric")),
+            "rubric": place_of(raw.get("rubric")),
             "columns": self.columns,
             "map": told.map,
-            "prompt": written.get("prompt"),
+            "prompt": raw.get("prompt"),
             "reference": place_of(told.reference),
             # with which a judge would answer anew
             "base_url": told.base_url,
-            **{name: written.get(name) for name in SAMPLING},
-            "replicates": written.get("replicates"),
+            **{name: raw.get(name) for name in SAMPLING},
+            "replicates": raw.get("replicates"),
         }
 
     @property
@@ -166,7 +172,11 @@ def _items(data: str, rubric: Rubric | None, columns: TableColumns) -> Gradable:
     return found
 
 
-def compare_pair_command(settings: PairSettings) -> int:
+@command(
+    PairSettings,
+    defaults={"run_dir": "runs/pair-A-B-JUDGE", "cache": "the user's cache folder"},
+)
+def compare_pair(settings: PairSettings) -> int:
     """Compare pairs; returns the exit code."""
     judges, quiet = list(settings.judge), settings.quiet
     if not judges:
@@ -198,7 +208,9 @@ def compare_pair_command(settings: PairSettings) -> int:
             soft_wrap=True,
         )
     view, stop = ProgressView(notes), asyncio.Event()
-    options = replace(options, on_progress=chosen.begin(view.update, quiet=quiet))
+    options = replace(options, on_progress=chosen.progress(view))
+    if not quiet:
+        chosen.announce()
     stream = stream_of_pairs(first, second, options, stop)
 
     async def compared_pairs() -> PairSummary:
@@ -217,9 +229,3 @@ def compare_pair_command(settings: PairSettings) -> int:
         quiet=quiet,
         results=PAIRS_NAME,
     )
-
-
-compare_pair = command_of(
-    PairSettings,
-    usual={"run_dir": "runs/pair-A-B-JUDGE", "cache": "the user's cache folder"},
-)(compare_pair_command)

@@ -14,18 +14,12 @@ from urllib.parse import urlsplit
 from rubricate._addresses import is_address, is_this_machine
 from rubricate._files import user_path
 from rubricate._spelling import suggestion
-from rubricate.cli._from_settings import (
-    Shell,
-    Written,
-    checked,
-    command_of,
-    read,
-    written_options,
-)
+from rubricate.cli._commands import Raw, command, read
+from rubricate.cli._judging import Shell
 from rubricate.cli._thresholds import ThresholdOptions
 from rubricate.errors import InputError
 from rubricate.options import GradingOptions
-from rubricate.settings import option, options_of
+from rubricate.settings import check_value, option, options_of, written_types
 
 OWN_WORD = {
     "allow_code": "code",
@@ -37,8 +31,8 @@ OWN_WORD = {
 _ADDRESS = re.compile(r"(?:https?|s3)://[^:]")
 
 
-class GradeSettings(GradingOptions, ThresholdOptions, Shell):
-    """Everything that `rubricate grade` can be told. A settings file has the same names."""
+class GradeSettings(Shell, GradingOptions, ThresholdOptions):
+    """The options of `rubricate grade`. A settings file has the same names."""
 
     data: str | None = option(
         None,
@@ -88,7 +82,6 @@ class GradeSettings(GradingOptions, ThresholdOptions, Shell):
         "Rows of a table that do not fit: raise, or skip (left out, and listed). Documents of "
         "--submissions that cannot be read: raise, or skip (their verdicts are failed).",
         group="What is graded",
-        input_type=Literal["raise", "skip"],
     )
     judge: str | list[str] | None = option(
         None,
@@ -106,7 +99,6 @@ class GradeSettings(GradingOptions, ThresholdOptions, Shell):
         "balanced",
         "Which examples: balanced over the labels, or those nearest to the graded text.",
         group="Who judges",
-        input_type=Literal["balanced", "nearest"],
     )
     escalate_to: str | list[str] | None = option(
         None,
@@ -130,7 +122,7 @@ class GradeSettings(GradingOptions, ThresholdOptions, Shell):
     )
 
 
-def load_settings(given: Written, config: Path | None = None) -> GradeSettings:
+def load_settings(given: Raw, config: str | None = None) -> GradeSettings:
     """Put the settings together; what is given on the command line wins over the file.
 
     Paths in the file are relative to the file's own folder. Some things are the user's own word
@@ -141,19 +133,21 @@ def load_settings(given: Written, config: Path | None = None) -> GradeSettings:
     Raises:
         InputError: the file cannot be read, or has a key or value that is not allowed.
     """
-    values = {} if config is None else _from_file(config)
+    values = {} if config is None else _from_file(Path(config))
     for name, what in OWN_WORD.items():
         if values.pop(name, False) and not given.get(name):
             shown = f"--{name.replace('_', '-')}"
             raise InputError(f"{name}: only the command line allows {what} ({shown})", file=config)
     try:
-        written = checked(GradeSettings, {**values, **given})
-        own = values.keys() - given.keys()
-        if config is not None and "base_url" in own:
-            _check_no_key_goes_there(written)
-            _check_no_file_goes_there(config, {name: values[name] for name in own})
+        types, options = written_types(GradeSettings), options_of(GradeSettings)
+        raw, own = {**values, **given}, values.keys() - given.keys()
         for name in own:
-            if options_of(GradeSettings)[name].may_have_password and is_address(values[name]):
+            check_value(options[name], values[name], types[name])
+        if config is not None and "base_url" in own:
+            _check_no_key_goes_there(raw)
+            _check_no_file_goes_there(Path(config), {name: values[name] for name in own})
+        for name in own:
+            if options[name].may_have_password and is_address(values[name]):
                 _check_is_named(name, values[name])
         if "workers" in own and re.search(r"://|@", str(values["workers"])):
             raise InputError(
@@ -162,20 +156,20 @@ def load_settings(given: Written, config: Path | None = None) -> GradeSettings:
             )
     except InputError as error:
         raise error.within(file=config) from None
-    return read(GradeSettings, written)
+    return read(GradeSettings, raw)
 
 
-def _check_no_key_goes_there(written: Written) -> None:
+def _check_no_key_goes_there(raw: Raw) -> None:
     """Raise `InputError` where a key would go to an address that a file names."""
     from rubricate.judge import LABEL_SUFFIXES
     from rubricate.judge.models import PROVIDERS, access
 
     own = {one.key_variable for one in PROVIDERS.values()}
-    for given in (written.get("judge"), written.get("escalate_to")):
+    for given in (raw.get("judge"), raw.get("escalate_to")):
         for name in [given] if isinstance(given, str) else given or []:
             if name == "builtin" or Path(name).suffix.lower() in LABEL_SUFFIXES:
                 continue
-            found = access(name, written["base_url"])
+            found = access(name, raw["base_url"])
             if found.key is not None and found.key_variable not in own:
                 raise InputError(
                     f"base_url: the key in {found.key_variable} goes only to an address that you "
@@ -184,7 +178,7 @@ def _check_no_key_goes_there(written: Written) -> None:
                 )
 
 
-def _check_no_file_goes_there(config: Path, values: Written) -> None:
+def _check_no_file_goes_there(config: Path, values: Raw) -> None:
     """Raise `InputError` where data from elsewhere would be sent to an address of the settings.
 
     Whoever wrote the settings could have any file of the user's sent to a server of their own, also
@@ -222,7 +216,8 @@ def _from_file(config: Path) -> dict[str, Any]:
     values = read_document(config)
     if not isinstance(values, dict):
         raise InputError("expected keys such as data, judge, run_dir", file=config)
-    options = {one.key: one for one in written_options(GradeSettings).values()}
+    all_options = options_of(GradeSettings)
+    options = {all_options[name].key: all_options[name] for name in written_types(GradeSettings)}
     for key in values:
         if key not in options:
             near = suggestion(str(key), options)
@@ -230,7 +225,7 @@ def _from_file(config: Path) -> dict[str, Any]:
             raise InputError(f"unknown key '{key}'{hint}", file=config)
     values = {options[key].name: value for key, value in values.items()}
     for key, given in values.items():
-        is_path = isinstance(given, str) and options_of(GradeSettings)[key].is_path
+        is_path = isinstance(given, str) and all_options[key].is_path
         if is_path and not (key in ("data", "cache") and _is_no_path(given)):
             values[key] = _beside(config, given)
     data = values.get("data")
@@ -265,10 +260,10 @@ def _is_no_path(data: str) -> bool:
     return "://" in data or data.startswith("hf:")
 
 
-@command_of(
+@command(
     GradeSettings,
-    usual={"run_dir": "runs/DATA-JUDGE", "cache": "the user's cache folder"},
-    settings=load_settings,
+    defaults={"run_dir": "runs/DATA-JUDGE", "cache": "the user's cache folder"},
+    load=load_settings,
 )
 def grade(settings: GradeSettings) -> int:
     """Grade as told; returns the exit code."""

@@ -12,40 +12,40 @@ from typing import TYPE_CHECKING
 
 from rubricate._files import check_no_links
 from rubricate._terminal import console
-from rubricate.analysis import read_run
-from rubricate.choosing import chosen_judge
-from rubricate.cli._datasets import advice_on, check_kind
-from rubricate.cli._exit_codes import ExitCode
+from rubricate.choosing import chosen_calibrator, chosen_judge
+from rubricate.cli._ending import ExitCode, stop_on_signals
 from rubricate.cli._grade import GradeSettings
-from rubricate.cli._judging import NO_JUDGE, exit_code, print_estimate, shared_places
+from rubricate.cli._judging import (
+    NO_JUDGE,
+    advice_on,
+    check_kind,
+    exit_code,
+    print_estimate,
+    shared_places,
+)
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._run_dirs import RunDir, criteria_of, place_of, run_dir_for
-from rubricate.cli._signals import stop_on_signals
 from rubricate.cli._thresholds import check_criteria, code_of_thresholds, thresholds_of
 from rubricate.dataset import Gradable, Survey, open_dataset, table_name
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import (
-    ESCALATED,
-    LABEL_SUFFIXES,
     SAMPLING,
     Asking,
-    Cascade,
     Endpoint,
     Judge,
-    People,
     Voting,
 )
-from rubricate.options import GradingOptions, JudgingOptions
+from rubricate.options import JudgingOptions
 from rubricate.rubric import Criterion, Rubric
 from rubricate.run import INTERRUPTED, RunFolder, RunOptions, shard_folder
 from rubricate.run.results import OtherRunError, Summary
 from rubricate.settings import options_of, part
-from rubricate.streaming import stream_of
+from rubricate.streaming import ResultStream
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rubricate.analysis import Certificate
+    from rubricate.analysis import Calibrator, Certificate
     from rubricate.dataset import SkippedRecord
 
 ASKED = (
@@ -60,77 +60,109 @@ ASKED = (
 
 
 def graded(settings: GradeSettings) -> int:
-    """Grade as told; returns the exit code."""
+    """Grade; returns the exit code."""
     notes = console(stderr=True, quiet=settings.quiet)
-    dataset = _dataset(settings)
-    judge = _judge(settings)
+    dataset, judge = _dataset(settings), _judge(settings)
     try:
-        found = dataset.survey(settings.limit)
+        survey = dataset.survey(settings.limit)
     except InputError as error:
         raise error.within(file=settings.data) from None
     _check_shard(settings)
     if settings.fail_under is not None or settings.fail_if_lower_bound_under is not None:
-        check_criteria(settings, _criteria(dataset, found, settings.limit))
-    options = replace(
-        GradingOptions(**vars(part(RunOptions, settings)), calibration=settings.calibration),
-        **shared_places(settings),
-    )
+        check_criteria(settings, _criteria(dataset, survey, settings.limit))
+    calibrator = chosen_calibrator(settings.calibration, dataset, judge, settings.limit)
+    options, shared = part(RunOptions, settings), shared_places(settings)
     try:
-        chosen = _run_dir(settings, found.rubric)
+        folder = _run_dir(settings, survey.rubric)
     except OtherRunError as error:
         from rubricate.run import with_requests
 
+        options = replace(options, **shared)
         raise asyncio.run(with_requests(error, dataset, judge, options)) from None
-    run_dir = chosen.path
-    options = replace(options, run_dir=run_dir)
+    view = ProgressView(notes)
+    options = replace(options, run_dir=folder.path, on_progress=folder.progress(view), **shared)
     if settings.dry_run:
-        from rubricate.grading import estimate_of
+        from rubricate.run import estimate
 
-        found_out = asyncio.run(estimate_of(dataset, judge, options))
-        print_estimate(found_out, settings.json_output)
+        estimated = asyncio.run(estimate(dataset, judge, options, calibrator))
+        print_estimate(estimated, settings.json_output)
         return 0
     if skipped := getattr(dataset, "skipped", ()):  # of a table
-        _report_skipped(skipped, run_dir, notes)
-    if settings.judge is None and settings.examples is None and found.asked:
+        _report_skipped(skipped, folder.path, notes)
+    if settings.judge is None and settings.examples is None and survey.asked:
         notes.print(NO_JUDGE, style="dim")
     certificate = None if settings.certificate is None else _certificate(settings.certificate)
-    summary = asyncio.run(_graded(settings, dataset, judge, options, chosen, notes))
-    chosen.claim()
-    if options.part is not None:
-        run_dir = shard_folder(run_dir, options.part)
+    if not settings.quiet:
+        folder.announce()
+    summary = asyncio.run(_run(dataset, judge, options, calibrator, view))
+    folder.claim()
+    run_dir = folder.path if options.part is None else shard_folder(folder.path, options.part)
     if certificate is not None:
-        summary = _checked(summary, certificate, settings, run_dir)
-    if reached := thresholds_of(settings, summary):
-        summary = summary.model_copy(update={"thresholds": reached})
+        summary = _with_certificate(summary, certificate, settings, run_dir)
+    if outcome := thresholds_of(settings, summary):
+        summary = summary.model_copy(update={"thresholds": outcome})
         RunFolder(run_dir).write_summary(summary.to_dict())
-    _show(summary, settings)
-    if options.part is not None and not summary.stopped:
-        notes.print(
-            f"This is shard {options.part} alone, in {run_dir}. When all are done, the same "
-            "command without --shard puts them together, and asks only for what failed."
-        )
-    if waiting := summary.errors.get(ESCALATED):
-        notes.print(
-            f"{waiting} verdicts wait for people in {_listed(settings.escalate_to)[-1]}: label its "
-            "items, and run the same command again."
-        )
+    _print_summary(summary, settings)
+    _print_what_is_left(summary, settings, options, run_dir, notes)
     code = exit_code(
         run_dir,
         stopped=summary.stopped,
         interrupted=summary.stopped == INTERRUPTED,
         failed=summary.verdicts["failed"],
     )
-    is_told = not settings.json_output and not settings.quiet
-    code = code_of_thresholds(code, reached, is_told=is_told)
+    is_printed = not settings.json_output and not settings.quiet
+    code = code_of_thresholds(code, outcome, is_printed=is_printed)
     if code or summary.certificate is None or summary.certificate.holds:
         return code
-    what = "; ".join(summary.certificate.differences)
-    sys.stderr.write(f"Certificate {summary.certificate.file} does not hold: {what}\n")
+    differences = "; ".join(summary.certificate.differences)
+    file = summary.certificate.file
+    sys.stderr.write(f"Certificate {file} does not hold: {differences}\n")
     return ExitCode.NOT_CERTIFIED
 
 
+async def _run(
+    dataset: Gradable,
+    judge: Judge,
+    options: RunOptions,
+    calibrator: Calibrator | None,
+    view: ProgressView,
+) -> Summary:
+    """Grade until the end or the first signal."""
+    stop = stop_on_signals()
+    try:
+        stream = ResultStream(dataset, judge, options, stop=stop, calibrator=calibrator)
+        with view:
+            async with stream:
+                with contextlib.suppress(RunStopped):  # the summary says why
+                    async for _ in stream:
+                        pass
+            return stream.summary()
+    finally:
+        await judge.aclose()
+
+
+def _print_what_is_left(
+    summary: Summary, settings: GradeSettings, options: RunOptions, run_dir: Path, notes: Console
+) -> None:
+    """Say what to run next for a shard, and for verdicts that wait for people."""
+    if options.part is not None and not summary.stopped:
+        notes.print(
+            f"This is shard {options.part} alone, in {run_dir}. When all are done, the same "
+            "command without --shard puts them together, and asks only for what failed."
+        )
+    if not settings.escalate_to:
+        return
+    from rubricate.judge import ESCALATED
+
+    if waiting := summary.errors.get(ESCALATED):
+        notes.print(
+            f"{waiting} verdicts wait for people in {_listed(settings.escalate_to)[-1]}: label its "
+            "items, and run the same command again."
+        )
+
+
 def _check_shard(settings: GradeSettings) -> None:
-    """Raise `InputError` where a shard is to be held to what is said of the whole."""
+    """Raise `InputError` for a shard with an option that is about the whole run."""
     for name in ("certificate", "fail_under", "fail_if_lower_bound_under"):
         if settings.shard is not None and getattr(settings, name) is not None:
             raise InputError(
@@ -145,14 +177,15 @@ def _certificate(file: str) -> Certificate:
     return read_certificate(file)
 
 
-def _checked(
+def _with_certificate(
     summary: Summary, certificate: Certificate, settings: GradeSettings, run_dir: Path
 ) -> Summary:
     """The summary, also that in the run folder, with what became of the certificate."""
-    from rubricate.analysis import check_certificate
+    from rubricate.analysis import check_certificate, read_run
 
-    found = check_certificate(certificate, read_run(run_dir), file=settings.certificate or "")
-    checked = summary.model_copy(update={"certificate": found})
+    file = settings.certificate or ""
+    outcome = check_certificate(certificate, read_run(run_dir), file=file)
+    checked = summary.model_copy(update={"certificate": outcome})
     RunFolder(run_dir).write_summary(checked.to_dict())
     return checked
 
@@ -174,10 +207,10 @@ def _dataset(settings: GradeSettings) -> Gradable:
         )
 
 
-def _criteria(dataset: Gradable, found: Survey, limit: int | None) -> Iterable[Criterion]:
+def _criteria(dataset: Gradable, survey: Survey, limit: int | None) -> Iterable[Criterion]:
     """All criteria that are asked; where items have rubrics of their own, of every item."""
-    if found.rubric is not None:
-        return found.rubric.criteria
+    if survey.rubric is not None:
+        return survey.rubric.criteria
     return (criterion for item in dataset.to_grade(limit) for criterion in item.rubric.criteria)
 
 
@@ -197,63 +230,64 @@ def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Cons
 
 
 def _judge(settings: GradeSettings) -> Judge:
-    told = part(JudgingOptions, settings)
-    alone = replace(told, **vars(Voting()))  # who is asked next does not vote
-    further = _listed(settings.escalate_to)
-    asks_models = any(
-        one != "builtin" and Path(one).suffix.lower() not in LABEL_SUFFIXES
-        for one in (*_names(settings), *further)
-    )
-    if further and asks_models and _names(settings) in ([], ["builtin"]):
-        told = _of_builtin(told)
-    first = chosen_judge(_names(settings) or None, told)
-    if not further:
+    """The judge, or the cascade of judges, of the settings."""
+    options, names = part(JudgingOptions, settings), _listed(settings.judge)
+    later = _listed(settings.escalate_to)
+    if not later:
         if settings.threshold is not None:
             raise InputError("--threshold says when others are asked: give --escalate-to")
-        return first
+        return chosen_judge(names or None, options)
+    from rubricate.judge import Cascade, People
+
+    asks_models = any(one != "builtin" and not _is_label_file(one) for one in (*names, *later))
+    is_builtin = asks_models and names in ([], ["builtin"])
+    first = chosen_judge(names or None, _of_builtin(options) if is_builtin else options)
     if settings.threshold is None:
         raise InputError(
             "--escalate-to needs --threshold, the least confidence with which a verdict stands: "
             "a number from 0 to 1; rubricate trust cascade RUN chooses it on labels"
         )
-    if settings.data is not None and settings.data in further:
+    if settings.data is not None and settings.data in later:
         raise InputError("--escalate-to is the graded dataset itself: name another file")
-    stages = [
-        People(one)
-        if Path(one).suffix.lower() in LABEL_SUFFIXES
-        else chosen_judge(one, _of_builtin(alone) if asks_models and one == "builtin" else alone)
-        for one in further
-    ]
-    given = settings.threshold
-    if isinstance(given, list) and len(given) == 1:
-        given = given[0]
-    return Cascade([first, *stages], given)
+    alone = replace(options, **vars(Voting()))  # the judge of a later stage does not vote
+    stages: list[Judge] = []
+    for name in later:
+        if _is_label_file(name):
+            stages.append(People(name))
+        else:
+            is_builtin = asks_models and name == "builtin"
+            stages.append(chosen_judge(name, _of_builtin(alone) if is_builtin else alone))
+    threshold = settings.threshold
+    if isinstance(threshold, list) and len(threshold) == 1:
+        threshold = threshold[0]
+    return Cascade([first, *stages], threshold)
 
 
-def _of_builtin(told: JudgingOptions) -> JudgingOptions:
+def _is_label_file(name: str) -> bool:
+    from rubricate.judge import LABEL_SUFFIXES
+
+    return Path(name).suffix.lower() in LABEL_SUFFIXES
+
+
+def _of_builtin(options: JudgingOptions) -> JudgingOptions:
     """Of a cascade's options, those for its built-in judge: the others are for the models."""
-    kept = {name: getattr(told, name) for name in ("examples", "judge_prompt")}
-    return replace(told, **vars(Endpoint()), **vars(Asking()) | kept, leader_first=None)
+    own = {name: getattr(options, name) for name in ("examples", "judge_prompt")}
+    return replace(options, **vars(Endpoint()), **vars(Asking()) | own, leader_first=None)
 
 
-def _listed(given: str | list[str] | None) -> list[str]:
-    return [given] if isinstance(given, str) else given or []
-
-
-def _names(settings: GradeSettings) -> list[str]:
-    """The judges that are named."""
-    return _listed(settings.judge)
+def _listed(value: str | list[str] | None) -> list[str]:
+    return [value] if isinstance(value, str) else value or []
 
 
 def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
     """The run's folder; by itself that of the same data and judge."""
     data = table_name(settings.data or "data")
-    names = _names(settings) or ["builtin"]
-    judge = names[0] if len(names) == 1 else "panel"
+    names = _listed(settings.judge)
+    judge = "panel" if len(names) > 1 else (names or ["builtin"])[0]
     if settings.escalate_to is not None:
         judge += "-cascade"
-    written = settings.written
-    for file in (written.get("examples"), written.get("judge_prompt")):
+    raw = settings.raw
+    for file in (raw.get("examples"), raw.get("judge_prompt")):
         judge += "" if file is None else f"-{Path(file).stem}"
     if settings.mode != "explained":
         judge += f"-{settings.mode}"
@@ -263,39 +297,17 @@ def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
         "columns": settings.map,
         "submissions": place_of(settings.submissions),
         "references": place_of(settings.references),
-        "rubric": place_of(written.get("rubric")),
+        "rubric": place_of(raw.get("rubric")),
         "criteria": criteria_of(rubric),
         "escalation": [place_of(one) for one in _listed(settings.escalate_to)] or None,
-        "examples": place_of(written.get("examples")),
-        "judge_prompt": place_of(written.get("judge_prompt")),
+        "examples": place_of(raw.get("examples")),
+        "judge_prompt": place_of(raw.get("judge_prompt")),
         **{name: getattr(settings, name) for name in ASKED},
     }
-    return run_dir_for(settings, f"{data}-{judge}", _names(settings), named)
+    return run_dir_for(settings, f"{data}-{judge}", names, named)
 
 
-async def _graded(
-    settings: GradeSettings,
-    dataset: Gradable,
-    judge: Judge,
-    options: GradingOptions,
-    run_dir: RunDir,
-    notes: Console,
-) -> Summary:
-    stop = stop_on_signals()
-    try:
-        with ProgressView(notes) as view:
-            told = run_dir.begin(view.update, quiet=settings.quiet)
-            stream = stream_of(dataset, judge, replace(options, on_progress=told), stop)
-            async with stream:
-                with contextlib.suppress(RunStopped):  # the summary says why
-                    async for _ in stream:
-                        pass
-            return stream.summary()
-    finally:
-        await judge.aclose()
-
-
-def _show(summary: Summary, settings: GradeSettings) -> None:
+def _print_summary(summary: Summary, settings: GradeSettings) -> None:
     if settings.json_output:
         print(summary.model_dump_json(indent=2))
     elif not settings.quiet:

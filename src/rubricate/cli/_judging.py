@@ -1,26 +1,30 @@
-"""What the commands that judge share: the run folder, the shared answers, and how they end."""
+"""What the commands that judge share: their options, datasets, estimates, and how they end."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rubricate._addresses import is_address
 from rubricate._files import user_path
 from rubricate._terminal import one_line
-from rubricate.cli._exit_codes import ExitCode
+from rubricate.cli._ending import ExitCode, stop_on_signals
+from rubricate.cli._printing import print_json
 from rubricate.errors import InputError
+from rubricate.run import Limits, Storage
+from rubricate.settings import option
 
 if TYPE_CHECKING:
     import asyncio
 
     from rubricate.analysis import JudgedReport
     from rubricate.cli._progress import ProgressView
-    from rubricate.judge import Weights
+    from rubricate.dataset import RubricDataset
+    from rubricate.rubric import Rubric
     from rubricate.run import RunEstimate
 
 NO_JUDGE = (
@@ -29,21 +33,35 @@ NO_JUDGE = (
 )
 
 
-class _Told(Protocol):
-    """Settings of a command that judges."""
+class Shell(Limits, Storage):
+    """The options of every command that judges beside those of Python.
 
-    @property
-    def cache(self) -> str | Path | None: ...
-    @property
-    def no_cache(self) -> bool: ...
-    @property
-    def journal(self) -> str | None: ...
-    @property
-    def share_limits(self) -> str | bool | None: ...
+    Attributes:
+        raw: the options as they were given: files by name, weights as text.
+    """
+
+    no_cache: bool = option(False, "Share no answers with other runs.", group="The run")
+    dry_run: bool = option(
+        False,
+        "Estimate requests, tokens and cost; send nothing.",
+        group="The run",
+        common=True,
+    )
+    json_output: bool = option(
+        False, "Print the figures as JSON.", group="Output", shell="--json", common=True
+    )
+    quiet: bool = option(
+        False,
+        "Print nothing but errors (and --json).",
+        group="Output",
+        shell="--quiet -q",
+        common=True,
+    )
+    raw: Mapping[str, Any]
 
 
-def shared_places(settings: _Told) -> dict[str, Any]:
-    """What a command shares with others unless it is told: the cache, and an endpoint's limits."""
+def shared_places(settings: Shell) -> dict[str, Any]:
+    """What a command shares with others by default: the cache, and an endpoint's limits."""
     limits = settings.share_limits
     return {
         "cache": _cache(settings.cache, settings.no_cache, settings.journal),
@@ -52,7 +70,7 @@ def shared_places(settings: _Told) -> dict[str, Any]:
 
 
 def _cache(cache: str | Path | None, no_cache: bool, journal: str | None) -> str | Path | None:
-    """Where the answers are that runs share: as told, else in the user's folder.
+    """Where the answers are that runs share: as set, else in the user's folder.
 
     A journal in a database is for many machines, which may have that folder in common over a
     network, where files are no place for answers that are written by all: it has none by itself.
@@ -71,26 +89,6 @@ def _cache(cache: str | Path | None, no_cache: bool, journal: str | None) -> str
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder if os.access(folder, os.W_OK) else None  # a home that cannot be written
-
-
-def parsed_weights(given: str) -> Weights:
-    """What `--weights` says: `reliability`, numbers, or numbers by name.
-
-    Raises:
-        InputError: it is none of these.
-    """
-    if given == "reliability":
-        return "reliability"
-    parts = [part.partition("=") for part in given.split(",")]
-    try:
-        if all(equals for _, equals, _ in parts):
-            return {name.strip(): float(weight) for name, _, weight in parts}
-        return [float(part) for part in given.split(",")]
-    except ValueError:
-        raise InputError(
-            f"--weights: '{given}' is neither reliability, nor numbers such as 2,1,1, nor numbers "
-            "by name such as gpt=2,claude=1"
-        ) from None
 
 
 def exit_code(
@@ -123,8 +121,6 @@ def print_estimate(estimate: RunEstimate, json_output: bool, pairs: int | None =
         json_output: print it as JSON.
         pairs: how many pairs of submissions its items are, if they are that.
     """
-    from rubricate.cli._printing import print_json
-
     if json_output:
         print_json(({} if pairs is None else {"pairs": pairs}) | estimate.to_dict())
         return
@@ -156,8 +152,6 @@ def print_judged(
     """
     import asyncio
 
-    from rubricate.cli._printing import print_json
-    from rubricate.cli._signals import stop_on_signals
     from rubricate.run import INTERRUPTED
 
     async def judged() -> JudgedReport:
@@ -177,3 +171,69 @@ def print_judged(
         interrupted=report.stopped == INTERRUPTED,
         failed=report.failed,
     )
+
+
+def check_kind(data: str) -> None:
+    """Raise `InputError` for a file of a kind that holds no dataset, with the way around."""
+    path = user_path(data)
+    suffix = path.suffix.lower()
+    if path.is_dir():
+        advice = "is a folder: name a dataset or a table"
+        if any(one.suffix.lower() in (".md", ".txt", ".pdf", ".docx") for one in path.iterdir()):
+            advice += ", or grade reports in a folder with: rubricate researchrubrics"
+    elif suffix in (".xlsx", ".xls", ".ods"):
+        advice = "is a spreadsheet: save it as CSV (UTF-8), and name that"
+    elif suffix in (".md", ".markdown", ".txt", ".pdf", ".html", ".docx"):
+        advice = (
+            "is one text, not a dataset: put texts into a table (a column submission), or grade "
+            "reports in a folder with: rubricate researchrubrics"
+        )
+    else:
+        return
+    if path.exists():
+        raise InputError(advice, file=data)
+
+
+def rubric_dataset(data: str, rubric: Rubric | None) -> RubricDataset:
+    """A dataset of which every item has a rubric.
+
+    Raises:
+        InputError: it is none; with what it seems to be, and the option to give.
+    """
+    from rubricate.dataset import RubricDataset
+
+    with advice_on(data):
+        return RubricDataset.from_file(data, rubric=rubric)
+
+
+@contextlib.contextmanager
+def advice_on(data: str) -> Iterator[None]:
+    """Errors about a dataset's file say which option to give."""
+    try:
+        yield
+    except InputError as error:
+        raise _with_advice(error, data) from None
+
+
+def _with_advice(error: InputError, data: str) -> InputError:
+    """An error about a dataset's file, with what to do."""
+    if error.message == "Missing required field: 'rubric'":
+        return InputError(f"{error.message}; add one or give --rubric", file=error.file)
+    if error.message.endswith("dataset has no global rubric"):
+        return InputError(f"{error.message}: give --rubric", file=error.file, path=error.path)
+    if error.message == "Missing required field: 'prompt'" and data.endswith(".jsonl"):
+        return InputError(
+            "has neither a dataset's fields nor a column submission: for a table, say which column "
+            "has the texts (--map submission=COLUMN)",
+            file=error.file,
+        )
+    if error.message.startswith("unknown key 'rubrics'"):
+        return InputError(
+            "looks like tasks of ResearchRubrics: rubricate researchrubrics FOLDER --tasks it",
+            file=data,
+        )
+    if error.message.startswith("Expected JSON object, got list"):
+        return InputError(
+            "is a list, not a dataset; a rubric is given by --rubric", file=error.file
+        )
+    return error

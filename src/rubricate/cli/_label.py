@@ -4,67 +4,62 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Literal
 
-import typer
-
+from rubricate.cli._commands import command
 from rubricate.errors import InputError
+from rubricate.settings import Settings, option
 
 if TYPE_CHECKING:
     from rubricate.labelling import LabelSession
 
 
-def label(
-    data: Annotated[
-        str,
-        typer.Argument(help="A dataset, or a table; its labels go into NAME.labelled.json."),
-    ],
-    run: Annotated[
-        Path | None,
-        typer.Option(help="A run on it: its verdicts are shown when an item is labelled."),
-    ] = None,
-    annotator: Annotated[
-        str | None, typer.Option(help="Whose labels these are. [the user's name]")
-    ] = None,
-    rubric: Annotated[
-        Path | None, typer.Option(help="A rubric file, used in place of the dataset's own.")
-    ] = None,
-    map: Annotated[
-        str | None, typer.Option(help="Which column of a table is what; see grade.")
-    ] = None,
-    order: Annotated[
-        str | None,
-        typer.Option(
-            help="random, or uncertainty: where people or the judge differ or it is unsure first. "
-            "[uncertainty with --run, else random]"
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of the random order.")] = 0,
-    port: Annotated[int, typer.Option(help="Where the page is served. [a free port]")] = 0,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Only print the page's address.")
-    ] = False,
-) -> int:
+class LabelSettings(Settings):
+    """The options of `rubricate label`."""
+
+    data: str = option(
+        "",
+        "A dataset, or a table; its labels go into NAME.labelled.json.",
+        is_argument=True,
+        required=True,
+    )
+    run: str | None = option(None, "A run on it: its verdicts are shown when an item is labelled.")
+    annotator: str | None = option(None, "Whose labels these are. [the user's name]")
+    rubric: str | None = option(None, "A rubric file, used in place of the dataset's own.")
+    map: str | None = option(None, "Which column of a table is what; see grade.")
+    order: Literal["random", "uncertainty"] | None = option(
+        None,
+        "random, or uncertainty: where people or the judge differ or it is unsure first. "
+        "[uncertainty with --run, else random]",
+        input_type=str | None,
+    )
+    seed: int = option(0, "Random seed of the order.")
+    port: int = option(0, "Where the page is served.", default_text="a free port")
+    no_browser: bool = option(False, "Only print the page's address.")
+
+    def check(self) -> None:
+        if self.order == "uncertainty" and self.run is None:
+            raise InputError("--order uncertainty needs --run: the judge says where it is not sure")
+
+
+@command(LabelSettings)
+def label(settings: LabelSettings) -> int:
     """Label a dataset by hand, blind, on a page of this machine."""
     import asyncio
 
     from rubricate.dataset import TableColumns, open_label_file
-    from rubricate.labelling import LabelSession, Order
+    from rubricate.labelling import LabelSession
     from rubricate.rubric import Rubric
 
-    chosen = next((one for one in get_args(Order) if one == order), None)
-    if order is not None and chosen is None:
-        raise InputError(f"--order must be random or uncertainty, found '{order}'")
-    if chosen == "uncertainty" and run is None:
-        raise InputError("--order uncertainty needs --run: the judge says where it is not sure")
     file = open_label_file(
-        data,
-        None if rubric is None else Rubric.from_file(rubric),
-        None if map is None else TableColumns.parse(map),
+        settings.data,
+        None if settings.rubric is None else Rubric.from_file(settings.rubric),
+        None if settings.map is None else TableColumns.parse(settings.map),
     )
-    session = LabelSession(file, run=run, order=chosen, seed=seed)
-    who = annotator if annotator is not None else _user()
-    asyncio.run(_serve(session, who, port, browser=not no_browser))
+    run = None if settings.run is None else Path(settings.run)
+    session = LabelSession(file, run=run, order=settings.order, seed=settings.seed)
+    annotator = _user() if settings.annotator is None else settings.annotator
+    asyncio.run(_serve(session, annotator, settings.port, browser=not settings.no_browser))
     complete, items = session.progress()
     print(f"{complete} of {items} items have all labels; they are in {file.path}")
     return 0
@@ -83,7 +78,7 @@ async def _serve(session: LabelSession, annotator: str, port: int, *, browser: b
     import asyncio
     import webbrowser
 
-    from rubricate.cli._signals import stop_on_signals
+    from rubricate.cli._ending import stop_on_signals
     from rubricate.labelling import LabelServer
 
     stop = stop_on_signals()

@@ -1,4 +1,4 @@
-"""How commands print what they found."""
+"""How commands print what they found, and the options for that."""
 
 from __future__ import annotations
 
@@ -6,18 +6,57 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._terminal import console
+from rubricate.errors import InputError
+from rubricate.settings import Settings, option
+
+FORMS = (".md", ".html", ".json")
 
 
-def print_report(
-    report: Any, json_output: bool, output: Path | None = None, *, least: int | None = None
-) -> None:
+class JsonOutput(Settings):
+    """Whether a command prints JSON."""
+
+    json_output: bool = option(False, "Print as JSON.", group="Output", shell="--json")
+
+
+class ReportOutput(JsonOutput):
+    """Where a command writes its report.
+
+    Raises:
+        InputError: the name of the file does not say in which form.
+    """
+
+    output: str | None = option(
+        None,
+        "Write it to this file, too: .md, .html or .json.",
+        group="Output",
+        shell="--output -o",
+    )
+
+    def check(self) -> None:
+        if self.output is not None and Path(self.output).suffix.lower() not in FORMS:
+            raise InputError(
+                f"the file's name must end in one of {', '.join(FORMS)}", file=self.output
+            )
+
+
+class Groups(Settings):
+    """Which items belong together."""
+
+    groups: str | None = option(
+        None,
+        "Metadata that says which items belong together: intervals are computed by it. [each by "
+        "itself]",
+    )
+
+
+def print_report(report: Any, settings: ReportOutput, *, least: int | None = None) -> None:
     """Print a report for people, `least` columns wide or more (see `console`), or as JSON.
 
-    It is written to the output file before, in the form that this ends in (`Output`).
+    Before, it is written to the output file, if there is one.
     """
-    if output is not None:
-        write_report(report, output)
-    if json_output:
+    if settings.output is not None:
+        write_report(report, Path(settings.output))
+    if settings.json_output:
         print_json(report.to_dict())
     else:
         console(least=least).print(report)

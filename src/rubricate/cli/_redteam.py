@@ -7,9 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from rubricate._terminal import console
-from rubricate.cli._datasets import check_kind, rubric_dataset
-from rubricate.cli._from_settings import Shell, command_of
-from rubricate.cli._judging import NO_JUDGE, print_estimate, print_judged, shared_places
+from rubricate.cli._commands import command
+from rubricate.cli._judging import (
+    NO_JUDGE,
+    Shell,
+    check_kind,
+    print_estimate,
+    print_judged,
+    rubric_dataset,
+    shared_places,
+)
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._run_dirs import RunDir, place_of, run_dir_for
 from rubricate.errors import InputError, RunStopped
@@ -19,8 +26,8 @@ from rubricate.rubric import Rubric
 from rubricate.settings import option, part
 
 
-class RedTeamSettings(RedTeamOptions, Shell):
-    """Everything that `rubricate redteam` can be told."""
+class RedTeamSettings(Shell, RedTeamOptions):
+    """The options of `rubricate redteam`."""
 
     data: str | None = option(
         None,
@@ -41,7 +48,11 @@ class RedTeamSettings(RedTeamOptions, Shell):
     )
 
 
-def redteam_command(settings: RedTeamSettings) -> int:
+@command(
+    RedTeamSettings,
+    defaults={"run_dir": "runs/redteam-JUDGE", "cache": "the user's cache folder"},
+)
+def redteam(settings: RedTeamSettings) -> int:
     """Attack a judge; returns the exit code."""
     judge, quiet = settings.judge, settings.quiet
     if judge is None:
@@ -64,7 +75,9 @@ def redteam_command(settings: RedTeamSettings) -> int:
         print_estimate(estimate_redteam(judge, **vars(options)), settings.json_output)
         return 0
     view, stop = ProgressView(console(stderr=True, quiet=quiet)), asyncio.Event()
-    options = replace(options, on_progress=chosen.begin(view.update, quiet=quiet))
+    options = replace(options, on_progress=chosen.progress(view))
+    if not quiet:
+        chosen.announce()
 
     async def attacked() -> RedTeamReport:
         try:
@@ -86,27 +99,21 @@ def redteam_command(settings: RedTeamSettings) -> int:
 
 def _run_dir(settings: RedTeamSettings) -> RunDir:
     """The run's folder; by itself that of the same attacks and judge."""
-    judge, written = settings.judge or "builtin", settings.written
+    judge, raw = settings.judge or "builtin", settings.raw
     name = f"redteam-{judge}"
-    for part_of_name in (settings.data, written.get("attacks"), written.get("judge_prompt")):
+    for part_of_name in (settings.data, raw.get("attacks"), raw.get("judge_prompt")):
         name += "" if part_of_name is None else f"-{Path(part_of_name).stem}"
     name += "" if settings.form == "verdict" else f"-{settings.form}"
     named = {
         "command": "redteam",
         "base_url": settings.base_url,
-        "judge_prompt": place_of(written.get("judge_prompt")),
+        "judge_prompt": place_of(raw.get("judge_prompt")),
         **{name: getattr(settings, name) for name in SAMPLING},
     }
     own = {
         "dataset": settings.data,
-        "rubric": written.get("rubric"),
-        "attacks": written.get("attacks"),
+        "rubric": raw.get("rubric"),
+        "attacks": raw.get("attacks"),
     }
     named |= {option: place_of(file) for option, file in own.items() if file is not None}
     return run_dir_for(settings, name, [judge], named)
-
-
-redteam = command_of(
-    RedTeamSettings,
-    usual={"run_dir": "runs/redteam-JUDGE", "cache": "the user's cache folder"},
-)(redteam_command)

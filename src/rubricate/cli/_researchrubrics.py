@@ -10,13 +10,13 @@ from typing import Any
 
 from rubricate._files import user_path
 from rubricate._terminal import console
-from rubricate.cli._from_settings import Shell, command_of
+from rubricate.cli._commands import command
+from rubricate.cli._ending import stop_on_signals
 from rubricate.cli._grade import GradeSettings
-from rubricate.cli._judging import NO_JUDGE, exit_code, print_estimate, shared_places
-from rubricate.cli._printing import print_json, print_report
+from rubricate.cli._judging import NO_JUDGE, Shell, exit_code, print_estimate, shared_places
+from rubricate.cli._printing import print_json
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._run_dirs import RunDir, place_of, run_dir_for
-from rubricate.cli._signals import stop_on_signals
 from rubricate.dialects.researchrubrics import (
     DEFAULT_MODEL,
     DEFAULT_TASKS,
@@ -46,7 +46,7 @@ KEY = "LITELLM_API_KEY"
 MOST_LISTED = 10
 
 
-class ReportSettings(Endpoint, Retries, Limits, Budget, Storage, Shell):
+class ReportSettings(Shell, Endpoint, Retries, Limits, Budget, Storage):
     """The options of `rubricate researchrubrics`."""
 
     folder: str | None = option(
@@ -112,7 +112,11 @@ class ReportSettings(Endpoint, Retries, Limits, Budget, Storage, Shell):
     )
 
 
-def researchrubrics_command(settings: ReportSettings) -> int:
+@command(
+    ReportSettings,
+    defaults={"run_dir": "runs/reports-FOLDER-JUDGE", "cache": "the user's cache folder"},
+)
+def researchrubrics(settings: ReportSettings) -> int:
     """Grade reports; returns the exit code."""
     if settings.rescore is not None:
         return _rescore(settings, settings.rescore)
@@ -145,7 +149,9 @@ def researchrubrics_command(settings: ReportSettings) -> int:
     if not names:
         notes.print(NO_JUDGE, style="dim")
     view = ProgressView(notes)
-    options = replace(options, on_progress=chosen.begin(view.update, quiet=settings.quiet))
+    options = replace(options, on_progress=chosen.progress(view))
+    if not settings.quiet:
+        chosen.announce()
 
     async def graded(output: ResultLines) -> Batch:
         own = replace(part(ReportOptions, options), stop=stop_on_signals())
@@ -175,7 +181,11 @@ def _rescore(settings: ReportSettings, results: str) -> int:
             raise InputError(f"--rescore grades nothing: leave out {shown}")
     without_tasks = settings.tasks == str(DEFAULT_TASKS) and not Path(DEFAULT_TASKS).exists()
     tasks = [] if without_tasks else read_tasks(settings.tasks, grading=settings.grading)
-    print_report(figures_of_results(results, tasks), settings.json_output)
+    figures = figures_of_results(results, tasks)
+    if settings.json_output:
+        print_json(figures.to_dict())
+    else:
+        console().print(figures)
     return 0
 
 
@@ -273,9 +283,3 @@ def _run_lines(summary: Summary, output: Path) -> Iterator[str]:
     if summary.note is not None:
         yield summary.note
     yield f"results: {output}; run folder: {summary.run_dir}"
-
-
-researchrubrics = command_of(
-    ReportSettings,
-    usual={"run_dir": "runs/reports-FOLDER-JUDGE", "cache": "the user's cache folder"},
-)(researchrubrics_command)

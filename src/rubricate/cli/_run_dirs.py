@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rubricate._files import check_no_links, user_path
 from rubricate.errors import InputError
@@ -26,8 +26,12 @@ from rubricate.rubric import Rubric
 from rubricate.run import Progress, Storage, has_journal
 from rubricate.run.results import OtherRunError, has_answers, note_run, noted_run
 
+if TYPE_CHECKING:
+    from rubricate.cli._progress import ProgressView
+
 COMMAND, CRITERIA, ESCALATION, JUDGES = "command", "criteria", "escalation", "judges"
 TOLD = "told"
+"""The key in `run.json`, which older run folders have, too."""
 OnProgress = Callable[[Progress], None]
 Named = Mapping[str, Any]
 """What was named on the command line, files as paths; None for what was not."""
@@ -45,19 +49,19 @@ class RunDir:
         self._named = named
         self._note = note
 
-    def begin(self, on_progress: OnProgress, *, quiet: bool) -> OnProgress:
-        """Say where the run goes if that is not the usual folder.
-
-        Gives what is to be told of its progress: the folder is the run's from the first time on.
-        """
-        if self._note is not None and not quiet:
+    def announce(self) -> None:
+        """Say where the run goes if that is not the usual folder."""
+        if self._note is not None:
             sys.stderr.write(f"{self._note}\n")
 
-        def told(progress: Progress) -> None:
-            self.claim()
-            on_progress(progress)
+    def progress(self, view: ProgressView) -> OnProgress:
+        """A callback that shows progress; the first call marks the folder as the run's."""
 
-        return told
+        def update(progress: Progress) -> None:
+            self.claim()
+            view.update(progress)
+
+        return update
 
     def claim(self) -> None:
         """Write into the folder, if it is there, what its run is."""
@@ -150,18 +154,20 @@ def place_of(path: str | None) -> Path | str | None:
     return user_path(path)
 
 
-def _seen_from(folder: Path, told: Any) -> Any:
+def _seen_from(folder: Path, named: Named) -> dict[str, Any]:
     """What was named as JSON values; files as they are called from a folder.
 
     So they are the same from wherever the command is called, and where both are moved.
     """
-    if isinstance(told, Path):
-        with suppress(ValueError):  # another drive
-            return os.path.relpath(told, folder)
-        return str(told.absolute())
-    if isinstance(told, Mapping):
-        return {key: _seen_from(folder, value) for key, value in told.items()}
-    return [_seen_from(folder, value) for value in told] if isinstance(told, list) else told
+
+    def relative(path: Path) -> str:
+        try:
+            return os.path.relpath(path, folder)
+        except ValueError:  # another drive
+            return str(path.absolute())
+
+    values: dict[str, Any] = json.loads(json.dumps(named, default=relative))
+    return values
 
 
 def criteria_of(rubric: Rubric | None) -> list[str] | None:

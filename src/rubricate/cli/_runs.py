@@ -1,26 +1,318 @@
-"""`rubricate runs`."""
+"""Commands about finished runs: `rubricate runs`, `show`, `report`, `compare` and `export`."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
-import typer
+from rubricate._terminal import NARROWEST, one_line
+from rubricate.cli._commands import command
+from rubricate.cli._ending import ExitCode
+from rubricate.cli._printing import (
+    Groups,
+    JsonOutput,
+    ReportOutput,
+    print_json,
+    print_report,
+    write_report,
+)
+from rubricate.cli._thresholds import ThresholdOptions, code_of_thresholds, thresholds_of
+from rubricate.errors import InputError
+from rubricate.settings import Settings, option
 
-from rubricate.cli._options import JsonFigures, Output
-from rubricate.cli._printing import print_report
+RUNS_WIDTH = 116
+"""Columns of a terminal that the table of runs gets at least."""
+LARGE = 100_000_000
+"""Bytes from which a browser takes a while to open a page."""
+TABLES = (".csv", ".jsonl", ".parquet")
+MIN_COVERAGE = 0.95
+OUTCOMES = {
+    "passed": ExitCode.FINE,
+    "worse": ExitCode.WORSE,
+    "not covered": ExitCode.UNDECIDED,
+}
 
-WIDTH = 116
-"""Columns of a terminal that the table gets at least."""
+
+class Run(Settings):
+    """The run that a command is about."""
+
+    run: str = option("", "A run folder.", is_argument=True, required=True)
 
 
-def runs(
-    folder: Annotated[Path, typer.Argument(help="A folder with run folders.")] = Path("runs"),
-    output: Output = None,
-    json_output: JsonFigures = False,
-) -> int:
+class Journal(Settings):
+    """Where a run's prompts and replies are."""
+
+    journal: str | None = option(
+        None,
+        "The database that has the run's prompts and replies. [that of a run of yours, as its "
+        "folder notes it; none that only a folder names]",
+    )
+
+
+class Tags(Settings):
+    """Scores by tag."""
+
+    by: Sequence[str] = option(
+        (),
+        "Scores by tag, too: tags, or a field such as axis or domain; can be given several times.",
+        input_type=list[str],
+    )
+
+
+class RunsSettings(ReportOutput):
+    """The options of `rubricate runs`."""
+
+    folder: str = option("runs", "A folder with run folders.", is_argument=True)
+
+
+@command(RunsSettings)
+def runs(settings: RunsSettings) -> int:
     """List runs, the oldest first: dataset, judge, score with interval, agreement, cost, state."""
     from rubricate.analysis import list_runs
 
-    print_report(list_runs(folder), json_output, output, least=WIDTH)
+    print_report(list_runs(Path(settings.folder)), settings, least=RUNS_WIDTH)
+    return 0
+
+
+class ShowSettings(Run, Tags, Journal, ThresholdOptions, ReportOutput):
+    """The options of `rubricate show`."""
+
+    item: Sequence[str] = option(
+        (), "Verdicts of this item; can be given several times.", input_type=list[str]
+    )
+    criterion: Sequence[str] = option(
+        (), "Verdicts on this criterion; likewise.", input_type=list[str]
+    )
+    failed: bool = option(False, "Verdicts that failed.")
+    disagreements: bool = option(
+        False,
+        "Verdicts that differ from the human label; without labels, those on which the judges "
+        "differ.",
+    )
+    prompt: bool = option(
+        False, "What was sent for them, to the letter, and every reply as it came."
+    )
+
+    @property
+    def picks(self) -> bool:
+        """Whether it shows some verdicts, and not the summary."""
+        return bool(self.item or self.criterion or self.failed or self.disagreements)
+
+    def check(self) -> None:
+        if self.prompt and not self.picks:
+            raise InputError(
+                "--prompt is of some verdicts: pick them with --item, --criterion, ..."
+            )
+        if self.journal is not None and not self.prompt:
+            raise InputError(
+                "--journal is where --prompt reads what was sent: give both, or neither"
+            )
+        if self.by and self.picks:
+            raise InputError("--by is of the whole run: leave out what picks verdicts")
+
+
+@command(ShowSettings)
+def show(settings: ShowSettings) -> int:
+    """Show a run's summary again, or some of its verdicts."""
+    from rubricate.analysis import (
+        Selection,
+        conversation_lines,
+        read_run,
+        read_summary,
+        summary_by,
+    )
+    from rubricate.run import REPORT_NAME
+
+    folder = Path(settings.run)
+    finished = read_run(folder)
+    summary = read_summary(finished)
+    is_report = (folder / REPORT_NAME).exists()
+    reached = thresholds_of(settings, summary)
+    if reached is not None:
+        if settings.picks or is_report:
+            what = (
+                "this is a comparison or an attack"
+                if is_report
+                else "leave out what picks verdicts"
+            )
+            raise InputError(f"--fail-under and --fail-if-lower-bound-under are of a run: {what}")
+        summary = summary.model_copy(update={"thresholds": reached})
+    if settings.picks:
+        selection = Selection(
+            finished,
+            items=settings.item,
+            criteria=settings.criterion,
+            failed=settings.failed,
+            disagreements=settings.disagreements,
+            prompts=settings.prompt,
+            journal=settings.journal,
+        )
+        print_report(selection, settings, least=NARROWEST)
+        if settings.prompt and not settings.json_output:
+            for line in conversation_lines(selection):
+                print(line)
+    elif settings.by:
+        summary = summary_by(finished, summary, settings.by)
+        print_report(summary, settings)
+    elif is_report:
+        _print_kept(folder, settings)
+    else:
+        print_report(summary, settings)
+    code = ExitCode.SOME_FAILED if summary.verdicts["failed"] else ExitCode.FINE
+    return code_of_thresholds(code, reached, is_printed=not settings.json_output)
+
+
+def _print_kept(folder: Path, settings: ReportOutput) -> None:
+    """Print the report of a comparison or of an attack, as its command did."""
+    from rubricate.analysis import kept_report
+    from rubricate.comparing import PAIRS_NAME
+
+    report = kept_report(folder)
+    if settings.output is not None:
+        write_report(report, Path(settings.output))
+    if settings.json_output:
+        pairs = folder / PAIRS_NAME
+        print_json(report.model_dump(mode="json"), ("results", pairs) if pairs.exists() else None)
+    else:
+        print(report)
+
+
+class ReportSettings(Run, Journal, JsonOutput):
+    """The options of `rubricate report`."""
+
+    output: str | None = option(
+        None, "The file. [report.html in the folder]", shell="--output -o", group="Output"
+    )
+    compare: str | None = option(
+        None, "Another run folder: show what changed from RUN to this one."
+    )
+
+
+@command(ReportSettings)
+def report(settings: ReportSettings) -> int:
+    """Write a run as one HTML page: figures, plots, every verdict."""
+    from dataclasses import asdict
+
+    from rubricate.report import write_report as write_page
+
+    output, compare = settings.output, settings.compare
+    page = write_page(
+        Path(settings.run),
+        None if output is None else Path(output),
+        compare=None if compare is None else Path(compare),
+        journal=settings.journal,
+    )
+    if settings.json_output:
+        figures = {name: value for name, value in asdict(page).items() if value is not None}
+        print_json({**figures, "path": str(page.path)})
+    else:
+        size = f"{page.size / 1e6:.1f} MB" if page.size >= 1e6 else f"{page.size / 1e3:.0f} kB"
+        print(f"{page.path}: {page.items} items, {size}")
+    if not page.has_texts:
+        sys.stderr.write(
+            "The run folder does not have the texts that were judged: the same grade command "
+            "writes them, and sends nothing again.\n"
+        )
+    if page.missing is not None:
+        sys.stderr.write(f"The page has no prompts and replies: {one_line(page.missing)}\n")
+    if page.size > LARGE:
+        sys.stderr.write("A page of this size takes a browser some time to open.\n")
+    return 0
+
+
+class CompareSettings(Groups, Tags, ReportOutput):
+    """The options of `rubricate compare`."""
+
+    run_a: str = option("", "The run folder before.", is_argument=True, required=True)
+    run_b: str = option("", "The run folder after.", is_argument=True, required=True)
+    fail_if_worse: float | None = option(
+        None,
+        "Exit with 3 if the mean score of B is lower by more than this, such as 0.02.",
+        ge=0,
+        lt=1,
+    )
+    min_coverage: float | None = option(
+        None,
+        "With --fail-if-worse: exit with 4 if B decided less than this share of the verdicts that "
+        "A has.",
+        default_text=f"{MIN_COVERAGE}",
+        ge=0,
+        le=1,
+    )
+
+    def check(self) -> None:
+        if self.min_coverage is not None and self.fail_if_worse is None:
+            raise InputError("--min-coverage is for --fail-if-worse: give both")
+
+
+@command(CompareSettings)
+def compare(settings: CompareSettings) -> int:
+    """Compare two runs: the difference, its interval, what flipped. Can fail a build."""
+    from rubricate.analysis import compare_runs, read_run
+
+    margin = settings.fail_if_worse
+    comparison = compare_runs(
+        read_run(settings.run_a),
+        read_run(settings.run_b),
+        margin=margin,
+        groups=settings.groups,
+        by=settings.by,
+    )
+    if margin is None and not comparison.coverage:
+        raise InputError(
+            f"nothing can be compared: {comparison.causes}; see what failed with: rubricate show "
+            "RUN --failed"
+        )
+    print_report(comparison, settings)
+    if margin is None:
+        return 0
+    least = MIN_COVERAGE if settings.min_coverage is None else settings.min_coverage
+    outcome, text = comparison.against(margin, least)
+    sys.stderr.write(text + "\n")
+    return OUTCOMES[outcome]
+
+
+class ExportSettings(Run, JsonOutput):
+    """The options of `rubricate export`."""
+
+    output: str = option(
+        "",
+        "The file: .csv, .jsonl or .parquet.",
+        shell="--output -o",
+        required=True,
+        group="Output",
+    )
+    by: str = option("verdict", "What a row is: a verdict, or an item with columns for each.")
+    raw_cells: bool = option(
+        False,
+        "Leave text of a .csv as it is, also what a spreadsheet would run as a formula.",
+    )
+
+    def check(self) -> None:
+        suffix = Path(self.output).suffix.lower()
+        if suffix not in TABLES:
+            names = ", ".join(TABLES)
+            raise InputError(f"the file's name must end in one of {names}", file=self.output)
+        if self.raw_cells and suffix != ".csv":
+            raise InputError(f"--raw-cells is for .csv; {suffix} has no others", file=self.output)
+
+
+@command(ExportSettings)
+def export(settings: ExportSettings) -> int:
+    """Write a run's verdicts as a table for other programs."""
+    from rubricate.analysis import VerdictTable, read_run
+
+    output = Path(settings.output)
+    table = VerdictTable(read_run(settings.run), settings.by)
+    if output.suffix.lower() == ".csv":
+        rows = table.to_csv(output, raw_cells=settings.raw_cells)
+    elif output.suffix.lower() == ".jsonl":
+        rows = table.to_jsonl(output)
+    else:
+        rows = table.to_parquet(output)
+    if settings.json_output:
+        print_json({"file": str(output), "rows": rows, "columns": list(table.columns)})
+    else:
+        print(f"{output}: {rows} rows, {len(table.columns)} columns")
     return 0

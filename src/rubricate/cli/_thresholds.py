@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rubricate._terminal import one_line
-from rubricate.cli._exit_codes import ExitCode
+from rubricate.cli._ending import ExitCode
 from rubricate.errors import InputError
 from rubricate.settings import Settings, option, options_of
 
@@ -83,15 +83,15 @@ def thresholds_of(options: ThresholdOptions, summary: Summary) -> ThresholdOutco
     )
 
 
-def code_of_thresholds(code: int, found: ThresholdOutcome | None, *, is_told: bool) -> int:
+def code_of_thresholds(code: int, found: ThresholdOutcome | None, *, is_printed: bool) -> int:
     """The exit code of a run with thresholds; why they are not reached goes to stderr.
 
-    A run that could not go on or was interrupted keeps its code. `is_told` says that the summary
+    A run that could not go on or was interrupted keeps its code. `is_printed` says that the summary
     has been printed, which has it already.
     """
     if found is None or found.outcome == "passed":
         return code
-    if not is_told:
+    if not is_printed:
         sys.stderr.write(f"{one_line(str(found))}.\n")
     if code not in (ExitCode.FINE, ExitCode.SOME_FAILED):
         return code

@@ -16,7 +16,6 @@ from contextlib import asynccontextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
-from rubricate._sync import run_sync
 from rubricate.analysis import (
     RIGHT,
     WRONG,
@@ -44,7 +43,6 @@ from rubricate.judge import (
     OwnPrompt,
     Pair,
     Send,
-    closing,
     is_given,
     language_model,
     named_judge,
@@ -61,7 +59,7 @@ from rubricate.redteaming._attacks import (
 from rubricate.rubric import Criterion, CriterionOption, CriterionVerdict, Rubric, Verdict
 from rubricate.run import RunEstimate, RunOptions, estimate
 from rubricate.settings import option, part, takes
-from rubricate.streaming import ResultStream
+from rubricate.streaming import ResultStream, plain
 
 CRITERION = "right"
 GRADES = ("wrong", "partly right", "right")
@@ -107,16 +105,21 @@ class RedTeamCall(RedTeamOptions, kw_only=False):
 
     judge: JudgeLike = None
 
+    @property
+    def stop(self) -> asyncio.Event | None:
+        """Nothing but an interrupt ends a plain call early."""
+        return None
+
 
 class AsyncRedTeamCall(RedTeamCall, kw_only=False):
     """Arguments of `aredteam`."""
 
     _: KW_ONLY
-    stop: asyncio.Event | None = None
+    stop: asyncio.Event | None = option(None, "Set this to end early and cleanly.")
 
 
 @takes(AsyncRedTeamCall)
-async def aredteam(call: AsyncRedTeamCall) -> RedTeamReport:
+async def aredteam(call: RedTeamCall) -> RedTeamReport:
     """Attack a judge: is it talked into passing wrong answers?
 
     A language model (given by name, as a model or as a callable) is attacked twice, with the
@@ -126,59 +129,15 @@ async def aredteam(call: AsyncRedTeamCall) -> RedTeamReport:
 
     Args:
         judge: the judge to attack, as for `agrade`.
-        stop: set this to end early and cleanly.
 
     Raises:
         InputError: an argument cannot be used; nothing has been sent.
         RunStopped: the run ended before all was judged; its `report` has what was judged.
     """
-    return await _attacked(call, call.stop)
-
-
-@takes(RedTeamCall)
-def redteam(call: RedTeamCall) -> RedTeamReport:
-    """`aredteam` for plain code. Works in a script and inside a running loop (a notebook).
-
-    Args:
-        judge: the judge to attack, as for `agrade`.
-
-    Raises:
-        InputError, RunStopped: as for `aredteam`.
-    """
-    return run_sync(lambda: closing(_attacked(call), call.judge))
-
-
-@takes(RedTeamCall)
-async def aestimate_redteam(call: RedTeamCall) -> RunEstimate:
-    """What `aredteam` with these arguments would take; sends nothing and writes nothing.
-
-    Args:
-        judge: the judge to attack, as for `agrade`.
-
-    Raises:
-        InputError: an argument cannot be used.
-    """
-    return await _estimated(call)
-
-
-@takes(RedTeamCall)
-def estimate_redteam(call: RedTeamCall) -> RunEstimate:
-    """`aestimate_redteam` for plain code.
-
-    Args:
-        judge: the judge to attack, as for `agrade`.
-
-    Raises:
-        InputError: as for `aestimate_redteam`.
-    """
-    return run_sync(lambda: _estimated(call))
-
-
-async def _attacked(call: RedTeamCall, stop: asyncio.Event | None = None) -> RedTeamReport:
     stopped: RunStopped | None = None
     async with _attack(call) as attack:
         judge = chosen_judge(attack.judge, JudgeOptions())
-        stream = ResultStream(attack.dataset, judge, _run_options(call), stop=stop)
+        stream = ResultStream(attack.dataset, judge, _run_options(call), stop=call.stop)
         try:
             result: Result = await collected(stream)
         except RunStopped as error:
@@ -193,10 +152,25 @@ async def _attacked(call: RedTeamCall, stop: asyncio.Event | None = None) -> Red
     return report
 
 
-async def _estimated(call: RedTeamCall) -> RunEstimate:
+redteam = plain(RedTeamCall, aredteam)
+
+
+@takes(RedTeamCall)
+async def aestimate_redteam(call: RedTeamCall) -> RunEstimate:
+    """What `aredteam` with these arguments would take; sends nothing and writes nothing.
+
+    Args:
+        judge: the judge to attack, as for `agrade`.
+
+    Raises:
+        InputError: an argument cannot be used.
+    """
     async with _attack(call) as attack:
         judge = chosen_judge(attack.judge, JudgeOptions())
         return await estimate(attack.dataset, judge, _run_options(call))
+
+
+estimate_redteam = plain(RedTeamCall, aestimate_redteam)
 
 
 def _run_options(options: RedTeamOptions) -> RunOptions:

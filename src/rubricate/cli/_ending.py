@@ -1,4 +1,6 @@
-"""Ctrl-C, termination, a lost terminal: the first signal ends a run cleanly, the second at once.
+"""How a command ends: its exit code, and what signals do.
+
+Ctrl-C, termination, a lost terminal: the first signal ends a run cleanly, the second at once.
 
 Before and after a run, too, they end the command with the exit code of what is interrupted.
 Whatever a run waits for then (a server that does not answer, a worker, a disk), the command ends
@@ -11,13 +13,39 @@ import atexit
 import os
 import signal
 from contextlib import suppress
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from rubricate.cli._exit_codes import ExitCode
 from rubricate.errors import RubricateError
 
 if TYPE_CHECKING:
     import asyncio
+
+
+class ExitCode(IntEnum):
+    """How a command ended; `meaning` says it in words."""
+
+    meaning: str
+
+    def __new__(cls, code: int, meaning: str) -> ExitCode:
+        member = int.__new__(cls, code)
+        member._value_ = code
+        member.meaning = meaning
+        return member
+
+    FINE = 0, "fine; every threshold that was given is reached"
+    ERROR = 1, "usage or input error (one line), or the run could not go on"
+    SOME_FAILED = 2, "finished, but some verdicts failed"
+    WORSE = 3, "`compare --fail-if-worse`: the second run is worse on what both decided"
+    UNDECIDED = (
+        4,
+        "too little was judged to tell: `compare --fail-if-worse`, `--fail-under`, "
+        "`--fail-if-lower-bound-under`",
+    )
+    NOT_CERTIFIED = 5, "`grade --certificate`: judge, prompt or rubric are not those certified"
+    BELOW = 6, "`--fail-under`, `--fail-if-lower-bound-under`: a figure is below its threshold"
+    INTERRUPTED = 130, "interrupted; what was judged is kept, and its figures are printed"
+
 
 HANGUP: signal.Signals | None = getattr(signal, "SIGHUP", None)
 """The terminal is gone, such as an ssh connection; None on Windows."""

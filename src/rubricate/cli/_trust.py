@@ -1,0 +1,323 @@
+"""How far the grades can be trusted: the commands `rubricate trust NAME`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from rubricate._files import write_text
+from rubricate._spelling import did_you_mean
+from rubricate._terminal import console
+from rubricate.analysis import PlannedFigure, PlanOptions
+from rubricate.cli._commands import command
+from rubricate.cli._printing import (
+    Groups,
+    JsonOutput,
+    ReportOutput,
+    print_json,
+    print_report,
+    write_report,
+)
+from rubricate.errors import InputError
+from rubricate.settings import Settings, option, part
+
+
+class LabelledRun(Settings):
+    """The run that a command is about."""
+
+    run: str = option("", "A run folder with human labels.", is_argument=True, required=True)
+
+
+class Undecided(Settings):
+    """What becomes of pairs of which one did not decide."""
+
+    undecided: Literal["exclude", "label", "wrong"] = option(
+        "exclude",
+        "A pair in which one did not decide: exclude, label (an abstention is a label) or wrong.",
+    )
+
+
+class AgreeSettings(LabelledRun, Undecided, Groups, ReportOutput):
+    """The options of `rubricate trust agree`."""
+
+    costs: str | None = option(
+        None,
+        "What a false MET and a false UNMET cost, such as 5,1: finds the threshold of the "
+        "probability of MET that costs least.",
+    )
+    coverage: float | None = option(
+        None, "Make sets of labels that hold people's label so often, such as 0.9."
+    )
+    resamples: int = option(2000, "Draws that an interval is made of.")
+    confidence: float = option(0.95, "The intervals' coverage.")
+    seed: int = option(0, "Random seed of the draws.")
+    every_criterion: bool = option(
+        False, "A row for each criterion, also where it has one pair only."
+    )
+
+
+@command(AgreeSettings)
+def agree(settings: AgreeSettings) -> int:
+    """Show how far judge and people agree, with intervals."""
+    from rubricate.analysis import DecisionRules, agreement_report, read_run
+    from rubricate.stats import Bootstrap
+    from rubricate.views import OnTerminal
+
+    bootstrap = Bootstrap(settings.resamples, settings.confidence, settings.seed)
+    rules = DecisionRules.read(settings.costs, settings.coverage)
+    report = agreement_report(
+        read_run(settings.run),
+        undecided=settings.undecided,
+        groups=settings.groups,
+        rules=rules,
+        bootstrap=bootstrap,
+    )
+    if settings.output is not None:
+        write_report(report, Path(settings.output))
+    if settings.json_output:
+        print_json(report.to_dict())
+    else:
+        every = settings.every_criterion
+        console().print(OnTerminal(lambda: report.sections(every=every)))
+    return 0
+
+
+class CalibrateSettings(Groups, JsonOutput):
+    """The options of `rubricate trust calibrate`."""
+
+    run: str = option(
+        "",
+        "A judge's run with probabilities and human labels.",
+        is_argument=True,
+        required=True,
+    )
+    output: str = option("calibration.json", "Where to write the map.", shell="--output -o")
+    method: Literal["isotonic", "platt"] | None = option(
+        None,
+        "isotonic or platt.",
+        default_text="isotonic from 300 labels on",
+        input_type=str | None,
+    )
+    seed: int = option(0, "Random seed of the ten folds.")
+    force: bool = option(False, "Write the map even if it is not shown to be better.")
+
+
+@command(CalibrateSettings)
+def calibrate(settings: CalibrateSettings) -> int:
+    """Fit a map from probabilities to how often they were right.
+
+    A map that is not shown to be better than none is not written without --force.
+    """
+    from rubricate.analysis import fit_calibration, read_run
+
+    output = Path(settings.output)
+    fitted = fit_calibration(
+        read_run(settings.run),
+        name=output.stem,
+        method=settings.method,
+        groups=settings.groups,
+        seed=settings.seed,
+    )
+    if fitted.not_shown is not None and not settings.force:
+        raise InputError(
+            f"the map is not shown to be better than none, on {fitted.out_of_fold.n} labels out of "
+            f"fold: {fitted.not_shown}; it is not written: fit it on more labels, or write it with "
+            "--force",
+            file=settings.run,
+        )
+    text = json.dumps(fitted.model_dump(mode="json"), indent=2)
+    write_text(output, text + "\n")
+    if settings.json_output:
+        print(text)
+        return 0
+    first, *others = (paragraph.text for paragraph in fitted.sections())
+    print("\n".join([f"{output}: {first}", *others]))
+    return 0
+
+
+class CascadeSettings(Groups, ReportOutput):
+    """The options of `rubricate trust cascade`."""
+
+    run: str = option(
+        "", "The first judge's run, with human labels.", is_argument=True, required=True
+    )
+    then: str | None = option(
+        None, "A run of the same items by the judge asked next.", is_argument=True
+    )
+    promise: float = option(0.9, "The agreement that verdicts that stand are to have.")
+    risk: float = option(0.05, "The probability of promising too much that is accepted.")
+    threshold: Sequence[float] = option(
+        (), "Show this threshold too; can be given several times.", input_type=list[float]
+    )
+
+
+@command(CascadeSettings)
+def cascade(settings: CascadeSettings) -> int:
+    """Choose on labels when a surer judge is asked."""
+    from rubricate.analysis import cascade_report, read_run
+
+    report = cascade_report(
+        read_run(settings.run),
+        None if settings.then is None else read_run(settings.then),
+        promise=settings.promise,
+        risk=settings.risk,
+        groups=settings.groups,
+        thresholds=settings.threshold,
+    )
+    print_report(report, settings)
+    return 0
+
+
+class PlanSettings(PlanOptions, ReportOutput):
+    """The options of `rubricate trust plan`."""
+
+    figure: str = option(
+        "",
+        f"What is planned for: {', '.join(get_args(PlannedFigure))}.",
+        is_argument=True,
+        required=True,
+    )
+    run: str | None = option(
+        None, "A finished run to go by, with labels where the figure needs them.", is_argument=True
+    )
+    other: str | None = option(
+        None, "comparison: the second run of the same items.", is_argument=True
+    )
+
+
+@command(PlanSettings)
+def plan(settings: PlanSettings) -> int:
+    """Say how many items and labels a figure takes, and what they cost."""
+    from rubricate.analysis import plan_report, read_run
+
+    figure: Any = settings.figure  # plan_report checks it
+    report = plan_report(
+        figure,
+        None if settings.run is None else read_run(settings.run),
+        None if settings.other is None else read_run(settings.other),
+        **vars(part(PlanOptions, settings)),
+    )
+    print_report(report, settings)
+    return 0
+
+
+class PpiSettings(Groups, ReportOutput):
+    """The options of `rubricate trust ppi`."""
+
+    run: str = option(
+        "", "A run folder; some of its items may have labels.", is_argument=True, required=True
+    )
+    next_items: int = option(
+        0, "Name N items to label next, a random sample.", shell="--next", ge=0
+    )
+    uncertain: bool = option(False, "With --next: the least sure first; this biases the means.")
+    confidence: float = option(0.95, "The intervals' coverage.")
+    seed: int = option(0, "Random seed of the sample.")
+
+    def check(self) -> None:
+        if self.uncertain and not self.next_items:
+            raise InputError("--uncertain is for --next: give both")
+
+
+@command(PpiSettings)
+def ppi(settings: PpiSettings) -> int:
+    """Show the means that people would give, from a few labels."""
+    from rubricate.analysis import ppi_report, read_run
+
+    report = ppi_report(
+        read_run(settings.run),
+        next_items=settings.next_items,
+        uncertain=settings.uncertain,
+        groups=settings.groups,
+        confidence=settings.confidence,
+        seed=settings.seed,
+    )
+    print_report(report, settings)
+    return 0
+
+
+class VarianceSettings(Groups, ReportOutput):
+    """The options of `rubricate trust variance`."""
+
+    runs: Sequence[str] = option(
+        (),
+        "Runs with replicates or several judges, or runs of other prompts.",
+        is_argument=True,
+        required=True,
+        input_type=list[str],
+    )
+
+
+@command(VarianceSettings)
+def variance(settings: VarianceSettings) -> int:
+    """Show whether scores vary by item, judge, prompt or chance."""
+    from rubricate.analysis import read_run, variance_report
+
+    runs = [read_run(run) for run in settings.runs]
+    print_report(variance_report(runs, groups=settings.groups), settings)
+    return 0
+
+
+class CertifySettings(LabelledRun, Undecided, Groups, JsonOutput):
+    """The options of `rubricate trust certify`."""
+
+    output: str = option("certificate.json", "Where to write the certificate.", shell="--output -o")
+
+
+@command(CertifySettings)
+def certify(settings: CertifySettings) -> int:
+    """Write down how far judge, prompt and rubric agreed."""
+    from rubricate.analysis import certify as certified
+    from rubricate.analysis import read_run
+
+    certificate = certified(
+        read_run(settings.run), undecided=settings.undecided, groups=settings.groups
+    )
+    text = json.dumps(certificate.model_dump(mode="json"), indent=2)
+    write_text(Path(settings.output), text + "\n")
+    line = f"{certificate.judge} on {certificate.items} items, sha256 {certificate.sha256}"
+    print(text if settings.json_output else f"{settings.output}: {line}")
+    return 0
+
+
+class ReplaySettings(ReportOutput):
+    """The options of `rubricate trust replay`."""
+
+    data: str = option(
+        "",
+        "A dataset whose items' metadata has verdicts under votes.",
+        is_argument=True,
+        required=True,
+    )
+    judge: Sequence[str] = option(
+        (), "Only these judges; can be given several times. [all]", input_type=list[str]
+    )
+
+
+@command(ReplaySettings)
+def replay(settings: ReplaySettings) -> int:
+    """Show how recorded judges and panels agree."""
+    from rubricate.analysis import ReplayReport
+    from rubricate.dataset import RubricDataset
+    from rubricate.grading import grade
+    from rubricate.judge import Panel, recorded_judges, unknown_votes
+
+    dataset = RubricDataset.from_file(settings.data)
+    try:
+        known = {judge.name: judge for judge in recorded_judges(dataset)}
+        for name in settings.judge:
+            if name not in known:
+                hint = did_you_mean(name, known)
+                raise InputError(
+                    f"no verdicts of '{name}' are recorded (those of: {', '.join(known)}){hint}"
+                )
+        judges = [known[name] for name in dict.fromkeys(settings.judge)] or [*known.values()]
+        majority = grade(dataset, Panel(judges)).summary()
+        weighted = grade(dataset, Panel(judges, weights="reliability")).summary()
+    except InputError as error:
+        raise error.within(file=settings.data) from None
+    unknown = tuple(unknown_votes(dataset, judges))
+    print_report(ReplayReport(majority, weighted, unknown), settings)
+    return 0
