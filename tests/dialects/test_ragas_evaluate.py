@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import datasets
 import pytest
 
 from rubricate import HTTPModel, PythonModel, RunStopped
@@ -121,14 +120,6 @@ def test_every_metric_scores_with_its_own_rubric_prompt_and_llm(make_judge):
     assert result.scores == [{"free": 1, "reference": 2}] * 3
     assert DEFAULT_WITH_REFERENCE_RUBRICS["score5_description"] in two.system
     assert DEFAULT_WITH_REFERENCE_RUBRICS["score5_description"] not in one.system
-
-
-def test_a_samples_own_rubric_holds_for_it_alone(make_judge):
-    own = SingleTurnSample(response="a", rubrics={"0": "no", "9": "yes"})
-    result = evaluate([own, DATASET[0]], [RubricsScore(name="m")], make_judge(9, 5), concurrency=1)
-    assert result["m"] == [9, 5]
-    result = evaluate([own, DATASET[0]], [RubricsScore(name="m")], make_judge(9), concurrency=1)
-    assert result["m"] == [9, None]
 
 
 @pytest.mark.parametrize(
@@ -255,15 +246,6 @@ def test_progress_is_a_line_on_a_terminal_unless_it_is_not_wanted(
     assert max(heard) == 3
 
 
-def test_a_dataset_of_the_library_datasets_with_columns_of_its_own_is_evaluated(make_judge):
-    theirs = datasets.Dataset.from_list([{"question": "q", "answer": "a", "n": 1}])
-    judge = make_judge(3)
-    columns = {"user_input": "question", "response": "answer"}
-    result = evaluate(theirs, [RubricsScore("q")], judge, column_map=columns)
-    assert result["q"] == [3]
-    assert "\nq\n" in judge.material
-
-
 def test_a_second_evaluation_into_the_folder_asks_only_for_what_failed(tmp_path):
     with ScriptedEndpoint(respond=respond) as endpoint:
         evaluate(DATASET, [RubricsScore()], model(endpoint), run_dir=tmp_path)
@@ -301,12 +283,6 @@ def test_another_name_or_more_retries_ask_nothing_again(tmp_path, make_judge):
     asked = len(judge.asked)
     result = evaluate(DATASET, [RubricsScore("b", max_retries=3)], judge, run_dir=tmp_path)
     assert (len(judge.asked), result["b"]) == (asked, [4, 4, 4])
-
-
-def test_a_dead_endpoint_ends_the_evaluation():
-    with ScriptedEndpoint([Rule(status=401)]) as endpoint, pytest.raises(RunStopped) as stopped:
-        evaluate(DATASET, [RubricsScore()], model(endpoint))
-    assert stopped.value.result.failed == 3
 
 
 def test_evaluations_can_be_awaited_and_called_in_a_running_loop(make_judge):

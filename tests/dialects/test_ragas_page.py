@@ -80,43 +80,6 @@ score = asyncio.run(metric.multi_turn_ascore(multi_turn_sample))
 """
 
 
-INSTANCE = """
-from ragas import EvaluationDataset, RunConfig, evaluate
-from ragas.llms import llm_factory
-from ragas.metrics import InstanceRubrics
-
-dataset = [
-    {
-        "user_query": "How do I read a file?",
-        "response": "Use open() in a with statement.",
-        "reference": "with open(path) as file: ...",
-        "rubrics": {
-            "score0_description": "The response is off-topic.",
-            "score2_description": "The response is relevant.",
-        },
-    },
-    {
-        "user_query": "How do I sort a list?",
-        "response": "Use sorted().",
-        "reference": "sorted(values)",
-        "rubrics": {
-            "score2_description": "The answer changes the list without saying so.",
-            "score5_description": "The answer says whether the list changes.",
-        },
-    },
-]
-evaluator_llm = llm_factory("gpt-4.1-mini")
-result = evaluate(
-    dataset=EvaluationDataset.from_list(dataset),
-    metrics=[InstanceRubrics(llm=evaluator_llm)],
-    llm=evaluator_llm,
-    run_config=RunConfig(max_workers=4),
-    raise_exceptions=True,
-    show_progress=False,
-    batch_size=2,
-)
-"""
-
 COLLECTIONS = """
 import asyncio
 
@@ -177,14 +140,6 @@ def test_a_conversation_reaches_the_judge_as_text_with_its_reference(served):
     assert run(MULTI_TURN)["score"] == 2
     assert "Human: Hello?\nAI: Hello!" in prompt_of(served)
     assert "\nA greeting\n" in prompt_of(served)
-
-
-def test_each_sample_is_scored_by_the_rubric_that_it_brings(served):
-    result = run(INSTANCE)["result"]
-    assert result.scores == [{"instance_rubrics": 2}, {"instance_rubrics": 2}]
-    assert repr(result) == "instance_rubrics: 2 (2 of 2 scored)"
-    asked = [request.body["messages"][0]["content"] for request in served.requests]
-    assert sum("score0_description: The response is off-topic." in text for text in asked) == 1
 
 
 def test_the_metrics_that_are_asked_field_by_field_give_score_and_reason(served):

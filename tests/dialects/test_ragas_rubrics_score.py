@@ -297,14 +297,6 @@ def test_scores_work_awaited_and_in_a_running_loop(make_judge):
     assert asyncio.run(notebook()) == [3, 3, 3, 3]
 
 
-def test_a_sample_of_the_other_kind_is_refused(make_judge):
-    metric = RubricsScore(llm=make_judge())
-    with pytest.raises(InputError, match="scores a SingleTurnSample, found MultiTurnSample"):
-        metric.single_turn_score(CHAT)
-    with pytest.raises(InputError, match="scores a MultiTurnSample, found SingleTurnSample"):
-        metric.multi_turn_score(SAMPLE)
-
-
 def test_a_score_that_could_not_be_had_raises_with_its_cause(make_judge):
     with pytest.raises(NoScoreError, match="unreadable_reply: the verdict 9 is not") as caught:
         RubricsScore(llm=make_judge(9)).single_turn_score(SAMPLE)

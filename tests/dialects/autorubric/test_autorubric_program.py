@@ -239,13 +239,7 @@ def test_what_a_model_is_told_is_sent(endpoint: Any) -> None:
 @pytest.mark.parametrize(
     ("model", "thinking", "sent"),
     [
-        ("openai/gpt-5", None, {}),
-        ("openai/gpt-5", "none", {}),
         ("openai/gpt-5", "low", {"reasoning_effort": "low"}),
-        ("openai/gpt-5", 3500, {"reasoning_effort": "high"}),
-        ("openai/gpt-5", ThinkingConfig("low"), {"reasoning_effort": "low"}),
-        ("anthropic/c", "low", {"thinking": {"type": "enabled", "budget_tokens": 1024}}),
-        ("anthropic/c", 32000, {"thinking": {"type": "enabled", "budget_tokens": 32000}}),
         (
             "claude-x",
             ThinkingConfig("high", 9),
@@ -261,29 +255,23 @@ def test_thinking_is_said_in_the_providers_words(model: str, thinking: Any, sent
     ("make", "message"),
     [
         (lambda: CriterionGrader().configs, "Must provide either judge_model_config or judges"),
-        (lambda: CriterionGrader(judges=[]).configs, "Must provide either"),
         (
             lambda: CriterionGrader(llm_config=LLMConfig("m"), judges=[]).configs,
             "Cannot provide bo",
         ),
-        (lambda: CriterionGrader(llm_config="gpt").configs, "must be an LLMConfig, found str"),
         (
             lambda: CriterionGrader(system_prompt="x"),
             "takes no system_prompt: .*docs/explaining.md",
         ),
-        (lambda: CriterionGrader(escalation=1), "takes no escalation: .*rubricate.Cascade"),
         (
             lambda: CriterionGrader(llm_calls="all"),
             "must be per_criterion or per_item, found 'all'",
         ),
         (lambda: LLMConfig("m", extra_headers={"a": "b"}), "takes no extra_headers"),
-        (lambda: LLMConfig("m", thinking="deep"), "must be none, low, medium, high or tokens"),
-        (lambda: JudgeSpec(LLMConfig("m")), "needs an LLMConfig and a judge_id"),
         (
             lambda: CriterionGrader(judges=[JudgeSpec(LLMConfig("m"), "a")] * 2).configs,
             "two judges are called 'a'",
         ),
-        (lambda: LLMConfig("nowhere/m").to_model(), "unknown judge 'nowhere/m'"),
         (
             lambda: LLMConfig("m", api_base="http://x/v1", api_key="sk-1").to_model(),
             "keys come from the environment alone; set RUBRICATE_API_KEY",
@@ -293,7 +281,6 @@ def test_thinking_is_said_in_the_providers_words(model: str, thinking: Any, sent
             lambda: asyncio.run(CriterionGrader().grade("x", RUBRIC, guidelines="g")),
             "guidelines belong to the rubric",
         ),
-        (lambda: asyncio.run(RUBRIC.grade("x", None)), "must be a CriterionGrader, found NoneType"),
         (
             lambda: asyncio.run(evaluate(LABELLED, CriterionGrader(), experiment_name="../x")),
             'must be the name of a folder, found "../x"',

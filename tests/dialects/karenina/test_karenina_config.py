@@ -220,13 +220,3 @@ def test_some_of_the_questions_are_verified(endpoint, script):
     with pytest.raises(InputError, match="the benchmark has no question with the id 'q9'"):
         made.run_verification(config(), question_ids=["q9"])
     assert script.asked["answer"] == 1
-
-
-def test_some_of_the_outputs_are_judged(endpoint):
-    task = TaskEval(rubric=RUBRIC)
-    task.log("one", id="a")
-    task.log("two", id="b")
-    results = task.evaluate(config(), question_ids=["b"])
-    assert [one.question.id for one in results] == ["b"]
-    with pytest.raises(InputError, match="question_ids: no output with the id 'c' is logged"):
-        task.evaluate(config(), question_ids=["c"])
