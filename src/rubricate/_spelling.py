@@ -30,6 +30,12 @@ def did_you_mean(word: str, known: Collection[str]) -> str:
     return f"; did you mean '{near}'?" if near else ""
 
 
+def unknown_word(what: str, word: object, known: Collection[str]) -> str:
+    """An error about a word that is none of some: `unknown metric 'f2' (known: f1, recall)`."""
+    hint = did_you_mean(str(word), known)
+    return f"unknown {what} '{word}' (known: {', '.join(known)}){hint}"
+
+
 def common_prefix(one: str, other: str) -> int:
     """How many characters two texts begin with alike.
 

@@ -271,7 +271,7 @@ def test_an_answer_is_read_as_the_rubric_spells_it(
     criterion: Criterion, answer: str, status: str, label: str
 ) -> None:
     reading = criterion.read(answer)
-    assert (reading.status, reading.label) == (status, label)
+    assert (criterion.worth(reading)[0], reading.label) == (status, label)
 
 
 @pytest.mark.parametrize("answer", ["MET.", "**MET**", "`met`", "'Met'", " MET \n"])

@@ -48,7 +48,7 @@ def test_the_label_is_the_most_probable_answer(
     criterion: Criterion, shares: dict[str, float], status: str, label: str
 ) -> None:
     found = read_distribution(criterion, answer(**shares))
-    assert (found.status, found.label, found.value) == (status, label, None)
+    assert (criterion.worth(found)[0], found.label, found.value) == (status, label, None)
     assert found.probability == found.detail["probabilities"][label]  # type: ignore[index]
 
 
@@ -62,10 +62,10 @@ def test_of_ordered_answers_the_value_is_the_expected_one() -> None:
 
 def test_an_ordered_criterion_abstains_where_not_knowing_outweighs_all_answers() -> None:
     none = {"probabilities": {"1": 0.2, "5": 0.25, "CANNOT_ASSESS": 0.55}, "obtained": "model"}
-    assert read_distribution(SCALE, none).status == "abstained"
+    assert SCALE.worth(read_distribution(SCALE, none)) == ("abstained", None)
     some = {"probabilities": {"1": 0.3, "5": 0.3, "CANNOT_ASSESS": 0.4}, "obtained": "model"}
     found = read_distribution(SCALE, some)
-    assert (found.status, found.label, found.value) == ("judged", "3", 0.5)
+    assert (SCALE.worth(found), found.label) == (("judged", 0.5), "3")
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=5, max_size=5), st.booleans())

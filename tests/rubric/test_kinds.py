@@ -527,7 +527,7 @@ def test_ask_read_and_value_are_enough_for_a_kind(
         def read(self, answer: object) -> Reading:
             if not isinstance(answer, int):
                 raise UnreadableReply("not a whole number")
-            return Reading("judged", str(answer))
+            return Reading(str(answer))
 
         def value(self, label: str) -> float | None:
             if not label.isdigit():

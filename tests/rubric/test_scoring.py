@@ -39,9 +39,7 @@ def answers(criterion: Criterion) -> list[Verdict]:
     """Every answer that a judge may give, as a verdict."""
     verdicts = []
     for answer in criterion.ask().answers:
-        reading = criterion.read(answer.label)
-        value = criterion.value(answer.label) if reading.status == "judged" else None
-        verdicts.append(Verdict("", reading.status, answer.label, value))
+        verdicts.append(criterion.verdict_of(criterion.read(answer.label)))
     return verdicts
 
 

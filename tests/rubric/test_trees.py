@@ -430,8 +430,8 @@ def test_what_was_skipped_scores_as_the_rubric_declares() -> None:
     ("scoring", "error"),
     [
         ({"skiped": "zero"}, r"^scoring: unknown key 'skiped' \(known: .*did you mean 'skipped'"),
-        ({"skipped": "zer0"}, r"^scoring\.skipped: unknown word 'zer0' .*did you mean 'zero'"),
-        ({"skipped": None}, r"^scoring\.skipped: unknown word 'None'"),
+        ({"skipped": "zer0"}, r"^scoring: skipped: unknown word 'zer0' .*did you mean 'zero'"),
+        ({"skipped": None}, r"^scoring\.skipped: input should be 'zero' or 'skip'"),
         (3, r"^scoring: input should be"),
     ],
 )

@@ -56,8 +56,7 @@ def elections(draw: st.DrawFn) -> tuple[Criterion, list[Verdict], list[float], s
 
 def vote(criterion: Criterion, label: str, **fields: Any) -> Verdict:
     """The verdict of a judge who gave this answer."""
-    status = criterion.read(label).status
-    value = criterion.value(label) if status == "judged" else None
+    status, value = criterion.worth(criterion.read(label))
     return Verdict("", status, label, value, **fields)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import NamedTuple
 
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import unknown_word
 from rubricate.errors import InputError
 from rubricate.rubric._ratio import least_ratio
 
@@ -220,8 +220,6 @@ of its papers' trees."""
 
 def aggregate_named(name: str) -> Aggregate:
     """The aggregate of a name, or an `InputError` that suggests the right one."""
-    found = AGGREGATES.get(name)
-    if found is None:
-        hint = did_you_mean(name, AGGREGATES)
-        raise InputError(f"unknown aggregate '{name}' (known: {', '.join(AGGREGATES)}){hint}")
-    return found
+    if name not in AGGREGATES:
+        raise InputError(unknown_word("aggregate", name, AGGREGATES))
+    return AGGREGATES[name]

@@ -118,22 +118,22 @@ class CodeCriterion(ComputedCriterion):
     def read(self, answer: object) -> Reading:
         """Understand what the callable gave."""
         if answer is None:
-            return Reading("abstained", ABSTENTION)
+            return Reading(ABSTENTION)
         if isinstance(answer, str):
             share = read_share(answer)
             if share is not None:
-                return Reading("judged", f"{share!r}")
+                return Reading(f"{share!r}")
             label = read_label(answer, (*BINARY_LABELS, NOT_APPLICABLE))
-            return Reading(self.status(label), label)
+            return Reading(label)
         if isinstance(answer, bool) or type(answer).__name__ in ("bool", "bool_"):  # numpy's too
-            return Reading("judged", "MET" if answer else "UNMET")
+            return Reading("MET" if answer else "UNMET")
         share = read_share(answer)
         if share is None:
             raise UnreadableReply(
                 f"the function gave {answer!r}, not True, False, None, a number from 0 to 1, or a "
                 "Verdict"
             )
-        return Reading("judged", f"{share!r}")
+        return Reading(f"{share!r}")
 
     def value(self, label: str) -> float | None:
         known = {"MET": 1.0, "UNMET": 0.0, ABSTENTION: None, NOT_APPLICABLE: None}

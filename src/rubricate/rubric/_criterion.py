@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from rubricate._documents import PythonDocument, check_writable, validate
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import did_you_mean, unknown_word
+from rubricate._usage import NO_USAGE, Usage
 from rubricate.errors import InputError
 from rubricate.rubric._gate import Requires, written_gates
 from rubricate.rubric._question import (
@@ -30,15 +31,12 @@ from rubricate.rubric._question import (
     unknown_label,
 )
 from rubricate.rubric._tags import read_tags
-from rubricate.rubric._verdict import CriterionVerdict, Status, Verdict
+from rubricate.rubric._verdict import CriterionVerdict, Evidence, Status, Verdict
 
 _WHOLE = re.compile(r"-?[0-9]+\Z")
 _BINARY_VALUES = {"MET": 1.0, "UNMET": 0.0}
 BINARY_LABELS = tuple(verdict.value for verdict in CriterionVerdict)
-_BINARY_READINGS = {
-    label: Reading("abstained" if label == ABSTENTION else "judged", label)
-    for label in BINARY_LABELS
-}
+_BINARY_READINGS = {label: Reading(label) for label in BINARY_LABELS}
 Measurement = Literal["binary", "ordinal", "nominal", "numeric"]
 """What answers are: yes or no, in order, without order, or numbers."""
 STRATEGIES: dict[Measurement, tuple[str, ...]] = {
@@ -246,9 +244,7 @@ class Criterion(PythonDocument):
     @classmethod
     def _kind_is_known(cls, kind: object) -> object:
         if isinstance(kind, str) and kind not in KINDS and kind not in kinds():
-            known = kinds()
-            hint = did_you_mean(kind, known)
-            raise InputError(f"unknown kind '{kind}' (known: {', '.join(sorted(known))}){hint}")
+            raise InputError(unknown_word("kind", kind, sorted(kinds())))
         return kind
 
     @field_validator("weight")
@@ -399,8 +395,7 @@ class Criterion(PythonDocument):
         """
         if self.options is None:
             return binary_reading(answer)
-        label = read_label(answer, (*self.labels, ABSTENTION))
-        return Reading(self.status(label), label)
+        return Reading(read_label(answer, (*self.labels, ABSTENTION)))
 
     def value(self, label: str) -> float | None:
         """An answer's value, in [0, 1]; None for CANNOT_ASSESS and N/A options.
@@ -505,16 +500,53 @@ class Criterion(PythonDocument):
         Raises:
             InputError: it is not one of the criterion's answers.
         """
-        label = self.label_of(label)
-        status = self.status(label)
-        value = self.value(label) if status == "judged" else None
-        return Verdict(self.name, status, label, value)
+        return self.verdict_of(Reading(self.label_of(label)))
+
+    def verdict_of(
+        self,
+        reading: Reading,
+        *,
+        reason: str | None = None,
+        evidence: tuple[Evidence, ...] = (),
+        usage: Usage = NO_USAGE,
+        judge: str | None = None,
+        order: Mapping[str, Any] | None = None,
+    ) -> Verdict:
+        """The verdict that an answer is, as `read` has understood it.
+
+        Args:
+            reading: the answer.
+            reason, evidence, usage, judge, order: what else the verdict has; see `Verdict`.
+
+        Raises:
+            InputError: its label is not one of the criterion's answers.
+        """
+        status, value = self.worth(reading)
+        return Verdict(
+            criterion=self.name,
+            status=status,
+            label=reading.label,
+            value=value,
+            probability=reading.probability,
+            reason=reason,
+            evidence=evidence,
+            usage=usage,
+            judge=judge,
+            detail=reading.detail,
+            answer=reading.answer,
+            order=order,
+        )
+
+    def worth(self, reading: Reading) -> tuple[Status, float | None]:
+        """What kind of answer this is, and its value in [0, 1] where it is judged."""
+        if reading.label == ABSTENTION:
+            return "abstained", None
+        value = self.value(reading.label) if reading.value is None else reading.value
+        return ("not_applicable" if value is None else "judged"), value
 
     def status(self, label: str) -> Status:
         """What kind of answer a label is."""
-        if label == ABSTENTION:
-            return "abstained"
-        return "not_applicable" if self.value(label) is None else "judged"
+        return self.worth(Reading(label))[0]
 
     def label_of(self, given: object) -> str:
         """The label that a person's answer stands for, spelled as the criterion spells it.

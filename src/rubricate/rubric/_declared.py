@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from pydantic import Field, field_validator, model_validator
 
 from rubricate._documents import PythonDocument
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import unknown_word
 from rubricate.errors import InputError
 from rubricate.rubric._aggregates import Aggregate, aggregate_named
 from rubricate.rubric._tags import split_tag
@@ -56,8 +56,15 @@ def check_cannot_assess(strategy: str, partial: float) -> CannotAssess:
             if not 0.0 <= partial <= 1.0:
                 raise InputError(f"partial must be between 0 and 1, found {partial}")
             return name  # type: ignore[no-any-return]
-    hint = did_you_mean(strategy, known)
-    raise InputError(f"unknown strategy '{strategy}' (known: {', '.join(known)}){hint}")
+    raise InputError(unknown_word("strategy", strategy, known))
+
+
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "items": ("clamped", "raw"),
+    "penalties_only": get_args(Alone),
+    "skipped": get_args(Skipped),
+}
+"""The fields that hold a word, and their words."""
 
 
 class DeclaredScoring(PythonDocument):
@@ -104,16 +111,12 @@ class DeclaredScoring(PythonDocument):
     def _words_are_known(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
             return data
-        known = ", ".join(cls.model_fields)
-        for key in data:
+        for key, value in data.items():
             if key not in cls.model_fields:
-                hint = did_you_mean(str(key), cls.model_fields)
-                raise InputError(f"unknown key '{key}' (known: {known}){hint}")
-        for key, words in (("items", ("clamped", "raw")), ("penalties_only", get_args(Alone))):
-            found = data.get(key)
-            if isinstance(found, str) and found not in words:
-                hint = did_you_mean(found, words)
-                raise InputError(f"{key}: unknown word '{found}' (known: {', '.join(words)}){hint}")
+                raise InputError(unknown_word("key", key, cls.model_fields))
+            words = _WORDS.get(key, ())
+            if words and value is not None and value not in words:
+                raise InputError(f"{key}: {unknown_word('word', value, words)}")
         lists = ("by", "pooled", "groups")
         return {
             key: (value,) if key in lists and isinstance(value, str) else value
@@ -131,15 +134,6 @@ class DeclaredScoring(PythonDocument):
     @classmethod
     def _strategy_is_known(cls, given: object) -> object:
         return check_cannot_assess(given, 0.5) if isinstance(given, str) else given
-
-    @field_validator("skipped", mode="before")
-    @classmethod
-    def _is_known(cls, given: object) -> object:
-        known = get_args(Skipped)
-        if given not in known:
-            hint = did_you_mean(str(given), known)
-            raise InputError(f"unknown word '{given}' (known: {', '.join(known)}){hint}")
-        return given
 
     @model_validator(mode="after")
     def _goes_together(self) -> DeclaredScoring:

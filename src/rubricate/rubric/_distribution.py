@@ -89,7 +89,6 @@ def _reading(
     value: float | None = None,
 ) -> Reading:
     return Reading(
-        criterion.status(label),
         label,
         detail=answer,
         answer=answer,

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import unknown_word
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric._criterion import Criterion, Measurement
 from rubricate.rubric._question import (
@@ -128,8 +128,7 @@ class MetricCriterion(Criterion):
 
     def _check_metric(self, name: str) -> None:
         if name not in METRICS:
-            hint = did_you_mean(name, METRICS)
-            raise InputError(f"unknown metric '{name}' (known: {', '.join(METRICS)}){hint}")
+            raise InputError(unknown_word("metric", name, METRICS))
         if name in NEED_NEGATIVES and not self.tn_instructions:
             raise InputError(
                 f"the metric '{name}' needs true negatives: give tn_instructions, or leave it out"
@@ -217,7 +216,7 @@ class MetricCriterion(Criterion):
         """
         given = read_object(answer, "an object with 'items'")
         if given is None:
-            return Reading("abstained", ABSTENTION)
+            return Reading(ABSTENTION)
         entries = self._entries(given)
         others = self._others(given, entries) if self.evaluation_mode == "tp_only" else []
         cells, unmentioned = self._cells(entries, others)
@@ -231,9 +230,7 @@ class MetricCriterion(Criterion):
         kept = {"items": list(entries.values()), "others": others}
         named = [entry for entry in entries.values() if entry["classified"] != "unmentioned"]
         claims = tuple((entry["item"], entry["quote"]) for entry in (*named, *others))
-        return Reading(
-            "judged", str(counts), tuple(dict.fromkeys(quotes)), detail, kept, claims=claims
-        )
+        return Reading(str(counts), tuple(dict.fromkeys(quotes)), detail, kept, claims=claims)
 
     def _entries(self, answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """The answer's entries by item, checked, one for each."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 from rubricate._documents import check_keys, parse_pairs
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import unknown_word
 from rubricate.errors import InputError
 
 PenaltyType = Literal["ALL", "OUTPUT_ONLY", "THINKING_ONLY"]
@@ -118,10 +118,7 @@ class LengthPenalty:
             raise InputError(f"exponent must be a number above 0, found {self.exponent}")
         known = get_args(PenaltyType)
         if self.penalty_type not in known:
-            hint = did_you_mean(str(self.penalty_type), known)
-            raise InputError(
-                f"unknown penalty_type '{self.penalty_type}' (known: {', '.join(known)}){hint}"
-            )
+            raise InputError(unknown_word("penalty_type", self.penalty_type, known))
 
     @classmethod
     def from_dict(cls, data: object) -> LengthPenalty:

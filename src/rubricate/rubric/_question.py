@@ -15,7 +15,7 @@ from rubricate._frozen import quickly_made
 from rubricate._model_json import model_json, refuse_repeats
 from rubricate._spelling import suggestion
 from rubricate.errors import InputError, UnreadableReply
-from rubricate.rubric._verdict import CriterionVerdict, Status
+from rubricate.rubric._verdict import CriterionVerdict
 
 ABSTENTION = CriterionVerdict.CANNOT_ASSESS.value
 ONE_OF_THE_LABELS = "The verdict is one of the labels above, letter for letter."
@@ -68,7 +68,6 @@ class Reading:
     """An answer as understood.
 
     Attributes:
-        status: what kind of answer it is.
         label: the answer as the rubric spells it; what values are computed from.
         quotes: passages that the answer itself quotes.
         detail: what the answer says beyond its label, as JSON values.
@@ -79,7 +78,6 @@ class Reading:
             empty.
     """
 
-    status: Status
     label: str
     quotes: tuple[str, ...] = ()
     detail: Mapping[str, Any] | None = None

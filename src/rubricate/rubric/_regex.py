@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import unknown_word
 from rubricate.errors import InputError
 from rubricate.rubric._computed import Computed, ComputedCriterion, check_time_limit
 from rubricate.rubric._verdict import CriterionVerdict, Evidence
@@ -49,8 +49,7 @@ class RegexCriterion(ComputedCriterion):
     def _pattern_compiles(self) -> RegexCriterion:
         for flag in self.flags:
             if flag not in FLAGS:
-                hint = did_you_mean(flag, FLAGS)
-                raise InputError(f"flags: unknown flag '{flag}' (known: {', '.join(FLAGS)}){hint}")
+                raise InputError(f"flags: {unknown_word('flag', flag, FLAGS)}")
         check_time_limit(self.time_limit)
         if not self.pattern:
             raise InputError("pattern: must not be empty: it would be found in every text")

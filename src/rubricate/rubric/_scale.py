@@ -128,14 +128,14 @@ class ScaleCriterion(Criterion):
     def read(self, answer: object) -> Reading:
         """Understand a whole number, or text that is one; anything else is unreadable."""
         if isinstance(answer, str) and answer.strip().casefold() == ABSTENTION.casefold():
-            return Reading("abstained", ABSTENTION)
+            return Reading(ABSTENTION)
         score = _whole(answer)
         if score is None or not self.low <= score <= self.high:
             raise UnreadableReply(
                 f"the verdict {reprlib.repr(answer)} is not a whole number from {self.low} to "
                 f"{self.high}, nor {ABSTENTION}"
             )
-        return Reading("judged", str(score))
+        return Reading(str(score))
 
     def value(self, label: str) -> float | None:
         score = _whole(label)

@@ -72,18 +72,11 @@ class Code(Judge):
             computed = Computed(_answer(criterion, found), found.reason, found.evidence)
         else:
             computed = found if isinstance(found, Computed) else Computed(found)
-        reading = criterion.read(computed.answer)
-        judged = reading.status == "judged"
-        return Verdict(
-            criterion.name,
-            reading.status,
-            reading.label,
-            criterion.value(reading.label) if judged else None,
+        return criterion.verdict_of(
+            criterion.read(computed.answer),
             reason=computed.reason,
             evidence=computed.evidence,
             judge=self.name,
-            detail=reading.detail,
-            answer=reading.answer,
         )
 
     def _failed(self, criterion: Criterion, kind: str, message: str) -> Verdict:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._files import user_path
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import did_you_mean, unknown_word
 from rubricate.dataset.benchmarks._healthbench import HEALTHBENCH
 from rubricate.dataset.benchmarks._paperbench import PAPERBENCH
 from rubricate.dataset.benchmarks._profbench import PROFBENCH
@@ -140,8 +140,7 @@ def open_benchmark(
 def _format(data: str, name: str | None) -> Benchmark:
     if name is not None:
         if name not in FORMATS:
-            hint = did_you_mean(name, FORMATS)
-            raise InputError(f"unknown format '{name}' (known: {', '.join(FORMATS)}){hint}")
+            raise InputError(unknown_word("format", name, FORMATS))
         return FORMATS[name]
     found = format_of(data)
     if found is None:

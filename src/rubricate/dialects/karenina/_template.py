@@ -210,7 +210,7 @@ class Correctness(Criterion):
         """
         given = read_object(answer)
         if given is None:
-            return Reading("abstained", ABSTENTION)
+            return Reading(ABSTENTION)
         result: dict[str, Any] = {}
         detail: dict[str, Any] = {}
         for field in self.template.fields:
@@ -221,7 +221,7 @@ class Correctness(Criterion):
             right = field.matches(value)
             detail[field.name] = {"extracted": value, "expected": expected, "right": right}
         label = "correct" if all(entry["right"] for entry in detail.values()) else "incorrect"
-        return Reading("judged", label, (), {"fields": detail}, result)
+        return Reading(label, (), {"fields": detail}, result)
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -408,12 +408,12 @@ class CallableCriterion(CodeCriterion):
         if self.gives == "boolean":
             if not isinstance(answer, bool):
                 raise UnreadableReply(f"the function gave {answer!r}, not True or False")
-            return Reading("judged", "UNMET" if answer is self.turned else "MET")
+            return Reading("UNMET" if answer is self.turned else "MET")
         if self.gives == "literal":
             if answer not in self.class_names:
                 known = ", ".join(self.class_names)
                 raise UnreadableReply(f"the function gave {answer!r}, not one of {known}")
-            return Reading("judged", str(answer))
+            return Reading(str(answer))
         low, high = self.bounds
         if (
             isinstance(answer, bool)
@@ -423,7 +423,7 @@ class CallableCriterion(CodeCriterion):
             raise UnreadableReply(
                 f"the function gave {answer!r}, not a number from {low} to {high}"
             )
-        return Reading("judged", repr(int(answer) if isinstance(answer, int) else float(answer)))
+        return Reading(repr(int(answer) if isinstance(answer, int) else float(answer)))
 
     def identity(self) -> object:
         return [super().identity(), self.gives, self.gives == "boolean" and self.turned]

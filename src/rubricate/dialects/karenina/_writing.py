@@ -36,7 +36,7 @@ class WrittenAnswer(Criterion):
 
     def read(self, answer: object) -> Reading:
         if isinstance(answer, str) and answer.strip():
-            return Reading("judged", "answered", answer=answer.strip())
+            return Reading("answered", answer=answer.strip())
         raise UnreadableReply("the answer is empty")
 
     def value(self, label: str) -> float | None:
@@ -55,7 +55,7 @@ class WrittenTemplate(Criterion):
             template = Template(fields=answer["fields"])
         except InputError as error:
             raise UnreadableReply(f"the template cannot be used: {error}") from None
-        return Reading("judged", "template", answer=template.to_dict())
+        return Reading("template", answer=template.to_dict())
 
     def value(self, label: str) -> float | None:
         return 1.0

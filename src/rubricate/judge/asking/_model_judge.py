@@ -173,7 +173,7 @@ class ModelJudge(Judge):
             else:
                 verdict = self._verdict(item, criterion, reply, reading, spent)
                 required = prompting.require_evidence
-                wrong = unsupported(required, criterion, reading, verdict.evidence)
+                wrong = unsupported(required, criterion, reading, verdict)
                 if not wrong:
                     return verdict if times < 0 else asked_for_quotes(verdict, times + 1)
                 lacking, times = verdict, times + 1
@@ -199,25 +199,14 @@ class ModelJudge(Judge):
         self, item: Item, criterion: Criterion, reply: Reply, reading: Reading, spent: Usage
     ) -> Verdict:
         prompting = self.prompting
-        value = reading.value
-        if value is None and reading.status == "judged":
-            value = criterion.value(reading.label)
         quotes = reply.quotes + reading.quotes
         order = prompting.order(item, criterion)
-        verdict = Verdict(
-            criterion.name,
-            reading.status,
-            reading.label,
-            value,
-            reading.probability,
-            reply.reason,
-            _evidence(prompting, quotes, item) if quotes else (),
-            spent,
-            None,
-            self.name,
-            False,
-            reading.detail,
-            reading.answer,
+        verdict = criterion.verdict_of(
+            reading,
+            reason=reply.reason,
+            evidence=_evidence(prompting, quotes, item) if quotes else (),
+            usage=spent,
+            judge=self.name,
             order=None if order is None else shown_order(criterion, order),
         )
         return with_confidence(verdict, reply) if prompting.states_confidence else verdict
@@ -289,9 +278,7 @@ class ModelJudge(Judge):
                     group.unreadable(index, wrong_with(error))
                 else:
                     required = prompting.require_evidence
-                    group.came(
-                        index, found, unsupported(required, criterion, reading, found.evidence)
-                    )
+                    group.came(index, found, unsupported(required, criterion, reading, found))
             group.lost = completion if group.left() == left else None
         for index in group.left():
             group.found[index] = group.lacking(index) or self._failed(

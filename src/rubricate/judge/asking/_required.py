@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
 from dataclasses import replace
 
-from rubricate.rubric import ABSTENTION, Criterion, Evidence, Reading, Verdict
+from rubricate.rubric import ABSTENTION, Criterion, Reading, Verdict
 
 REQUIRED = "require_evidence"
 """Where a verdict's detail says how often its judge was asked again for quotes (`asked_again`), and
@@ -26,7 +25,7 @@ def key_suffix(required: bool | None, criterion: Criterion) -> bytes:
 
 
 def unsupported(
-    required: bool | None, criterion: Criterion, reading: Reading, evidence: Iterable[Evidence]
+    required: bool | None, criterion: Criterion, reading: Reading, verdict: Verdict
 ) -> str:
     """What is wrong with the quotes of an answer; empty for nothing.
 
@@ -39,11 +38,11 @@ def unsupported(
             items gives.
         criterion: what was asked.
         reading: the answer.
-        evidence: its quotes as they were looked up.
+        verdict: what it comes to, with its quotes as they were looked up.
     """
-    if not (required or reading.claims) or required is False or reading.status != "judged":
+    if not (required or reading.claims) or required is False or verdict.status != "judged":
         return ""
-    located = list(evidence)
+    located = verdict.evidence
     found = {one.quote for one in located if not one.invented}
     if reading.claims:
         lost = [

@@ -131,18 +131,11 @@ class BuiltinJudge(Judge):
         label, probability = estimate.label or "", estimate.probability or 0.0
         shares = dict(estimate.shares or ((label, probability),))
         answer = {"probabilities": shares, "obtained": "model"}
-        reading = read_distribution(criterion, answer)
-        return Verdict(
-            criterion.name,
-            reading.status,
-            reading.label,
-            criterion.value(reading.label) if reading.value is None else reading.value,
-            probability=reading.probability,
+        return criterion.verdict_of(
+            read_distribution(criterion, answer),
             reason=estimate.reason,
             evidence=evidence,
             judge=self.name,
-            detail=answer,
-            answer=answer,
         )
 
 

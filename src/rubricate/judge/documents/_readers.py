@@ -140,7 +140,7 @@ class PartQuestion(Criterion):
     asked: Criterion
 
     def read(self, answer: object) -> Reading:
-        return Reading("judged", read_label(answer, LABELS))
+        return Reading(read_label(answer, LABELS))
 
     def value(self, label: str) -> float | None:
         return None

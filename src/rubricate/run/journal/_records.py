@@ -9,7 +9,16 @@ from typing import Any
 import orjson
 
 from rubricate.judge import REQUIRED
-from rubricate.rubric import Criterion, Evidence, Failure, Paraphrase, Usage, Verdict, read_kept
+from rubricate.rubric import (
+    Criterion,
+    Evidence,
+    Failure,
+    Paraphrase,
+    Reading,
+    Usage,
+    Verdict,
+    read_kept,
+)
 
 DOCUMENT = "document"
 """Where a verdict's detail has how a long document was read."""
@@ -69,33 +78,28 @@ def verdict_from_record(record: dict[str, Any], criterion: Criterion) -> Verdict
     status, value, detail, error = record["status"], None, None, record.get("error")
     if label is not None:
         # What an answer is worth, and whether it counts, belongs to the rubric as it is now.
-        if answer is None:
-            status = criterion.status(label)
-        else:
-            reading = read_kept(criterion, answer)
-            status, label, detail = reading.status, reading.label, reading.detail
-            value = reading.value
-            if reading.probability is not None:
-                probability = reading.probability
-        if status == "judged" and value is None:
-            value = criterion.value(label)
+        reading = Reading(label) if answer is None else read_kept(criterion, answer)
+        label, detail = reading.label, reading.detail
+        status, value = criterion.worth(reading)
+        if reading.probability is not None:
+            probability = reading.probability
     if kept := {name: record[name] for name in KEPT if name in record}:
         detail = {**(detail or {}), **kept}
     quotes = record.get("evidence")
     return Verdict(
-        criterion.name,
-        status,
-        label,
-        value,
-        probability,
-        record["reason"],
-        tuple(map(_evidence, quotes)) if quotes else (),
-        Usage(**record["usage"]),
-        None if error is None else Failure(**error),
-        record["judge"],
-        True,
-        detail,
-        answer,
+        criterion=criterion.name,
+        status=status,
+        label=label,
+        value=value,
+        probability=probability,
+        reason=record["reason"],
+        evidence=tuple(map(_evidence, quotes)) if quotes else (),
+        usage=Usage(**record["usage"]),
+        error=None if error is None else Failure(**error),
+        judge=record["judge"],
+        resumed=True,
+        detail=detail,
+        answer=answer,
         order=record.get("order"),
     )
 
