@@ -85,6 +85,67 @@ def test_a_room_imports_only_rooms_above_it_and_by_their_door():
             assert not re.search(r"\._", module), f"{path} goes past {module}'s door"
 
 
+IN_CIRCLES = 9
+"""Files that import each other, directly or by way of others; the number may only fall."""
+
+
+@cache
+def named_in(path: Path) -> dict[str, str]:
+    """The modules that a package's `__init__` has its names from."""
+    return {
+        alias.asname or alias.name: node.module or ""
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def home_of(module: str, name: str) -> str:
+    """The module in which a name is declared that another imports from a package's `__init__`."""
+    path = modules().get(module)
+    if f"{module}.{name}" in modules():
+        return f"{module}.{name}"
+    if path is None or path.stem != "__init__" or name not in named_in(path):
+        return module
+    return home_of(named_in(path)[name], name)
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """All files of the package by the name of their module."""
+    files = SOURCE.rglob("*.py")
+    names = {path: (SOURCE.name, *path.relative_to(SOURCE).with_suffix("").parts) for path in files}
+    return {".".join(name).removesuffix(".__init__"): path for path, name in names.items()}
+
+
+def test_files_do_not_import_each_other():
+    """Imports in functions and for types count; a package's `__init__` stands for what it names."""
+    files = {name: path for name, path in modules().items() if path.stem != "__init__"}
+    graph = {
+        name: {
+            home_of(node.module or "", alias.name)
+            for node in ast.walk(tree(path))
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+        & (files.keys() - {name})
+        for name, path in files.items()
+    }
+
+    def reached_from(name: str) -> set[str]:
+        reached: set[str] = set()
+        ahead = [*graph[name]]
+        while ahead:
+            if (one := ahead.pop()) not in reached:
+                reached.add(one)
+                ahead += graph[one]
+        return reached
+
+    circles = [name for name in graph if name in reached_from(name)]
+    assert not [name for name in circles if name.startswith("rubricate.analysis.")]
+    assert len(circles) <= IN_CIRCLES, circles
+
+
 def test_a_sub_room_is_entered_by_its_door():
     sub_rooms = {path.parent for path in SOURCE.glob("*/*/__init__.py")}
     for path in files():
