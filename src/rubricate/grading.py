@@ -15,7 +15,7 @@ from rubricate.options import (
     GradeOneCall,
     GradingOptions,
 )
-from rubricate.run import ItemResult, Outcome, RunEstimate
+from rubricate.run import ItemResult, RunEstimate, RunFacts
 from rubricate.run import estimate as estimate_run
 from rubricate.settings import part, takes
 from rubricate.streaming import ResultStream, plain, plain_stream, stream_of
@@ -143,6 +143,6 @@ async def collected(stream: ResultStream) -> Result:
     return _result(items, stream.outcome)
 
 
-def _result(items: list[ItemResult], outcome: Outcome) -> Result:
+def _result(items: list[ItemResult], outcome: RunFacts) -> Result:
     items.sort(key=lambda item: item.index)
     return Result(items=items, **{f.name: getattr(outcome, f.name) for f in fields(outcome)})

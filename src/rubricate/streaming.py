@@ -34,7 +34,7 @@ from rubricate.run import (
     Listeners,
     OnVerdict,
     OpenStorage,
-    Outcome,
+    RunFacts,
     RunFolder,
     RunOptions,
     Sender,
@@ -242,7 +242,7 @@ class ResultStream(Stream[ItemResult]):
         )
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> RunFacts:
         """What the run was and what it took. Raises `RuntimeError` before it has ended."""
         if self._figures.outcome is None:
             if self._judging is not None and self._judging.done():
@@ -300,7 +300,7 @@ class _Figures:
     """
 
     def __init__(self, folder: RunFolder | None, *, with_table: bool = False) -> None:
-        self.outcome: Outcome | None = None
+        self.outcome: RunFacts | None = None
         self._folder = folder
         self._with_table = with_table
 
@@ -316,7 +316,7 @@ class _Figures:
         """Count an item in."""
         self.tallies.add(item)
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: RunFacts) -> None:
         """Note that the run has ended, also in its folder."""
         self.outcome = outcome
         if self._folder:

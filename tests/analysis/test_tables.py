@@ -18,7 +18,7 @@ from pyarrow import parquet
 
 import rubricate
 from rubricate import Criterion, FinishedRun, InputError, Result, Rubric, RubricDataset
-from rubricate.analysis import ITEM_COLUMNS, VERDICT_COLUMNS, spreadsheet_cell
+from rubricate.analysis import spreadsheet_cell, table_columns
 from rubricate.errors import MissingExtraError
 
 SCORE = [
@@ -81,7 +81,7 @@ def test_the_columns_of_a_table_by_item_stay(run):
 
 def test_every_column_is_documented():
     page = (Path(__file__).parents[2] / "docs" / "run-folder.md").read_text("utf-8")
-    for name in (*VERDICT_COLUMNS, *ITEM_COLUMNS):
+    for name in (*table_columns("verdict"), *table_columns("item")):
         assert f"`{name}`" in page, name
 
 
@@ -250,7 +250,7 @@ def test_a_large_run_is_written_without_holding_its_rows(tmp_path, form, verdict
 def test_option_output_by_and_raw_cells_of_export(rubricate, tmp_path, write_dataset):
     rubricate("grade", write_dataset(), "--run-dir", "run")
     done = rubricate("export", "run", "-o", "v.csv")
-    assert done.stdout == f"v.csv: 4 rows, {len(VERDICT_COLUMNS)} columns\n"
+    assert done.stdout == f"v.csv: 4 rows, {len(table_columns('verdict'))} columns\n"
     assert rubricate("export", "run", "-o", "v.jsonl").returncode == 0
     told = json.loads(
         rubricate("export", "run", "-o", "i.parquet", "--by", "item", "--json").stdout

@@ -36,7 +36,8 @@ def test_two_files_are_compared_and_nothing_is_asked_twice(compare, endpoint, tm
     assert "position bias 0.00" in done.stdout
     assert (tmp_path / "runs/pair-good-bad-m/journal.sqlite").exists()
     turned = json.loads(compare("bad.md", "good.txt", "--prompt", "How fast?", "--json").stdout)
-    assert (turned["overall"]["second"], turned["calls"], turned["known"]) == (1, 0, 4)
+    usage = turned["usage"]
+    assert (turned["overall"]["second"], usage["calls"], usage["cached"]) == (1, 0, 4)
     assert len(endpoint.requests) == 4
 
 
@@ -109,7 +110,10 @@ def test_a_failed_answer_ends_with_exit_code_2_and_is_told(rubricate, compare):
         done = rubricate("compare-pair", "good.txt", "bad.md", *options)
     assert done.returncode == 2
     assert "failed 2" in done.stdout
-    assert "failed by cause: unreadable_reply 2\nfirst failure: unreadable_reply" in done.stdout
+    assert (
+        "Failed verdicts by cause: unreadable_reply 2\nFirst failure: unreadable_reply"
+        in done.stdout
+    )
     assert "need more --max-tokens" in done.stdout
     assert "run folder runs/pair-good-bad-m" in done.stdout
 

@@ -72,7 +72,7 @@ def test_as_json_it_has_every_count(rubricate):
         "low": pytest.approx(0.342, abs=1e-3),
         "high": 1.0,
     }
-    assert report["calls"] == TEXTS
+    assert report["usage"]["calls"] == TEXTS
 
 
 def test_failed_judgements_are_told_by_the_exit_code(rubricate):
@@ -81,7 +81,7 @@ def test_failed_judgements_are_told_by_the_exit_code(rubricate):
         done = rubricate("redteam", "--judge", "m", "--base-url", endpoint.url, "--limit", "1")
     assert done.returncode == 2
     assert "failed 4" in done.stdout
-    assert "failed by cause: bad_request 4\nfirst failure: bad_request: " in done.stdout
+    assert "Failed verdicts by cause: bad_request 4\nFirst failure: bad_request: " in done.stdout
 
 
 def test_without_a_judge_the_built_in_one_is_attacked_and_it_says_so(rubricate):

@@ -29,6 +29,11 @@ ALL = {"compare-pair": 120, "redteam": 144}
 """How many judgements each is."""
 
 
+def known(report: dict[str, Any]) -> int:
+    """The judgements that were read from the journal or the cache."""
+    return report["usage"]["resumed"] + report["usage"]["cached"]
+
+
 @pytest.fixture(params=COMMANDS)
 def command(request, tmp_path) -> str:
     (tmp_path / "rubric.json").write_text(json.dumps(RUBRIC))
@@ -84,16 +89,21 @@ def test_an_interrupted_command_prints_what_was_had_and_the_same_one_goes_on(
         if as_json:
             report = json.loads(printed)
             assert report["stopped"] == "interrupted"
-            assert 20 <= report["calls"] == ALL[command] - report["failed"] < ALL[command]
-            assert report["not_run"] == report["failed"]
+            assert (
+                20
+                <= report["usage"]["calls"]
+                == ALL[command] - report["verdicts"]["failed"]
+                < ALL[command]
+            )
+            assert report["not_run"] == report["verdicts"]["failed"]
             assert report["first_error"] is None
         else:
             assert "Stopped early: interrupted" in printed
             assert " not asked)" in printed
         whole = json.loads(rubricate(*told(command, endpoint.url, "--json")).stdout)
         again = asked(endpoint)
-    assert (whole["stopped"], whole["failed"]) == (None, 0)
-    assert whole["calls"] + whole["known"] == len(again) == ALL[command]
+    assert (whole["stopped"], whole["verdicts"]["failed"]) == (None, 0)
+    assert whole["usage"]["calls"] + known(whole) == len(again) == ALL[command]
     assert again.total() - len(again) <= 2  # those that were in flight
 
 
@@ -105,10 +115,10 @@ def test_a_killed_command_repeats_no_finished_call(rubricate, command, tmp_path)
         sent = len(endpoint.requests)
         whole = json.loads(rubricate(*told(command, endpoint.url, "--json")).stdout)
         again = asked(endpoint)
-    assert whole["calls"] + whole["known"] == len(again) == ALL[command]
+    assert whole["usage"]["calls"] + known(whole) == len(again) == ALL[command]
     # In flight, and answered since the journal's last commit, a fifth of a second before.
     assert again.total() - len(again) <= 2 + 20 < sent
-    assert whole["known"] >= sent - (2 + 20)
+    assert known(whole) >= sent - (2 + 20)
 
 
 def test_an_interruption_before_anything_is_asked_says_so_and_leaves_nothing(tmp_path):
@@ -154,15 +164,15 @@ def test_a_command_that_cannot_go_on_prints_what_was_had_and_says_why(
     assert reason in report["stopped"]
     assert f"Error: {report['stopped']}" in done.stderr
     assert "the same command goes on from there" in done.stderr
-    assert report["calls"] + report["not_run"] == ALL[command]
-    assert 0 < report["not_run"] <= report["failed"]
+    assert report["usage"]["calls"] + report["not_run"] == ALL[command]
+    assert 0 < report["not_run"] <= report["verdicts"]["failed"]
     cause = shown.stderr.removeprefix("Error: ").split(". What was judged")[0]
     if why in ("cost", "a refused key"):
-        assert 0 < report["calls"] < ALL[command]
+        assert 0 < report["usage"]["calls"] < ALL[command]
         assert f"Stopped early: {cause}" in " ".join(shown.stdout.split())
     else:
         assert cause not in shown.stdout  # it is told once
-        assert f"Nothing was judged: all {ALL[command]} judgements failed." in shown.stdout
+        assert f"Nothing was judged: all {ALL[command]} verdicts failed." in shown.stdout
 
 
 def test_quiet_prints_errors_alone_and_json_nothing_else(rubricate, command, endpoint):

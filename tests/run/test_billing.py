@@ -22,7 +22,7 @@ from rubricate import (
 from rubricate.errors import ModelError
 from rubricate.judge import Completion
 from rubricate.judge.models import ModelPrice
-from rubricate.run.results import Outcome
+from rubricate.run.results import RunFacts
 from rubricate.run.sending import _hedging, _latency
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
@@ -203,7 +203,7 @@ def dataset(items: int = ITEMS) -> RubricDataset:
     return made
 
 
-def graded(model: HTTPModel, items: int = ITEMS, **options: Any) -> Outcome | Any:
+def graded(model: HTTPModel, items: int = ITEMS, **options: Any) -> RunFacts | Any:
     """The result of a run, also of one that its greatest cost has ended."""
     try:
         return rubricate.grade(dataset(items), model, **{"concurrency": 8, "cache": None} | options)

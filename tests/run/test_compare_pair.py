@@ -90,7 +90,7 @@ def test_an_answer_that_cannot_be_had_is_failed_and_asked_again_in_the_same_fold
         assert (report.failed, report.overall.failed) == (2, 1)
         assert "unreadable_reply" in (report.first_error or "")
         report = rubricate.compare_pair(GOOD, BAD, base_url=endpoint.url, **told)
-    assert (report.calls, report.known, report.overall.first) == (2, 2, 1)
+    assert (report.usage.calls, report.usage.resumed, report.overall.first) == (2, 2, 1)
     with pytest.raises(RunStopped), ScriptedEndpoint([Rule(status=401)]) as refusing:
         rubricate.compare_pair(GOOD, BAD, base_url=refusing.url, **told)
 
@@ -100,7 +100,7 @@ def test_several_models_vote_and_panels_and_other_judges_are_refused():
         PythonModel(lambda m: {"reason": "r", "verdict": "EQUAL"}, name=name) for name in "abc"
     ]
     report = rubricate.compare_pair(GOOD, BAD, rubric=RUBRIC, judge=judges, min_votes=3)
-    assert (report.judge, report.calls) == ("a + b + c", 12)
+    assert (report.judge, report.usage.calls) == ("a + b + c", 12)
     assert report.overall.tie == 1
     for judge, problem in (
         ("builtin", "builtin judges one text at a time"),

@@ -131,7 +131,8 @@ def test_streamed_pairs_and_figures_are_those_of_the_report(tmp_path):
         report = rubricate.compare_pair(*sides, **{**options, "run_dir": None})
     assert sorted(pairs, key=lambda pair: pair.index) == report.results
     assert [pair.id for pair in report.results] == NAMES
-    assert PairReport.of(figures, pairs).model_copy(update={"run_dir": None}) == report
+    same = {"run_dir": None, "usage": report.usage}  # but for the seconds
+    assert PairReport.of(figures, pairs).model_copy(update=same) == report
     lines = (folder / "pairs.jsonl").read_text().splitlines()
     assert list(map(json.loads, lines)) == report.model_dump(mode="json")["results"]
     assert (report.overall.first, report.failed, report.not_run) == (11, 2, 0)
@@ -162,7 +163,7 @@ def test_a_comparison_that_ends_early_has_what_was_judged_in_its_error_and_folde
     report = stopped.report
     assert stopped.interrupted
     assert isinstance(report, PairReport)
-    assert (report.stopped, report.pairs, report.calls) == ("interrupted", 12, len(asked))
+    assert (report.stopped, report.pairs, report.usage.calls) == ("interrupted", 12, len(asked))
     assert report.failed == report.not_run == 24 - len(asked)
     assert (report.overall.tie, report.overall.failed) == (len(asked) // 2, 12 - len(asked) // 2)
     assert report.first_error is None

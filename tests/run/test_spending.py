@@ -30,7 +30,7 @@ from rubricate.report import write_report
 from rubricate.run._progress import Progress
 from rubricate.run.journal import Price
 from rubricate.run.journal._ledger import Entry, Ledger, entry_of
-from rubricate.run.results import UsageFigures
+from rubricate.run.results import Outcome
 from rubricate.testing import ScriptedEndpoint
 
 PRICE = 0.01
@@ -343,10 +343,20 @@ def test_a_run_says_what_it_cost_in_all_and_what_its_last_command_paid(
 
 
 def test_a_summary_of_an_earlier_version_has_cost_what_its_answers_did():
-    told = {"calls": 0, "resumed": 3, "requests": 0, "input_tokens": 0, "cached_tokens": 0}
-    told |= {"output_tokens": 0, "seconds": 0.1}
-    assert UsageFigures(**told, cost=0.0, saved_cost=0.25).run_cost == 0.25
-    assert UsageFigures(**told, cost=None, saved_cost=0.25).run_cost is None
+    report = {"judge": "m", "note": None, "run_dir": None, "stopped": None, "first_error": None}
+    report |= {"verdicts": {"judged": 3, "failed": 0}, "not_run": 0, "errors": {}}
+    for cost, ever in ((0.0, 0.25), (None, None)):
+        usage = {"calls": 0, "resumed": 3, "cost": cost, "saved_cost": 0.25}
+        assert Outcome.model_validate({**report, "usage": usage}).usage.run_cost == ever
+
+
+def test_a_report_of_an_earlier_version_has_its_figures():
+    report = {"judge": "m", "note": None, "run_dir": None, "stopped": None, "first_error": None}
+    report |= {"calls": 4, "known": 2, "failed": 1, "not_run": 0, "errors": {"timeout": 1}}
+    found = Outcome.model_validate({**report, "cost": 0.5, "run_cost": 0.75})
+    assert found.verdicts == {"judged": 5, "failed": 1}
+    usage = found.usage
+    assert (usage.calls, usage.resumed, usage.cost, usage.run_cost) == (4, 2, 0.5, 0.75)
 
 
 @pytest.mark.parametrize("bound", [None, 1.0])

@@ -91,12 +91,11 @@ if TYPE_CHECKING:
     from rubricate.analysis._scores_by import scores_by as scores_by, summary_by as summary_by
     from rubricate.analysis._selection import Selection as Selection
     from rubricate.analysis._tables import (
-        ITEM_COLUMNS as ITEM_COLUMNS,
-        VERDICT_COLUMNS as VERDICT_COLUMNS,
         By as By,
         Kind as Kind,
         VerdictTable as VerdictTable,
         spreadsheet_cell as spreadsheet_cell,
+        table_columns as table_columns,
     )
     from rubricate.analysis.agreement._variance import (
         VarianceReport as VarianceReport,

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from rubricate.analysis._judged import Failures, JudgedReport, ending
+from rubricate.analysis._judged import JudgedReport
 from rubricate.rubric import CriterionVerdict, Verdict
+from rubricate.run.results import OutcomeTally
 from rubricate.stats import Estimate, wilson_interval
 from rubricate.views import GAP, Column, Row, Section, Table, estimate_text, numbers, say
 
 if TYPE_CHECKING:
-    from rubricate.run import Outcome
+    from rubricate.run import RunFacts
 
 Defence = Literal["on", "off", "own"]
 """`on`: the prompt fences the text in and warns of what it may contain. `off`: the same prompt
@@ -103,7 +104,7 @@ class RedTeamReport(JudgedReport):
     @classmethod
     def of(
         cls,
-        outcome: Outcome,
+        facts: RunFacts,
         families: Sequence[str],
         outcomes: Mapping[Defence, AttackOutcomes],
         *,
@@ -115,12 +116,12 @@ class RedTeamReport(JudgedReport):
         Args:
             questions: how many wrong answers there were to attack.
         """
-        failures = Failures()
+        failures = OutcomeTally()
         all_found = (found for by_kind in outcomes.values() for found in by_kind.values())
         for place, verdict in enumerate(verdict for found in all_found for verdict in found):
             failures.add((place,), verdict)
         return cls(
-            **failures.fields(outcome),
+            **failures.fields(facts),
             questions=questions,
             form=form,
             defences=[defence_figures(one, families, by_kind) for one, by_kind in outcomes.items()],
@@ -142,7 +143,7 @@ class RedTeamReport(JudgedReport):
             yield GAP
             yield from _defence_tables(figures)
         yield GAP
-        yield from ending(self)
+        yield from self.ending()
 
 
 def defence_figures(

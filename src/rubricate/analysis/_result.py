@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rubricate.analysis._tables import Tabular
 from rubricate.rubric import Verdict
-from rubricate.run.results import ItemResult, Outcome, ResultRow, Summary, Tallies, rows_of
+from rubricate.run.results import ItemResult, ResultRow, RunFacts, Summary, Tallies, rows_of
 
 if TYPE_CHECKING:
     from rubricate.analysis._finished import FinishedRun
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Result(Outcome, Tabular):
-    """A graded dataset: an `Outcome` with its items.
+class Result(RunFacts, Tabular):
+    """A graded dataset: an `RunFacts` with its items.
 
     Attributes:
         items: one result per item, in the dataset's order.

@@ -8,6 +8,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
+from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from types import NoneType, UnionType
@@ -46,24 +47,33 @@ def _types(kind: Any) -> dict[str, Any]:
     }
 
 
-_TYPES = {name: hint for name, hint in _types(ResultRow).items() if name in ROW_FIELDS}
-_BY_NAME = {
-    name
-    for name, hint in _TYPES.items()
-    if name == "votes" or (get_origin(hint) is Mapping and get_args(hint)[1] is not Any)
-}
-"""Fields that have a column for each name in them, such as `votes.JUDGE`."""
-_PARTS = {name: [*_types(hint)] for name, hint in _TYPES.items() if is_dataclass(hint)}
-"""Fields that have a column for each of their parts, such as `usage.cost`."""
+@cache
+def _fields() -> dict[str, Any]:
+    """The fields of a row with their types."""
+    types = _types(ResultRow)
+    return {name: types[name] for name in ROW_FIELDS}
+
+
+def _is_by_name(name: str) -> bool:
+    """Whether a field has a column for each name in it, such as `votes.JUDGE`."""
+    hint = _fields()[name]
+    return name == "votes" or (get_origin(hint) is Mapping and get_args(hint)[1] is not Any)
+
+
+@cache
+def _parts(name: str) -> dict[str, Any]:
+    """The parts of a field that has a column for each of them, such as `usage.cost`."""
+    hint = _fields()[name]
+    return _types(hint) if is_dataclass(hint) else {}
 
 
 def _columns_of(name: str) -> dict[str, Kind]:
     """The columns of a field, where they do not depend on the run."""
-    hint = _TYPES[name]
-    if name in _BY_NAME:
+    hint = _fields()[name]
+    if _is_by_name(name):
         return {}
-    if name in _PARTS:
-        return {f"{name}.{part}": _KINDS[kind] for part, kind in _types(hint).items()}
+    if parts := _parts(name):
+        return {f"{name}.{part}": _KINDS[kind] for part, kind in parts.items()}
     if get_origin(hint) is tuple:
         return {name: "texts"}
     return {name: "object" if get_origin(hint) is Mapping else _KINDS.get(hint, "text")}
@@ -71,18 +81,24 @@ def _columns_of(name: str) -> dict[str, Kind]:
 
 _IN_FIRST_LINE = ("tags", "tag_scores", "groups")
 _OF_ITEMS = ("item", "description", *_IN_FIRST_LINE, *ITEM_FIELDS)
-_OF_VERDICTS = [name for name in ROW_FIELDS if name not in (*_IN_FIRST_LINE, "keys")]
 _STATUSES = get_args(Status)
-VERDICT_COLUMNS: dict[str, Kind] = {
-    column: kind for name in _OF_VERDICTS for column, kind in _columns_of(name).items()
-}
-"""The columns of a table by verdict, before those that depend on the run."""
-ITEM_COLUMNS: dict[str, Kind] = {
-    **{column: kind for name in _OF_ITEMS for column, kind in _columns_of(name).items()},
-    **dict.fromkeys(_STATUSES, "count"),
-    **_columns_of("usage"),
-}
-"""The columns of a table by item, before those that depend on the run."""
+
+
+def _fields_of(by: str) -> Sequence[str]:
+    """The fields that a table has columns of."""
+    if by == "item":
+        return _OF_ITEMS
+    return [name for name in ROW_FIELDS if name not in (*_IN_FIRST_LINE, "keys")]
+
+
+def table_columns(by: str) -> dict[str, Kind]:
+    """The columns of a table, before those that depend on the run."""
+    columns = {c: kind for name in _fields_of(by) for c, kind in _columns_of(name).items()}
+    if by == "verdict":
+        return columns
+    return {**columns, **dict.fromkeys(_STATUSES, "count"), **_columns_of("usage")}
+
+
 _AT_ONCE = 2048
 """Rows of a Parquet file's group: what is held."""
 _FORMULA_BEGINS = tuple("=+-@\t\r\n＝＋－＠")  # OWASP, CSV Injection
@@ -172,9 +188,9 @@ class VerdictTable:
             raise InputError(f"by must be verdict or item, found '{by}'{hint}")
         self._source = source
         self._by_item = by == "item"
-        self._fields = _OF_ITEMS if self._by_item else _OF_VERDICTS
+        self._fields = _fields_of(by)
         self.columns: dict[str, Kind] = {
-            **(ITEM_COLUMNS if self._by_item else VERDICT_COLUMNS),
+            **table_columns(by),
             **self._found_columns(),
         }
 
@@ -184,7 +200,7 @@ class VerdictTable:
                 yield self._shaped(_of_item(rows))
                 continue
             for row in rows:
-                cells = [_cells(row, name).items() for name in _OF_VERDICTS]
+                cells = [_cells(row, name).items() for name in self._fields]
                 yield self._shaped(dict(chain.from_iterable(cells)))
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -278,7 +294,7 @@ class VerdictTable:
         """The columns that depend on the run: a first reading finds them."""
         criteria: dict[str, None] = {}
         has_labels = False
-        own = [name for name in self._fields if name in _BY_NAME]
+        own = [name for name in self._fields if _is_by_name(name)]
         found: dict[str, dict[str, set[type]]] = {name: {} for name in own}
         for rows in self._source.item_rows():
             for row in rows:
@@ -312,7 +328,7 @@ def _of_item(rows: Sequence[ResultRow]) -> Row:
     statuses = [row.status for row in rows]
     flat: Row = {status: statuses.count(status) for status in _STATUSES}
     usage = Usage.total(row.usage for row in rows)
-    flat |= {f"usage.{part}": getattr(usage, part) for part in _PARTS["usage"]}
+    flat |= {f"usage.{part}": getattr(usage, part) for part in _parts("usage")}
     for row in rows:
         flat[f"verdict.{row.criterion}"] = row.answer_text
         flat[f"value.{row.criterion}"] = row.value
@@ -329,10 +345,10 @@ def _cells(row: ResultRow, name: str) -> Row:
         return {name: [evidence.quote for evidence in value]}
     if name == "votes":  # as a verdict, a vote without a label says its status
         return {f"votes.{vote.judge}": vote.label or vote.status for vote in value}
-    if name in _BY_NAME:
+    if _is_by_name(name):
         return {f"{name}.{key}": getattr(one, "value", one) for key, one in value.items()}
-    if name in _PARTS:
-        return {f"{name}.{part}": getattr(value, part, None) for part in _PARTS[name]}
+    if parts := _parts(name):
+        return {f"{name}.{part}": getattr(value, part, None) for part in parts}
     return {name: list(value) if isinstance(value, tuple) else value}
 
 

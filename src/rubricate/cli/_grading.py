@@ -311,8 +311,4 @@ def _print_summary(summary: Summary, settings: GradeSettings) -> None:
     if settings.json_output:
         print(summary.model_dump_json(indent=2))
     elif not settings.quiet:
-        if summary.nothing_judged and summary.stopped:  # why is told once: as the error
-            summary = summary.model_copy(
-                update={"stopped": None, "first_error": None, "judges": []}
-            )
-        console().print(summary)
+        console().print(summary.without_the_error())

@@ -164,7 +164,7 @@ def print_judged(
         lines = None if results is None else ("results", run_dir / results)
         print_json(report.model_dump(mode="json"), lines)
     elif not quiet:
-        print(report.with_its_error_told())
+        print(report.without_the_error())
     return exit_code(
         run_dir,
         stopped=report.stopped,

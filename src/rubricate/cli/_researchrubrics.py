@@ -259,7 +259,7 @@ def _show(batch: Batch, output: Path, settings: ReportSettings) -> None:
     elif not settings.quiet:
         terminal = console()
         if summary.nothing_judged:
-            terminal.print(f"Nothing was judged: all {batch.result.failed} verdicts failed.")
+            terminal.print(*(line.text for line in summary.nothing()))
         else:
             terminal.print(batch.figures())
         terminal.print()
@@ -276,10 +276,7 @@ def _run_lines(summary: Summary, output: Path) -> Iterator[str]:
     )
     if summary.documents is not None:
         yield from (f"{name}: {text}" for name, text in summary.documents.facts())
-    ended_by_error = summary.nothing_judged and summary.stopped is not None  # shown as the error
-    if summary.first_error is not None and not ended_by_error:
-        causes = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
-        yield f"failed: {causes}; the first: {summary.first_error}"
+    yield from (line.text for line in summary.without_the_error().problems())
     if summary.note is not None:
         yield summary.note
     yield f"results: {output}; run folder: {summary.run_dir}"

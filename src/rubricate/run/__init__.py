@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         DocumentWork as DocumentWork,
         ItemResult as ItemResult,
         OpenStorage as OpenStorage,
-        Outcome as Outcome,
+        RunFacts as RunFacts,
         RunFolder as RunFolder,
         has_journal as has_journal,
         shard_folder as shard_folder,

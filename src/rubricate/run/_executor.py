@@ -33,7 +33,7 @@ from rubricate.run._progress import Progress
 from rubricate.run._queue import CallQueue
 from rubricate.run.items import Call, ItemMachine, JudgedItem, Question, Stages
 from rubricate.run.journal import INTERVAL, Answers, to_json, verdict_record
-from rubricate.run.results import ItemResult, Outcome
+from rubricate.run.results import ItemResult, RunFacts
 from rubricate.run.sending import RAISED, Expense, RunEnds, Sender, Settle, Spending
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Listeners:
 
     on_sent: Callable[[], None]
     on_item: Callable[[ItemResult], None]
-    on_end: Callable[[Outcome], None]
+    on_end: Callable[[RunFacts], None]
     on_verdict: OnVerdict | None = None
 
 

@@ -33,8 +33,8 @@ from rubricate.run.results import (
     ItemResult,
     OpenStorage,
     OtherRunError,
-    Outcome,
     ResultsFile,
+    RunFacts,
     RunIdentity,
 )
 from rubricate.run.sending import Sender
@@ -174,7 +174,7 @@ async def run(
             for item in rest():
                 results.add(item)
             results.finish()
-            outcome = Outcome(
+            outcome = RunFacts(
                 judge=stages.name,
                 note=execution.note,
                 fingerprint=_fingerprint(judge, calibrate),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram
     from opentelemetry.trace import Span, Tracer
 
-    from rubricate.run.results import Outcome
+    from rubricate.run.results import RunFacts
 
 NAME = "rubricate"
 PROVIDERS = {"gemini": "gcp.gemini", "mistral": "mistral_ai"}
@@ -100,7 +100,7 @@ class RunSpan:
         self.context = contextvars.copy_context()
         self.context.run(context.attach, trace.set_span_in_context(self._span))
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: RunFacts) -> None:
         """End it with what the run took."""
         if self._span is None:
             return

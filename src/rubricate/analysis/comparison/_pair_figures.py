@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from rubricate.analysis._judged import Failures, JudgedReport, ending
+from rubricate.analysis._judged import JudgedReport
 from rubricate.analysis.comparison._pairs import PairOutcome, PairResult, pair_result
 from rubricate.judge import EQUAL, FIRST, SECOND
 from rubricate.rubric import Verdict
+from rubricate.run.results import OutcomeTally
 from rubricate.stats import Estimate, asymmetry, wilson_interval
 from rubricate.views import GAP, Column, Paragraph, Row, Section, Table, estimate_text, numbers, say
 
 if TYPE_CHECKING:
-    from rubricate.run import Outcome
+    from rubricate.run import RunFacts
 
 COUNTED: tuple[PairOutcome, ...] = ("first", "second", "tie", "disagreed", "abstained", "failed")
 
@@ -111,7 +112,7 @@ class PairSummary(JudgedReport):
         if self.not_compared:
             names = ", ".join(self.not_compared)
             yield say(f"not compared, because code computes them: {names}")
-        yield from ending(self)
+        yield from self.ending()
 
 
 class PairReport(PairSummary):
@@ -147,7 +148,7 @@ class PairTallies:
         self._by_place: Counter[tuple[float, float, int]] = Counter()
         self._differing: Counter[int] = Counter()
         self._questions = 0
-        self._failures = Failures()
+        self._failures = OutcomeTally()
 
     def add(
         self,
@@ -201,10 +202,10 @@ class PairTallies:
         leaning = fsum(part * one for part, one in leanings) / weight
         self._leaning.setdefault(None, Counter())[leaning] += 1
 
-    def summary(self, outcome: Outcome, not_compared: Sequence[str]) -> PairSummary:
+    def summary(self, facts: RunFacts, not_compared: Sequence[str]) -> PairSummary:
         """The figures of all pairs so far, and of the run that gave them."""
         return PairSummary(
-            **self._failures.fields(outcome),
+            **self._failures.fields(facts),
             pairs=self._pairs,
             criteria=[
                 _figures(name, self._criteria[name], self._leaning.get(name))

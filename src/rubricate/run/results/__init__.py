@@ -1,7 +1,8 @@
 """What a run gives: item results, their figures, and the folder that keeps them.
 
-The engine makes an `ItemResult` of each item, counts it into `Tallies`, and at the end an `Outcome`
-says what the run was. `Tallies` give the `Summary`, whose figures `summary.json` holds. Which
+The engine makes an `ItemResult` of each item, counts it into `Tallies`, and at the end `RunFacts`
+say what the run was. `Tallies` give the `Summary`, whose figures `summary.json` holds: an `Outcome`
+(counts, failures, cost, why it stopped) and scores. Which
 answers are compared with people's, and as what, is one rule for every view: `answer`, `Stratum`.
 """
 
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.run.results._advice import advice as advice
     from rubricate.run.results._compared import (
         DOES_NOT_APPLY as DOES_NOT_APPLY,
         Answer as Answer,
@@ -67,9 +67,14 @@ if TYPE_CHECKING:
         note_run as note_run,
         noted_run as noted_run,
     )
+    from rubricate.run.results._outcome import (
+        Outcome as Outcome,
+        OutcomeTally as OutcomeTally,
+        UsageFigures as UsageFigures,
+    )
     from rubricate.run.results._results import (
         ItemResult as ItemResult,
-        Outcome as Outcome,
+        RunFacts as RunFacts,
         scores_by_tag as scores_by_tag,
         short_metadata as short_metadata,
         short_tags as short_tags,
@@ -99,7 +104,6 @@ if TYPE_CHECKING:
         StageFigures as StageFigures,
         StratifiedFigures as StratifiedFigures,
         Summary as Summary,
-        UsageFigures as UsageFigures,
     )
     from rubricate.run.results._tallies import Tallies as Tallies, as_declared as as_declared
     from rubricate.run.results._thresholds import (

@@ -309,7 +309,7 @@ def _warnings(found: Score, criteria: Mapping[str, Verdict], author: str | None)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Outcome:
+class RunFacts:
     """What a run was and what it took, without its items.
 
     Attributes:

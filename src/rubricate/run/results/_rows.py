@@ -149,9 +149,9 @@ class ResultRow(Verdict):
             yield f"confidence {figure(self.confidence)}"
         if self.tied:
             yield "votes tied"
-        for name in _SHOWN:
-            if (value := getattr(self, name)) is not None:
-                yield f"{name.replace('_', ' ')} {value}"
+        for one in fields(self):
+            if one.metadata.get("shown") and (value := getattr(self, one.name)) is not None:
+                yield f"{one.name.replace('_', ' ')} {value}"
 
     def to_dict(self) -> dict[str, Any]:
         """The row as the JSON values of its line."""
@@ -164,15 +164,15 @@ _FIRST = (
     *("item", "description", "criterion", "weight", "status", "label", "value"),
     *("human_label", "human_value", "human_reason"),
 )
-_NAMES = dict.fromkeys((*_FIRST, *(one.name for one in fields(ResultRow))))
-ROW_FIELDS = tuple(name for name in _NAMES if name != "answer")
+_NAMES = dict.fromkeys((*_FIRST, *ResultRow.__dataclass_fields__))
+del _NAMES["answer"]  # of a judge; the journal keeps it
+ROW_FIELDS = tuple(_NAMES)
 """The fields of a row: those that say which verdict it is, and all others as they are declared."""
 ITEM_FIELDS = ("item_score", "human_score", "judge_scores", "warnings", "metadata")
 """What all lines of an item end with, which is written once."""
 _SHARED = ("item", "description", *ITEM_FIELDS)
 _SELDOM = ("human_reason", "groups", "tags", "tag_scores")
 """Fields that a line has only where there is something in them."""
-_SHOWN = tuple(one.name for one in fields(ResultRow) if one.metadata.get("shown"))
 
 
 def rows_of(item: ItemResult) -> Iterator[ResultRow]:

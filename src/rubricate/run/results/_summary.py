@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_serializer, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_serializer
 
 from rubricate.run.results._declared_scores import DeclaredFigures
 from rubricate.run.results._documents import DocumentFigures
 from rubricate.run.results._gates import GateFigures
+from rubricate.run.results._outcome import Outcome
 from rubricate.run.results._summary_part import SummaryPart
 from rubricate.run.results._thresholds import ThresholdOutcome
 from rubricate.run.results._tree_scores import TreeFigures
@@ -166,52 +167,6 @@ class ScoreFigures(_Figures):
     """Mean length penalty, which is in all of these; None where length costs nothing."""
 
 
-class UsageFigures(_Figures):
-    """What one command took, and what the run has cost."""
-
-    calls: int
-    """Judgements made by this command."""
-    resumed: int
-    """Judgements read from the journal instead."""
-    cached: int = 0
-    """Judgements read from the cache instead."""
-    damaged: int = 0
-    """Records of the journal or the cache that were damaged, and count as not there."""
-    requests: int
-    """Requests sent, retries and re-asks included."""
-    input_tokens: int
-    cached_tokens: int
-    """Those of the input tokens that the endpoint served from its cache."""
-    output_tokens: int
-    reasoning_tokens: int = 0
-    """Those of the output tokens that the endpoint counts as reasoning."""
-    cost: float | None
-    """US dollars; None where a price, or what was to be paid for, is not known."""
-    estimated_cost: float = 0.0
-    """US dollars of the cost that are an estimate: for requests without an answer, and for answers
-    without token counts."""
-    run_cost: float | None
-    """US dollars that the run has cost in all: this command, earlier ones and other processes.
-    Answers from the cache cost it nothing."""
-    run_estimated_cost: float = 0.0
-    """Those of them that are an estimate."""
-    saved_input_tokens: int = 0
-    saved_output_tokens: int = 0
-    saved_cost: float | None = 0.0
-    """What the judgements read from journal and cache took when they were asked for; not in the
-    figures above."""
-    seconds: float
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_an_earlier_version(cls, data: Any) -> Any:
-        """Before there were accounts of runs, what a run cost was what its answers did."""
-        if isinstance(data, dict) and "run_cost" not in data:
-            costs = (data.get("cost"), data.get("saved_cost", 0.0))
-            data = {**data, "run_cost": None if None in costs else sum(costs)}
-        return data
-
-
 class CalibrationFigures(_Figures):
     """What a calibration did to a run's verdicts."""
 
@@ -232,37 +187,26 @@ class CertificateFigures(_Figures):
     """What is not as certified, in words; empty where the certificate holds."""
 
 
-class Summary(Report, _Figures):
+class Summary(Report, Outcome):
     """The figures of a run. `print(summary)` shows them as a table."""
 
     version: str
     """The version of rubricate that wrote it."""
     dataset: str | None
-    judge: str
-    note: str | None
-    """What the judge says of itself."""
     items: int
-    verdicts: dict[str, int]
-    """How many verdicts have each status."""
-    not_run: int
-    """Those of the failed verdicts that were never asked for because the run ended early."""
-    errors: dict[str, int]
-    """How many verdicts failed for each cause."""
-    first_error: str | None
-    """The text of the first failure."""
     criteria: list[CriterionFigures]
     score: ScoreFigures
     agreement: AgreementFigures | None
     """Over all criteria."""
     stratified: StratifiedFigures | None = None
     """How the kappas over several criteria were made; None where there is one."""
-    judges: list[JudgeFigures] = []
+    judges: list[JudgeFigures] = Field(default_factory=list)
     """The judges, where several vote."""
-    stages: list[StageFigures] = []
+    stages: list[StageFigures] = Field(default_factory=list)
     """The stages of a cascade, in their order."""
-    strategies: dict[str, str | int] = {}
+    strategies: dict[str, str | int] = Field(default_factory=dict)
     """How their votes were put together."""
-    invented_quotes: list[InventedQuotes] = []
+    invented_quotes: list[InventedQuotes] = Field(default_factory=list)
     """The judges that have invented quotes."""
     asked_again_for_evidence: int = 0
     """Verdicts whose judge was asked again because its quotes do not stand in the submission."""
@@ -270,7 +214,7 @@ class Summary(Report, _Figures):
     """Those of them that abstain, since they did not then either."""
     first_abstention: str | None = None
     """The first judge's reason to abstain, with the criterion."""
-    warnings: dict[str, int] = {}
+    warnings: dict[str, int] = Field(default_factory=dict)
     """How many items have each kind of warning (see `ItemResult.warnings`)."""
     first_warning: str | None = None
     """The first of them, in words, with its item."""
@@ -278,7 +222,6 @@ class Summary(Report, _Figures):
     partial: float
     length_penalty: dict[str, Any] | None = None
     """The settings by which length costs; None where it costs nothing."""
-    usage: UsageFigures
     documents: DocumentFigures | None = None
     """How long documents were read; None where none was."""
     scoring: DeclaredFigures | None = None
@@ -287,17 +230,6 @@ class Summary(Report, _Figures):
     """What was not asked for what other criteria came to; not there where no rubric has gates."""
     tree: TreeFigures | None = None
     """Scores of the groups of a tree; not there where no rubric is one."""
-    run_dir: str | None
-    stopped: str | None
-    """Why the run ended early, if it did."""
-    judge_fingerprint: str | None = None
-    """A hash of the judge with its model, prompt and sampling; the same hash is the same judge."""
-    prompt_version: str | None = None
-    """The prompt that language models were asked with: the usual one's version, or the name and the
-    hash of one of the user's own."""
-    mode: str | None = None
-    """How language models were asked: explained or with probabilities, one criterion a request or
-    several; None where none was asked."""
     calibration: CalibrationFigures | None = None
     """What a calibration did, if one was given."""
     certificate: CertificateFigures | None = None
@@ -319,11 +251,6 @@ class Summary(Report, _Figures):
             if not one.get("only_number"):
                 one.pop("only_number", None)
         return data
-
-    @property
-    def nothing_judged(self) -> bool:
-        """Whether there were verdicts to be had, and every one failed."""
-        return 0 < self.verdicts["failed"] == sum(self.verdicts.values())
 
     @classmethod
     def kinds_of_parts(cls) -> dict[str, type[SummaryPart]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rubricate.run.results._advice import advice
 from rubricate.run.results._declared_scores import interval_text
 from rubricate.views import (
     GAP,
@@ -29,13 +28,13 @@ from rubricate.views import (
 )
 
 if TYPE_CHECKING:
+    from rubricate.run.results._outcome import UsageFigures
     from rubricate.run.results._summary import (
         AgreementFigures,
         CertificateFigures,
         CriterionFigures,
         JudgeFigures,
         Summary,
-        UsageFigures,
     )
 
 AGREEMENT = ("accuracy", "kappa", "n")
@@ -49,9 +48,10 @@ def summary_sections(summary: Summary) -> Iterator[Section]:
     yield from _tables(summary)
     yield Facts(tuple(_figures(summary)))
     for voter in summary.judges:
-        if voter.first_error is not None and not _is_told(voter.first_error, summary):
+        error = voter.first_error
+        if error and not (summary.nothing_judged or summary.is_why_it_stopped(error)):
             share = f"{voter.votes['failed']} of {sum(voter.votes.values())} votes failed"
-            yield say(f"judge {voter.name}: {share}; the first: {voter.first_error}", "error")
+            yield say(f"judge {voter.name}: {share}; the first: {error}", "error")
     yield from _quotes(summary)
     if summary.first_abstention is not None:
         count = summary.verdicts["abstained"]
@@ -60,14 +60,7 @@ def summary_sections(summary: Summary) -> Iterator[Section]:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary.warnings.items())
         yield say(f"Items with a warning: {kinds}", "warning")
         yield say(f"First warning: {summary.first_warning}", "warning")
-    if summary.stopped is not None:
-        yield say(f"Stopped early: {summary.stopped}", "alarm")
-    if summary.first_error is not None:
-        causes = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
-        yield say(f"Failed verdicts by cause: {causes}", "error")
-        if not _is_told(summary.first_error, summary):
-            yield say(f"First failure: {summary.first_error}", "error")
-        yield from (say(line, "warning") for line in advice(summary.errors))
+    yield from summary.problems()
     if summary.certificate is not None:
         yield _certificate(summary.certificate)
     if summary.thresholds is not None:
@@ -81,7 +74,7 @@ def _tables(summary: Summary) -> Iterator[Section]:
     """The tables of criteria, judges and stages; where nothing was judged they had only dashes."""
     if summary.nothing_judged:
         yield say(_heading(summary), "strong")
-        yield say(f"Nothing was judged: all {summary.verdicts['failed']} verdicts failed.", "alarm")
+        yield from summary.nothing()
         yield GAP
         return
     yield from (_criteria_table(summary), GAP)
@@ -92,11 +85,6 @@ def _tables(summary: Summary) -> Iterator[Section]:
     for part in summary.parts:
         for table in part.tables():
             yield from (table, GAP)
-
-
-def _is_told(error: str, summary: Summary) -> bool:
-    """Whether an error is the one that ended the run, which is told as such."""
-    return summary.stopped is not None and error.endswith(summary.stopped)
 
 
 def _quotes(summary: Summary) -> Iterator[Paragraph]:

@@ -15,6 +15,7 @@ from rubricate.rubric import ABSTENTION, BINARY_LABELS, Criterion, Usage, Verdic
 from rubricate.run.results._compared import PairCounts, Stratum, stratum_of, vote_of
 from rubricate.run.results._declared_scores import DeclaredFigures
 from rubricate.run.results._mean import BoundedMean, Mean
+from rubricate.run.results._outcome import OutcomeTally
 from rubricate.run.results._summary import (
     CalibrationFigures,
     CriterionFigures,
@@ -23,12 +24,11 @@ from rubricate.run.results._summary import (
     ScoreFigures,
     StageFigures,
     Summary,
-    UsageFigures,
 )
 
 if TYPE_CHECKING:
     from rubricate.judge import Stage
-    from rubricate.run.results._results import ItemResult, Outcome
+    from rubricate.run.results._results import ItemResult, RunFacts
 
 STATUSES = ("judged", "abstained", "not_applicable", "failed")
 """Those of votes; a verdict may also be skipped."""
@@ -42,8 +42,7 @@ class Tallies:
     def __init__(self) -> None:
         self._items = 0
         self._criteria: dict[str, CriterionTally] = {}
-        self._errors: Counter[str] = Counter()
-        self._first_error: tuple[int, int, str] | None = None
+        self._failures = OutcomeTally()
         self._first_abstention: tuple[int, int, str] | None = None
         self._score = BoundedMean()
         self._coverage, self._penalty = Mean(), Mean()
@@ -62,7 +61,7 @@ class Tallies:
     @staticmethod
     def get_ready() -> None:
         """Have the classes of figures built, which `summary` would do first: some 10 ms."""
-        for kind in (Summary, ScoreFigures, CriterionFigures, UsageFigures):
+        for kind in (Summary, ScoreFigures, CriterionFigures):
             kind.model_rebuild()
 
     def add(self, item: ItemResult) -> None:
@@ -132,9 +131,7 @@ class Tallies:
         """Keep the first cause of a failure, and the first reason of an abstention."""
         error = verdict.error
         if error is not None:
-            self._errors[error.kind] += 1
-            if error.kind != "not_run" and place < (self._first_error or NEVER)[:2]:
-                self._first_error = (*place, str(error))
+            self._failures.add_error(place, error)
         elif (
             verdict.status == "abstained"
             and verdict.reason
@@ -142,7 +139,7 @@ class Tallies:
         ):
             self._first_abstention = (*place, f"{name}: {verdict.reason}")
 
-    def summary(self, outcome: Outcome) -> Summary:
+    def summary(self, facts: RunFacts) -> Summary:
         """The figures of all items so far, and of the run that gave them."""
         criteria = sorted(self._criteria.values(), key=lambda tally: tally.place)
         everything = PairCounts()
@@ -152,17 +149,12 @@ class Tallies:
         own = any(tally.differs for tally in criteria)
         parts = {name: tally.figures() for name, tally in self._parts.items()}
         shown = STATUSES if parts["gates"] is None else (*STATUSES, "skipped")
-        rules = outcome.rules
+        rules = facts.rules
         found = Summary(
             version=__version__,
-            dataset=outcome.dataset,
-            judge=outcome.judge,
-            note=outcome.note,
+            dataset=facts.dataset,
+            **self._failures.fields(facts, {status: statuses[status] for status in shown}),
             items=self._items,
-            verdicts={status: statuses[status] for status in shown},
-            not_run=self._errors["not_run"],
-            errors=dict(sorted(self._errors.items())),
-            first_error=self._first_error[2] if self._first_error else None,
             criteria=[tally.figures(own) for tally in criteria],
             score=ScoreFigures(
                 mean=self._score.value,
@@ -177,10 +169,8 @@ class Tallies:
             ),
             agreement=everything.figures(),
             stratified=everything.over_criteria(),
-            judges=[self._judge(name, outcome) for name in outcome.judges],
-            stages=[
-                self._stage(place, stage) for place, stage in enumerate(outcome.stages, start=1)
-            ],
+            judges=[self._judge(name, facts) for name in facts.judges],
+            stages=[self._stage(place, stage) for place, stage in enumerate(facts.stages, start=1)],
             invented_quotes=[
                 InventedQuotes(judge=name, quotes=found.count, invented=found.invented)
                 for name, found in sorted(self._quotes.items())
@@ -188,56 +178,32 @@ class Tallies:
             ],
             asked_again_for_evidence=self._asked_again,
             abstained_for_evidence=self._abstained,
-            strategies={} if outcome.aggregation is None else asdict(outcome.aggregation),
+            strategies={} if facts.aggregation is None else asdict(facts.aggregation),
             first_abstention=self._first_abstention[2] if self._first_abstention else None,
             warnings=dict(sorted(self._warnings.items())),
             first_warning=self._first_warning[1] if self._first_warning else None,
             cannot_assess=rules.cannot_assess,
             partial=rules.partial,
             length_penalty=rules.penalty and rules.penalty.to_dict(),
-            usage=UsageFigures(
-                calls=outcome.calls,
-                resumed=outcome.resumed,
-                cached=outcome.cached,
-                damaged=outcome.damaged,
-                saved_input_tokens=outcome.saved.input_tokens,
-                saved_output_tokens=outcome.saved.output_tokens,
-                saved_cost=outcome.saved.cost,
-                requests=outcome.usage.requests,
-                input_tokens=outcome.usage.input_tokens,
-                cached_tokens=outcome.usage.cached_tokens,
-                output_tokens=outcome.usage.output_tokens,
-                reasoning_tokens=outcome.usage.reasoning_tokens,
-                cost=outcome.usage.cost,
-                estimated_cost=outcome.usage.estimated_cost,
-                run_cost=outcome.run_usage.cost,
-                run_estimated_cost=outcome.run_usage.estimated_cost,
-                seconds=outcome.seconds,
-            ),
             **parts,
-            run_dir=None if outcome.run_dir is None else str(outcome.run_dir),
-            stopped=outcome.stopped,
-            judge_fingerprint=outcome.fingerprint,
-            prompt_version=outcome.prompt_version,
-            mode=outcome.mode,
             calibration=(
                 None
-                if outcome.calibration is None
+                if facts.calibration is None
                 else CalibrationFigures(
-                    map=outcome.calibration, applied=self._mapped, changed=self._changed
+                    map=facts.calibration, applied=self._mapped, changed=self._changed
                 )
             ),
         )
         return found if found.scoring is None else as_declared(found, found.scoring)
 
-    def _judge(self, name: str, outcome: Outcome) -> JudgeFigures:
-        figures = self._judges.get(name, JudgeTally()).figures(name, outcome.weights)
-        if not outcome.stages:
+    def _judge(self, name: str, facts: RunFacts) -> JudgeFigures:
+        figures = self._judges.get(name, JudgeTally()).figures(name, facts.weights)
+        if not facts.stages:
             return figures
         unknown: dict[str, Any] = {}
-        if name not in outcome.stages[0].names:
+        if name not in facts.stages[0].names:
             unknown |= {"score": None, "scored": 0}  # it saw what others left
-        if outcome.stages[-1].names == (name,):
+        if facts.stages[-1].names == (name,):
             unknown["with_verdict"] = None  # its vote is the verdict
         return figures.model_copy(update=unknown)
 
@@ -365,12 +331,11 @@ class JudgeTally:
 
     def __init__(self) -> None:
         self.score = Mean()
-        self._statuses: Counter[str] = Counter()
         self._with_verdict = Mean()
         self._agreement = PairCounts()
         self.usage = Usage()
         self._quotes = QuoteTally()
-        self._first_error: tuple[tuple[int, int], str] | None = None
+        self._failures = OutcomeTally()
 
     def add(
         self,
@@ -381,11 +346,7 @@ class JudgeTally:
         verdict: Verdict,
         human: Verdict | None,
     ) -> None:
-        error = vote.error
-        if error is not None and error.kind != "not_run":
-            told = (place, str(error))
-            self._first_error = min(self._first_error or told, told)
-        self._statuses[vote.status] += 1
+        self._failures.add(place, vote)
         self._agreement.add(stratum, criterion, vote, human)
         self.usage += vote.usage
         self._quotes.add(vote)
@@ -397,7 +358,7 @@ class JudgeTally:
         return JudgeFigures(
             name=name,
             weight=None if weights is None else weights[name],
-            votes={status: self._statuses[status] for status in STATUSES},
+            votes={status: self._failures.statuses[status] for status in STATUSES},
             with_verdict=self._with_verdict.value,
             agreement=self._agreement.figures(),
             score=self.score.value,
@@ -407,7 +368,7 @@ class JudgeTally:
             seconds=self.usage.seconds,
             quotes=self._quotes.count,
             invented_quotes=self._quotes.invented,
-            first_error=self._first_error[1] if self._first_error else None,
+            first_error=self._failures.first_error,
         )
 
 
