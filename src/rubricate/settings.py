@@ -179,7 +179,7 @@ def check_value(option: Option, value: Any, type_: Any) -> None:
     try:
         validator.validate_python(value.item() if is_numpy else value)
     except ValidationError as error:
-        raise _wrong_value(option.name, error.errors(include_url=False)) from None
+        raise _wrong_value(option.key, error.errors(include_url=False)) from None
 
 
 @cache

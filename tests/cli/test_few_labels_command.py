@@ -95,7 +95,7 @@ def test_what_makes_no_sense_is_one_clear_line(run: Path, rubricate: Any):
     with pytest.raises(InputError, match="m says nothing of how sure it is"):
         ppi_report(read_run(run), next_items=3, uncertain=True)
     for options, message in (
-        (("--next", "-1"), "--next must be 0 or more"),
+        (("--next", "-1"), "next must be at least 0"),
         (("--uncertain",), "--uncertain is for --next"),
         (("--groups", "nope"), "no item has metadata 'nope'"),
         (("--confidence", "95"), "confidence must be between 0 and 1"),

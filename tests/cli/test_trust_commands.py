@@ -144,7 +144,7 @@ def test_the_policy_for_undecided_pairs_is_an_option_and_is_shown(tmp_path: Path
     assert "a judge that does not decide is wrong." in " ".join(shown.split())
     done = rubricate("trust", "agree", "run", "--undecided", "skip")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "--undecided must be exclude, label or wrong, found 'skip'" in done.stderr
+    assert "undecided must be 'exclude', 'label' or 'wrong', found 'skip'" in done.stderr
 
 
 def test_agreement_of_a_graded_dataset_is_that_of_its_summary(
@@ -251,10 +251,7 @@ def test_a_drop_beyond_the_margin_is_exit_code_3_and_a_smaller_one_0(
     assert rubricate("compare", "b", "a", "--fail-if-worse", "0", *covered).returncode == 0
     for wrong in ("-1", "2"):  # 2 would let everything pass; who writes it means per cent
         done = rubricate("compare", "a", "b", "--fail-if-worse", wrong)
-        assert (done.returncode, f"below 1, such as 0.02, found {wrong}" in done.stderr) == (
-            1,
-            True,
-        )
+        assert (done.returncode, f"found {wrong}" in done.stderr) == (1, True)
 
 
 def test_a_second_run_that_failed_on_much_does_not_pass(tmp_path: Path, rubricate: Any):

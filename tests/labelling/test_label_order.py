@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -57,7 +56,7 @@ def test_the_least_certain_come_first():
         ("data.json", {"order": "worst"}, "order must be 'random' or 'uncertainty', found 'worst'"),
         ("data.json", {"order": "uncertainty"}, "--order uncertainty needs --run"),
         ("nothing.json", {}, "nothing.json: file not found"),
-        ("data.json", {"run": Path("nowhere")}, "nowhere: no such run folder"),
+        ("data.json", {"run": "nowhere"}, "nowhere: no such run folder"),
     ],
 )
 def test_what_does_not_fit_is_an_error(write_dataset, tmp_path, monkeypatch, data, options, said):

@@ -30,6 +30,7 @@ from rubricate.run.workers._blocks import Blocks, Numbered, block_size
 from rubricate.run.workers._cores import usable_cores
 from rubricate.run.workers._options import Fleet, resources_of
 from rubricate.run.workers._worker import Job, Report, State, Worker, WorkerDied
+from rubricate.settings import options_of
 from rubricate.testing import Rule, ScriptedEndpoint
 
 POISON = "poison"
@@ -554,6 +555,38 @@ def test_a_run_by_workers_ends_where_all_together_have_spent_enough(tmp_path, mo
         result = rubricate.grade(dataset, "m", workers=2, **run)
         assert len(endpoint.requests) == 80
         assert result.run_usage.requests == 80
+
+
+LIMITS: dict[str, tuple[float, int]] = {
+    "max_cost": (5.0, 14),  # a request costs some $0.5
+    "max_time": (1.0, 30),  # each of two workers has one request in flight, which takes 0.1 s
+    "requests_per_minute": (30.0, 1),
+    "tokens_per_minute": (3000.0, 1),
+}
+"""Limits that count across processes, and the most requests of 80 that one of this size allows in
+a second: if each worker counted by itself, there would be more."""
+
+
+def test_every_limit_across_processes_is_tried_here():
+    limits = options_of(GradingOptions).values()
+    shared = {one.name for one in limits if one.across_processes in ("run", "endpoint")}
+    assert shared == LIMITS.keys()
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_limit_across_processes_holds_for_two_workers_together(tmp_path, name, monkeypatch):
+    monkeypatch.setattr(_driving, "TICK", 0.01)
+    limit, most = LIMITS[name]
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("m: {input: 1000, output: 1000}\n")
+    seconds = 30.0 if name == "max_cost" else 1.0
+    options: Any = {"max_time": seconds, "prices": prices, "concurrency": 1, name: limit}
+    options |= {"run_dir": tmp_path / "run", "workers": 2}
+    dataset = dataset_of([f"text {n}" for n in range(40)])
+    with ScriptedEndpoint([Rule(delay=0.1)]) as endpoint:
+        with pytest.raises(RunStopped, match="the greatest (cost|time)"):
+            rubricate.grade(dataset, "m", base_url=endpoint.url, **options)
+        assert len(endpoint.requests) <= most
 
 
 def test_a_refused_key_ends_a_run_by_workers(tmp_path):

@@ -25,7 +25,7 @@ class Limits(Settings):
         unit="requests",
         common=True,
         ge=1,
-        across_processes="endpoint",
+        across_processes="worker",
     )
     requests_per_minute: float | None = option(
         None,
