@@ -584,7 +584,7 @@ def test_a_limit_across_processes_holds_for_two_workers_together(tmp_path, name,
     options |= {"run_dir": tmp_path / "run", "workers": 2}
     dataset = dataset_of([f"text {n}" for n in range(40)])
     with ScriptedEndpoint([Rule(delay=0.1)]) as endpoint:
-        with pytest.raises(RunStopped, match="the greatest (cost|time)"):
+        with pytest.raises(RunStopped, match=r"the greatest (cost|time)"):
             rubricate.grade(dataset, "m", base_url=endpoint.url, **options)
         assert len(endpoint.requests) <= most
 
