@@ -290,7 +290,7 @@ def test_peoples_grades_of_a_paper_are_labels_and_half_a_grade_is_none(tmp_path)
     assert item.rubric.groups["1"].requirement == "The model is there."
     for grade in (0.5, "0", 2):
         with pytest.raises(
-            InputError, match=r"tree\.sub_tasks\[0\]\.sub_tasks\[0\]\.score: a leaf"
+            InputError, match=r"tree\.sub_tasks\[0\]\.sub_tasks\[0\]\.score: expected"
         ):
             open_benchmark(written(tmp_path, "p.jsonl", graded(grade)))
         ungraded = {key: value for key, value in graded(grade).items() if key != "submission"}

@@ -12,11 +12,7 @@ from typing import Any
 
 from rubricate._files import user_path
 from rubricate._spelling import did_you_mean, unknown_word
-from rubricate.dataset.benchmarks._healthbench import HEALTHBENCH
-from rubricate.dataset.benchmarks._paperbench import PAPERBENCH
-from rubricate.dataset.benchmarks._profbench import PROFBENCH
-from rubricate.dataset.benchmarks._race import RACE
-from rubricate.dataset.benchmarks._records import ANSWERS, IDS, RECORDS
+from rubricate.dataset.benchmarks._formats import ANSWERS, FORMATS, IDS, RACE
 from rubricate.dataset.benchmarks._task import Answer, Benchmark, Task
 from rubricate.dataset.items import (
     Converter,
@@ -38,8 +34,6 @@ from rubricate.dataset.samples import (
 )
 from rubricate.errors import InputError
 
-FORMATS = {one.name: one for one in (HEALTHBENCH, PAPERBENCH, RACE, PROFBENCH, RECORDS)}
-"""The formats by name; a file is of the first that its records fit."""
 TEXTS = (*ANSWERS, "article", "report", "model_output", "text")
 
 
