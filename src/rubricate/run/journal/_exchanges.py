@@ -63,26 +63,14 @@ class Exchange:
 
     def to_dict(self) -> dict[str, Any]:
         """It as JSON values; what is usual is left out."""
-        found: dict[str, Any] = {
-            "model": self.model,
-            "asked": self.asked,
-            "requests": self.requests,
-            "messages": [dict(message) for message in self.messages],
-            "reply": self.reply,
-        }
-        if self.elsewhere:
-            found["elsewhere"] = self.elsewhere
-        if self.left_out:
-            found["left_out"] = self.left_out
-        if self.cut_off:
-            found["cut_off"] = True
-        if self.probabilities is not None:
-            found["probabilities"] = dict(self.probabilities)
+        values = {name: getattr(self, name) for name in self.__slots__}
+        values["messages"] = [dict(message) for message in self.messages]
         if self.error is not None:
-            found["error"] = {"kind": self.error[0], "message": self.error[1]}
-        if self.damaged:
-            found["damaged"] = True
-        return found
+            values["error"] = dict(zip(("kind", "message"), self.error, strict=True))
+        return {name: value for name, value in values.items() if value or name in _ALWAYS}
+
+
+_ALWAYS = ("model", "asked", "messages", "reply", "requests")
 
 
 class _Names(dict[str, str]):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from rubricate.run.journal._places import Access, Database, Place
 from rubricate.run.journal._sqlite import TROUBLE, DamagedJournal, SQLiteJournal
 
 logger = logging.getLogger(__name__)
+RECORD = "key, record, checksum"
 LEAST_ROW = 64
 """Bytes that a record takes at least: in a file of so many there are at most so many records."""
 
@@ -119,15 +119,18 @@ def _salvaged(path: Path, error: DamagedJournal) -> Journal:
     part.unlink(missing_ok=True)
     found = 0
     with closing(SQLiteJournal(part)) as journal:
-        for key, record, exchanges in _readable(path):
-            journal.put(key, record, exchanges)
-            found += 1
-        for name, text in _readable_texts(path):
-            journal.put_text(name, text)
-        columns = ", ".join(Paid._fields)
-        entries = [Paid(*row) for _, row in _rows(path, "spending", columns)]
+        # Without what was sent and received, where that cannot be read.
+        for row in _rows(path, "records", f"{RECORD}, exchanges", f"{RECORD}, NULL"):
+            record = read_row(*row)
+            if record is not None:
+                journal.put(row[0], record, row[3] if isinstance(row[3], bytes) else b"")
+                found += 1
+        for name, text in _rows(path, "texts", "name, text"):
+            if isinstance(name, str) and isinstance(text, bytes):
+                journal.put_text(name, text)
         journal.commit()
-        journal.put_entries(entries)
+        entries = _rows(path, "spending", ", ".join(Paid._fields))
+        journal.put_entries([Paid(*row) for row in entries])
     if not found:
         part.unlink()
         raise error
@@ -143,47 +146,25 @@ def _salvaged(path: Path, error: DamagedJournal) -> Journal:
     return SQLiteJournal(path)
 
 
-def _readable(path: Path) -> Iterator[tuple[str, dict[str, object], bytes]]:
-    """The records of a damaged journal that can be read, with what was sent and received."""
-    for read, row in _rows(path, "records", "key, record, checksum"):
-        (exchanges,) = read("exchanges") or (None,)
-        record = read_row(row[0], row[1], row[2], exchanges)
-        if record is not None:
-            yield row[0], record, exchanges if isinstance(exchanges, bytes) else b""
-
-
-def _readable_texts(path: Path) -> Iterator[tuple[str, bytes]]:
-    """The texts of a damaged journal that can be read."""
-    for _, (name, text) in _rows(path, "texts", "name, text"):
-        if isinstance(name, str) and isinstance(text, bytes):
-            yield name, text
-
-
-Row = tuple[Any, ...]
-
-
-def _rows(
-    path: Path, table: str, columns: str
-) -> Iterator[tuple[Callable[[str], Row | None], Row]]:
+def _rows(path: Path, table: str, *choices: str) -> Iterator[tuple[Any, ...]]:
     """What can be read of a damaged table, one row after the other.
 
-    Gives columns of each, and what reads others of the same row; None where they cannot be read.
+    Args:
+        path: the file.
+        table: the table.
+        choices: columns; of each row the first ones that can be read are given.
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA writable_schema=ON")  # else a file cut short is refused as a whole
-
-        def read(names: str, number: int) -> Row | None:
-            with suppress(*TROUBLE):
-                query = f"SELECT {names} FROM {table} WHERE rowid = ?"
-                row: Row | None = database.execute(query, (number,)).fetchone()
-                return row
-            return None
-
         try:
             (last,) = database.execute(f"SELECT max(rowid) FROM {table}").fetchone()
         except TROUBLE:
             last = None
         for number in range(1, (last or path.stat().st_size // LEAST_ROW) + 1):
-            row = read(columns, number)
-            if row is not None:
-                yield partial(read, number=number), row
+            for columns in choices:
+                with suppress(*TROUBLE):
+                    query = f"SELECT {columns} FROM {table} WHERE rowid = ?"
+                    row = database.execute(query, (number,)).fetchone()
+                    if row is not None:
+                        yield row
+                    break
