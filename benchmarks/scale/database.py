@@ -35,6 +35,7 @@ from rubricate import Criterion, Rubric, RubricDataset, Usage
 from rubricate.judge import Completion, Model, ModelJudge, Request
 from rubricate.options import GradingOptions
 from rubricate.run.journal import Database
+from rubricate.run.workers._driving import LANES
 from rubricate.run.workers._worker import Job, Worker
 
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
@@ -181,7 +182,7 @@ def far(server: PostgresServer, delay: float) -> Iterator[str]:
 
 
 def _work(items: RubricDataset, address: str, run: str, latency: float, at_once: int) -> None:
-    """Judge items as a worker does: in blocks, two at a time."""
+    """Judge items as a worker does: in blocks, several at a time."""
 
     async def work() -> None:
         options = GradingOptions(concurrency=at_once, share_limits=address)
@@ -194,7 +195,7 @@ def _work(items: RubricDataset, address: str, run: str, latency: float, at_once:
                 worker.state()
                 await worker.grade(block)
 
-        await asyncio.gather(lane(), lane())
+        await asyncio.gather(*(lane() for _ in range(LANES)))
         await worker.aclose()
 
     asyncio.run(work())
