@@ -20,46 +20,27 @@ import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paid import MET, PRICE, graded, paid_dataset
 
 import rubricate
-from rubricate import Criterion, PythonModel, Rubric, RubricDataset, Usage
+from rubricate import PythonModel, Usage
 from rubricate.analysis import list_runs
 from rubricate.errors import RunStopped
 from rubricate.judge import Completion
 from rubricate.report import write_report
 from rubricate.run._progress import Progress
-from rubricate.run.journal import Price
+from rubricate.run.journal import Price, _ledger
 from rubricate.run.journal._ledger import Entry, Ledger, entry_of
 from rubricate.run.results import Outcome
 from rubricate.testing import ScriptedEndpoint
 
-PRICE = 0.01
-PROGRAM = """
-import asyncio, json, os, sys
-import rubricate
-from rubricate import Criterion, PythonModel, Rubric, RubricDataset, Usage
-from rubricate.errors import RunStopped
-from rubricate.judge import Completion
+HERE = Path(__file__).parent
 
-told, bill, items, delay = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
 
-async def judge(messages):
-    with open(bill, "ab", buffering=0) as file:
-        file.write(b".")
-    await asyncio.sleep(float(delay))
-    text = '{"reason": "r", "evidence": [], "verdict": "MET"}'
-    return Completion(text, Usage(requests=1, cost=0.01))
-
-dataset = RubricDataset("p", Rubric([Criterion(name="c", requirement="criterion c")]))
-for number in range(items):
-    dataset.add_item(f"text {number}", f"i{number}")
-end = "finished"
-try:
-    rubricate.grade(dataset, PythonModel(judge, name="paid"), **told)
-except RunStopped as error:
-    end = str(error)
-print(end)
-"""
+@pytest.fixture(autouse=True)
+def _soon_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ends in this process begins when the others have ended: it waits less for their word."""
+    monkeypatch.setattr(_ledger, "ALIVE", 1.0)
 
 
 class Run:
@@ -75,18 +56,24 @@ class Run:
         """Requests that were sent so far."""
         return self.bill.stat().st_size
 
+    def _options(self, bound: float | None, more: dict[str, Any]) -> dict[str, Any]:
+        folder = {"run_dir": str(self.folder), "journal": self.journal}
+        return {**folder, "max_cost": bound, "concurrency": 4, **more}
+
     def begin(
         self, bound: float | None, *, items: int = 400, delay: float = 0.005, **more: Any
     ) -> subprocess.Popen[str]:
-        told = {"run_dir": str(self.folder), "journal": self.journal, "max_cost": bound} | more
-        told = {"concurrency": 4, **told}
-        command = [sys.executable, "-c", PROGRAM, json.dumps(told)]
+        """A process of its own."""
+        options = json.dumps(self._options(bound, more))
+        command = [sys.executable, "-c", "import paid; paid.main()", options]
         command += [str(self.bill), str(items), str(delay)]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=HERE)
 
-    def end(self, bound: float | None, **more: Any) -> str:
-        """What ended a command that was let run."""
-        return self.begin(bound, **more).communicate(timeout=60)[0].strip()
+    def end(
+        self, bound: float | None, *, items: int = 400, delay: float = 0.001, **more: Any
+    ) -> str:
+        """What ended a run that nobody kills, in this process."""
+        return graded(self._options(bound, more), self.bill, items, delay)
 
     def kill(self, bound: float | None, after: int, **more: Any) -> None:
         """Kill a command once so many requests were sent."""
@@ -292,9 +279,7 @@ def test_no_choice_of_models_processes_and_kills_exceeds_a_bound_by_more_than_on
 def test_what_was_paid_without_a_price_is_priced_by_its_tokens(tmp_path: Path):
     prices = tmp_path / "prices.yaml"
     prices.write_text("m: {input: 1000, output: 1000}\n")
-    dataset = RubricDataset("p", Rubric([Criterion(name="c", requirement="criterion c")]))
-    for number in range(40):
-        dataset.add_item(f"text {number}", f"i{number}")
+    dataset = paid_dataset(40)
     with ScriptedEndpoint() as endpoint:
         told = {"base_url": endpoint.url, "run_dir": tmp_path / "run"}
         first = rubricate.grade(dataset, "m", limit=20, **told)
@@ -314,12 +299,9 @@ def test_a_run_says_what_it_cost_in_all_and_what_its_last_command_paid(
     async def judge(messages: Any) -> Completion:
         nonlocal calls
         calls += 1
-        text = '{"reason": "r", "evidence": [], "verdict": "MET"}'
-        return Completion(text, Usage(requests=1, cost=PRICE))
+        return Completion(MET, Usage(requests=1, cost=PRICE))
 
-    dataset = RubricDataset("p", Rubric([Criterion(name="c", requirement="criterion c")]))
-    for number in range(30):
-        dataset.add_item(f"text {number}", f"i{number}")
+    dataset = paid_dataset(30)
     model = PythonModel(judge, name="paid")
     for limit, paid, ever in ((20, 0.2, 0.2), (30, 0.1, 0.3), (30, 0.0, 0.3)):
         found = rubricate.grade(
