@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,13 +16,14 @@ import orjson
 
 from rubricate._files import check_no_links, user_path
 from rubricate._spelling import common_prefix
-from rubricate.dataset import Gradable
+from rubricate.dataset import Gradable, Item
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Judge, Model, Request, keyed
 from rubricate.rubric import Criterion, Usage, Verdict
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
+from rubricate.run._queue import BLOCK, Opened
 from rubricate.run.items import Calibrate, Call, ItemMachine, JudgedItem, Question, Stages
 from rubricate.run.journal import (
     Access,
@@ -237,16 +239,17 @@ async def estimate(
         stack.callback(answers.close)
         sure, possible = _Counting(answers, documents), _Counting(answers, documents)
         counted: set[int] = set()  # hashes of keys: what is the same is asked once
-        for index, given in enumerate(plan):
-            item, calls = machine.start(given, index)
+        for given, opened, of_block in _opened(plan, machine, answers):
+            (item, calls), known = opened, of_block
             open_at: dict[str, int] = {}
             while calls:
-                for call in machine.take_known(item, calls, _stored(calls, answers)):
+                for call in machine.take_known(item, calls, known):
                     if call.needs_judge:
                         stage = stages.stage_of[call.voter]
                         open_at |= dict.fromkeys(_names(call.questions), stage)
                         await sure.count(item, call, call.questions, counted)
                 calls = machine.next_calls(item, waits=False)
+                known = _stored(calls, answers)
             waiting = _waiting(item, open_at)
             open_at |= dict.fromkeys(waiting, -1)
             for stage in range(len(stages.stages)):
@@ -280,6 +283,16 @@ async def estimate(
         documents,
         with_cache if cost and with_cache and with_cache.high < cost.high else None,
     )
+
+
+def _opened(
+    plan: Plan, machine: ItemMachine, answers: Answers
+) -> Iterator[tuple[Item, Opened, Known]]:
+    """The items with their first calls, and what is known of those: looked up many at once."""
+    items = enumerate(plan)
+    while block := [(given, machine.start(given, index)) for index, given in islice(items, BLOCK)]:
+        known = _stored([call for _, (_, calls) in block for call in calls], answers)
+        yield from ((given, opened, known) for given, opened in block)
 
 
 def _range(low: Usage, high: Usage) -> Range | None:
@@ -319,7 +332,8 @@ def _waiting(item: JudgedItem, asked: Collection[str]) -> list[str]:
 
 def _stored(calls: Sequence[Call], answers: Answers) -> Known:
     """What is stored of the answers to calls."""
-    return answers.known([key for call in calls for key in call.keys])
+    keys = [key for call in calls for key in call.keys]
+    return answers.known(keys) if keys else Known({})
 
 
 def _names(questions: Sequence[Question]) -> list[str]:
