@@ -34,10 +34,12 @@ from sklearn.metrics import cohen_kappa_score, roc_auc_score
 from rubricate.judge.builtin import FEATURE_NAMES, Classifier, Inputs, Labelled, Option
 from rubricate.judge.builtin._classifier import Look
 from rubricate.judge.builtin._features import Lexicon, Target, target
-from rubricate.judge.builtin._figures import Array, figures, log_losses
 from rubricate.judge.builtin._fit import (
+    Array,
     examine,
+    figures,
     goal_of,
+    log_losses,
     newton,
     out_of_fold,
     predicted,

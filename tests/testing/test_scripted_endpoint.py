@@ -20,7 +20,7 @@ import pytest
 import rubricate
 from rubricate import Criterion, InputError, Rubric
 from rubricate.dataset import Item
-from rubricate.judge.asking._choices import render_choice
+from rubricate.judge.asking._probability import render_choice
 from rubricate.judge.asking._prompts import render
 from rubricate.judge.asking._replies import read_reply
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint, load_rules

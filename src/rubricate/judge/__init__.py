@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         options_of_mode as options_of_mode,
     )
     from rubricate.judge._panel import Panel as Panel
-    from rubricate.judge._parts import PartKeeper as PartKeeper, keyed as keyed
+    from rubricate.judge._judge import PartKeeper as PartKeeper, keyed as keyed
     from rubricate.judge._people import (
         ESCALATED as ESCALATED,
         LABEL_SUFFIXES as LABEL_SUFFIXES,

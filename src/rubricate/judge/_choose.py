@@ -8,8 +8,8 @@ from typing import Any, TypeGuard, TypeVar, cast, get_args
 
 from rubricate.errors import InputError
 from rubricate.judge._judge import Judge, check_own
-from rubricate.judge._options import Asking, Endpoint, options_of_mode
-from rubricate.judge.asking import MODES, Explained, Mode, ModelJudge, Prompting
+from rubricate.judge._options import Asking, Endpoint, options_of_mode, way_of
+from rubricate.judge.asking import Explained, ModelJudge, Prompting
 from rubricate.judge.models import Model, PythonModel
 from rubricate.settings import AppliesTo, part, reject_unsupported
 
@@ -62,7 +62,7 @@ def named_judge(
         if not isinstance(template, PromptTemplate):
             raise InputError(f"judge_prompt must be a file or a PromptTemplate, found {template!r}")
         return ModelJudge(chosen, Templated(template, asking.examples, asking.require_evidence))
-    way: Callable[..., Prompting] = MODES[asking.mode]
+    way: Callable[..., Prompting] = way_of(asking.mode)
     given: dict[str, Any] = {}
     for name in options_of_mode(asking.mode):
         value = getattr(asking, name)
@@ -78,6 +78,8 @@ def named_judge(
 
 def _builtin(usual: Judge, asking: Asking) -> Judge:
     """The built-in judge, refitted or in another mode where that is asked for."""
+    from rubricate.judge.asking import Mode
+
     examples, mode = asking.examples, cast("Mode", asking.mode)
     if examples is None and mode == "explained":
         return usual

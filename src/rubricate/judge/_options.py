@@ -14,7 +14,7 @@ from rubricate.judge.models import TEMPERATURE, TIMEOUT
 from rubricate.settings import Settings, option, options_of, options_set
 
 if TYPE_CHECKING:
-    from rubricate.judge.asking import CriteriaPerCall, Examples, PromptTemplate
+    from rubricate.judge.asking import CriteriaPerCall, Examples, Prompting, PromptTemplate
 
 Weights = Sequence[float] | Mapping[str, float] | Literal["reliability"]
 """How much each judge's vote counts: in the judges' order, or by name, or `reliability` for what
@@ -196,13 +196,11 @@ class Asking(OwnPrompt):
 
     def check(self) -> None:
         """Refuse what cannot be had together."""
-        from rubricate.judge.asking import MODES, Examples, check_criteria_per_call
+        from rubricate.judge.asking import Examples, check_criteria_per_call
 
         if not isinstance(self.examples, Examples | None):
             raise InputError(f"examples must be Examples or None, found {self.examples!r}")
-        if self.mode not in MODES:
-            hint = did_you_mean(str(self.mode), MODES)
-            raise InputError(f"unknown mode '{self.mode}' (known: {', '.join(MODES)}){hint}")
+        way_of(self.mode)
         if self.chunk_tokens is not None:
             from rubricate.judge.documents import check_chunk_tokens
 
@@ -210,8 +208,11 @@ class Asking(OwnPrompt):
         several = check_criteria_per_call(self.criteria_per_call) != 1
         fits = options_of_mode(self.mode) | {"permutations"}
         for name in options_set(Asking, self):
-            modes = [mode for mode in MODES if name in options_of_mode(mode)]
-            if name not in fits and modes:
+            if name in fits:
+                continue
+            from rubricate.judge.asking import MODES
+
+            if modes := [mode for mode in MODES if name in options_of_mode(mode)]:
                 raise InputError(f"{name} is for {' and '.join(modes)} mode, not {self.mode}")
         if self.judge_prompt is None:
             return
@@ -228,9 +229,25 @@ class Asking(OwnPrompt):
 @cache
 def options_of_mode(mode: str) -> frozenset[str]:
     """The options of `Asking` that a way of asking takes: those that its constructor has."""
+    return frozenset(inspect.signature(way_of(mode)).parameters) & options_of(Asking).keys()
+
+
+def way_of(mode: str) -> type[Prompting]:
+    """The way of asking that a mode names; the others are loaded only if they are asked for.
+
+    Raises:
+        InputError: there is no such mode.
+    """
+    from rubricate.judge.asking import Explained
+
+    if mode == "explained":
+        return Explained
     from rubricate.judge.asking import MODES
 
-    return frozenset(inspect.signature(MODES[mode]).parameters) & options_of(Asking).keys()
+    if mode not in MODES:
+        hint = did_you_mean(str(mode), MODES)
+        raise InputError(f"unknown mode '{mode}' (known: {', '.join(MODES)}){hint}")
+    return MODES[mode]
 
 
 class PairVoting(Settings):

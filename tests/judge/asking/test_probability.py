@@ -42,8 +42,7 @@ from rubricate.judge import (
     Request,
     named_judge,
 )
-from rubricate.judge.asking._choices import choice_tokens
-from rubricate.judge.asking._probability import corrected
+from rubricate.judge.asking._probability import choice_tokens, corrected
 
 CASE = Item("A text", "A task", reference="Another text", guidelines="Be kind")
 BINARY = Criterion(name="b", requirement="Says something")

@@ -31,8 +31,7 @@ from rubricate.judge.builtin import (
 )
 from rubricate.judge.builtin._classifier import level_probabilities
 from rubricate.judge.builtin._features import target
-from rubricate.judge.builtin._figures import figures
-from rubricate.judge.builtin._fit import examine, solve
+from rubricate.judge.builtin._fit import examine, figures, solve
 from rubricate.judge.builtin._text import analyse, spans, stem
 from rubricate.judge.builtin._unseen import figures_left_out
 

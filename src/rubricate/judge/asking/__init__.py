@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.judge.asking._choices import choice_request as choice_request
-    from rubricate.judge.asking._conversation import Conversation as Conversation
+    from rubricate.judge.asking._probability import choice_request as choice_request
+    from rubricate.judge.asking._prompting import Conversation as Conversation
     from rubricate.judge.asking._evidence import locate as locate
     from rubricate.judge.asking._examples import (
         Example as Example,
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
         closing_object as closing_object,
         read_reply as read_reply,
     )
-    from rubricate.judge.asking._required import (
+    from rubricate.judge.asking._prompting import (
         ABSTAINED as ABSTAINED,
         ASKED_AGAIN as ASKED_AGAIN,
         REQUIRED as REQUIRED,

@@ -8,7 +8,6 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 
-from rubricate.judge.asking._likeness import passage_like
 from rubricate.judge.asking._neutral import MEANT, SHOWN
 from rubricate.rubric import Evidence, Paraphrase
 
@@ -63,6 +62,8 @@ def locate(quote: str, submission: str, first: Sequence[tuple[int, int]] = ()) -
     for start, end in (*spans, (0, len(plain.text))):
         if span := _written_otherwise(wanted, plain.text, start, end):
             return Evidence(quote, *plain.original(*span))
+    from rubricate.judge.asking._likeness import passage_like
+
     if span := passage_like(wanted, plain.text):
         return Paraphrase(quote, *plain.original(*span))
     return Evidence(quote)

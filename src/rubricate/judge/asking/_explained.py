@@ -10,7 +10,7 @@ from rubricate.dataset import Item
 from rubricate.errors import InputError
 from rubricate.judge.asking._examples import Example, Examples
 from rubricate.judge.asking._orders import criteria_order, turned_order
-from rubricate.judge.asking._prompting import CriteriaPerCall, Prompting
+from rubricate.judge.asking._prompting import CriteriaPerCall, Prompting, key_suffix
 from rubricate.judge.asking._prompts import (
     PROMPT_VERSION,
     material_digest,
@@ -20,7 +20,6 @@ from rubricate.judge.asking._prompts import (
     templates_digest,
 )
 from rubricate.judge.asking._replies import Reply
-from rubricate.judge.asking._required import key_suffix
 from rubricate.judge.models import Message, Request
 from rubricate.rubric import Criterion, Verdict
 

@@ -13,10 +13,18 @@ from typing import Any, Self
 from rubricate.dataset import Item
 from rubricate.errors import InputError, ModelError, UnreadableReply
 from rubricate.judge._judge import Judge, no_orders
-from rubricate.judge.asking._conversation import Conversation, asked_again
 from rubricate.judge.asking._explained import Explained, with_confidence
 from rubricate.judge.asking._orders import shown_order
-from rubricate.judge.asking._prompting import Prompting, hash_of_request, identity_of
+from rubricate.judge.asking._prompting import (
+    Conversation,
+    Prompting,
+    asked_again,
+    asked_for_quotes,
+    hash_of_request,
+    identity_of,
+    key_suffix,
+    unsupported,
+)
 from rubricate.judge.asking._replies import (
     NOT_READ,
     Reply,
@@ -24,7 +32,6 @@ from rubricate.judge.asking._replies import (
     failure_of,
     wrong_with,
 )
-from rubricate.judge.asking._required import asked_for_quotes, key_suffix, unsupported
 from rubricate.judge.models import Completion, Message, Model, Request, Send
 from rubricate.rubric import (
     NO_USAGE,

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+import textwrap
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypeVar
 
 import orjson
 
 from rubricate.dataset import Item
-from rubricate.errors import InputError
+from rubricate.errors import InputError, UnreadableReply
 from rubricate.judge.asking._evidence import locate
 from rubricate.judge.asking._prompts import PROMPT_VERSION, material_digest, question_digest
-from rubricate.judge.asking._replies import Reply, answer_of, read_reply
-from rubricate.judge.asking._required import key_suffix
-from rubricate.judge.models import Completion, Request
-from rubricate.rubric import Criterion, Evidence
+from rubricate.judge.asking._replies import (
+    NOT_READ,
+    Reply,
+    answer_of,
+    read_reply,
+    shown_again,
+    wrong_with,
+)
+from rubricate.judge.models import Completion, Message, Model, Request, Send
+from rubricate.rubric import ABSTENTION, NO_USAGE, Criterion, Evidence, Reading, Usage, Verdict
 
-if TYPE_CHECKING:
-    from rubricate.judge.asking._conversation import Conversation
+_T = TypeVar("_T")
 
 CriteriaPerCall = int | Literal["all"]
 """How many criteria of an item are judged in one call."""
@@ -212,3 +219,188 @@ def hash_of_request(identity: bytes, request: Request) -> str:
         digest.update(b"\0" + message["content"].encode())
     digest.update(b"\0" + orjson.dumps(request.schema))
     return digest.hexdigest()
+
+
+# Judgements of more than one request
+
+
+class Conversation:
+    """The requests of one judgement.
+
+    Args:
+        model: who is asked.
+        send: how requests reach it.
+        reasks: how often an unreadable reply is asked again.
+        memory: what the judge keeps for its way of asking (see `Prompting.memory`).
+
+    Attributes:
+        model: who is asked.
+        memory: what is kept from one judgement to the next.
+        usage: what the requests took so far.
+        wrong: what was wrong with the last reply; "" for nothing.
+    """
+
+    __slots__ = ("_reasks", "_send", "memory", "model", "usage", "wrong")
+
+    def __init__(self, model: Model, send: Send, reasks: int, memory: Any) -> None:
+        self.model = model
+        self.memory = memory
+        self.usage: Usage = NO_USAGE
+        self.wrong = ""
+        self._send = send
+        self._reasks = reasks
+
+    async def send(self, request: Request) -> Completion:
+        """Send a request, and count what it took."""
+        completion = await self._send(self.model, request)
+        self.usage += completion.usage
+        return completion
+
+    async def ask(
+        self,
+        request: Request,
+        read: Callable[[Completion, Request], _T],
+        correction: Callable[[str], str],
+    ) -> _T:
+        """What is read in the reply to a request, which is asked again where it cannot be read.
+
+        Args:
+            request: what to ask.
+            read: reads a reply.
+            correction: what the model is told of what was wrong with a reply.
+
+        Raises:
+            UnreadableReply: no reply can be read.
+            ModelError: there is none.
+        """
+
+        async def at_once(completion: Completion, asked: Request) -> _T:
+            return read(completion, asked)
+
+        return await self.ask_further(request, at_once, correction)
+
+    async def ask_further(
+        self,
+        request: Request,
+        read: Callable[[Completion, Request], Awaitable[_T]],
+        correction: Callable[[str], str],
+    ) -> _T:
+        """`ask`, with a reading that may itself send requests.
+
+        Args:
+            request, correction: as for `ask`.
+            read: reads a reply.
+
+        Raises:
+            UnreadableReply: no reply can be read.
+            ModelError: there is none.
+        """
+        asked, self.wrong = request, ""
+        for _ in range(1 + self._reasks):
+            completion = await self.send(asked)
+            try:
+                found = await read(completion, asked)
+            except NOT_READ as error:
+                self.wrong = wrong_with(error)
+                request = self.model.after_unreadable(request, completion)
+                asked = asked_again(request, completion, correction(self.wrong))
+            else:
+                self.wrong = ""
+                return found
+        raise UnreadableReply(self.wrong)
+
+
+def asked_again(request: Request, completion: Completion, correction: str) -> Request:
+    """A request with the reply that cannot be used and what is wrong with it behind."""
+    again = (
+        Message(role="assistant", content=shown_again(completion)),
+        Message(role="user", content=correction),
+    )
+    return replace(request, messages=(*request.messages, *again))
+
+
+# Verdicts that must rest on quotes which stand in the submission
+
+
+REQUIRED = "require_evidence"
+"""Where a verdict's detail says how often its judge was asked again for quotes (`asked_again`), and
+whether it abstains for want of them (`abstained`)."""
+ASKED_AGAIN, ABSTAINED = "asked_again", "abstained"
+LONGEST = 200
+"""Characters of a quote that are shown to the judge again."""
+SEVERAL = 5
+"""How many quotes are."""
+
+
+def key_suffix(required: bool | None, criterion: Criterion) -> bytes:
+    """What keys have of the option, where it makes other answers possible than usual."""
+    if required:
+        return b"-evidence"
+    return b"-any-evidence" if required is False and criterion.quotes_items else b""
+
+
+def unsupported(
+    required: bool | None, criterion: Criterion, reading: Reading, verdict: Verdict
+) -> str:
+    """What is wrong with the quotes of an answer; empty for nothing.
+
+    An answer must quote where it says that something is in the text (`Criterion.must_quote`): one
+    quote at least must stand there, if only as a paraphrase. Of an answer about items each item's
+    own quote must.
+
+    Args:
+        required: whether quotes are required; None for the usual: only those that an answer about
+            items gives.
+        criterion: what was asked.
+        reading: the answer.
+        verdict: what it comes to, with its quotes as they were looked up.
+    """
+    if not (required or reading.claims) or required is False or verdict.status != "judged":
+        return ""
+    located = verdict.evidence
+    found = {one.quote for one in located if not one.invented}
+    if reading.claims:
+        lost = [
+            f"the quote for '{item}' is not in the submission, {_shown(quote)}"
+            if quote
+            else f"'{item}' has no quote"
+            for item, quote in reading.claims
+            if quote not in found and (quote or required)
+        ]
+        return "; ".join(_few(lost))
+    if not required or found or not criterion.must_quote(reading.label):
+        return ""
+    if not located:
+        return f"{reading.label} needs a quote from the submission, and there is none"
+    quotes = ", ".join(_few([_shown(one.quote) for one in located]))
+    return f"{reading.label} needs a quote from the submission, and it does not have {quotes}"
+
+
+def asked_for_quotes(verdict: Verdict, times: int, wrong: str = "") -> Verdict:
+    """The verdict of a judge that was asked again for quotes; it abstains if they are still wrong.
+
+    Args:
+        verdict: the last answer.
+        times: how often the judge was asked again.
+        wrong: what is wrong with the quotes of the last answer.
+    """
+    if not wrong:
+        return replace(verdict, detail={**(verdict.detail or {}), REQUIRED: {ASKED_AGAIN: times}})
+    return replace(
+        verdict,
+        status="abstained",
+        label=ABSTENTION,
+        value=None,
+        reason=f"No evidence: {wrong}. The judge said {verdict.label}: {verdict.reason}",
+        detail={REQUIRED: {ASKED_AGAIN: times, ABSTAINED: True}},
+        answer=None,
+    )
+
+
+def _shown(quote: str) -> str:
+    return f'"{textwrap.shorten(quote, LONGEST, placeholder=" ...")}"'
+
+
+def _few(parts: list[str]) -> list[str]:
+    more = len(parts) - SEVERAL
+    return parts if more <= 0 else [*parts[:SEVERAL], f"and {more} more"]

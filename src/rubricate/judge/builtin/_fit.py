@@ -23,9 +23,10 @@ from rubricate.judge.builtin._classifier import (
     level_probabilities,
     target_key,
 )
-from rubricate.judge.builtin._figures import Array, figures, log_losses
 from rubricate.judge.builtin._inputs import Labelled, SoughtText, option_text, question
-from rubricate.stats import Estimate, clustered_mean
+from rubricate.stats import Estimate, calibration, clustered_mean, label_agreement, roc_auc
+
+Array = NDArray[np.float64]
 
 FOLDS = 5
 LEAST_ROWS = 10
@@ -369,3 +370,33 @@ def _rounded(value: float) -> float:
 def sigmoids(logits: Array) -> Array:
     """1 / (1 + exp(-logit)) of each."""
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logits, -40.0, 40.0))), dtype=np.float64)
+
+
+def figures(probabilities: Array, targets: Array) -> dict[str, float | None]:
+    """AUC, accuracy, Cohen's kappa, expected calibration error, log loss; None where undefined.
+
+    Both arrays have shape [n]; targets are 0 or 1.
+    """
+    given: list[float] = probabilities.tolist()
+    truth: list[bool] = (targets >= 0.5).tolist()
+    both = len(set(truth)) == 2
+    agreement = label_agreement(
+        [str(probability >= 0.5) for probability in given],
+        [str(label) for label in truth],
+        bootstrap=None,
+    )
+    calibrated = calibration(given, truth, bootstrap=None)
+    return {
+        "auc": roc_auc(given, truth).value,
+        "accuracy": agreement.figures["accuracy"].value,
+        "kappa": agreement.figures["cohen_kappa"].value if both else None,
+        "ece": calibrated.expected_calibration_error.value,
+        "log_loss": float(log_losses(probabilities, targets).mean()),
+    }
+
+
+def log_losses(probabilities: Array, targets: Array) -> Array:
+    """The log loss of each probability, in nats."""
+    clipped = np.clip(probabilities, 1e-6, 1 - 1e-6)
+    loss = -(targets * np.log(clipped) + (1 - targets) * np.log(1 - clipped))
+    return np.asarray(loss, dtype=np.float64)

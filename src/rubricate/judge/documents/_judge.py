@@ -16,8 +16,7 @@ from typing import Any, TypeVar, cast
 
 from rubricate.dataset import Item
 from rubricate.errors import InputError
-from rubricate.judge._judge import Judge, hash_of
-from rubricate.judge._parts import part_answer
+from rubricate.judge._judge import Judge, hash_of, part_answer
 from rubricate.judge.asking import ModelJudge, key_suffix, suffix, texts_of
 from rubricate.judge.documents._document import Document, Seen, bears, document_of, tokens_of
 from rubricate.judge.documents._outline import is_about_the_whole
