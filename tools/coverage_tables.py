@@ -171,7 +171,9 @@ def together(sets: int, chance: np.random.Generator) -> None:
             numbers = score_agreement(*_numbers(clusters, size, chance), groups=groups.tolist())
             for name in names:
                 counts[name] += holds(numbers.figures[name], exact[name] or 0.0)
-        figures = " | ".join(f"{100 * counts[name] / sets:.1f}" for name in names)
+        figures = " | ".join(
+            f"{100 * counts[name] / sets:.1f}" if counts[name] else "no interval" for name in names
+        )
         print(f"| {clusters} x {size} | {figures} |", flush=True)
 
 

@@ -2,8 +2,7 @@
 
 A confusion matrix has the truth in its rows and the judge's labels in its columns. Every function
 takes a stack of them, (b, K, K), and gives (b,) or, one label against the rest, (b, K); NaN stands
-where a statistic is undefined. The first eight take nothing else and are symmetric in the two
-sides where the formula is.
+where a statistic is undefined. They are symmetric in the two sides where the formula is.
 """
 
 from __future__ import annotations
@@ -29,33 +28,19 @@ def _mean_of_defined(values: Floats) -> Floats:
     return _ratio(np.where(defined, values, 0.0).sum(-1), defined.sum(-1).astype(np.float64))
 
 
-def accuracy(confusion: Floats) -> Floats:
-    """The share of equal pairs."""
-    return _ratio(_hits(confusion).sum(-1), confusion.sum((-2, -1)))
-
-
 def balanced_accuracy(confusion: Floats) -> Floats:
     """The mean recall of the labels that the truth has (Brodersen et al. 2010)."""
     return _mean_of_defined(_ratio(_hits(confusion), confusion.sum(-1)))
 
 
-def by_label(confusion: Floats) -> dict[str, Floats]:
-    """Each label against the rest: precision, recall, F1 (van Rijsbergen 1979), error rates."""
-    hits, truth, judge = _hits(confusion), confusion.sum(-1), confusion.sum(-2)
-    others = confusion.sum((-2, -1))[..., None] - truth
-    return {
-        "precision": _ratio(hits, judge),
-        "recall": _ratio(hits, truth),
-        "f1": _ratio(2 * hits, truth + judge),
-        "false_positive_rate": _ratio(judge - hits, others),
-        "false_negative_rate": _ratio(truth - hits, truth),
-    }
+def f1(confusion: Floats) -> Floats:
+    """The F1 of each label (van Rijsbergen 1979), (b, K)."""
+    return _ratio(2 * _hits(confusion), confusion.sum(-1) + confusion.sum(-2))
 
 
 def macro_f1(confusion: Floats) -> Floats:
     """The mean F1 of the labels that either side has."""
-    hits = _hits(confusion)
-    return _mean_of_defined(_ratio(2 * hits, confusion.sum(-1) + confusion.sum(-2)))
+    return _mean_of_defined(f1(confusion))
 
 
 def cohen_kappa(confusion: Floats, power: int = 0) -> Floats:

@@ -32,7 +32,6 @@ from rubricate.stats._resampling import (
     Integers,
     cluster_indices,
     explained,
-    point,
 )
 
 Undecided: TypeAlias = Literal["exclude", "label", "wrong"]
@@ -54,16 +53,11 @@ IN_ORDER = ("linear_kappa", "quadratic_kappa", "linear_ac2", "quadratic_ac2")
 BY_LABEL = ("precision", "recall", "f1", "false_positive_rate", "false_negative_rate")
 
 _WHY = {
-    "accuracy": NO_PAIR,
-    "balanced_accuracy": NO_PAIR,
-    "macro_f1": NO_PAIR,
-    "cohen_kappa": ONE_LABEL,
-    "linear_kappa": ONE_LABEL,
-    "quadratic_kappa": ONE_LABEL,
-    "gwet_ac1": ONE_CHOICE,
-    "linear_ac2": ONE_CHOICE,
-    "quadratic_ac2": ONE_CHOICE,
-    "krippendorff_alpha": ONE_LABEL,
+    **dict.fromkeys(("accuracy", "balanced_accuracy", "macro_f1"), NO_PAIR),
+    **dict.fromkeys(
+        ("cohen_kappa", "linear_kappa", "quadratic_kappa", "krippendorff_alpha"), ONE_LABEL
+    ),
+    **dict.fromkeys(("gwet_ac1", "linear_ac2", "quadratic_ac2"), ONE_CHOICE),
     "matthews": "one of the two gave one label throughout",
     "precision": "the judge never gave this label",
     "recall": "no person gave this label",
@@ -145,11 +139,10 @@ def label_agreement(
     if ordered and undecided != "exclude":
         raise InputError(f"undecided='{undecided}' needs labels without an order")
     clusters = cluster_indices(groups, n)
-    found = decided_pairs(judge, human, undecided=undecided, abstention=abstention)
+    causes = [_cause(*pair, abstention) for pair in zip(judge, human, strict=True)]
+    found = _counted(judge, human, causes, undecided, abstention)
     indices = [position for position, _, _ in found]
     kept = [(given, truth) for _, given, truth in found]
-    told = [_cause(*pair, abstention) for pair in zip(judge, human, strict=True)]
-    causes = Counter(cause for cause in told if cause is not None)
     names = _names(kept, labels, undecided, abstention, ordered)
     number = {name: position for position, name in enumerate(names)}
     kinds = len(names)
@@ -159,22 +152,21 @@ def label_agreement(
         index, members, kinds, partial(_coefficients, ordered=ordered), bootstrap
     )
     confusion = np.bincount(index, minlength=kinds * kinds).reshape(kinds, kinds)
-    values = _shares_of(confusion[None].astype(np.float64))
-    by_cluster = _by_cluster(index, members, kinds) if bootstrap is not None else None
-    shares = _shares(by_cluster) if by_cluster is not None else {}
+    shares = _shares(_by_cluster(index, members, kinds))
 
     def figure(name: str, *at: int) -> Estimate:
-        if name in shares and bootstrap is not None:
-            part, whole = (counts[:, at[0]] if at else counts for counts in shares[name])
-            if whole.sum() > 0 and groups is None:
-                return wilson_interval(
-                    int(part.sum()), int(whole.sum()), confidence=bootstrap.confidence
-                )
-            if whole.sum() > 0:
-                return share_interval(part, whole, bootstrap.confidence)
         why = _WHY[name] if kept else NO_PAIR
-        known = spreads.get(f"{name} {at[0]}" if at else name)
-        return explained(known or point(float(values[name][0][at]), None), why)
+        if name not in shares:
+            return explained(spreads[f"{name} {at[0]}" if at else name], why)
+        part, whole = (counts[:, at[0]] if at else counts for counts in shares[name])
+        if whole.sum() == 0:
+            return Estimate(None, undefined=why)
+        if bootstrap is None:
+            return Estimate(float(part.sum() / whole.sum()))
+        level = bootstrap.confidence
+        if groups is None:
+            return wilson_interval(int(part.sum()), int(whole.sum()), confidence=level)
+        return share_interval(part, whole, level)
 
     return LabelAgreement(
         n=len(kept),
@@ -187,7 +179,7 @@ def label_agreement(
             for position, label in enumerate(names)
         },
         undecided=undecided,
-        not_decided=dict(sorted(causes.items())),
+        not_decided=dict(sorted(Counter(filter(None, causes)).items())),
     )
 
 
@@ -216,13 +208,28 @@ def decided_pairs(
     judge, human = answers(judge, "judge"), answers(human, "human")
     same_length(judge=judge, human=human)
     abstention = abstention_of(abstention)
-    kept = []
-    for position, (given, truth) in enumerate(zip(judge, human, strict=True)):
-        cause = _cause(given, truth, abstention)
-        pair = _pair(given, truth, cause, undecided, abstention)
-        if pair is not None:
-            kept.append((position, *pair))
-    return kept
+    causes = [_cause(*pair, abstention) for pair in zip(judge, human, strict=True)]
+    return _counted(judge, human, causes, undecided, abstention)
+
+
+def _counted(
+    judge: Sequence[Any],
+    human: Sequence[Any],
+    causes: Sequence[str | None],
+    undecided: Undecided,
+    abstention: str | None,
+) -> list[tuple[int, Any, Any]]:
+    """The pairs (the judge's label, a person's) that count, with their positions."""
+    counted = []
+    for position, (given, truth, cause) in enumerate(zip(judge, human, causes, strict=True)):
+        if truth is None or (cause is not None and undecided == "exclude"):
+            continue
+        if undecided == "wrong" and cause is not None:
+            if truth != abstention:
+                counted.append((position, NO_ANSWER, truth))
+        elif given is not None:
+            counted.append((position, given, truth))
+    return counted
 
 
 def _cause(given: str | None, truth: str | None, abstention: str | None) -> str | None:
@@ -236,21 +243,6 @@ def _cause(given: str | None, truth: str | None, abstention: str | None) -> str 
     if abstention is not None and given == abstention:
         return "judge abstained"
     return None
-
-
-def _pair(
-    given: str | None,
-    truth: str | None,
-    cause: str | None,
-    undecided: Undecided,
-    abstention: str | None,
-) -> tuple[str, str] | None:
-    """The pair (the judge's label, a person's) that counts; None for none."""
-    if truth is None or (cause is not None and undecided == "exclude"):
-        return None
-    if undecided == "wrong" and cause is not None:
-        return None if truth == abstention else (NO_ANSWER, truth)
-    return None if given is None else (given, truth)
 
 
 def _names(
@@ -296,14 +288,6 @@ def _shares(confusion: Floats) -> dict[str, tuple[Floats, Floats]]:
     }
 
 
-def _shares_of(confusion: Floats) -> dict[str, Floats]:
-    """The figures that are plain shares, of tables (b, K, K)."""
-    by_label = _confusion.by_label(confusion)
-    return {"accuracy": _confusion.accuracy(confusion)} | {
-        name: value for name, value in by_label.items() if name != "f1"
-    }
-
-
 def _coefficients(confusion: Floats, *, ordered: bool) -> dict[str, Floats]:
     """The other figures, of tables (b, K, K)."""
     coefficients = {
@@ -316,8 +300,8 @@ def _coefficients(confusion: Floats, *, ordered: bool) -> dict[str, Floats]:
         ),
         "matthews": _confusion.matthews(confusion),
     }
-    for at, f1 in enumerate(np.moveaxis(_confusion.by_label(confusion)["f1"], -1, 0)):
-        coefficients[f"f1 {at}"] = f1
+    for at, of_label in enumerate(np.moveaxis(_confusion.f1(confusion), -1, 0)):
+        coefficients[f"f1 {at}"] = of_label
     if ordered:
         coefficients["linear_kappa"] = _confusion.cohen_kappa(confusion, 1)
         coefficients["quadratic_kappa"] = _confusion.cohen_kappa(confusion, 2)

@@ -274,16 +274,20 @@ def intraclass_correlation(
     k = len(rows[0]) if rows else 0
     table = np.array(rows).reshape(len(rows), k)
     complete = np.flatnonzero(~np.isnan(table).any(axis=1))
-    if len(complete) < 2 or k < 2:
+    kept = groups_at(groups, complete, len(rows))
+    return icc_of(table[complete], cluster_indices(kept, len(complete)), bootstrap)
+
+
+def icc_of(table: Floats, clusters: Integers, bootstrap: Bootstrap | None) -> dict[str, Estimate]:
+    """`intraclass_correlation` of numbers that are all there, (n, k), in these clusters (n,)."""
+    n, k = table.shape
+    if n < 2 or k < 2:
         few = Estimate(None, undefined="it needs two items that two raters or more all rated")
         return dict.fromkeys(ICC, few)
-    kept = groups_at(groups, complete, len(rows))
-    table = table[complete] - table[complete].mean()
+    table = table - table.mean()
     contributions = np.column_stack(
         [table, table.sum(1) ** 2 / k, (table**2).sum(1), np.ones(len(table))]
     )
-
-    clusters = cluster_indices(kept, len(table))
     with np.errstate(divide="ignore", invalid="ignore"):
         squares = _two_way(contributions.sum(axis=0, keepdims=True), k)
         ends = _log_ratio_ends(contributions, squares, k, clusters, bootstrap)

@@ -15,7 +15,7 @@ from rubricate.stats._inputs import check_flag, same_length
 from rubricate.stats._intervals import clustered_mean, clustered_share
 from rubricate.stats._labels import NO_PAIR
 from rubricate.stats._numbers import numbers
-from rubricate.stats._raters import intraclass_correlation, krippendorff_alpha
+from rubricate.stats._raters import icc_of
 from rubricate.stats._resampling import (
     Bootstrap,
     Floats,
@@ -23,20 +23,23 @@ from rubricate.stats._resampling import (
     Integers,
     Scale,
     cells,
+    cluster_indices,
     explained,
     groups_at,
     jackknife_totals,
 )
 
 CONSTANT = "one of the two gave one number throughout"
+SAME = "both gave one and the same number throughout"
 
 _WHY = {
     **dict.fromkeys(("pearson", "spearman", "kendall_tau_b"), CONSTANT),
-    "quadratic_kappa": "both gave one and the same number throughout",
+    **dict.fromkeys(("quadratic_kappa", "krippendorff_alpha"), SAME),
 }
 SCALES: dict[str, Scale] = {
     **dict.fromkeys(("mae", "rmse"), "size"),
-    **dict.fromkeys(("pearson", "spearman", "kendall_tau_b", "quadratic_kappa"), "correlation"),
+    **dict.fromkeys(("pearson", "spearman", "kendall_tau_b"), "correlation"),
+    **dict.fromkeys(("krippendorff_alpha", "quadratic_kappa"), "correlation"),
 }
 NO_DISTANCE = "no interval: samples of one distribution are apart too"
 
@@ -141,11 +144,8 @@ def score_agreement(
         name: explained(one, _WHY.get(name, NO_PAIR) if len(x) else NO_PAIR)
         for name, one in spreads.items()
     }
-    both = np.stack([x, y], axis=1).tolist()
-    figures |= intraclass_correlation(both, groups=kept, bootstrap=bootstrap)
-    figures["krippendorff_alpha"] = krippendorff_alpha(
-        both, level="interval", groups=kept, bootstrap=bootstrap
-    )
+    clusters = cluster_indices(kept, len(x))
+    figures |= icc_of(np.stack([x, y], axis=1), clusters, bootstrap)
     if len(x) and bootstrap is not None:
         level = bootstrap.confidence
         figures["bias"] = clustered_mean((x - y).tolist(), groups=kept, confidence=level).mean
@@ -224,23 +224,29 @@ class _Pairs:
             "spearman": constant
             * _correlation(weights, _midranks(of_x)[:, self._of_x], _midranks(of_y)[:, self._of_y]),
             "kendall_tau_b": constant * self._kendall(weights, of_x, of_y),
+            **self._two_raters(weights),
             **self._distances(weights),
         }
         if self.steps:
             found["exact_accuracy"] = weights @ (np.abs(difference) < SAME_STEP) / n
             found["within_one_accuracy"] = weights @ (np.abs(difference) <= 1) / n
-            found["quadratic_kappa"] = self._quadratic_kappa(weights)
         return found
 
-    def _quadratic_kappa(self, weights: Floats) -> Floats:
-        """Cohen (1968) with squared distances, by moments."""
+    def _two_raters(self, weights: Floats) -> dict[str, Floats]:
+        """Coefficients that take the two sides as two raters, from moments."""
         n = weights.sum(1)
         mean_x, mean_y = weights @ self.x / n, weights @ self.y / n
         xx = (weights * (self.x - mean_x[:, None]) ** 2).sum(1) / n
         yy = (weights * (self.y - mean_y[:, None]) ** 2).sum(1) / n
         apart = weights @ (self.x - self.y) ** 2 / n
+        shift = (mean_x - mean_y) ** 2
         same = (_sums(weights, self._pooled) > 0).sum(1) < 2
-        return np.where(same, np.nan, 1 - apart / (xx + yy + (mean_x - mean_y) ** 2))
+        # Krippendorff (2011) with interval distances: 2 n values are pooled.
+        pooled = np.where(same, np.nan, xx + yy + shift / 2)
+        found = {"krippendorff_alpha": 1 - (2 * n - 1) / (2 * n) * apart / pooled}
+        if self.steps:  # Cohen (1968) with squared distances
+            found["quadratic_kappa"] = np.where(same, np.nan, 1 - apart / (xx + yy + shift))
+        return found
 
     def _kendall(self, weights: Floats, of_x: Floats, of_y: Floats) -> Floats:
         n = weights.sum(1)
