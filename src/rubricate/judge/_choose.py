@@ -10,7 +10,7 @@ from rubricate.errors import InputError
 from rubricate.judge._judge import Judge, check_own
 from rubricate.judge._options import Asking, Endpoint, options_of_mode, way_of
 from rubricate.judge.asking import Explained, ModelJudge, Prompting
-from rubricate.judge.models import Model, PythonModel
+from rubricate.judge.models import Model
 from rubricate.settings import AppliesTo, part, reject_unsupported
 
 _T = TypeVar("_T")
@@ -163,9 +163,13 @@ def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Jud
     The arguments and errors are those of `named_judge`.
     """
     if isinstance(judge, str) and judge != "builtin":
-        from rubricate.judge.models import HTTPModel, read_prices
+        from rubricate.judge.models import HTTPModel
 
-        prices = None if endpoint.prices is None else read_prices(endpoint.prices)
+        prices = None
+        if endpoint.prices is not None:
+            from rubricate.judge.models import read_prices
+
+            prices = read_prices(endpoint.prices)
         return HTTPModel(judge, **{**vars(part(Endpoint, endpoint)), "prices": prices})
     if endpoint.base_url is not None:
         if judge is None or judge == "builtin":
@@ -184,6 +188,8 @@ def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Jud
     if isinstance(judge, type):
         raise InputError(f"{judge.__name__} is a class: give one that is made, {judge.__name__}()")
     if callable(judge):
+        from rubricate.judge.models import PythonModel
+
         return PythonModel(judge)
     found = type(judge).__name__
     raise InputError(f"not a judge: {found}; one of your own derives from Judge or Model")

@@ -9,24 +9,22 @@ says or leaves out. It abstains, with its reason, on what words cannot show. `re
 labels of your own.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from rubricate._lazy import lazy_door
-from rubricate.judge.builtin._classifier import Classifier as Classifier
-from rubricate.judge.builtin._features import FEATURE_NAMES as FEATURE_NAMES
-from rubricate.judge.builtin._inputs import (
-    Classification as Classification,
-    Inputs as Inputs,
-    Labelled as Labelled,
-    Option as Option,
-)
-from rubricate.judge.builtin._text import STOP_WORDS as STOP_WORDS, stem as stem
-from rubricate.judge.builtin._unseen import unseen_figures as unseen_figures
 
 if TYPE_CHECKING:
+    from rubricate.judge.builtin._classifier import Classifier as Classifier
+    from rubricate.judge.builtin._features import FEATURE_NAMES as FEATURE_NAMES
     from rubricate.judge.builtin._fit import FitReport as FitReport, refit as refit
+    from rubricate.judge.builtin._inputs import (
+        Classification as Classification,
+        Inputs as Inputs,
+        Labelled as Labelled,
+        Option as Option,
+    )
     from rubricate.judge.builtin._judge import BuiltinJudge as BuiltinJudge
-else:  # numpy comes with what fits
+    from rubricate.judge.builtin._text import STOP_WORDS as STOP_WORDS, stem as stem
+    from rubricate.judge.builtin._unseen import unseen_figures as unseen_figures
+else:
     __getattr__, __dir__ = lazy_door(__name__)
