@@ -90,7 +90,7 @@ def test_keys_that_stand_twice_are_told_at_any_depth() -> None:
     assert isinstance(value, Repeated)
     assert (dict(value), value.counts) == ({"a": 3, "b": 2}, {"a": 2})
     for text in ('{"a": [{"b": {"c": 1, "c": 1}}]}', '[{"a": "\\ud800", "a": 2}]'):
-        with pytest.raises(UnreadableReply, match="stands twice"):
+        with pytest.raises(UnreadableReply, match="defined twice"):
             refuse_repeats(model_json(text)[0])
     refuse_repeats(model_json('{"a": {"a": [{"a": 1}, {"a": 2}]}}')[0])
 

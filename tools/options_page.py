@@ -19,8 +19,8 @@ Every option of `rubricate.grade` and of `rubricate grade`, as it is declared. A
 Python (`max_cost=2.5`), in the shell (`--max-cost 2.5`) and in a settings file (`max_cost: 2.5`,
 `rubricate grade --config run.yaml`). Options in *italics* are the shell's and the file's alone;
 `on_progress` is Python's. `compare_pair`, `redteam`, `RewardFunction`, `grade_one` and their
-commands take those of these options that say something to them. An option that says
-nothing to the judge in use is an error, not ignored.
+commands take those of these options that apply to them. Setting an option that the current judge
+does not support is an error.
 """
 
 
@@ -31,7 +31,7 @@ def page() -> str:
     for group in GROUPS:
         rows = [_row(one) for one in options.values() if one.group == group]
         if rows:
-            table = ["| option | default | what it does | says something to |", "|---|---|---|---|"]
+            table = ["| option | default | what it does | applies to |", "|---|---|---|---|"]
             parts.append("\n".join([f"## {group}", "", *table, *rows, ""]))
     codes = [f"| {code.value} | {code.meaning} |" for code in ExitCode]
     parts.append("\n".join(["## Exit codes", "", "| exit code | |", "|---|---|", *codes, ""]))

@@ -21,7 +21,7 @@ def shown_address(address: str) -> str:
     account, at, place = rest.rpartition("@")  # a password may have any character in it
     user = account.partition(":")[0]
     place, _, query = place.partition("?")
-    kept = [one for one in query.split("&") if one and not one.startswith(NOT_SHOWN)]
+    kept = [part for part in query.split("&") if part and not part.startswith(NOT_SHOWN)]
     return f"{scheme}://{user}{at}{place}{'?' if kept else ''}{'&'.join(kept)}"
 
 
@@ -30,7 +30,7 @@ def is_this_machine(host: str) -> bool:
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
-        found = ipaddress.ip_address(host)
+        address = ipaddress.ip_address(host)
     except ValueError:
         return False
-    return found.is_loopback or found.is_unspecified
+    return address.is_loopback or address.is_unspecified

@@ -156,11 +156,11 @@ def with_one_line_errors(cls: type[_Dataclass]) -> type[_Dataclass]:
             if first["type"] == "unexpected_keyword_argument":
                 known = [field.name for field in fields(cls) if field.name[0] != "_"]  # type: ignore[arg-type]
                 raise InputError(unknown_argument(str(first["loc"][0]), known)) from None
-            found = input_error(error)
-            place, *rest = found.path or ("",)
+            problem = input_error(error)
+            place, *rest = problem.path or ("",)
             if isinstance(place, int) and place < len(names):
-                found = InputError(found.message, path=(names[place], *rest))
-            raise found from None
+                problem = InputError(problem.message, path=(names[place], *rest))
+            raise problem from None
         finally:
             if cls.__init__ is not init:  # pydantic has put its own there, at the first use
                 cls.__init__ = init  # type: ignore[method-assign]
@@ -230,7 +230,7 @@ def parse_json(text: str, *, file: Path | str | None = None, line: int | None = 
 
 
 def _seen(error: json.JSONDecodeError) -> str:
-    """What stands where JSON ends, where that tells what the text is."""
+    """What follows where the JSON ends, if that shows what the text is."""
     rest = error.doc[error.pos :].lstrip()
     if rest.startswith(("//", "/*", "#")):
         return "; JSON has no comments: take them out"
@@ -249,14 +249,14 @@ def parse_json_lines(text: str, *, file: Path | str | None = None) -> Iterator[t
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise InputError(f"the key '{key}' stands twice in one object")
+                raise InputError(f"the key '{key}' is defined twice in one object")
             seen.add(key)
-    return found
+    return values
 
 
 def parse_pairs(text: str, example: str) -> dict[str, Any]:
@@ -265,19 +265,19 @@ def parse_pairs(text: str, example: str) -> dict[str, Any]:
     Raises:
         InputError: a part is not of the form of the example, or a name stands twice.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = part.partition("=")
         name = name.strip()
         if not (equals and name):
             raise InputError(f"'{part}' is not of the form {example}")
-        if name in found:
+        if name in values:
             raise InputError(f"'{name}' is given twice")
         try:
-            found[name] = json.loads(value)
+            values[name] = json.loads(value)
         except ValueError:
-            found[name] = value.strip()
-    return found
+            values[name] = value.strip()
+    return values
 
 
 def parse_yaml(text: str, *, file: Path | str | None = None) -> Any:
@@ -333,11 +333,11 @@ def _check_size(root: yaml.Node, most: int) -> None:
     sizes: dict[int, tuple[int, int]] = {}  # values and levels; 0 values while they are counted
 
     def measured(node: yaml.Node) -> tuple[int, int]:
-        found = sizes.get(id(node))
-        if found is not None:
-            if not found[0]:
-                raise InputError("Failed to parse YAML: an alias stands within what it names")
-            return found
+        size_of_node = sizes.get(id(node))
+        if size_of_node is not None:
+            if not size_of_node[0]:
+                raise InputError("Failed to parse YAML: an alias is inside what it names")
+            return size_of_node
         size, levels = 1, 0
         if not isinstance(node.value, str):
             sizes[id(node)] = 0, 0
@@ -388,7 +388,7 @@ def _yaml_loader() -> Any:
                         )
                     if key.value in seen:
                         raise yaml.MarkedYAMLError(
-                            problem=f"the key '{key.value}' stands twice in one object",
+                            problem=f"the key '{key.value}' is defined twice in one object",
                             problem_mark=key.start_mark,
                         )
                     seen.add(key.value)

@@ -72,7 +72,7 @@ def check_no_links(folder: Path) -> None:
                         "folder or, if you trust it, copy the folder with what its links lead to",
                         file=entry.path,
                     )
-    except OSError:  # no folder yet, or none that can be listed: whoever opens it says so
+    except OSError:  # no folder yet, or none that can be listed: opening it says so
         return
 
 
@@ -108,12 +108,12 @@ class Replacement:
 
     def __enter__(self) -> BinaryIO:
         try:
-            self._file = self._opened()
+            self._file = self._open()
         except OSError as error:
             raise not_written(self._path, error) from None
         return self._file
 
-    def _opened(self) -> BinaryIO:
+    def _open(self) -> BinaryIO:
         if self._part is None:
             return self._path.open("wb")
         if not self._path.exists():

@@ -24,26 +24,26 @@ def quickly_made(cls: type[_T]) -> type[_T]:
     Raises:
         TypeError: a field has a `default_factory` or is set by keyword only.
     """
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     names, parameters, body = [], [], []
     for field in fields(cls):  # type: ignore[arg-type]
         if field.default_factory is not MISSING or field.kw_only or not field.init:
             raise TypeError(f"{cls.__name__}.{field.name}: has no plain default")
         names.append(field.name)
-        given[f"set_{field.name}"] = getattr(cls, field.name).__set__
-        given[f"default_{field.name}"] = field.default
+        values[f"set_{field.name}"] = getattr(cls, field.name).__set__
+        values[f"default_{field.name}"] = field.default
         has_default = field.default is not MISSING
         parameters.append(f"{field.name}=default_{field.name}" if has_default else field.name)
         body.append(f"set_{field.name}(self, {field.name})")
     made: dict[str, Any] = {}
     lines = "\n        ".join(body)
     exec(  # as `dataclasses` itself does
-        f"def enclosing({', '.join(given)}):\n"
+        f"def enclosing({', '.join(values)}):\n"
         f"    def __init__(self, {', '.join(parameters)}):\n        {lines}\n"
         "    return __init__",
         made,
     )
-    init = made["enclosing"](**given)
+    init = made["enclosing"](**values)
     init.__annotations__ = cls.__init__.__annotations__
     init.__qualname__ = cls.__init__.__qualname__
     init.__module__ = cls.__module__

@@ -1,8 +1,8 @@
 """JSON as language models write it: slips of form are read, and nothing is guessed.
 
 Read beside JSON itself are raw line breaks, tabs and other control characters inside strings, a
-comma behind the last entry, and a backslash before a character that needs none (`\\d`). A key that
-stands twice is told, and NaN and Infinity are not read.
+comma behind the last entry, and a backslash before a character that needs none (`\\d`). A repeated
+key is reported, and NaN and Infinity are not read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rubricate.errors import UnreadableReply
 
 
 class Repeated(dict[str, Any]):
-    """An object in which keys stand twice; it has the last value of each.
+    """An object in which keys are repeated; it has the last value of each.
 
     Attributes:
         counts: how often each of those keys stands in it.
@@ -50,22 +50,22 @@ def model_json(text: str) -> tuple[Any, bool]:
 
 
 def refuse_repeats(value: Any) -> None:
-    """`UnreadableReply` where a key stands twice in an object, at any depth."""
-    left = [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, Repeated):
-            key = next(iter(one.counts))
-            raise UnreadableReply(f"the key '{key}' stands twice in the reply's JSON object")
-        if isinstance(one, dict):
-            left += one.values()
-        elif isinstance(one, list):
-            left += one
+    """`UnreadableReply` where an object repeats a key, at any depth."""
+    pending = [value]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, Repeated):
+            key = next(iter(value.counts))
+            raise UnreadableReply(f"the key '{key}' is defined twice in the reply's JSON object")
+        if isinstance(value, dict):
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    return found if len(found) == len(pairs) else Repeated(pairs)
+    values = dict(pairs)
+    return values if len(values) == len(pairs) else Repeated(pairs)
 
 
 def _no_number(name: str) -> Any:
@@ -77,13 +77,13 @@ _STRING_OR_LAST_COMMA = re.compile(r'"(?:[^"\\]++|\\.)*+"?|,(?=\s*[}\]])', re.DO
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}|(?P<lone>.))', re.DOTALL)
 
 
-def _mended(found: re.Match[str]) -> str:
-    """A string in which lone backslashes stand for themselves; nothing for a last comma."""
-    return "" if found[0] == "," else _ESCAPE.sub(_escaped, found[0])
+def _mended(match: re.Match[str]) -> str:
+    """A string in which lone backslashes are kept; nothing for a last comma."""
+    return "" if match[0] == "," else _ESCAPE.sub(_escaped, match[0])
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return found[0] if found["lone"] is None else f"\\\\{found['lone']}"
+def _escaped(match: re.Match[str]) -> str:
+    return match[0] if match["lone"] is None else f"\\\\{match['lone']}"
 
 
 def _without_halves(value: Any) -> Any:
@@ -91,8 +91,8 @@ def _without_halves(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, list):
-        return [_without_halves(one) for one in value]
+        return [_without_halves(value) for value in value]
     if isinstance(value, dict):
-        for key in value:  # in place: what stands twice stays known
+        for key in value:  # in place: repeated keys stay known
             value[key] = _without_halves(value[key])
     return value

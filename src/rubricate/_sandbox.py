@@ -47,7 +47,7 @@ UNAVAILABLE_METHODS = frozenset(
 class _Work:
     """What a rendering may still make, and until when."""
 
-    left: int
+    budget: int
     until: float
 
 
@@ -83,9 +83,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
     ) -> None:
         super().__init__(undefined=StrictUndefined, autoescape=False)
         self.globals = {name: self.globals[name] for name in functions}
-        usual = {n: one for n, one in self.filters.items() if n not in UNAVAILABLE_FILTERS}
-        self.filters = {name: _counted(name, one) for name, one in (usual | {**filters}).items()}
-        self.filters |= {"(turns)": _turns, "(text)": _text, "(made)": _made}
+        usual = {
+            name: each for name, each in self.filters.items() if name not in UNAVAILABLE_FILTERS
+        }
+        self.filters = {name: _counted(name, part) for name, part in (usual | {**filters}).items()}
+        self.filters |= {"(turns)": _turns, "(text)": _text, "(made)": _charged}
 
     def template(self, tree: nodes.Template) -> Template:
         """A template that is counted while it renders; its tree is changed.
@@ -100,13 +102,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         _check(operator, (left, right), {})
-        return _made(super().call_binop(context, operator, left, right))
+        return _charged(super().call_binop(context, operator, left, right))
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:
         text = getattr(inspect.unwrap(__obj), "__self__", None)
         if isinstance(text, str):  # a method of it
             _check(__obj.__name__, (text, *args), kwargs)
-        return _made(super().call(__context, __obj, *args, **kwargs))
+        return _charged(super().call(__context, __obj, *args, **kwargs))
 
 
 class _Counting(NodeTransformer):
@@ -114,7 +116,7 @@ class _Counting(NodeTransformer):
 
     def visit_Output(self, node: nodes.Output) -> nodes.Node:
         self.generic_visit(node)
-        node.nodes = [_filtered(one, "(text)") for one in node.nodes]
+        node.nodes = [_filtered(part, "(text)") for part in node.nodes]
         return node
 
     def visit_For(self, node: nodes.For) -> nodes.Node:
@@ -125,9 +127,9 @@ class _Counting(NodeTransformer):
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
         """`a ~ b` as the sum of two texts, which `call_binop` counts."""
         self.generic_visit(node)
-        first, *others = [_filtered(one, "(text)") for one in node.nodes]
-        for one in others:
-            first = nodes.Add(first, one, lineno=node.lineno, environment=node.environment)
+        first, *others = [_filtered(part, "(text)") for part in node.nodes]
+        for part in others:
+            first = nodes.Add(first, part, lineno=node.lineno, environment=node.environment)
         return first
 
     def visit_List(self, node: nodes.List | nodes.Dict) -> nodes.Node:
@@ -152,13 +154,13 @@ def _filtered(node: nodes.Node, name: str) -> nodes.Expr:
     return made
 
 
-def _made(value: Any) -> Any:
+def _charged(value: Any) -> Any:
     """A value that a template has made, counted."""
     work = _WORK.get()
     if work is None:  # Jinja would compute constants while it compiles
         raise SecurityError("nothing is computed before it is rendered")
-    work.left -= STEP + _size(value)
-    if work.left < 0:
+    work.budget -= STEP + _size(value)
+    if work.budget < 0:
         raise _too_long()
     if thread_time() > work.until:
         raise SecurityError(f"the template takes more than {SECONDS:g} seconds")
@@ -166,12 +168,12 @@ def _made(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    return _made(value if isinstance(value, str) else str(value))  # type: ignore[no-any-return]
+    return _charged(value if isinstance(value, str) else str(value))  # type: ignore[no-any-return]
 
 
 def _turns(values: Iterable[Any]) -> Iterator[Any]:
     for value in values:
-        _made(None)
+        _charged(None)
         yield value
 
 
@@ -181,10 +183,12 @@ def _counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def counted(*args: Any, **kwargs: Any) -> Any:
-        _made(None)
-        args = tuple([*map(_made, one)] if isinstance(one, Iterator) else one for one in args)
+        _charged(None)
+        args = tuple(
+            [*map(_charged, part)] if isinstance(part, Iterator) else part for part in args
+        )
         _check(name, args[own:], kwargs)
-        return _made(function(*args, **kwargs))
+        return _charged(function(*args, **kwargs))
 
     return counted
 
@@ -197,14 +201,14 @@ def _size(value: Any) -> int:
         return value.bit_length()
     size, pending = 0, [value]
     while pending and size <= LONGEST:
-        one = pending.pop()
-        if isinstance(one, Mapping):
-            pending += [*one, *one.values()]
-        elif isinstance(one, list | tuple):
-            pending += one
-        elif is_dataclass(one):
-            pending += [getattr(one, field) for field in one.__dataclass_fields__]
-        size += STEP + (len(one) if isinstance(one, str) else 0)
+        part = pending.pop()
+        if isinstance(part, Mapping):
+            pending += [*part, *part.values()]
+        elif isinstance(part, list | tuple):
+            pending += part
+        elif is_dataclass(part):
+            pending += [getattr(part, field) for field in part.__dataclass_fields__]
+        size += STEP + (len(part) if isinstance(part, str) else 0)
     return size
 
 
@@ -242,11 +246,11 @@ def _formatted(form: Any, *args: Any, **kwargs: Any) -> int:
     """A format may have widths in it (`%99d`), or take them from its arguments (`%*d`)."""
     if not isinstance(form, str):  # a remainder
         return 0
-    widths = sum(min(int(one), LONGEST + 1) for one in re.findall(r"\d+", form))
+    widths = sum(min(int(part), LONGEST + 1) for part in re.findall(r"\d+", form))
     measure = _times if re.search(r"\*|\{[^}]*\{", form) else _size
     values: list[Any] = []
-    for one in (*args, *kwargs.values()):
-        values += one if isinstance(one, tuple) else (one,)
+    for part in (*args, *kwargs.values()):
+        values += part if isinstance(part, tuple) else (part,)
     return widths + (form.count("%") + form.count("{")) * sum(map(measure, values))
 
 
@@ -261,7 +265,7 @@ def _joined(value: Any, d: Any = "", attribute: Any = None) -> int:
 
 
 _LENGTHS: dict[str, Callable[..., int]] = {
-    "*": lambda left, right: _times(left) * _times(right),
+    "*": lambda first, second: _times(first) * _times(second),
     "**": lambda base, power: _size(base) * _times(power) * 1000,  # each digit costs time
     "%": _formatted,
     "format": _formatted,

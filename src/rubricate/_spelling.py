@@ -36,15 +36,15 @@ def unknown_word(what: str, word: object, known: Collection[str]) -> str:
     return f"unknown {what} '{word}' (known: {', '.join(known)}){hint}"
 
 
-def common_prefix(one: str, other: str) -> int:
+def common_prefix(first: str, second: str) -> int:
     """How many characters two texts begin with alike.
 
     By bisection: `os.path.commonprefix` compares letter by letter, which takes long for prompts.
     """
-    low, high = 0, min(len(one), len(other))
+    low, high = 0, min(len(first), len(second))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
+        if first[low:middle] == second[low:middle]:
             low = middle
         else:
             high = middle - 1

@@ -1,4 +1,4 @@
-"""The plain door to asynchronous code: works in a script and inside a running loop."""
+"""Plain calls of asynchronous code, in a script and inside a running loop."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
 
 
 async def in_thread(act: Callable[[], _T], late: Callable[[_T], None] | None = None) -> _T:
-    """Do what waits for something in a thread, while the loop goes on.
+    """Run a blocking call in a thread, while the loop continues.
 
     Unlike those of `asyncio.to_thread`, the thread keeps no program from ending: it may be waiting
     for a server that never answers.
@@ -95,33 +95,33 @@ async def in_thread(act: Callable[[], _T], late: Callable[[_T], None] | None = N
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[_T] = loop.create_future()
 
-    def tell(found: _T | None, error: BaseException | None) -> None:
+    def tell(value: _T | None, error: BaseException | None) -> None:
         if outcome.done():
             if late is not None and error is None:
-                late(found)  # type: ignore[arg-type]
+                late(value)  # type: ignore[arg-type]
         elif error is not None:
             outcome.set_exception(error)
         else:
-            outcome.set_result(found)  # type: ignore[arg-type]
+            outcome.set_result(value)  # type: ignore[arg-type]
 
     def work() -> None:
-        found: _T | None = None
+        value: _T | None = None
         error: BaseException | None = None
         try:
-            found = act()
+            value = act()
         except StopIteration as stop:  # a future cannot hold one
             error = RuntimeError(f"StopIteration: {stop}")
         except BaseException as raised:
             error = raised
         with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(tell, found, error)
+            loop.call_soon_threadsafe(tell, value, error)
 
     threading.Thread(target=work, name="rubricate-wait", daemon=True).start()
     return await outcome
 
 
 class BackgroundLoop:
-    """An event loop in a thread of its own, for plain code that comes back to it.
+    """An event loop in its own thread, for plain code that uses it several times.
 
     A forked process has the loop but not its thread: there it gets another one on first use.
     """
@@ -162,7 +162,7 @@ class BackgroundLoop:
 
         def begin() -> None:
             task = self._loop.create_task(coroutine)
-            task.add_done_callback(lambda ended: _tell(ended, outcome))
+            task.add_done_callback(lambda ended: _pass_on(ended, outcome))
             tasks.append(task)
 
         def give_up() -> None:
@@ -208,7 +208,7 @@ class BackgroundLoop:
         self.close()
 
 
-def _tell(ended: asyncio.Task[_T], outcome: Future[_T]) -> None:
+def _pass_on(ended: asyncio.Task[_T], outcome: Future[_T]) -> None:
     """Give a task's outcome to who waits for it in another thread."""
     if ended.cancelled():
         outcome.set_exception(CancelledError())

@@ -56,8 +56,8 @@ def one_line(text: str) -> str:
     return clean(text).replace("\n", "\\n")
 
 
-def _escape(found: re.Match[str]) -> str:
-    letter = found[0]
+def _escape(match: re.Match[str]) -> str:
+    letter = match[0]
     if letter in _SHORT:
         return _SHORT[letter]
     units = letter.encode("utf-16-be", "surrogatepass")
@@ -122,7 +122,7 @@ def console(
 
 
 class Lines:
-    """A text of several lines on purpose; in any other a line break is told, not made.
+    """A text of several lines on purpose; in any other a line break is escaped.
 
     Args:
         text: the text.

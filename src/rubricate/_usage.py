@@ -94,7 +94,7 @@ class Usage:
 
         orjson takes ten times as long for a dataclass as for a dictionary.
         """
-        found: dict[str, Any] = {
+        values: dict[str, Any] = {
             "requests": self.requests,
             "input_tokens": self.input_tokens,
             "cached_tokens": self.cached_tokens,
@@ -103,10 +103,10 @@ class Usage:
             "seconds": self.seconds,
         }
         if self.reasoning_tokens:
-            found["reasoning_tokens"] = self.reasoning_tokens
+            values["reasoning_tokens"] = self.reasoning_tokens
         if self.estimated_cost:
-            found["estimated_cost"] = self.estimated_cost
-        return found
+            values["estimated_cost"] = self.estimated_cost
+        return values
 
     @staticmethod
     def total(usages: Iterable[Usage]) -> Usage:
@@ -114,15 +114,15 @@ class Usage:
         requests = input_tokens = cached_tokens = output_tokens = reasoning_tokens = 0
         cost: float | None = 0.0
         seconds = estimated_cost = 0.0
-        for one in usages:
-            requests += one.requests
-            input_tokens += one.input_tokens
-            cached_tokens += one.cached_tokens
-            output_tokens += one.output_tokens
-            cost = None if cost is None or one.cost is None else cost + one.cost
-            seconds += one.seconds
-            reasoning_tokens += one.reasoning_tokens
-            estimated_cost += one.estimated_cost
+        for usage in usages:
+            requests += usage.requests
+            input_tokens += usage.input_tokens
+            cached_tokens += usage.cached_tokens
+            output_tokens += usage.output_tokens
+            cost = None if cost is None or usage.cost is None else cost + usage.cost
+            seconds += usage.seconds
+            reasoning_tokens += usage.reasoning_tokens
+            estimated_cost += usage.estimated_cost
         return Usage(
             requests,
             input_tokens,

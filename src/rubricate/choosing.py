@@ -35,7 +35,7 @@ _BUILTIN: tuple[AppliesTo, ...] = ("any judge",)
 
 
 def chosen_dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
-    """The dataset that is meant, with another rubric if one is given."""
+    """The dataset, with another rubric if one is set."""
     if not isinstance(dataset, Gradable):
         raise InputError(
             f"expected a RubricDataset or a table (open_items), found {type(dataset).__name__}"
@@ -50,7 +50,7 @@ def chosen_dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
 
 
 def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:
-    """The judge, panel or cascade that is meant, as `agrade` takes it."""
+    """The judge, panel or cascade of the argument `judge` and the options of `agrade`."""
     voting = {name: getattr(options, name) for name in options_set(Voting, options)}
     endpoint: Endpoint = options
     asking: Asking = options
@@ -69,9 +69,9 @@ def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:
     repeats = "replicates" in voting or "permutations" in voting
     if isinstance(judge, Sequence) and not isinstance(judge, str):
         if len(judge) > 1 or repeats:
-            if not any(isinstance(one, str) and one != "builtin" for one in judge):
+            if not any(isinstance(member, str) and member != "builtin" for member in judge):
                 reject_unsupported(Endpoint, endpoint, (), "none is given")
-            return _panel([_one_of_several(one, endpoint, asking) for one in judge], voting)
+            return _panel([_one_of_several(member, endpoint, asking) for member in judge], voting)
         if not judge:
             raise InputError("the list of judges is empty")
         judge = judge[0]
@@ -92,7 +92,7 @@ def _panel(judges: list[Judge], voting: dict[str, Any]) -> Panel:
 
 
 def _one_of_several(judge: JudgeLike, endpoint: Endpoint, asking: Asking) -> Judge:
-    """A judge of a panel; each kind is told what says something to it."""
+    """A judge of a panel, with the options that apply to its kind."""
     if judge is None or judge == "builtin":
         return named_judge(judge, asking=Asking(mode=asking.mode, examples=asking.examples))
     if isinstance(judge, str):
@@ -109,17 +109,17 @@ def _one_of_several(judge: JudgeLike, endpoint: Endpoint, asking: Asking) -> Jud
 
 
 def chosen_calibrator(
-    given: str | Path | FittedCalibration | None,
+    value: str | Path | FittedCalibration | None,
     dataset: Gradable,
     judge: Judge,
     limit: int | None,
 ) -> Calibrator | None:
-    """The map that is meant, if it fits the judge and what is asked; `InputError` if not."""
-    if given is None:
+    """The calibration to apply; `InputError` if it was fitted for another judge or rubric."""
+    if value is None:
         return None
     from rubricate.analysis import Calibrator, FittedCalibration, read_calibration
 
-    fitted = read_calibration(given) if isinstance(given, str | Path) else given
+    fitted = read_calibration(value) if isinstance(value, str | Path) else value
     if not isinstance(fitted, FittedCalibration):
-        raise InputError(f"calibration must be a file or a FittedCalibration, found {shown(given)}")
+        raise InputError(f"calibration must be a file or a FittedCalibration, found {shown(value)}")
     return Calibrator(fitted, judge, dataset.survey(limit).rubric)

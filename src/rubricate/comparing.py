@@ -67,7 +67,7 @@ class PairOptions(AskingOptions, PairVoting):
     reference: str | None = option(None, "An exemplary response to it.", group="What is graded")
     limit: int | None = option(
         None,
-        "Compare only so many pairs, from the first.",
+        "Compare only the first N pairs.",
         group="What is graded",
         unit="pairs",
         common=True,
@@ -138,7 +138,7 @@ def acompare_pair_stream(call: PairCall) -> PairStream:
     """Compare, and give what came of each pair as soon as it is there; holds none of them.
 
     Every pair comes once, in the order in which they get done. A run that ends early gives the
-    pairs that are left too, with what is known of them, before `RunStopped` is raised.
+    pairs that are left too, with their stored answers, before `RunStopped` is raised.
 
         async with rubricate.acompare_pair_stream(before, after, judge=judge) as stream:
             async for pair in stream:
@@ -233,13 +233,13 @@ class PairStream(Stream[PairResult]):
                 raise not_written(self._file, error) from None
         self._begun = True
 
-    def _compared(self, given: ItemResult, reverse: ItemResult) -> PairResult:
-        weights = [criterion.weight for criterion in given.rubric]
+    def _compared(self, forward: ItemResult, reverse: ItemResult) -> PairResult:
+        weights = [criterion.weight for criterion in forward.rubric]
         return self._tallies.add(
-            given.index // 2,
-            pair_id(given.id),
-            dict(zip(given.rubric.names, weights, strict=True)),
-            given.criteria,
+            forward.index // 2,
+            pair_id(forward.id),
+            dict(zip(forward.rubric.names, weights, strict=True)),
+            forward.criteria,
             reverse.criteria,
         )
 
@@ -284,10 +284,10 @@ def _running(options: PairOptions) -> RunOptions:
 def _judge(options: PairOptions) -> Judge:
     """Who judges pairs."""
     several = isinstance(options.judge, Sequence) and not isinstance(options.judge, str)
-    given = list(cast("Sequence[Any]", options.judge)) if several else [options.judge]
-    if not given:
+    listed = list(cast("Sequence[Any]", options.judge)) if several else [options.judge]
+    if not listed:
         raise InputError("the list of judges is empty")
-    pairing = [ModelJudge(_model(one, options), Pair()) for one in given]
+    pairing = [ModelJudge(_model(judge_like, options), Pair()) for judge_like in listed]
     voting = {name: getattr(options, name) for name in options_set(PairVoting, options)}
     if len(pairing) > 1 or "replicates" in voting:
         return Panel(pairing, **voting)
@@ -301,9 +301,9 @@ def _model(judge: Any, options: PairOptions) -> Model:
         return plain
     named = isinstance(judge, str) and judge != "builtin"
     endpoint = part(Endpoint, options)
-    found = language_model(judge, endpoint if named else replace(endpoint, base_url=None))
-    if found is not None:
-        return found
+    model = language_model(judge, endpoint if named else replace(endpoint, base_url=None))
+    if model is not None:
+        return model
     other = named_judge(judge)
     if other.voters:
         raise InputError("a Panel's judges grade one text at a time: list the models instead")

@@ -1,4 +1,4 @@
-"""The front door: grade a dataset, or one text."""
+"""The public API: grade a dataset, or one text."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def agrade_stream(call: GradeCall) -> ResultStream:
 
     Every item comes once, in the order in which they get done (`ItemResult.index` is the place in
     the dataset). Where results are taken slowly, judging waits. A run that ends early gives the
-    items that are left too, with what is known of them, before `RunStopped` is raised.
+    items that are left too, with their stored answers, before `RunStopped` is raised.
 
-    The run ends with whoever takes its results: when its `async with` block is left or, without
-    one, its loop (a `break`, an error, a task that is cancelled), or nothing refers to it any more.
-    The run folder is then whole, and the same call goes on from there.
+    The run ends when nobody takes its results any more: when its `async with` block is left or,
+    without one, its loop (a `break`, an error, a task that is cancelled), or nothing refers to it.
+    The run folder is then whole, and the same call continues from there.
 
         async with rubricate.agrade_stream(dataset, judge) as stream:
             async for item in stream:
@@ -107,7 +107,7 @@ async def agrade_one(call: GradeOneCall) -> ItemResult:
         judge: who grades, as for `agrade`.
 
     Returns:
-        The item's result. A verdict that could not be had is in it as `failed`.
+        The item's result. If the judge gives no usable answer, a verdict is `failed`.
 
     Raises:
         InputError: something given cannot be used; nothing has been sent.

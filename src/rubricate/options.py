@@ -1,4 +1,4 @@
-"""The options of the front doors: those of judges and of runs, put together.
+"""The options of the public functions: those of judges and of runs together.
 
 What is declared here loads nothing of what it is about.
 """
@@ -45,7 +45,7 @@ __all__ = [
 
 
 class JudgeOptions(Endpoint, Asking, Voting):
-    """What the judge that is meant is made with."""
+    """The options of the judge."""
 
 
 class JudgingOptions(JudgeOptions, Planning, Scoring, Retries):

@@ -126,13 +126,17 @@ class Pairs:
                 "the rubric has gates ('requires'), and of two submissions every criterion is "
                 "asked: take them out"
             )
-        left_out = [one.name for one in rubric if not one.needs_judge]
+        left_out = [criterion.name for criterion in rubric if not criterion.needs_judge]
         self.not_compared = [*dict.fromkeys((*self.not_compared, *left_out))]
-        asked = [one for one in rubric if one.needs_judge]
-        weights = flat_weights(restricted(rubric.tree, {one.name for one in asked}))
+        questioned = [criterion for criterion in rubric if criterion.needs_judge]
+        weights = flat_weights(
+            restricted(rubric.tree, {criterion.name for criterion in questioned})
+        )
         questions = [
-            pair_criterion(one, one.name).model_copy(update={"weight": abs(weights[one.name])})
-            for one in asked
+            pair_criterion(criterion, criterion.name).model_copy(
+                update={"weight": abs(weights[criterion.name])}
+            )
+            for criterion in questioned
         ]
         if not questions:
             raise InputError("the rubric has no criterion that a judge is asked about")
@@ -156,8 +160,8 @@ class Pairs:
                 f"{first} items and {second} items without ids cannot be paired: give them ids"
             )
         both = zip(self._first.to_grade(), self._second.to_grade(), strict=True)
-        for number, (one, other) in enumerate(islice(both, self._limit), start=1):
-            yield _Pair(str(number), one, other)
+        for number, (first_item, second_item) in enumerate(islice(both, self._limit), start=1):
+            yield _Pair(str(number), first_item, second_item)
 
     def _by_id(self) -> Iterator[_Pair]:
         waiting: dict[str, Item] = {}

@@ -196,11 +196,13 @@ def _validator(type_: Any, ge: Any, gt: Any, le: Any, lt: Any) -> Any:
 def _wrong_value(name: str, errors: list[Any]) -> InputError:
     """The error for a value that pydantic refuses; of a union, there is an error for each type."""
     path = (name, *errors[0]["loc"]) if len(errors) == 1 else (name,)
-    text = " or ".join(dict.fromkeys(one["msg"].removeprefix("Input should be ") for one in errors))
+    text = " or ".join(
+        dict.fromkeys(error["msg"].removeprefix("Input should be ") for error in errors)
+    )
     for words, shorter in _SHORTER.items():
         text = text.replace(words, shorter)
-    found = reprlib.repr(errors[0]["input"])
-    return InputError(f"{document_path(path)} must be {text}, found {found}")
+    shown = reprlib.repr(errors[0]["input"])
+    return InputError(f"{document_path(path)} must be {text}, found {shown}")
 
 
 _SHORTER = {
@@ -235,17 +237,17 @@ def options_of(kind: type) -> Mapping[str, Option]:
         for name in inspect.get_annotations(base)
     }
     options: list[Option] = []
-    for one in fields(kind):
-        declared = one.metadata.get("option")
+    for own in fields(kind):
+        declared = own.metadata.get("option")
         if declared is None:
             continue
-        name, default, shown = one.name, one.default, declared.get("default_text")
+        name, default, shown = own.name, own.default, declared.get("default_text")
         if shown is None and default is True:
             shown = "yes"
         elif shown is None and default is not False and default not in (None, "", ()):
             shown = f"{default:g}" if isinstance(default, float) else str(default)
         place = {"module": homes[name], "shown_default": shown}
-        options.append(Option(name=name, type=str(one.type), default=default, **place, **declared))
+        options.append(Option(name=name, type=str(own.type), default=default, **place, **declared))
     return {
         option.name: option
         for group in GROUPS
@@ -257,7 +259,11 @@ def options_of(kind: type) -> Mapping[str, Option]:
 
 def options_set(kind: type, options: object) -> list[str]:
     """The options of a class that are not the default in a value."""
-    return [name for name, one in options_of(kind).items() if getattr(options, name) != one.default]
+    return [
+        name
+        for name, option in options_of(kind).items()
+        if getattr(options, name) != option.default
+    ]
 
 
 def reject_unsupported(
@@ -362,12 +368,12 @@ class _Form:
 @cache
 def _form(kind: type) -> _Form:
     form = _Form(set(), [], {}, [])
-    for one in fields(kind):
-        form.names.add(one.name)
-        if not one.kw_only:
-            form.positional.append(one.name)
-        if one.default is not MISSING:
-            form.defaults[one.name] = one.default
+    for own in fields(kind):
+        form.names.add(own.name)
+        if not own.kw_only:
+            form.positional.append(own.name)
+        if own.default is not MISSING:
+            form.defaults[own.name] = own.default
     for base in kind.__mro__:
         if "check" in vars(base):
             form.checks.append((vars(base)["check"], vars(base)["__dataclass_fields__"].keys()))
@@ -470,20 +476,20 @@ class _Annotation(str):
 def signature_of(kind: type) -> inspect.Signature:
     """The signature of a class of settings: its other fields, then its options by group."""
     options = options_of(kind)
-    declared = {one.name: one for one in fields(kind)}
-    others = [one for one in declared.values() if one.name not in options]
-    others.sort(key=lambda one: (one.kw_only, one.default is not MISSING))
+    declared = {own.name: own for own in fields(kind)}
+    others = [own for own in declared.values() if own.name not in options]
+    others.sort(key=lambda own: (own.kw_only, own.default is not MISSING))
     return inspect.Signature(
         [
             inspect.Parameter(
-                one.name,
+                own.name,
                 inspect.Parameter.KEYWORD_ONLY
-                if one.kw_only
+                if own.kw_only
                 else inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                default=inspect.Parameter.empty if one.default is MISSING else one.default,
-                annotation=_Annotation(one.type),
+                default=inspect.Parameter.empty if own.default is MISSING else own.default,
+                annotation=_Annotation(own.type),
             )
-            for one in [*others, *(declared[name] for name in options)]
+            for own in [*others, *(declared[name] for name in options)]
         ]
     )
 
@@ -500,7 +506,7 @@ def documented(
         parameters, return_annotation=returned or inspect.Signature.empty
     )
     function.__annotations__ = {
-        one.name: one.annotation for one in parameters if one.annotation is not one.empty
+        each.name: each.annotation for each in parameters if each.annotation is not each.empty
     } | ({"return": returned} if returned else {})
     function.__doc__ = _with_options(inspect.getdoc(function) or "", cast("type", kind))
     del function.__wrapped__  # type: ignore[attr-defined]

@@ -117,7 +117,7 @@ def plain_stream(
 
     about = (
         "It is an iterator over the results, in a script and inside a running loop (a notebook). "
-        "Judging goes on, in another thread, while you look at a result."
+        "Judging continues, in another thread, while you look at a result."
     )
     returned = f"Iterator[{result.__name__}]"
     return takes(kind)(_named_like(iterate, of_call, about, returned))
@@ -136,10 +136,10 @@ def _named_like(
 
 
 class Stream(ABC, Generic[_T]):
-    """Results on their way, whose run ends with whoever takes them."""
+    """Results on their way, whose run ends when nobody takes them any more."""
 
     _loop: asyncio.AbstractEventLoop | None = None
-    """Where it runs, once it has begun."""
+    """Where it runs, once it has started."""
     _is_kept = False
     """Whether it is in an `async with` block, which ends it."""
     _ending: asyncio.Task[None] | None = None
@@ -202,7 +202,7 @@ class ResultStream(Stream[ItemResult]):
         stop: set it to end the run early.
         calibrator: maps the judge's probabilities.
         sender: how models are reached, where several runs share it.
-        on_verdict: told of every verdict as soon as it is there.
+        on_verdict: called with every verdict as soon as it is there.
         closes: judges and models that are closed when the run has ended.
     """
 
@@ -324,8 +324,8 @@ class _Figures:
             if self._with_table:
                 from rubricate.analysis import VerdictTable, read_run
 
-                found = VerdictTable(read_run(self._folder.path))
-                found.to_parquet(self._folder.table, private=True)
+                table = VerdictTable(read_run(self._folder.path))
+                table.to_parquet(self._folder.table, private=True)
 
 
 def _wants_table(options: RunOptions) -> bool:
@@ -376,8 +376,8 @@ async def _close(items: AsyncGenerator[ItemResult], closes: Iterable[Judge | Mod
     try:
         await items.aclose()
     finally:
-        for one in closes:
-            await one.aclose()
+        for owned in closes:
+            await owned.aclose()
 
 
 def shared_sender(judge: Judge, options: RunOptions) -> Sender:

@@ -55,7 +55,7 @@ def test_a_spent_budget_ends_the_run_with_what_was_judged(grade, tmp_path):
         done, summary = grade(endpoint, "--max-time", "0.5")
     assert done.returncode == 1
     assert summary["stopped"] == "the greatest time of 0.5 s is reached"
-    assert "the same command goes on from there" in done.stderr
+    assert "the same command resumes it" in done.stderr
     assert len((tmp_path / summary["run_dir"] / "results.jsonl").read_text().splitlines()) == 4
     with ScriptedEndpoint() as endpoint:
         done, summary = grade(endpoint, "--max-cost", "0.5")

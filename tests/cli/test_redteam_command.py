@@ -42,7 +42,7 @@ def test_a_run_that_was_cut_short_goes_on_and_asks_nothing_twice(rubricate):
     with ScriptedEndpoint(respond=respond) as endpoint:
         stopped = rubricate(*options, "--base-url", endpoint.url)
         assert stopped.returncode == 1
-        assert "the same command goes on from there" in stopped.stderr
+        assert "the same command resumes it" in stopped.stderr
         begun = len(endpoint.requests)
         assert 1 < begun < 2 * TEXTS
         done = rubricate(*options, "--base-url", endpoint.url)

@@ -84,7 +84,7 @@ def test_an_interrupted_command_prints_what_was_had_and_the_same_one_goes_on(
         process, printed, errors = ended(options, tmp_path, endpoint, number)
         assert process.returncode == 130, errors
         assert errors.endswith(
-            "Interrupted. What was judged is in run; the same command goes on from there.\n"
+            "Interrupted. What was judged is in run; the same command resumes it.\n"
         )
         if as_json:
             report = json.loads(printed)
@@ -163,7 +163,7 @@ def test_a_command_that_cannot_go_on_prints_what_was_had_and_says_why(
     assert (done.returncode, shown.returncode) == (1, 1)
     assert reason in report["stopped"]
     assert f"Error: {report['stopped']}" in done.stderr
-    assert "the same command goes on from there" in done.stderr
+    assert "the same command resumes it" in done.stderr
     assert report["usage"]["calls"] + report["not_run"] == ALL[command]
     assert 0 < report["not_run"] <= report["verdicts"]["failed"]
     cause = shown.stderr.removeprefix("Error: ").split(". What was judged")[0]

@@ -357,7 +357,7 @@ def test_a_key_that_stands_twice_in_json_is_an_error(write: Any) -> None:
     path = write('[{"requirement": "x", "weight": 1, "weight": 2}]')
     with pytest.raises(InputError) as caught:
         Rubric.from_file(path)
-    assert str(caught.value) == f"{path}: the key 'weight' stands twice in one object"
+    assert str(caught.value) == f"{path}: the key 'weight' is defined twice in one object"
 
 
 def test_a_key_that_stands_twice_in_yaml_is_an_error_with_its_line(write: Any) -> None:
@@ -365,7 +365,7 @@ def test_a_key_that_stands_twice_in_yaml_is_an_error_with_its_line(write: Any) -
     with pytest.raises(InputError) as caught:
         Rubric.from_file(path)
     assert str(caught.value).startswith(f"{path}:3:3: ")
-    assert "the key 'weight' stands twice in one object" in str(caught.value)
+    assert "the key 'weight' is defined twice in one object" in str(caught.value)
 
 
 def test_yaml_anchors_and_merged_keys_may_be_overridden() -> None:

@@ -49,7 +49,7 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line in a process of its own; signals have their exit code throughout."""
+    """Run the command line in its own process; signals have their exit code throughout."""
     interrupt_on_signals()
     try:
         run_command()
@@ -95,8 +95,8 @@ def _run() -> NoReturn:
         code = ExitCode.INTERRUPTED
     except RubricateError as error:
         is_stopped = isinstance(error, RunStopped) and error.interrupted
-        said = "Interrupted." if is_stopped else f"Error: {_one_line(str(error))}"
-        sys.stderr.write(f"{said}\n")
+        line = "Interrupted." if is_stopped else f"Error: {_one_line(str(error))}"
+        sys.stderr.write(f"{line}\n")
         code = ExitCode.INTERRUPTED if is_stopped else ExitCode.ERROR
     except (MemoryError, RecursionError) as error:
         what = "larger than the memory" if isinstance(error, MemoryError) else "nested too deeply"
@@ -122,7 +122,7 @@ def _run() -> NoReturn:
 
 
 def _as_called(error: Exception) -> str:
-    """The command that was told something wrong, as it is called."""
+    """The command with the wrong arguments, as it is called."""
     names: list[str] = []
     context = getattr(error, "ctx", None)
     while context is not None and context.parent is not None:

@@ -292,7 +292,7 @@ def _entry(function: Any) -> Callable[..., int]:
     if any(option.common for option in options_of(kind).values()):
         parameters.append(_HELP_ALL)
     entry.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    entry.__annotations__ = {one.name: one.annotation for one in parameters}
+    entry.__annotations__ = {each.name: each.annotation for each in parameters}
     return entry
 
 
@@ -328,7 +328,7 @@ _READ = {"rubric", "weights", "length_penalty", "model_options"}
 
 
 def _read(name: str, type_: str, value: Any) -> Any:
-    """The value of an option that a file or text stands for."""
+    """The value of an option that is written as text or as a file's name."""
     if value is None:
         return None
     from rubricate._documents import parse_json, parse_pairs

@@ -75,7 +75,7 @@ class PairSettings(Shell, PairOptions):
 
 
 class Compared:
-    """What is compared, as it was told."""
+    """What is compared, by the settings."""
 
     def __init__(self, settings: PairSettings) -> None:
         self.settings = settings
@@ -88,21 +88,25 @@ class Compared:
         Raises:
             InputError: they do not go together, or a file cannot be used.
         """
-        told, one_text = self.settings, self.texts or _is_text(self.first)
-        if one_text and (self.columns or told.map):
+        settings, one_text = self.settings, self.texts or _is_text(self.first)
+        if one_text and (self.columns or settings.map):
             raise InputError("--columns and --map are for a table; two texts were given")
-        if not one_text and (told.prompt or told.reference):
+        if not one_text and (settings.prompt or settings.reference):
             raise InputError("--prompt and --reference are for two texts; a dataset has its own")
         if self.columns is not None:
             return self._of_one_table(self.columns)
         if self.second is None:
             raise InputError("name what to compare it with, or two columns of it with --columns")
         if one_text:
-            first, second = (one if self.texts else _text(one) for one in (self.first, self.second))
+            first, second = (
+                side if self.texts else _text(side) for side in (self.first, self.second)
+            )
             return first, second
-        columns = TableColumns.parse(told.map or {})
-        one, other = (_items(one, told.rubric, columns) for one in (self.first, self.second))
-        return one, other
+        columns = TableColumns.parse(settings.map or {})
+        items, others = (
+            _items(side, settings.rubric, columns) for side in (self.first, self.second)
+        )
+        return items, others
 
     def _of_one_table(self, columns: str) -> tuple[Gradable, Gradable]:
         names = [name.strip() for name in columns.split(",")]
@@ -120,7 +124,7 @@ class Compared:
     @property
     def named(self) -> dict[str, Any]:
         """What makes the run another one."""
-        told, raw = self.settings, self.settings.raw
+        settings, raw = self.settings, self.settings.raw
         texts = self.texts
         return {
             "command": "compare-pair",
@@ -128,11 +132,11 @@ class Compared:
             "second": self.second if texts else place_of(self.second),
             "rubric": place_of(raw.get("rubric")),
             "columns": self.columns,
-            "map": told.map,
+            "map": settings.map,
             "prompt": raw.get("prompt"),
-            "reference": place_of(told.reference),
+            "reference": place_of(settings.reference),
             # with which a judge would answer anew
-            "base_url": told.base_url,
+            "base_url": settings.base_url,
             **{name: raw.get(name) for name in SAMPLING},
             "replicates": raw.get("replicates"),
         }
@@ -164,12 +168,12 @@ def _items(data: str, rubric: Rubric | None, columns: TableColumns) -> Gradable:
         if rubric is None:
             raise InputError("a table has no rubric: give --rubric", file=data)
         return open_items(data, rubric, columns)
-    found = rubric_dataset(data, rubric)
+    dataset = rubric_dataset(data, rubric)
     try:
-        found.survey()
+        dataset.survey()
     except InputError as error:
         raise error.within(file=data) from None
-    return found
+    return dataset
 
 
 @command(
@@ -198,8 +202,8 @@ def compare_pair(settings: PairSettings) -> int:
         **shared_places(settings),
     )
     if settings.dry_run:
-        found = estimate_pair(first, second, **vars(options))
-        print_estimate(found, settings.json_output, pairs=found.items // 2)
+        estimated = estimate_pair(first, second, **vars(options))
+        print_estimate(estimated, settings.json_output, pairs=estimated.items // 2)
         return 0
     if isinstance(first, ItemTable) and not any(item.prompt for item in first.to_grade(1)):
         notes.print(

@@ -56,7 +56,7 @@ confirm the last answers; at double, people press Ctrl-C again."""
 
 
 def interrupt_on_signals() -> None:
-    """Have every signal raise `KeyboardInterrupt`, as Ctrl-C does; for a process of its own."""
+    """Have every signal raise `KeyboardInterrupt`, as Ctrl-C does; for its own process."""
     for number in SIGNALS:
         with suppress(ValueError):  # this is not the main thread
             if signal.getsignal(number) != signal.SIG_IGN:  # as SIGHUP is under `nohup`
@@ -101,8 +101,10 @@ def stop_on_signals(stop: asyncio.Event | None = None) -> asyncio.Event:
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)  # was the loop's own
-    told = (reader, loop, stop)
-    threading.Thread(target=_listen, args=told, name="rubricate-signals", daemon=True).start()
+    listener = threading.Thread(
+        target=_listen, args=(reader, loop, stop), name="rubricate-signals", daemon=True
+    )
+    listener.start()
     return stop
 
 
@@ -135,8 +137,8 @@ def _end_now() -> None:
     with suppress(Exception):
         begin = "\033[?25h\n" if os.isatty(2) else ""  # the progress hides the cursor
         text = (
-            f"Interrupted. The run could not end cleanly in {SECONDS:g} s; the same command goes "
-            "on from the answers that are stored.\n"
+            f"Interrupted. The run could not end cleanly in {SECONDS:g} s; the same command "
+            "reuses the answers that are stored.\n"
         )
         os.write(2, (begin + text).encode())
     os._exit(ExitCode.INTERRUPTED)
@@ -144,13 +146,13 @@ def _end_now() -> None:
 
 def _first_signal(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
     stop.set()
-    loop.set_exception_handler(_tell)
+    loop.set_exception_handler(_report)
     for number in SIGNALS:
         if loop.remove_signal_handler(number) and number == HANGUP:
             signal.signal(number, signal.SIG_IGN)  # it comes twice: of the shell, and of the system
 
 
-def _tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Tell of what nobody waits for; not of what a run that is broken off could not do any more.
 
     Where a journal's server is away, that is to write the last answers.

@@ -122,7 +122,7 @@ class GradeSettings(Shell, GradingOptions, ThresholdOptions):
     )
 
 
-def load_settings(given: Raw, config: str | None = None) -> GradeSettings:
+def load_settings(options: Raw, config: str | None = None) -> GradeSettings:
     """Put the settings together; what is given on the command line wins over the file.
 
     Paths in the file are relative to the file's own folder. Some things are the user's own word
@@ -135,19 +135,19 @@ def load_settings(given: Raw, config: str | None = None) -> GradeSettings:
     """
     values = {} if config is None else _from_file(Path(config))
     for name, what in OWN_WORD.items():
-        if values.pop(name, False) and not given.get(name):
+        if values.pop(name, False) and not options.get(name):
             shown = f"--{name.replace('_', '-')}"
             raise InputError(f"{name}: only the command line allows {what} ({shown})", file=config)
     try:
-        types, options = written_types(GradeSettings), options_of(GradeSettings)
-        raw, own = {**values, **given}, values.keys() - given.keys()
+        types, declared = written_types(GradeSettings), options_of(GradeSettings)
+        raw, own = {**values, **options}, values.keys() - options.keys()
         for name in own:
-            check_value(options[name], values[name], types[name])
+            check_value(declared[name], values[name], types[name])
         if config is not None and "base_url" in own:
             _check_no_key_goes_there(raw)
             _check_no_file_goes_there(Path(config), {name: values[name] for name in own})
         for name in own:
-            if options[name].may_have_password and is_address(values[name]):
+            if declared[name].may_have_password and is_address(values[name]):
                 _check_is_named(name, values[name])
         if "workers" in own and re.search(r"://|@", str(values["workers"])):
             raise InputError(
@@ -164,17 +164,17 @@ def _check_no_key_goes_there(raw: Raw) -> None:
     from rubricate.judge import LABEL_SUFFIXES
     from rubricate.judge.models import PROVIDERS, access
 
-    own = {one.key_variable for one in PROVIDERS.values()}
-    for given in (raw.get("judge"), raw.get("escalate_to")):
-        for name in [given] if isinstance(given, str) else given or []:
+    own = {provider.key_variable for provider in PROVIDERS.values()}
+    for value in (raw.get("judge"), raw.get("escalate_to")):
+        for name in [value] if isinstance(value, str) else value or []:
             if name == "builtin" or Path(name).suffix.lower() in LABEL_SUFFIXES:
                 continue
-            found = access(name, raw["base_url"])
-            if found.key is not None and found.key_variable not in own:
+            reached = access(name, raw["base_url"])
+            if reached.key is not None and reached.key_variable not in own:
                 raise InputError(
-                    f"base_url: the key in {found.key_variable} goes only to an address that you "
-                    f"name yourself: repeat it on the command line (--base-url {found.url}), or "
-                    f"unset {found.key_variable}"
+                    f"base_url: the key in {reached.key_variable} goes only to an address that you "
+                    f"name yourself: repeat it on the command line (--base-url {reached.url}), or "
+                    f"unset {reached.key_variable}"
                 )
 
 
@@ -224,10 +224,10 @@ def _from_file(config: Path) -> dict[str, Any]:
             hint = f": did you mean '{near}'?" if near else f"; known: {', '.join(options)}"
             raise InputError(f"unknown key '{key}'{hint}", file=config)
     values = {options[key].name: value for key, value in values.items()}
-    for key, given in values.items():
-        is_path = isinstance(given, str) and all_options[key].is_path
-        if is_path and not (key in ("data", "cache") and _is_no_path(given)):
-            values[key] = _beside(config, given)
+    for key, value in values.items():
+        is_path = isinstance(value, str) and all_options[key].is_path
+        if is_path and not (key in ("data", "cache") and _is_no_path(value)):
+            values[key] = _beside(config, value)
     data = values.get("data")
     if isinstance(data, str) and "://" in data and not _ADDRESS.match(data):
         raise InputError(
@@ -236,19 +236,19 @@ def _from_file(config: Path) -> dict[str, Any]:
             file=config,
         )
     if "escalate_to" in values:
-        given = values["escalate_to"]
-        listed = given if isinstance(given, list) else [given]
-        values["escalate_to"] = [_label_file(one, config) for one in listed]
+        value = values["escalate_to"]
+        listed = value if isinstance(value, list) else [value]
+        values["escalate_to"] = [_label_file(name, config) for name in listed]
     return values
 
 
-def _label_file(given: Any, config: Path) -> Any:
+def _label_file(value: Any, config: Path) -> Any:
     """A file that verdicts are escalated to, relative to the configuration; a judge as it is."""
     from rubricate.judge import LABEL_SUFFIXES
 
-    if isinstance(given, str) and Path(given).suffix.lower() in LABEL_SUFFIXES:
-        return _beside(config, given)
-    return given
+    if isinstance(value, str) and Path(value).suffix.lower() in LABEL_SUFFIXES:
+        return _beside(config, value)
+    return value
 
 
 def _beside(config: Path, path: str) -> str:
@@ -266,7 +266,7 @@ def _is_no_path(data: str) -> bool:
     load=load_settings,
 )
 def grade(settings: GradeSettings) -> int:
-    """Grade as told; returns the exit code."""
+    """Grade; returns the exit code."""
     from rubricate.cli._grading import graded
 
     return graded(settings)

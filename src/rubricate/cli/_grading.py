@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from rubricate.dataset import SkippedRecord
 
 ASKED = (
-    *(one.name for one in options_of(Asking).values() if not one.is_path),
+    *(option.name for option in options_of(Asking).values() if not option.is_path),
     "base_url",
     "examples_count",
     "examples_pick",
@@ -224,8 +224,8 @@ def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Cons
     check_no_links(run_dir)
     report = run_dir / "skipped.jsonl"
     write_skipped(report, skipped)
-    one = len(skipped) == 1
-    what = f"{len(skipped)} {'row that does' if one else 'rows that do'} not fit"
+    is_single = len(skipped) == 1
+    what = f"{len(skipped)} {'row that does' if is_single else 'rows that do'} not fit"
     notes.print(f"Left out {what}; see {report}")
 
 
@@ -239,7 +239,7 @@ def _judge(settings: GradeSettings) -> Judge:
         return chosen_judge(names or None, options)
     from rubricate.judge import Cascade, People
 
-    asks_models = any(one != "builtin" and not _is_label_file(one) for one in (*names, *later))
+    asks_models = any(name != "builtin" and not _is_label_file(name) for name in (*names, *later))
     is_builtin = asks_models and names in ([], ["builtin"])
     first = chosen_judge(names or None, _of_builtin(options) if is_builtin else options)
     if settings.threshold is None:
@@ -299,7 +299,7 @@ def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
         "references": place_of(settings.references),
         "rubric": place_of(raw.get("rubric")),
         "criteria": criteria_of(rubric),
-        "escalation": [place_of(one) for one in _listed(settings.escalate_to)] or None,
+        "escalation": [place_of(file) for file in _listed(settings.escalate_to)] or None,
         "examples": place_of(raw.get("examples")),
         "judge_prompt": place_of(raw.get("judge_prompt")),
         **{name: getattr(settings, name) for name in ASKED},

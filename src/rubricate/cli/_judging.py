@@ -104,7 +104,7 @@ def exit_code(
     """
     if stopped is None:
         return ExitCode.SOME_FAILED if failed else ExitCode.FINE
-    resume = f"What was judged is in {run_dir}; the same command goes on from there."
+    resume = f"What was judged is in {run_dir}; the same command resumes it."
     if interrupted:
         sys.stderr.write(f"Interrupted. {resume}\n")
         return ExitCode.INTERRUPTED
@@ -179,7 +179,7 @@ def check_kind(data: str) -> None:
     suffix = path.suffix.lower()
     if path.is_dir():
         advice = "is a folder: name a dataset or a table"
-        if any(one.suffix.lower() in (".md", ".txt", ".pdf", ".docx") for one in path.iterdir()):
+        if any(file.suffix.lower() in (".md", ".txt", ".pdf", ".docx") for file in path.iterdir()):
             advice += ", or grade reports in a folder with: rubricate researchrubrics"
     elif suffix in (".xlsx", ".xls", ".ods"):
         advice = "is a spreadsheet: save it as CSV (UTF-8), and name that"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LINE_INTERVAL = 5.0
 """Seconds between plain lines."""
 LONGEST = 50
-"""Characters of an error that are told on the way."""
+"""Characters of an error that are shown on the way."""
 REFRESH = 0.1
 """Seconds between changes of the live line."""
 
@@ -30,7 +30,7 @@ class ProgressView:
         self._begin = self._shown = time.monotonic()
         self._last: Progress | None = None
         self._troubled = False
-        self._told = ""
+        self._shown_trouble = ""
         self._interval = LINE_INTERVAL
         self._bar: Bar | None = None
         if console.is_terminal and not console.quiet:
@@ -56,7 +56,7 @@ class ProgressView:
             self._bar.stop()
 
     def update(self, progress: Progress) -> None:
-        """Show the state of a run, if enough time has passed or trouble has begun.
+        """Show the state of a run, if enough time has passed or trouble has started.
 
         What comes after the first trouble may take long: an endpoint that asks to wait, say.
         """
@@ -73,19 +73,19 @@ class ProgressView:
         if self._bar:
             self._show_bar(progress, seconds, trouble)
             return
-        told, self._told = self._told, trouble
+        before, self._shown_trouble = self._shown_trouble, trouble
         self._console.print(
             f"judged {progress.done} of {progress.total}, {progress_state(progress, seconds)}"
             f"{time_left(progress, seconds)}"
-            + (f", {trouble if trouble != told else 'retrying'}" if trouble else ""),
+            + (f", {trouble if trouble != before else 'retrying'}" if trouble else ""),
             soft_wrap=True,
         )
 
     def _show_bar(self, progress: Progress, seconds: float, trouble: str) -> None:
         """Change the live line: bar, count and time left, and what else there is room for."""
         assert self._bar is not None
-        if trouble and not self._told:  # in the line there may be no room for it
-            self._told = trouble
+        if trouble and not self._shown_trouble:  # in the line there may be no room for it
+            self._shown_trouble = trouble
             self._bar.console.print(trouble, style="yellow")
         room = self._console.width - 2 * len(str(progress.total)) - len("/ left 0:00:00 ") - 2
         self._bar_column.bar_width = max(4, min(20, room - len("judging ")))
@@ -127,6 +127,6 @@ def _bar(console: Console) -> tuple[Bar, BarColumn]:
 
 
 def _shortened(trouble: str) -> str:
-    """Why requests are sent again, in short: an error that ends the run is told in full then."""
+    """Why requests are sent again, in short: an error that ends the run is shown in full then."""
     end = "…" if len(trouble) > LONGEST else ""
     return one_line(f"retrying: {trouble[:LONGEST]}{end}")

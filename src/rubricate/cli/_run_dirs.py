@@ -1,10 +1,10 @@
 """The run folder of a command: the same run's again, and no other run's.
 
-What was named on the command line stands in the folder (`run.json`). Other data, another rubric, or
-a judge that would answer anew make another run. What only counts the same answers in another way
+What was named on the command line is kept in the folder (`run.json`). Other data, another rubric,
+or a judge that would answer anew make another run. What only counts the same answers in another way
 (weights, votes, thresholds, scoring) is the same run, and so are further items and further judges
 of a panel. A command that names no folder has `runs/NAME`, by data and judge; where another run is
-there, one of its own, `runs/NAME-HASH`. In a folder that it names another run is refused.
+there, its own, `runs/NAME-HASH`. In a folder that it names another run is refused.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class RunDir:
 
 
 def run_dir_for(storage: Storage, name: str, judges: Sequence[str], named: Named) -> RunDir:
-    """The folder that is given, else that of this run below `runs`.
+    """The folder of `--run-dir`, else that of this run below `runs`.
 
     Args:
         storage: has the user's own, and whether what is there may be replaced.
@@ -80,28 +80,28 @@ def run_dir_for(storage: Storage, name: str, judges: Sequence[str], named: Named
         judges: the judges' names, whose addresses belong to what is named.
         named: what makes the run another one, with None for what was not named. Under `command`
             is what the command is called, under `criteria` are those of the rubric, of which a run
-            that goes on has one, and under `escalation` those who are asked next, of whom there
+            that continues has one, and under `escalation` those who are asked next, of whom there
             may be further ones.
 
     Raises:
         InputError: the given folder has the results of another run.
     """
     base = named.get("base_url")
-    told = {key: value for key, value in named.items() if value is not None and key != "base_url"}
-    told[JUDGES] = {judge: address_of(judge, base) for judge in judges or ["builtin"]}
+    values = {key: value for key, value in named.items() if value is not None and key != "base_url"}
+    values[JUDGES] = {judge: address_of(judge, base) for judge in judges or ["builtin"]}
     if storage.run_dir is not None:
-        given = user_path(storage.run_dir)
-        check_no_links(given)
-        own = _seen_from(given, told)
-        if not storage.fresh and (differs := _differences(given, own)):
-            raise OtherRunError(given, differs)
-        return RunDir(given, own)
+        own_folder = user_path(storage.run_dir)
+        check_no_links(own_folder)
+        own = _seen_from(own_folder, values)
+        if not storage.fresh and (differs := _differences(own_folder, own)):
+            raise OtherRunError(own_folder, differs)
+        return RunDir(own_folder, own)
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")
     usual = Path("runs") / (slug or "run")
     if usual.is_symlink():  # somebody else may have put it there
         raise InputError("is a link: remove it, or name a folder with --run-dir", file=usual)
     check_no_links(usual)
-    own = _seen_from(usual, told)
+    own = _seen_from(usual, values)
     beside = usual.parent.glob(f"{usual.name}-" + 6 * "[0-9a-f]") if usual.parent.is_dir() else ()
     differs = _differences(usual, own)
     if not differs:
@@ -129,22 +129,22 @@ def _differences(folder: Path, named: Named, *, free: bool = True) -> list[str]:
         return [] if free else ["run"]
     if other.get(COMMAND) != named.get(COMMAND):
         return [COMMAND]
-    found = [
+    differences = [
         key.replace("_", " ")
         for key in sorted({*other, *named} - {CRITERIA, JUDGES, ESCALATION})
         if other.get(key) != named.get(key)
     ]
     theirs, ours = other.get(JUDGES) or {}, named[JUDGES]
     if not {*theirs} <= {*ours}:
-        found.append("judge")
+        differences.append("judge")
     elif any(theirs[judge] != ours[judge] for judge in theirs):
-        found.append("address")
+        differences.append("address")
     if not {*other.get(ESCALATION, ())} <= {*named.get(ESCALATION, ())}:
-        found.append(ESCALATION)
+        differences.append(ESCALATION)
     before, now = other.get(CRITERIA) or (), named.get(CRITERIA) or ()
     if before and now and not {*before} & {*now}:
-        found.append("rubric")
-    return list(dict.fromkeys(found))
+        differences.append("rubric")
+    return list(dict.fromkeys(differences))
 
 
 def place_of(path: str | None) -> Path | str | None:

@@ -164,7 +164,7 @@ def _schema(kind: Any, mode: Literal["serialization", "validation"], more: Schem
 
 
 def _rubric() -> Schema:
-    """A rubric's file: a list of criteria, or an object with them and what stands beside them."""
+    """A rubric's file: a list of criteria, or an object with them and what is beside them."""
     classes: list[type[Criterion]] = list(dict.fromkeys([Criterion, *kinds().values()]))
     every: list[type[BaseModel]] = [*classes, Group]
     _, made = models_json_schema([(kind, "validation") for kind in every])

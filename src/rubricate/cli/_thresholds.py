@@ -57,11 +57,11 @@ def check_criteria(options: ThresholdOptions, criteria: Iterable[Criterion]) -> 
                 raise error.within((name,)) from None
 
 
-def _thresholds(name: str, given: float | str | None) -> Thresholds | None:
+def _thresholds(name: str, text: float | str | None) -> Thresholds | None:
     from rubricate.run.results import Thresholds
 
     try:
-        return None if given is None else Thresholds.parse(given)
+        return None if text is None else Thresholds.parse(text)
     except InputError as error:
         raise error.within((name,)) from None
 
@@ -83,16 +83,16 @@ def thresholds_of(options: ThresholdOptions, summary: Summary) -> ThresholdOutco
     )
 
 
-def code_of_thresholds(code: int, found: ThresholdOutcome | None, *, is_printed: bool) -> int:
+def code_of_thresholds(code: int, outcome: ThresholdOutcome | None, *, is_printed: bool) -> int:
     """The exit code of a run with thresholds; why they are not reached goes to stderr.
 
     A run that could not go on or was interrupted keeps its code. `is_printed` says that the summary
     has been printed, which has it already.
     """
-    if found is None or found.outcome == "passed":
+    if outcome is None or outcome.outcome == "passed":
         return code
     if not is_printed:
-        sys.stderr.write(f"{one_line(str(found))}.\n")
+        sys.stderr.write(f"{one_line(str(outcome))}.\n")
     if code not in (ExitCode.FINE, ExitCode.SOME_FAILED):
         return code
-    return ExitCode.BELOW if found.outcome == "below" else ExitCode.UNDECIDED
+    return ExitCode.BELOW if outcome.outcome == "below" else ExitCode.UNDECIDED

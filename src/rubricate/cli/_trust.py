@@ -146,7 +146,7 @@ class CascadeSettings(Groups, ReportOutput):
     then: str | None = option(
         None, "A run of the same items by the judge asked next.", is_argument=True
     )
-    promise: float = option(0.9, "The agreement that verdicts that stand are to have.")
+    promise: float = option(0.9, "The agreement of accepted verdicts that is promised.")
     risk: float = option(0.05, "The probability of promising too much that is accepted.")
     threshold: Sequence[float] = option(
         (), "Show this threshold too; can be given several times.", input_type=list[float]

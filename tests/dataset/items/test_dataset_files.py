@@ -555,5 +555,5 @@ def test_a_byte_order_mark_is_no_obstacle(name: str, tmp_path: Path) -> None:
 def test_a_key_that_stands_twice_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "data.json"
     path.write_text('{"prompt": "p", "rubric": null, "prompt": "q"}', encoding="utf-8")
-    with pytest.raises(InputError, match="the key 'prompt' stands twice in one object"):
+    with pytest.raises(InputError, match="the key 'prompt' is defined twice in one object"):
         RubricDataset.from_file(path)

@@ -301,7 +301,7 @@ class Lease:
                 if away >= patience + HOLDS:
                     self.error = JournalError(
                         f"{self._place}: it has been away for {away:.0f} s: what was committed is "
-                        f"kept, and the same command goes on from there ({error})"
+                        f"kept, and the same command resumes it ({error})"
                     )
                     return on_end(self.error)
         for _ in range(2):  # the connection may have been cut since the last renewal

@@ -576,7 +576,7 @@ def _said(error: Exception, away: float) -> str:
     """What is wrong, and what to do."""
     state, text = getattr(error, "sqlstate", None) or "", _line(error)
     if away:
-        end = "the same command goes on from there"
+        end = "the same command resumes it"
         if _is_full(error):
             return (
                 f"{text}; all its connections have been in use for {away:.0f} s: raise "

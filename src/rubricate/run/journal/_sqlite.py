@@ -217,7 +217,7 @@ class SQLiteJournal(Journal):
         if "full" in text or "disk I/O" in text:
             return JournalError(
                 f"{self._name}: {text}; what was committed is kept: make room, and the same "
-                "command goes on from there"
+                "command resumes it"
             )
         kind = DamagedJournal if _MALFORMED in text else JournalError
         return kind(
