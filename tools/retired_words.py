@@ -31,20 +31,20 @@ NAMES = {"one", "found", "given", "asked", "told", "said", "had", "left", "taken
     for verb in ("make", "made", "led", "take", "tell", "left", "late", "unknown", "opened")
 }
 CEILINGS = {
-    "analysis": 648,
-    "cli": 125,
-    "dataset": 317,
-    "dialects": 456,
-    "docs": 67,
-    "judge": 1180,
-    "labelling": 37,
-    "redteaming": 13,
+    "analysis": 642,
+    "cli": 13,
+    "dataset": 294,
+    "dialects": 254,
+    "docs": 54,
+    "judge": 1176,
+    "labelling": 7,
+    "redteaming": 8,
     "report": 54,
-    "rubric": 344,
-    "run": 1049,
-    "stats": 356,
-    "testing": 61,
-    "top-level modules": 334,
+    "rubric": 333,
+    "run": 1040,
+    "stats": 341,
+    "testing": 21,
+    "top-level modules": 92,
     "views": 134,
 }
 """The most occurrences in each package. Lower them with what you rename."""
