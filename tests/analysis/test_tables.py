@@ -171,7 +171,7 @@ def test_a_panels_judges_have_columns_of_their_own(tmp_path):
     frame = rubricate.read_run(tmp_path / "run").to_pandas()
     assert frame.columns.equals(result.to_pandas().columns)
     found = [name for name in frame.columns if name.startswith(("votes.", "judge_scores."))]
-    assert [name.partition(".")[0] for name in found] == ["votes"] * 2 + ["judge_scores"] * 2
+    assert [name.partition(".")[0] for name in found] == ["judge_scores"] * 2 + ["votes"] * 2
     assert set(frame["votes.builtin"]) == {"UNMET", "abstained"}
     by_item = result.to_pandas(by="item")
     assert "judge_scores.builtin" in by_item

@@ -34,7 +34,7 @@ from rubricate.judge import (
     PythonModel,
     Request,
 )
-from rubricate.run.results import DocumentFigures, DocumentWork
+from rubricate.run.results import DocumentFigures, DocumentTally
 from rubricate.testing import Rule, ScriptedEndpoint
 
 CRITERIA = [
@@ -444,10 +444,10 @@ def test_the_last_stage_of_a_cascade_reads_in_parts_and_reads_none_twice(
 def test_documents_of_older_runs_are_counted_though_their_requests_were_calls():
     how = {"read": "parts", "calls": 4, "calls_naive": 7, "tokens": 9, "tokens_naive": 20}
     old = Verdict("c", "judged", "MET", 1.0, detail={"document": {**how, "oversized": []}})
-    work = DocumentWork()
+    work = DocumentTally()
     work.add_verdict(old)
-    assert (work.requests, work.requests_naive) == (4, 7)
     figures = work.figures()
+    assert (figures.requests, figures.requests_naive) == (4, 7)
     kept = figures.model_dump()
     kept["calls"], kept["calls_naive"] = kept.pop("requests"), kept.pop("requests_naive")
     assert DocumentFigures(**kept) == figures

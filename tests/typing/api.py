@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, assert_type
 
@@ -200,7 +201,7 @@ panel = Panel(["builtin", answer], strategy="any", weights=None, min_votes=1)
 assert_type(rubricate.grade_one(rubric, "text", judge=panel), ItemResult)
 assert_type(
     rubricate.grade_one(rubric, "text", judge=["builtin"], replicates=2).judge_scores,
-    dict[str, Score],
+    Mapping[str, Score],
 )
 talk = Transcript([{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}])
 passages: list[str | ContextDocument] = ["text", ContextDocument("text", title="title")]

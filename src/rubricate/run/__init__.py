@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         CACHE_NAME as CACHE_NAME,
         JOURNAL_NAMES as JOURNAL_NAMES,
         REPORT_NAME as REPORT_NAME,
-        DocumentWork as DocumentWork,
+        DocumentTally as DocumentTally,
         ItemResult as ItemResult,
         OpenStorage as OpenStorage,
         RunFacts as RunFacts,

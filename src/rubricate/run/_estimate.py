@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -34,7 +34,13 @@ from rubricate.run.journal import (
     open_journal,
     verdict_from_record,
 )
-from rubricate.run.results import DocumentWork, OtherRunError, cache_place, journal_place
+from rubricate.run.results import (
+    DocumentFigures,
+    DocumentTally,
+    OtherRunError,
+    cache_place,
+    journal_place,
+)
 from rubricate.views import Report
 
 if TYPE_CHECKING:
@@ -94,12 +100,16 @@ class RunEstimate(Report):
     output_tokens: Range
     cost: Range | None
     models: dict[str, int]
-    documents: DocumentWork = field(default_factory=DocumentWork)
+    documents: DocumentFigures = field(default_factory=DocumentFigures)
     cost_with_cache: Range | None = None
 
     @property
     def title(self) -> str:
         return "What the run would take"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The estimate as JSON values."""
+        return Report.to_dict(self) | {"documents": self.documents.model_dump()}
 
     def sections(self) -> Iterator[Section]:
         """Four facts, five with long documents."""
@@ -124,9 +134,7 @@ class RunEstimate(Report):
             ("tokens", f"{read}, {written}"),
             ("cost", cost),
         ]
-        if self.documents.verdicts:
-            facts.append(("documents", str(self.documents)))
-        yield Facts(tuple(facts))
+        yield Facts((*facts, *self.documents.facts()))
 
 
 def _dollars(cost: Range) -> str:
@@ -141,7 +149,7 @@ class _Counting:
         documents: is added to by what long documents take.
     """
 
-    def __init__(self, answers: Answers, documents: DocumentWork) -> None:
+    def __init__(self, answers: Answers, documents: DocumentTally) -> None:
         self._answers = answers
         self._documents = documents
         self._asked: set[bytes] = set()
@@ -227,7 +235,7 @@ async def estimate(
     journal = None if options.fresh else _if_there(journal_place(options))
     cache = _if_there(cache_place(options.cache))
     plan = Plan(dataset, options.limit, allow_code=options.allow_code, shard=options.part)
-    stages, documents = Stages(judge, plan, calibrate), DocumentWork()
+    stages, documents = Stages(judge, plan, calibrate), DocumentTally()
     progress = Progress(total=stages.judgements(plan))
     machine = ItemMachine(stages, progress, only_failed=options.retry_failed)
     with ExitStack() as stack:
@@ -280,7 +288,7 @@ async def estimate(
         Range(low.output_tokens, high.output_tokens),
         cost,
         dict(sure.models + possible.models),
-        documents,
+        documents.counted(),
         with_cache if cost and with_cache and with_cache.high < cost.high else None,
     )
 

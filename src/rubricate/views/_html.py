@@ -116,7 +116,7 @@ def _changes(section: Changes) -> str:
                 escape(one.criterion),
                 _side(one.a, one.reason_a),
                 _side(one.b, one.reason_b),
-                escape(one.human or NONE),
+                escape(one.human_label or NONE),
             )
             for one in section.changes
         )

@@ -122,4 +122,6 @@ def _changes(section: Changes) -> Iterator[str]:
 def _change(one: Change) -> list[str]:
     sides = ((one.a, one.reason_a), (one.b, one.reason_b))
     told = [f"{answer}: {reason}" if reason else answer for answer, reason in sides]
-    return [markdown_text(text) for text in (one.item, one.criterion, *told, one.human or NONE)]
+    return [
+        markdown_text(text) for text in (one.item, one.criterion, *told, one.human_label or NONE)
+    ]

@@ -156,7 +156,7 @@ class Change:
     b: str
     reason_a: str | None
     reason_b: str | None
-    human: str | None
+    human_label: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,7 +224,7 @@ def _changes(section: Changes) -> Iterator[Text]:
     if section.told:
         yield Text(section.told)
     for one in section.changes[:SHOWN_CHANGES]:
-        human = f" (human: {one.human})" if one.human else ""
+        human = f" (human: {one.human_label})" if one.human_label else ""
         yield Text(f"{one.item}, {one.criterion}: {one.a} -> {one.b}{human}")
         for side, reason in (("A", one.reason_a), ("B", one.reason_b)):
             if reason:

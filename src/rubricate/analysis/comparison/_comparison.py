@@ -59,19 +59,12 @@ _OTHER_TESTS = ("bootstrap", "q", "Wilcoxon", "exact McNemar", "detectable")
 
 
 @dataclass(frozen=True, slots=True)
-class Flip:
+class Flip(Change):
     """A verdict that differs: the label (or the status, where there is none) and reason of each.
 
     `criterion` is its name in run B, `criterion_a` that in run A.
     """
 
-    item: str
-    criterion: str
-    a: str
-    b: str
-    reason_a: str | None
-    reason_b: str | None
-    human_label: str | None
     criterion_a: str
 
 
@@ -344,10 +337,7 @@ def _means(found: PairedComparison) -> tuple[str, str, Estimate]:
 def _changes(heading: str, flips: Sequence[Flip], lead: str = "") -> Changes:
     return Changes(
         f"{len(flips)} {heading}",
-        [
-            Change(f.item, f.criterion, f.a, f.b, f.reason_a, f.reason_b, f.human_label)
-            for f in flips
-        ],
+        flips,
         lead,
     )
 

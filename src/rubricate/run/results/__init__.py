@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     )
     from rubricate.run.results._documents import (
         DocumentFigures as DocumentFigures,
-        DocumentWork as DocumentWork,
+        DocumentTally as DocumentTally,
     )
     from rubricate.run.results._folder import (
         CACHE_NAME as CACHE_NAME,

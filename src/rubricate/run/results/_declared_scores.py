@@ -33,16 +33,17 @@ class _Figures(BaseModel):
     model_config = ConfigDict(frozen=True, defer_build=True)
 
 
-class GroupScore(_Figures):
-    """The score of some items together, or of their criteria of one tag."""
+class GroupMean(_Figures):
+    """The score of a group over all items, with its interval and bounds."""
 
     name: str
-    """The tag, or the value of the field; empty for all."""
+    """The tag, the value of the field or the tree's group; empty for all."""
     value: float | None
-    """By the aggregate that is declared; None where no item has a score."""
-    low: float | None
-    high: float | None
-    """Its 95 % interval, bootstrapped over items, or what belongs together; None for none."""
+    """By the aggregate that is declared, else the mean; None where no item has a score."""
+    low: float | None = None
+    high: float | None = None
+    """Its 95 % interval, bootstrapped over items or what belongs together, in a tree that of t by
+    item; None for none."""
     lowest: float | None
     highest: float | None
     """The least and the most that it could be had the missing verdicts come."""
@@ -50,6 +51,22 @@ class GroupScore(_Figures):
     """Scores that it is made of; of an aggregate in pairs, pairs."""
     without: int
     """Items of the group without one."""
+
+    @property
+    def cells(self) -> list[str]:
+        """Its figures in the columns `GROUP_COLUMNS`."""
+        interval = ends(self.low, self.high, 3) or ""
+        bounds = (figure(self.lowest, 3), figure(self.highest, 3))
+        return [figure(self.value, 3), interval, *bounds, str(self.n), str(self.without)]
+
+
+GROUP_COLUMNS = ("95 %", "lowest", "highest", "n", "without")
+"""The columns of a group's figures behind its score."""
+
+
+class GroupScore(GroupMean):
+    """The score of some items together, or of their criteria of one tag."""
+
     missing: int
     """Verdicts of the group that failed or abstained."""
 
@@ -106,22 +123,8 @@ def group_table(
     heading: str, groups: Sequence[GroupScore], *, score: str = "score", title: str | None = None
 ) -> Table:
     """A row for each group of a field: its score with interval and bounds, and what it is of."""
-    columns = numbers(score, "95 %", "lowest", "highest", "n", "without", "missing")
-    rows = [
-        Row(
-            [
-                group.name,
-                figure(group.value, 3),
-                interval_text(group, 3),
-                figure(group.lowest, 3),
-                figure(group.highest, 3),
-                str(group.n),
-                str(group.without),
-                str(group.missing),
-            ]
-        )
-        for group in groups
-    ]
+    columns = numbers(score, *GROUP_COLUMNS, "missing")
+    rows = [Row([group.name, *group.cells, str(group.missing)]) for group in groups]
     return Table([Column(heading, is_text=True), *columns], rows, title)
 
 

@@ -35,53 +35,59 @@ SHORT = 200
 """Characters of a text of metadata that is kept with the results."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ItemFacts:
+    """What results keep of an item beside its verdicts."""
+
+    description: str = ""
+    """What the item is, in a few words."""
+    tags: tuple[str, ...] = ()
+    """The item's short tags."""
+    tag_scores: Mapping[str, Score] = field(default_factory=dict)
+    """Where scores are asked for by tags of criteria, the score of the criteria that have each;
+    length costs these nothing."""
+    judge_scores: Mapping[str, Score] = field(default_factory=dict)
+    """With several judges, the item's score by each of them alone."""
+    warnings: Mapping[str, str] = field(default_factory=dict)
+    """What to know before the score is believed, in words by kind: `faults_only` (see `Score`),
+    `same_family` (a judge is of the family of models that wrote the text) and `invented_quotes` (a
+    judge quotes what the text does not say)."""
+    metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    """Of the item's metadata the numbers, truth values and short texts."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class ItemResult:
+class ItemResult(ItemFacts):
     """One graded item.
 
     Attributes:
         id: the item's identifier.
-        description: the item's description.
         rubric: the rubric it was judged by.
         criteria: the judge's verdicts by criterion name.
         score: the score of these verdicts.
         labels: the human verdicts by criterion name, where there are any.
         human_score: the score of the human verdicts, where every criterion has one.
         index: the item's place in the dataset, from 0.
-        judge_scores: where several judges voted, the score that each alone would give, by name.
-        warnings: what should be known before the score is believed, in words by kind:
-            `faults_only` (see `Score`), `same_family` (a judge is of the family of models that
-            wrote the text) and `invented_quotes` (a judge quotes what the text does not say).
         annotations: the labels of several annotators, by annotator and criterion name.
-        metadata: of the item's metadata, the numbers, truth values and short texts.
         keys: the journal's keys by criterion name, one for each judgement: of several judges in the
             order of the verdict's votes.
         groups: the score of each group of a rubric that is a tree, by name, a group before those in
             it; length takes nothing from them.
         human_groups: the same of the human verdicts, where every criterion has one.
-        tags: of the item's tags, the short ones.
-        tag_scores: where scores are told by tags of criteria, the score of the criteria that have
-            each. Length costs these nothing.
         scoring: the scoring that is declared; None where none is.
     """
 
     id: str
-    description: str
     rubric: Rubric
     criteria: dict[str, Verdict]
     score: Score
     labels: dict[str, Verdict]
     human_score: Score | None
     index: int = 0
-    judge_scores: dict[str, Score] = field(default_factory=dict)
-    warnings: dict[str, str] = field(default_factory=dict)
     annotations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
     groups: Mapping[str, Score] = field(default_factory=dict)
     human_groups: Mapping[str, Score] = field(default_factory=dict)
-    tags: tuple[str, ...] = ()
-    tag_scores: Mapping[str, Score] = field(default_factory=dict)
     scoring: DeclaredScoring | None = None
 
     def __repr__(self) -> str:
@@ -133,23 +139,25 @@ class ItemResult:
         human, human_groups = scored(told) if complete else (None, {})
         return cls(
             item.id,
-            data.description,
             rubric,
             {name: criteria[name] for name in names},
             own,
             labels,
             human,
             index,
-            {judge: scored(alone)[0] for judge, alone in _judges_alone(criteria).items()},
-            _warnings(own, criteria, author),
             _annotations(data) if data.annotations else {},
-            short_metadata(data) if data.metadata else {},
             {name: [at[voter] for voter in sorted(at)] for name, at in (keys or {}).items()},
             groups,
             human_groups,
-            short_tags(data),
-            {} if declared is None else scores_by_tag(rubric, criteria, rules),
             declared,
+            description=data.description,
+            tags=short_tags(data),
+            tag_scores={} if declared is None else scores_by_tag(rubric, criteria, rules),
+            judge_scores={
+                judge: scored(alone)[0] for judge, alone in _judges_alone(criteria).items()
+            },
+            warnings=_warnings(own, criteria, author),
+            metadata=short_metadata(data) if data.metadata else {},
         )
 
     @classmethod
@@ -180,7 +188,6 @@ class ItemResult:
         )
         return cls(
             id,
-            "",
             rubric,
             dict(verdicts),
             found,

@@ -26,11 +26,11 @@ from rubricate.rubric import (
     confidence,
 )
 from rubricate.run.journal import to_json
+from rubricate.run.results._results import ItemFacts, ItemResult
 from rubricate.views import figure
 
 if TYPE_CHECKING:
     from rubricate.dataset import Item
-    from rubricate.run.results._results import ItemResult
 
 WRITE_ANEW = "run the same grade command again: it writes them anew from the journal"
 SHOWN = {"shown": True}
@@ -65,7 +65,7 @@ class Vote(Verdict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResultRow(Verdict):
+class ResultRow(Verdict, ItemFacts):
     """A line of `results.jsonl`: a verdict, what people said, and what its item came to.
 
     To add a column, declare its field here, and give it its value in `rows_of`. With
@@ -78,8 +78,6 @@ class ResultRow(Verdict):
     votes: tuple[Vote, ...] = ()
     item: str
     """The item's identifier."""
-    description: str = ""
-    """What the item is, in a few words."""
     weight: float
     """The criterion's weight."""
     human_label: str | None
@@ -94,20 +92,10 @@ class ResultRow(Verdict):
     """The journal's keys of the answers behind the verdict, one for each vote."""
     groups: Mapping[str, GroupRow] = field(default_factory=dict)
     """The scores of a tree's groups; in the first line of an item alone."""
-    tags: tuple[str, ...] = ()
-    """The item's short tags; in its first line alone."""
-    tag_scores: Mapping[str, Score] = field(default_factory=dict)
-    """The score of the criteria with each tag; in the item's first line alone."""
     item_score: Score
     """The score of the whole item."""
     human_score: float | None = None
     """The item's score by its human labels, where every criterion has one."""
-    judge_scores: Mapping[str, Score] = field(default_factory=dict)
-    """With several judges, the item's score by each of them alone."""
-    warnings: Mapping[str, str] = field(default_factory=dict)
-    """What to know before the score is believed, in words by kind."""
-    metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
-    """Of the item's metadata the numbers, truth values and short texts."""
 
     @property
     def answer_text(self) -> str:

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict
-
 from rubricate.rubric import Group
+from rubricate.run.results._declared_scores import GROUP_COLUMNS, GroupMean
 from rubricate.run.results._mean import BoundedMean, Mean
 from rubricate.run.results._summary_part import SummaryPart
-from rubricate.views import Column, Row, Table, ends, figure, numbers, weight_text
+from rubricate.views import Column, Row, Table, figure, numbers, weight_text
 
 if TYPE_CHECKING:
     from rubricate.run.results._results import ItemResult
@@ -23,28 +22,13 @@ ROUNDING = 1e-12
 INDENT = "\u00a0\u00a0"
 
 
-class GroupFigures(BaseModel):
-    """One group over all items."""
+class GroupFigures(GroupMean):
+    """One group of a tree over all items."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
-    name: str
     path: list[str]
     """The groups that it stands in, from the outermost."""
     weight: float | None
     """Among those that it stands with; None where it is not the same for all items."""
-    value: float | None
-    """Mean score of the items that have one for it."""
-    low: float | None = None
-    high: float | None = None
-    """Its 95 % interval of t, by item; None for none: of one item, or where all are the same."""
-    lowest: float | None
-    highest: float | None
-    """The least and the most that it could be had the missing verdicts come."""
-    n: int
-    """Items with a score for it."""
-    without: int
-    """Items that have the group and no score for it."""
     labelled: int = 0
     """Items with a score for it both by the judge and by people."""
     judge_mean: float | None = None
@@ -78,19 +62,11 @@ class TreeFigures(SummaryPart):
         """A row for each group, those within another behind it."""
         labelled = any(one.labelled for one in self.groups)
         people = ("by labels", "judge on these") if labelled else ()
-        columns = ("weight", "score", "95 %", "lowest", "highest", "n", "without", *people)
+        columns = ("weight", "score", *GROUP_COLUMNS, *people)
         rows = []
         for one in self._shown:
-            cells = [
-                INDENT * len(one.path) + one.name,
-                weight_text(one.weight, None),
-                figure(one.value, 3),
-                ends(one.low, one.high) or "",
-                figure(one.lowest, 3),
-                figure(one.highest, 3),
-                str(one.n),
-                str(one.without),
-            ]
+            name = INDENT * len(one.path) + one.name
+            cells = [name, weight_text(one.weight), *one.cells]
             if labelled:
                 cells += [figure(one.human_mean, 3), figure(one.judge_mean, 3)]
             rows.append(Row(cells))
