@@ -37,7 +37,7 @@ from rubricate.views import (
 )
 
 if TYPE_CHECKING:
-    from rubricate.analysis import AgreementReport, Result
+    from rubricate.analysis import AgreementReport, FinishedRun, Result
     from rubricate.stats import PairedComparison
 
 SCORING = DeclaredScoring(
@@ -233,7 +233,11 @@ class Figures(Report):
                 f"between {figure(overall.lowest, 3)} and {figure(overall.highest, 3)}",
                 "alarm",
             )
-        yield _reports_table(self.reports)
+        yield _table(
+            "report",
+            "domain, compliance, lowest, highest, judged, missing",
+            map(_report_cells, self.reports),
+        )
         for heading, groups in (
             ("axis", self.axes),
             ("domain", self.domains),
@@ -242,9 +246,11 @@ class Figures(Report):
             if groups:
                 yield from (GAP, group_table(heading, groups, score="compliance"))
         if self.failures:
-            yield from (GAP, _failures_table(self.failures))
+            headings = "judged, not satisfied, partly, penalties, points lost, of all"
+            yield from (GAP, _table("failures", headings, map(_failure_cells, self.failures)))
         if self.differences:
-            yield from (GAP, _differences_table(self.differences))
+            cells = map(_difference_cells, self.differences)
+            yield from (GAP, _table("difference", "by [95 %], p, tasks", cells))
         if self.agreement is not None:
             yield GAP
             yield from self.agreement.sections()
@@ -268,17 +274,16 @@ def figures(result: Result) -> Figures:
     by = {} if scores is None else {one.field: tuple(one.groups) for one in scores.by}
     systems = by.get("system", ())
     ranked = sorted(systems, key=_rank) if len(systems) > 1 else []
-    reports = tuple(map(ReportFigures.of, items))
-    by_place = {(one.system, one.sample_id): item for one, item in zip(reports, items, strict=True)}
+    result = replace(result, items=items)
     return Figures(
         NOTHING if scores is None else scores.overall,
-        reports,
+        tuple(map(ReportFigures.of, items)),
         by.get("axis", ()),
         by.get("domain", ()),
         tuple(ranked),
         _failures(items),
-        tuple(_difference(by_place, a.name, b.name) for a, b in combinations(ranked, 2)),
-        _agreement(replace(result, items=items)),
+        tuple(_difference(result, a.name, b.name) for a, b in combinations(ranked, 2)),
+        _agreement(result),
     )
 
 
@@ -314,24 +319,21 @@ def _failures(items: Sequence[ItemResult]) -> tuple[AxisFailures, ...]:
     return tuple(sorted(failures, key=lambda one: (-one.lost, one.axis)))
 
 
-def _difference(reports: Mapping[tuple[str, str], ItemResult], a: str, b: str) -> SystemDifference:
+def _difference(result: Result, a: str, b: str) -> SystemDifference:
+    from rubricate.analysis import held_run
+    from rubricate.analysis.comparison import scored_alike
     from rubricate.stats import compare_paired
 
-    tasks = [task for system, task in reports if system == a and (b, task) in reports]
-    scores: tuple[list[float | None], list[float | None]] = ([], [])
-    one_sided = 0
-    for task in tasks:
-        both = (reports[a, task], reports[b, task])
-        judged = [
-            {name for name, one in item.criteria.items() if one.value is not None} for item in both
-        ]
-        in_both = both[0].criteria.keys() & both[1].criteria.keys()
-        one_sided += len((judged[0] ^ judged[1]) & in_both)
-        for side, item in zip(scores, both, strict=True):
-            criteria = [one for one in item.rubric if one.name in judged[0] & judged[1]]
-            value = score(criteria, [item.criteria[one.name] for one in criteria], RULES).value
-            side.append(value if any(one.weight > 0 for one in criteria) else None)
-    return SystemDifference(a, b, compare_paired(*scores, groups=tasks), one_sided)
+    def of(system: str) -> FinishedRun:
+        items = [item for item in result.items if item.metadata.get("system", "") == system]
+        by_task = [replace(item, id=str(item.metadata["sample_id"])) for item in items]
+        return held_run(replace(result, items=by_task))
+
+    alike = scored_alike(of(a), of(b))
+    scores = [[pair[side] for pair in alike.scores.values()] for side in (0, 1)]
+    return SystemDifference(
+        a, b, compare_paired(*scores), sum(pair.is_one_sided for pair in alike.pairs)
+    )
 
 
 def _agreement(result: Result) -> AgreementReport | None:
@@ -345,58 +347,30 @@ def _agreement(result: Result) -> AgreementReport | None:
 # How they are shown
 
 
-def _reports_table(reports: Iterable[ReportFigures]) -> Table:
-    headings = numbers("compliance", "lowest", "highest", "judged", "missing")
-    rows = []
-    for one in reports:
-        compliance = one.compliance
-        penalties = (
-            f" ({compliance.penalties_missing} penalty)" if compliance.penalties_missing else ""
-        )
-        rows.append(
-            Row(
-                [
-                    f"{one.system}/{one.sample_id}" if one.system else one.sample_id,
-                    one.domain,
-                    *(
-                        figure(value, 3)
-                        for value in (compliance.value, compliance.lowest, compliance.highest)
-                    ),
-                    str(compliance.judged),
-                    f"{compliance.missing}{penalties}",
-                ]
-            )
-        )
-    return Table([Column("report", is_text=True), *numbers("domain"), *headings], rows)
+def _table(name: str, headings: str, rows: Iterable[Sequence[str]]) -> Table:
+    columns = [Column(name, is_text=True), *numbers(*headings.split(", "))]
+    return Table(columns, [Row(cells) for cells in rows])
 
 
-def _failures_table(failures: Iterable[AxisFailures]) -> Table:
-    headings = numbers("judged", "not satisfied", "partly", "penalties", "points lost", "of all")
-    rows = [
-        Row(
-            [
-                one.axis,
-                *map(str, (one.judged, one.not_satisfied, one.partly, one.penalties)),
-                f"{one.lost:g}",
-                "" if one.share is None else percent(one.share),
-            ]
-        )
-        for one in failures
+def _report_cells(one: ReportFigures) -> list[str]:
+    found = one.compliance
+    penalties = f" ({found.penalties_missing} penalty)" if found.penalties_missing else ""
+    return [
+        f"{one.system}/{one.sample_id}" if one.system else one.sample_id,
+        one.domain,
+        *(figure(value, 3) for value in (found.value, found.lowest, found.highest)),
+        str(found.judged),
+        f"{found.missing}{penalties}",
     ]
-    return Table([Column("failures", is_text=True), *headings], rows)
 
 
-def _differences_table(differences: Iterable[SystemDifference]) -> Table:
-    rows = [
-        Row(
-            [
-                f"{one.b} - {one.a}",
-                str(one.comparison.bootstrapped),
-                p_text(one.comparison.permutation.p_value),
-                str(one.comparison.n),
-            ]
-        )
-        for one in differences
-    ]
-    headings = numbers("by [95 %]", "p", "tasks")
-    return Table([Column("difference", is_text=True), *headings], rows)
+def _failure_cells(one: AxisFailures) -> list[str]:
+    counts = map(str, (one.judged, one.not_satisfied, one.partly, one.penalties))
+    share = "" if one.share is None else percent(one.share)
+    return [one.axis, *counts, f"{one.lost:g}", share]
+
+
+def _difference_cells(one: SystemDifference) -> list[str]:
+    found = one.comparison
+    p_value = p_text(found.permutation.p_value)
+    return [f"{one.b} - {one.a}", str(found.bootstrapped), p_value, str(found.n)]
