@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import random
 import subprocess
@@ -13,8 +12,6 @@ from statistics import fmean
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rubricate import InputError
 from rubricate.analysis import read_run, scores_by
@@ -237,62 +234,6 @@ def test_a_failed_criterion_is_missing_and_neither_0_nor_passed(folder):
     assert (found.value, found.judged, found.missing) == (0.0, 2, 1)
     assert (found.lowest, found.highest) == (0.0, pytest.approx(4 / 9))
     assert compliance([(5, None), (-5, 1)]).value is None
-
-
-SMALL = st.lists(
-    st.tuples(st.sampled_from([-3.0, -1.0, 1.0, 2.0]), st.sampled_from([None, 0.0, 0.5, 1.0])),
-    min_size=1,
-    max_size=4,
-)
-
-
-def completions(pairs):
-    """The same with any of the missing scores, and any answer to each."""
-    known = [[score] if score is not None else [None, 0.0, 1.0] for _, score in pairs]
-    for scores in itertools.product(*known):
-        yield [(weight, score) for (weight, _), score in zip(pairs, scores, strict=True)]
-
-
-@given(st.lists(SMALL, min_size=1, max_size=3))
-def test_a_mean_lies_within_bounds_that_hold_whichever_missing_verdicts_come(reports):
-    rows = [
-        {"sample_id": f"t{place}", "axis": "x", "domain": "d", "weight": weight, "score": score}
-        for place, pairs in enumerate(reports)
-        for weight, score in pairs
-    ]
-    found = figures(result_of(rows))
-    for group in (found.axes[0], found.domains[0], found.overall):
-        scored = compliance
-        low, high = group.lowest - 1e-9, group.highest + 1e-9
-        if group.value is not None:
-            assert group.lowest <= group.value <= group.highest
-        assert group.n + group.without == len(reports)
-        ways = [{scored(way).value for way in completions(pairs)} for pairs in reports]
-        for values in itertools.product(*ways):
-            kept = [value for value in values if value is not None]
-            assert not kept or low <= sum(kept) / len(kept) <= high
-        for pairs in reports:
-            one = scored(pairs)
-            for way in completions(pairs):
-                value = scored(way).value
-                assert value is None or one.lowest - 1e-9 <= value <= one.highest + 1e-9
-
-
-def test_a_failed_penalty_is_in_no_mean_and_faultless_differs_from_failed_and_faulty():
-    def rows(task, *scores):
-        return [
-            {"sample_id": task, "axis": "faults", "weight": -weight, "score": score}
-            for weight, score in zip((1.0, 3.0), scores, strict=True)
-        ]
-
-    whole = figures(result_of([*rows("clean", 0, 0), *rows("bad", 1, 1), *rows("one", 1, 0)]))
-    found = whole.axes[0]
-    assert (found.value, found.n, found.without) == (pytest.approx(1.75 / 3), 3, 0)
-    found = figures(result_of([*rows("clean", 0, 0), *rows("failed", None, None)])).axes[0]
-    assert (found.value, found.n, found.without, found.missing) == (1.0, 1, 1, 2)
-    assert (found.lowest, found.highest) == (0.5, 1.0)
-    values = [compliance([(-5, score)]).value for score in (0.0, 1.0, None)]
-    assert values == [1.0, 0.0, None]
 
 
 def test_compliance_is_as_published_on_simulated_verdicts():

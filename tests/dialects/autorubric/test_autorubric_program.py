@@ -251,48 +251,32 @@ def test_thinking_is_said_in_the_providers_words(model: str, thinking: Any, sent
     assert thinking_options(model, thinking) == sent
 
 
+M = LLMConfig("m")
+GRADER = CriterionGrader()
+
+
+def evaluated(grader: Any, **options: Any) -> Any:
+    return asyncio.run(evaluate(LABELLED, grader, **options))
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: CriterionGrader().configs, "Must provide either judge_model_config or judges"),
-        (
-            lambda: CriterionGrader(llm_config=LLMConfig("m"), judges=[]).configs,
-            "Cannot provide bo",
-        ),
-        (
-            lambda: CriterionGrader(system_prompt="x"),
-            "takes no system_prompt: .*docs/explaining.md",
-        ),
-        (
-            lambda: CriterionGrader(llm_calls="all"),
-            "must be per_criterion or per_item, found 'all'",
-        ),
+        (lambda: CriterionGrader(llm_config=M, judges=[]).configs, "Cannot provide both"),
+        (lambda: CriterionGrader(judges=[JudgeSpec(M, "a")] * 2).configs, "two judges are called"),
+        (lambda: CriterionGrader(system_prompt="x"), "no system_prompt: .*docs/explaining.md"),
+        (lambda: CriterionGrader(llm_calls="all"), "per_criterion or per_item, found 'all'"),
         (lambda: LLMConfig("m", extra_headers={"a": "b"}), "takes no extra_headers"),
-        (
-            lambda: CriterionGrader(judges=[JudgeSpec(LLMConfig("m"), "a")] * 2).configs,
-            "two judges are called 'a'",
-        ),
         (
             lambda: LLMConfig("m", api_base="http://x/v1", api_key="sk-1").to_model(),
             "keys come from the environment alone; set RUBRICATE_API_KEY",
         ),
-        (lambda: asyncio.run(evaluate(LABELLED, "m")), "must be a CriterionGrader, found str"),
-        (
-            lambda: asyncio.run(CriterionGrader().grade("x", RUBRIC, guidelines="g")),
-            "guidelines belong to the rubric",
-        ),
-        (
-            lambda: asyncio.run(evaluate(LABELLED, CriterionGrader(), experiment_name="../x")),
-            'must be the name of a folder, found "../x"',
-        ),
-        (
-            lambda: asyncio.run(evaluate(LABELLED, CriterionGrader(), max_concurrent_items=0)),
-            "max_concurrent_items must be at least 1, found 0",
-        ),
-        (
-            lambda: asyncio.run(evaluate(LABELLED, CriterionGrader(), progress_style="detailed")),
-            "evaluate takes no progress_style",
-        ),
+        (lambda: asyncio.run(GRADER.grade("x", RUBRIC, guidelines="g")), "belong to the rubric"),
+        (lambda: evaluated("m"), "must be a CriterionGrader, found str"),
+        (lambda: evaluated(GRADER, experiment_name="../x"), 'name of a folder, found "../x"'),
+        (lambda: evaluated(GRADER, max_concurrent_items=0), "must be at least 1, found 0"),
+        (lambda: evaluated(GRADER, progress_style="detailed"), "takes no progress_style"),
     ],
 )
 def test_what_cannot_be_used_is_one_line_before_anything_is_sent(make: Any, message: str) -> None:

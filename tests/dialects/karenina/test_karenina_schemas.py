@@ -178,105 +178,55 @@ def test_a_callable_trait_that_cannot_be_is_refused(settings, problem):
         CallableRubricTrait(name="n", **settings)
 
 
+SCORE = {"name": "C", "kind": "score"}
+MODEL = {"model_provider": "openai", "model_name": "m"}
+AT = {"id": "i", "model_name": "m", "interface": "openai_endpoint"}
+TWICE = [RubricTrait(**SCORE)] * 2
+
+
 @pytest.mark.parametrize(
-    ("build", "message"),
+    ("kind", "settings", "message"),
     [
+        (RubricTrait, {**SCORE, "kind": "scor"}, "RubricTrait 'C'.kind: unknown kind 'scor' (kno"),
+        (RubricTrait, {"name": "Clarity"}, "RubricTrait 'Clarity'.kind: missing"),
+        (RubricTrait, {"kind": "score"}, "RubricTrait.name: missing"),
+        (RubricTrait, {**SCORE, "name": " "}, "name: must not be empty"),
+        (RubricTrait, {**SCORE, "name": "answer template"}, "is what results call correctness"),
+        (RubricTrait, {**SCORE, "min_score": 5, "max_score": 1}, "must be less than max_score"),
+        (RubricTrait, {**SCORE, "desciption": "d"}, "did you mean 'description'?"),
+        (RubricTrait, {**SCORE, "votes_of_a_crowd": True}, "no setting 'votes_of_a_crowd' here"),
+        (RubricTrait, {"name": "C", "kind": "literal"}, "kind='literal' needs 2 to 20, found 0"),
+        (RubricTrait, {**SCORE, "classes": {"a": "", "b": ""}}, "classes go with kind='literal'"),
+        (ManualRubricTrait, {"name": "P", "pattern": "(a"}, "at position 0 in '(a'"),
         (
-            lambda: RubricTrait(name="Clarity", kind="scor"),
-            "RubricTrait 'Clarity'.kind: unknown kind 'scor' (known: score, binary, literal); "
-            "did you mean 'score'?",
-        ),
-        (lambda: RubricTrait(name="Clarity"), "RubricTrait 'Clarity'.kind: missing"),
-        (lambda: RubricTrait(kind="score"), "RubricTrait.name: missing"),
-        (lambda: RubricTrait(name=" ", kind="score"), "name: must not be empty"),
-        (
-            lambda: RubricTrait(name="answer template", kind="score"),
-            "'answer template' is what results call correctness; choose another name",
-        ),
-        (
-            lambda: RubricTrait(name="C", kind="score", min_score=5, max_score=1),
-            "RubricTrait 'C': min_score must be less than max_score, found 5 and 1",
-        ),
-        (
-            lambda: RubricTrait(name="C", kind="score", desciption="d"),
-            "unknown key 'desciption': did you mean 'description'?",
-        ),
-        (
-            lambda: RubricTrait(name="C", kind="score", votes_of_a_crowd=True),
-            "there is no setting 'votes_of_a_crowd' here",
-        ),
-        (
-            lambda: RubricTrait(name="C", kind="literal"),
-            "classes: kind='literal' needs 2 to 20, found 0",
-        ),
-        (
-            lambda: RubricTrait(name="C", kind="score", classes={"a": "", "b": ""}),
-            "classes go with kind='literal'",
-        ),
-        (
-            lambda: RubricTrait(name="C", kind="literal", classes={"a": "", "A ": ""}),
-            "the label 'A ' stands twice",
-        ),
-        (lambda: ManualRubricTrait(name="P", pattern="(a"), "at position 0 in '(a'"),
-        (
-            lambda: ManualRubricTrait(name="P", pattern="a", invert=True, invert_result=False),
+            ManualRubricTrait,
+            {"name": "P", "pattern": "a", "invert": True, "invert_result": False},
             "invert and invert_result are the same setting, and differ",
         ),
         (
-            lambda: MetricRubricTrait(
-                name="M", tp_instructions=["a"], evaluation_mode="full_matrix"
-            ),
+            MetricRubricTrait,
+            {"name": "M", "tp_instructions": ["a"], "evaluation_mode": "full_matrix"},
             "evaluation_mode is 'tp_only' without tn_instructions, found 'full_matrix'",
         ),
-        (lambda: Rubric("R", []), "the rubric 'R' needs at least one trait"),
-        (lambda: Rubric("R", ["Clarity"]), "the rubric 'R': trait 1 is a str, not a trait such"),
-        (
-            lambda: Rubric("R", [RubricTrait(name="C", kind="score")] * 2),
-            "the rubric 'R' has two traits with the name 'C': 1 and 2",
-        ),
-        (
-            lambda: ModelConfig(model_provider="opanai", model_name="m"),
-            "unknown model_provider 'opanai' (known: openai, ",
-        ),
-        (
-            lambda: ModelConfig(model_provider="openai", model_name="m", interface="telepathy"),
-            "ModelConfig: unknown interface 'telepathy' (known: langchain, openrouter, "
-            "openai_endpoint, manual)",
-        ),
-        (
-            lambda: ModelConfig(id="i", model_name="m", interface="openai_endpoint"),
-            "ModelConfig 'i': base_url goes with interface='openai_endpoint', which needs it",
-        ),
-        (
-            lambda: ModelConfig(interface="manual"),
-            "ModelConfig: manual_traces goes with interface='manual', which needs it",
-        ),
-        (
-            lambda: ModelConfig(interface="manual", manual_traces={"a": "b"}),
-            "manual_traces: expected a ManualTraces, found dict",
-        ),
-        (
-            lambda: ModelConfig(model_provider="openai", model_name="m", endpoint_api_key="k"),
-            "there is no setting 'endpoint_api_key' here: leave it out",
-        ),
-        (lambda: config(replicate_count=0), "replicate_count must be at least 1, found 0"),
-        (lambda: config(replicate_cuont=2), "did you mean 'replicate_count'?"),
-        (
-            lambda: VerificationConfig(
-                parsing_models=[ModelConfig(model_provider="openai", model_name="m")] * 2
-            ),
-            "parsing_models: two models have the id 'm'",
-        ),
-        (lambda: VerificationConfig(parsing_models=[]), "at least one model is needed to judge"),
-        (
-            lambda: VerificationConfig(parsing_models=["openai/m"]),
-            "parsing_models[0]: expected a ModelConfig, found str",
-        ),
+        (Rubric, {"name": "R", "traits": []}, "the rubric 'R' needs at least one trait"),
+        (Rubric, {"name": "R", "traits": ["C"]}, "trait 1 is a str, not a trait such"),
+        (Rubric, {"name": "R", "traits": TWICE}, "has two traits with the name 'C': 1 and 2"),
+        (ModelConfig, {**MODEL, "model_provider": "opanai"}, "unknown model_provider 'opanai' (k"),
+        (ModelConfig, {**MODEL, "interface": "telepathy"}, "unknown interface 'telepathy' (known"),
+        (ModelConfig, AT, "ModelConfig 'i': base_url goes with interface='openai_endpoint', which"),
+        (ModelConfig, {"interface": "manual"}, "manual_traces goes with interface='manual', which"),
+        (ModelConfig, {"interface": "manual", "manual_traces": {}}, "expected a ManualTraces, fou"),
+        (ModelConfig, {**MODEL, "endpoint_api_key": "k"}, "no setting 'endpoint_api_key' here: le"),
+        (config, {"replicate_count": 0}, "replicate_count must be at least 1, found 0"),
+        (config, {"replicate_cuont": 2}, "did you mean 'replicate_count'?"),
+        (VerificationConfig, {"parsing_models": [ModelConfig(**MODEL)] * 2}, "two models have the"),
+        (VerificationConfig, {"parsing_models": []}, "at least one model is needed to judge"),
+        (VerificationConfig, {"parsing_models": ["openai/m"]}, "[0]: expected a ModelConfig, foun"),
     ],
 )
-def test_what_cannot_be_is_one_clear_line_when_it_is_built(build, message):
+def test_what_cannot_be_is_one_clear_line_when_it_is_built(kind, settings, message):
     with pytest.raises(InputError) as caught:
-        build()
+        kind(**settings)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 

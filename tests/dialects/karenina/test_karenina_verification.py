@@ -5,13 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
-import os
 import pickle
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
 
@@ -278,46 +272,6 @@ def test_changed_weights_are_scored_again_without_a_request(endpoint, script, mo
     after = made.run_verification(models(), run_dir=tmp_path)
     assert script.asked == asked
     assert before[0].score.value != after[0].score.value == 0.75
-
-
-PROGRAM = """
-import sys
-from test_karenina_verification import benchmark
-from rubricate.dialects.karenina.schemas import ModelConfig, VerificationConfig
-
-mini = ModelConfig(model_provider="openai", model_name="mini")
-made = benchmark()
-config = VerificationConfig(answering_models=[mini], parsing_models=[mini])
-results = made.run_verification(config, run_dir=sys.argv[1], concurrency=1)
-print(len(results), results.failed)
-"""
-
-
-def test_a_killed_verification_repeats_no_finished_call(endpoint, script, tmp_path):
-    def run() -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(tmp_path / "run")],
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    script.changes["score"] = Rule(fault="hang")
-    first = run()
-    try:
-        deadline = time.monotonic() + 60
-        while not script.asked["score"]:
-            assert time.monotonic() < deadline
-            assert first.poll() is None
-            time.sleep(0.02)
-    finally:
-        first.send_signal(signal.SIGKILL)
-        first.communicate()
-    assert script.asked == {"answer": 2, "score": 1}
-    del script.changes["score"]
-    printed, _ = run().communicate(timeout=60)
-    assert printed.split() == ["2", "0"]
-    assert script.asked == {"answer": 2, "score": 1 + 2, "binary": 2}
 
 
 def test_it_works_inside_a_running_loop(endpoint, models):
