@@ -15,6 +15,7 @@ from rubricate.views import Column, Report, Row, Section, Table, numbers, percen
 STABLE = 0.5
 """The share of the spread that must be the items', or a criterion is unstable."""
 Answered = Sequence[float | None]
+Values = Mapping[tuple[str, str], float | None]
 _REPLICATE = re.compile(r"^(.*) #(\d+)$")
 
 
@@ -91,21 +92,11 @@ class VarianceReport(Report):
         if left_out:
             causes = ", ".join(f"{name} {count}" for name, count in left_out.items())
             yield say(f"Items left out for an answer that is missing: {causes}.")
-        by = self.groups or "item"
-        note = f"Analysis of variance, random effects; intervals: 95 %, bootstrap by {by}."
-        yield say(note, "quiet")
-
-
-@dataclass(frozen=True, slots=True)
-class _Answers:
-    """A run's answers: values by judge, replicate, criterion and item."""
-
-    path: str
-    values: Mapping[tuple[str, int], Mapping[tuple[str, str], float | None]]
-
-    @property
-    def judges(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(judge for judge, _ in self.values))
+        yield say(
+            "Analysis of variance, random effects; intervals: 95 %, generalized, by "
+            f"{self.groups or 'item'}.",
+            "quiet",
+        )
 
 
 def variance_report(
@@ -120,25 +111,26 @@ def variance_report(
     Args:
         runs: runs, from `read_run`.
         groups: a field of the items' metadata; items of one value are resampled together.
-        bootstrap: how intervals are made. Default: 2,000 resamples, percentile, 95 %.
+        bootstrap: how intervals are made. Default: 2,000 draws, 95 %.
 
     Raises:
         InputError: there is one answer for each verdict, or the runs do not fit together.
     """
     answers = [_answers(run) for run in runs]
-    judges, prompts = _crossed(answers)
-    replicates = min(
-        sum(name == judge for name, _ in one.values) for one in answers for judge in one.judges
-    )
+    judges, are_prompts = _crossed(answers)
+    prompts = tuple(str(run.path) for run in runs) if are_prompts and len(runs) > 1 else ()
+    replicates = min(len(asked) for of_run in answers for asked in of_run.values())
     if len(judges) * max(1, len(prompts)) * replicates < 2:
         raise InputError(
             "there is one answer for each verdict: grade with --replicates or several judges, or "
             "give several runs",
-            file=answers[0].path,
+            file=runs[0].path,
         )
     first = runs[0]
     group_of = first.groups_by(groups)
-    columns = _columns(answers, judges, replicates)
+    columns = [  # by judge, prompt and replicate
+        [of_run[judge][:replicates] for of_run in answers if judge in of_run] for judge in judges
+    ]
     criteria: list[CriterionVariance] = []
     for name, criterion in first.criteria.items():
         items = [row.item for row in first.rows if row.criterion == name]
@@ -171,50 +163,35 @@ def _criterion(
     return CriterionVariance(name, found, differ, None if share is None else share < STABLE)
 
 
-def _answers(run: FinishedRun) -> _Answers:
-    """A run's answers; of a cascade's there are none for all."""
-    values: dict[tuple[str, int], dict[tuple[str, str], float | None]] = {}
+def _answers(run: FinishedRun) -> dict[str, list[Values]]:
+    """A run's answers: by judge and replicate the value of each criterion and item."""
+    values: dict[str, dict[int, dict[tuple[str, str], float | None]]] = {}
+    asked = {name for name, criterion in run.criteria.items() if criterion.needs_judge}
     for row in run.rows:
         if row.stage is not None:
             raise InputError("a cascade's judges do not answer for all items", file=run.path)
-        given = [(vote.judge or "", vote.value) for vote in row.votes] or [(run.judge, row.value)]
-        if not run.criteria[row.criterion].needs_judge:
-            continue
-        for judge, value in given:
-            match = _REPLICATE.match(judge)
-            asked = (match.group(1), int(match.group(2))) if match else (judge, 1)
-            values.setdefault(asked, {})[row.criterion, row.item] = value
+        votes = [(vote.judge or "", vote.value) for vote in row.votes] or [(run.judge, row.value)]
+        for name, value in votes if row.criterion in asked else ():
+            match = _REPLICATE.match(name)
+            judge, replicate = (match.group(1), int(match.group(2))) if match else (name, 1)
+            of_judge = values.setdefault(judge, {}).setdefault(replicate, {})
+            of_judge[row.criterion, row.item] = value
     if not values:
         raise InputError("no criterion of this run needs a judge", file=run.path)
-    return _Answers(str(run.path), values)
+    return {
+        judge: [of_judge[number] for number in sorted(of_judge)]
+        for judge, of_judge in values.items()
+    }
 
 
-def _crossed(answers: Sequence[_Answers]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The judges, and the runs that are prompts."""
-    sets = [set(one.judges) for one in answers]
-    every = tuple(dict.fromkeys(judge for one in answers for judge in one.judges))
-    if all(one == sets[0] for one in sets):
-        return every, tuple(one.path for one in answers) if len(answers) > 1 else ()
-    if sum(map(len, sets)) == len(every):
-        return every, ()
+def _crossed(answers: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], bool]:
+    """The judges, and whether the runs are prompts."""
+    every = tuple(dict.fromkeys(judge for of_run in answers for judge in of_run))
+    if all(of_run.keys() == answers[0].keys() for of_run in answers):
+        return every, True
+    if sum(map(len, answers)) == len(every):
+        return every, False
     raise InputError(
         "the runs have some judges in common and some not: give runs of the same judges (other "
         "prompts), or of different ones"
     )
-
-
-def _columns(
-    answers: Sequence[_Answers], judges: Sequence[str], replicates: int
-) -> list[list[list[Mapping[tuple[str, str], float | None]]]]:
-    """The answers of each judge, prompt and replicate."""
-    columns = []
-    for judge in judges:
-        asked = [one for one in answers if judge in one.judges]
-        numbers = [sorted(number for name, number in one.values if name == judge) for one in asked]
-        columns.append(
-            [
-                [one.values[judge, number] for number in given[:replicates]]
-                for one, given in zip(asked, numbers, strict=True)
-            ]
-        )
-    return columns

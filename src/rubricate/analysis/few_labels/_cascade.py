@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
-from typing import Any
+from typing import Any, NamedTuple
 
 from rubricate.analysis._finished import LABELS_GO, FinishedRun
 from rubricate.errors import InputError
@@ -109,15 +109,12 @@ class CascadeReport(Report):
         return Row(cells, "strong" if is_chosen else "")
 
 
-@dataclass(frozen=True, slots=True)
-class CascadePair:
-    """A verdict of the first run and that of the second on the same."""
+class _Pair(NamedTuple):
+    """A verdict of the first run with whether it is people's, and the same of the second run."""
 
-    item: str
-    confidence: float | None
+    row: ResultRow
     agrees: bool | None
     next_agrees: bool | None
-    cost: float | None
     next_cost: float | None
 
 
@@ -156,13 +153,13 @@ def cascade_report(
                 file=one.path,
             )
     pairs, group_of = _pairs(run, then), run.groups_by(groups)
-    members = [group_of[pair.item] for pair in pairs]
+    members = [group_of[pair.row.item] for pair in pairs]
     if not any(pair.agrees is not None or pair.next_agrees is not None for pair in pairs):
         raise InputError(
             f"this run has no human labels to choose a threshold on: {LABELS_GO}",
             file=run.path,
         )
-    sure = [pair.confidence for pair in pairs]
+    sure = [pair.row.confidence for pair in pairs]
     if all(one is None for one in sure):
         raise InputError(
             f"{run.judge} says nothing of how sure it is: it takes a judge with probabilities, or "
@@ -199,32 +196,28 @@ def cascade_report(
     )
 
 
-def _has_threshold(criterion: Criterion) -> bool:
-    return criterion.needs_judge and criterion.measurement != "numeric"
-
-
-def _pairs(run: FinishedRun, then: FinishedRun | None) -> list[CascadePair]:
-    known = run.criteria
+def _pairs(run: FinishedRun, then: FinishedRun | None) -> list[_Pair]:
     others = {} if then is None else {(row.item, row.criterion): row for row in then.rows}
-    rows = [row for row in run.rows if _has_threshold(known[row.criterion])]
+    known = {
+        name: criterion
+        for name, criterion in run.criteria.items()
+        if criterion.needs_judge and criterion.measurement != "numeric"
+    }
+    rows = [row for row in run.rows if row.criterion in known]
     missing = [row for row in rows if then is not None and (row.item, row.criterion) not in others]
     if missing:
         raise InputError(
             f"{len(missing)} verdicts of {run.path} are not in {then and then.path}, such as item "
             f"{missing[0].item}, {missing[0].criterion}: grade the same items with both judges"
         )
-    return [_pair(row, others.get((row.item, row.criterion)), known[row.criterion]) for row in rows]
-
-
-def _pair(row: ResultRow, other: ResultRow | None, criterion: Criterion) -> CascadePair:
-    return CascadePair(
-        row.item,
-        row.confidence,
-        _agrees(row, row, criterion),
-        None if other is None else _agrees(other, row, criterion),
-        row.usage.cost,
-        None if other is None else other.usage.cost,
-    )
+    pairs = []
+    for row in rows:
+        criterion, other = known[row.criterion], others.get((row.item, row.criterion))
+        both: tuple[bool | None, float | None] = (None, None)
+        if other is not None:
+            both = _agrees(other, row, criterion), other.usage.cost
+        pairs.append(_Pair(row, _agrees(row, row, criterion), *both))
+    return pairs
 
 
 def _agrees(row: ResultRow, labelled: ResultRow, criterion: Criterion) -> bool | None:
@@ -235,16 +228,12 @@ def _agrees(row: ResultRow, labelled: ResultRow, criterion: Criterion) -> bool |
 
 
 def _point(
-    pairs: Sequence[CascadePair], groups: Sequence[Any], threshold: float | None, has_next: bool
+    pairs: Sequence[_Pair], groups: Sequence[Any], threshold: float | None, has_next: bool
 ) -> CascadePoint:
     cut = 2.0 if threshold is None else threshold
-    found = threshold_point(
-        [pair.confidence for pair in pairs],
-        [pair.agrees for pair in pairs],
-        cut,
-        groups=groups,
-    )
-    stands = [pair.confidence is not None and pair.confidence >= cut for pair in pairs]
+    sure = [pair.row.confidence for pair in pairs]
+    found = threshold_point(sure, [pair.agrees for pair in pairs], cut, groups=groups)
+    stands = [one is not None and one >= cut for one in sure]
     overall = None
     if has_next:
         right = [
@@ -252,7 +241,7 @@ def _point(
             for pair, stood in zip(pairs, stands, strict=True)
         ]
         overall = clustered_share(right, groups=groups)
-    costs: list[float | None] = [] if threshold is None else [pair.cost for pair in pairs]
+    costs: list[float | None] = [] if threshold is None else [pair.row.usage.cost for pair in pairs]
     if has_next:
         costs += [pair.next_cost for pair, stood in zip(pairs, stands, strict=True) if not stood]
     known = [cost for cost in costs if cost is not None]
