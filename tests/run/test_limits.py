@@ -36,11 +36,11 @@ def test_a_pause_holds_back_all_and_can_grow():
             passed.append(time.monotonic() - begin)
             limiter.release()
 
-        limiter.rate.pause(0.05)
+        limiter.rate.outage.pause(time.monotonic(), 0.05)
         tasks = [asyncio.create_task(send()) for _ in range(4)]
         await asyncio.sleep(0.02)
-        limiter.rate.pause(0.1)
-        limiter.rate.pause(0.01)
+        limiter.rate.outage.pause(time.monotonic(), 0.1)
+        limiter.rate.outage.pause(time.monotonic(), 0.01)
         await asyncio.gather(*tasks)
         return passed
 
@@ -70,7 +70,7 @@ def test_a_slot_is_free_again_after_a_cancelled_wait():
 def test_who_stops_asking_does_not_wait_for_the_end_of_a_pause():
     async def main() -> tuple[list[bool], bool]:
         limiter, one, other = Limiter(Limits(concurrency=8)), object(), object()
-        limiter.rate.pause(60.0)
+        limiter.rate.outage.pause(time.monotonic(), 60.0)
         waiting = [asyncio.create_task(limiter.acquire(0.0, one)) for _ in range(3)]
         stays = asyncio.create_task(limiter.acquire(0.0, other))
         await asyncio.sleep(0)
@@ -159,7 +159,7 @@ def test_a_request_that_waits_in_one_loop_is_let_through_by_another():
 
 def test_a_pause_ends_for_those_in_another_loop_too():
     limiter = Limiter(Limits(concurrency=2))
-    limiter.rate.pause(0.2)
+    limiter.rate.outage.pause(time.monotonic(), 0.2)
 
     async def ask() -> bool:
         async with asyncio.timeout(10):
@@ -241,7 +241,7 @@ def test_isolated_refusals_that_no_rate_explains_slow_nothing_down(make_dataset,
             limiter = limiter_of(f"{endpoint.url}")
 
             def look(progress: rubricate.Progress) -> None:
-                learnt.append(limiter.rate._started and limiter.rate._pace is not None)
+                learnt.append(limiter.rate.pace.learnt is not None)
 
             return await rubricate.agrade(
                 make_dataset(240), "m", base_url=endpoint.url, concurrency=100, on_progress=look
@@ -324,7 +324,7 @@ def test_an_outage_lets_one_request_at_a_time_look_whether_it_is_over():
             limiter.release()
         assert limiter.silent_since is not None
         assert not limiter.has_room
-        limiter.rate._paused_until = 0.0
+        limiter.rate.outage.paused_until = 0.0
         await limiter.acquire()
         assert not limiter.has_room
         limiter.answered(time.monotonic(), answer())
@@ -395,17 +395,17 @@ def test_refusals_of_requests_sent_before_a_pace_was_learnt_do_not_give_it_up(
     def answered(count: int) -> None:
         for _ in range(count):
             now[0] += 0.001
-            rate.sends(now[0])
+            rate.refusals.sends(now[0])
             rate.let(0.0)
-            rate.back()
+            rate.concurrency.back()
             rate.accepted(now[0], Usage(requests=1, seconds=0.01))
 
     def refused(count: int, ago: float = 0.0) -> None:
         for _ in range(count):
             now[0] += 0.001
-            rate.sends(now[0] - ago)
+            rate.refusals.sends(now[0] - ago)
             rate.let(0.0)
-            rate.back()
+            rate.concurrency.back()
             rate.refused(now[0] - ago, None)
 
     answered(64)
@@ -413,19 +413,19 @@ def test_refusals_of_requests_sent_before_a_pace_was_learnt_do_not_give_it_up(
     now[0] += 1.0
     answered(50)
     refused(1)
-    assert rate._pace is not None
-    assert rate._measured > 0
+    assert rate.pace.bucket is not None
+    assert rate.pace.measured > 0
     refused(80, ago=0.5)  # these were on their way
     now[0] += 1.0
     answered(50)
     refused(1)
-    assert rate._pace is not None
+    assert rate.pace.bucket is not None
     now[0] += 1.0
     for _ in range(12):  # but these come whatever the pace
         now[0] += 0.1
         answered(5)
         refused(1)
-    assert rate._pace is None
+    assert rate.pace.bucket is None
 
 
 def sent_within(rate: AdaptiveRate, now: list[float], seconds: float) -> int:
@@ -433,7 +433,7 @@ def sent_within(rate: AdaptiveRate, now: list[float], seconds: float) -> int:
     sent, end = 0, now[0] + seconds
     while now[0] < end:
         while rate.wait(now[0], 0.0) == 0.0:
-            rate.sends(now[0])
+            rate.refusals.sends(now[0])
             rate.let(0.0)
             sent += 1
         now[0] += 0.001
@@ -448,14 +448,13 @@ def test_a_run_starts_by_as_many_requests_as_the_first_answer_is_quick(
 ):
     now = [100.0]
     clock = SimpleNamespace(monotonic=lambda: now[0])
-    for module in ("_adaptive_rate", "_token_bucket"):
-        monkeypatch.setattr(f"rubricate.run.sending.{module}.time", clock)
+    monkeypatch.setattr("rubricate.run.sending._adaptive_rate.time", clock)
     for refused in (False, True):
         rate = AdaptiveRate()
         rate.join(Limits(concurrency=1000))
         rate.let(0.0)
         now[0] += latency
-        rate.back()
+        rate.concurrency.back()
         rate.accepted(now[0] - latency, Usage(requests=1, seconds=latency))
         if refused:
             burst = sent_within(rate, now, 0.001)

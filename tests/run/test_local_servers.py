@@ -123,7 +123,7 @@ def asked(in_flight: int) -> AdaptiveRate:
 def room(rate: AdaptiveRate, in_flight: int) -> int:
     """How many requests may be in flight at once."""
     for count in range(in_flight, 0, -1):
-        rate.back()
+        rate.concurrency.back()
         if rate.wait(time.monotonic() + 60.0, 0.0) == 0.0:
             return count
     raise AssertionError("nothing may go")

@@ -124,7 +124,7 @@ class Limiter:
     @property
     def silent_since(self) -> float | None:
         """When an outage began (monotonic clock); None while there is none."""
-        return self.rate.silent_since
+        return self.rate.outage.since
 
     def tokens(self, characters: int) -> float:
         """About how many tokens a request of so many characters will take, with its reply."""
@@ -189,7 +189,7 @@ class Limiter:
     def release(self) -> None:
         """A request is not in flight any more."""
         with self._lock:
-            self.rate.back()
+            self.rate.concurrency.back()
             if self._waiting:
                 self._wake()
 
@@ -204,7 +204,7 @@ class Limiter:
             if first.is_gone:
                 self._waiting.popleft()
                 continue
-            if self.rate.silent_since is not None:
+            if self.rate.outage.since is not None:
                 first = next((one for one in reversed(self._waiting) if one.may_tell), first)
             wait = self.rate.wait(now, first.tokens)
             if wait == float("inf"):
@@ -242,7 +242,7 @@ class Limiter:
     def answered(self, sent: float, completion: Completion, expected: float = 0.0) -> None:
         """A request sent then is back with its answer; `expected` tokens were reckoned with."""
         with self._lock:
-            self.rate.back()
+            self.rate.concurrency.back()
             if self._waiting:
                 self._wake()
             self.rate.accepted(sent, completion.usage, expected)

@@ -289,7 +289,7 @@ class Sender:
         sent, before = time.monotonic(), limiter.latencies.count
         if judgement.ends is None:
             judgement.ends = sent + self._retries.deadline
-        limiter.rate.sends(sent)
+        limiter.rate.refusals.sends(sent)
         late = None if breaker.is_open else asyncio.create_task(_open_late(breaker))
         asked = self._hedging.complete(out, sent, judgement.ends)
         is_answered = False
@@ -348,7 +348,7 @@ class Sender:
         """
         ended = self.stopped_by or out.breaker.lost
         if ended is None:
-            if not out.limiter.rate.asked_until:
+            if not out.limiter.rate.outage.asked_until:
                 return
             wait = out.limiter.asked_to_wait
             if wait <= self._retries.deadline:
