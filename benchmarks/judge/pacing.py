@@ -120,7 +120,7 @@ def _run(endpoint: Endpoint, now: list[float]) -> tuple[float, float]:
         while waiting and (wait := rate.wait(now[0], 0.0)) == 0.0:
             attempt = waiting.popleft()
             rate.let(0.0)
-            rate.refusals.sends(now[0])
+            rate.refusals.sent.append(now[0])
             is_taken = endpoint.takes(now[0] - begin)
             latency = endpoint.latency * chance.uniform(0.7, 1.3) if is_taken else 0.05
             number += 1

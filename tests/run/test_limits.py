@@ -395,7 +395,7 @@ def test_refusals_of_requests_sent_before_a_pace_was_learnt_do_not_give_it_up(
     def answered(count: int) -> None:
         for _ in range(count):
             now[0] += 0.001
-            rate.refusals.sends(now[0])
+            rate.refusals.sent.append(now[0])
             rate.let(0.0)
             rate.concurrency.back()
             rate.accepted(now[0], Usage(requests=1, seconds=0.01))
@@ -403,7 +403,7 @@ def test_refusals_of_requests_sent_before_a_pace_was_learnt_do_not_give_it_up(
     def refused(count: int, ago: float = 0.0) -> None:
         for _ in range(count):
             now[0] += 0.001
-            rate.refusals.sends(now[0] - ago)
+            rate.refusals.sent.append(now[0] - ago)
             rate.let(0.0)
             rate.concurrency.back()
             rate.refused(now[0] - ago, None)
@@ -433,7 +433,7 @@ def sent_within(rate: AdaptiveRate, now: list[float], seconds: float) -> int:
     sent, end = 0, now[0] + seconds
     while now[0] < end:
         while rate.wait(now[0], 0.0) == 0.0:
-            rate.refusals.sends(now[0])
+            rate.refusals.sent.append(now[0])
             rate.let(0.0)
             sent += 1
         now[0] += 0.001

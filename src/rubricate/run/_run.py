@@ -121,7 +121,8 @@ async def run(
         InputError: the dataset cannot be graded; nothing has been sent.
     """
     begin = time.perf_counter()
-    plan = Plan(dataset, options.limit, allow_code=options.allow_code, shard=options.part)
+    shard = options.part if options.shard else None
+    plan = Plan(dataset, options.limit, allow_code=options.allow_code, shard=shard)
     rules = scoring_rules(plan, options)
     stages = Stages(judge, plan, calibrate)
     progress = Progress(total=stages.judgements(plan))
@@ -138,22 +139,19 @@ async def run(
     with ExitStack() as stack:
         stack.enter_context(rarer_collections())
         if sender is None:
-            sender = stack.enter_context(
-                Sender(
-                    limits=options.shared_by(
-                        # processes with one database for a journal share them there
-                        storage.journal.address if isinstance(storage.journal, Database) else None
-                    ),
-                    retries=options,
-                    on_trouble=trouble,
-                    goes_on_without=judge.goes_on_without,
-                    budget=options,
-                )
+            database = storage.journal if isinstance(storage.journal, Database) else None
+            sender = Sender(
+                # processes with one database for a journal share their limits there
+                limits=options.shared_by(database.address) if database else options,
+                retries=options,
+                on_trouble=trouble,
+                goes_on_without=judge.goes_on_without,
+                budget=options,
             )
+            stack.callback(sender.leave)
         answers = await _opened(storage, options, stack, stop, trouble)
-        file: ResultsFile | None = None
-        if storage.folder is not None:
-            file = await _results_file(storage, stack, plan, dataset, judge, options)
+        begun = storage.folder and _results_file(storage, stack, plan, dataset, judge, options)
+        file = await begun if begun else None
         results = _Results(rules, options.author_key, listeners, judge.people, file, held)
         span = _span(stages.name, dataset.name, progress.total) if sender.is_traced else None
         execution = make_execution(

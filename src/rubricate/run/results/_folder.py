@@ -110,10 +110,10 @@ class OpenStorage:
         """Make what the options name."""
         folder = None if options.run_dir is None else RunFolder(options.run_dir)
         journal, cache = journal_place(options), _made(cache_place(options.cache))
-        shard = options.part
-        if shard is None:
+        if options.shard is None:
             access: Access = "alone" if options.workers is None else "driver"
             return cls(folder, journal, cache, access)
+        shard = Shard.parse(options.shard)
         if journal is None:
             raise InputError(
                 "a shard needs a journal that it shares with the others: give a run folder "

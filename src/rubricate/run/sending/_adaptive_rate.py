@@ -26,6 +26,8 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rubricate.judge import Quota
@@ -136,13 +138,6 @@ class TokenBucket:
         self.level = min(self.level, max(1.0, self.size * share))
 
 
-def _bucket_of(bucket: TokenBucket | None, rate: float | None) -> TokenBucket | None:
-    """The bucket for a rate; the one there is where it has that rate."""
-    if rate is None:
-        return None
-    return bucket if bucket and bucket.rate == rate else TokenBucket(rate, level=max(1.0, rate))
-
-
 def _planned_by(
     bucket: TokenBucket | None, quota: tuple[float, float, float] | None, in_flight: int
 ) -> TokenBucket | None:
@@ -165,6 +160,7 @@ def _planned_by(
     return TokenBucket(missing / full_in, level=left - in_flight, size=max(1.0, left))
 
 
+@dataclass(slots=True)
 class Concurrency:
     """How many requests may be in flight: as the runs say, and as learnt.
 
@@ -177,17 +173,12 @@ class Concurrency:
         quick: seconds; slower answers give no more room.
     """
 
-    __slots__ = ("in_flight", "most", "quick", "room", "stuck", "threshold")
-
-    def __init__(self) -> None:
-        self.most = self.in_flight = self.stuck = 0
-        self.room = self.threshold = self.quick = INFINITE
-
-    @property
-    def has_places(self) -> bool:
-        """Whether one more request could be in flight."""
-        in_flight = self.in_flight
-        return in_flight < self.most and in_flight < max(1.0, self.room) + self.stuck
+    most: int = 0
+    room: float = INFINITE
+    in_flight: int = 0
+    stuck: int = 0
+    quick: float = INFINITE
+    threshold: float = INFINITE
 
     def cut(self, room: float) -> None:
         """Have room for so many, at least for one, from here on."""
@@ -205,6 +196,7 @@ class Concurrency:
             self.stuck -= 1
 
 
+@dataclass(slots=True)
 class Outage:
     """Whether the endpoint answers anybody, and until when nothing is let through.
 
@@ -214,13 +206,11 @@ class Outage:
         asked_until: the same as far as the endpoint has asked for it.
     """
 
-    __slots__ = ("_failures", "_pause", "asked_until", "paused_until", "since")
-
-    def __init__(self) -> None:
-        self.since: float | None = None
-        self.paused_until = self.asked_until = 0.0
-        self._failures = 0
-        self._pause = FIRST_PAUSE
+    since: float | None = None
+    paused_until: float = 0.0
+    asked_until: float = 0.0
+    _failures: int = 0
+    _pause: float = 0.0
 
     def pause(self, now: float, seconds: float) -> None:
         """Let nothing through for so long."""
@@ -228,13 +218,14 @@ class Outage:
 
     def pause_longer(self, now: float) -> None:
         """Let nothing through for twice as long as the last time."""
+        self._pause = self._pause or FIRST_PAUSE
         self.pause(now, self._pause)
         self._pause = min(2 * self._pause, LONGEST_PAUSE)
 
     def ends(self) -> None:
         """The endpoint answers."""
         self._failures = 0
-        self._pause = FIRST_PAUSE
+        self._pause = 0.0
         self.since = None
 
     def failed(self, now: float, *, several: bool, is_news: bool) -> bool:
@@ -248,23 +239,22 @@ class Outage:
             return False
         else:
             self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        self._pause = self._pause or FIRST_PAUSE
         self.pause(now, self._pause)
         return True
 
 
+@dataclass(slots=True)
 class Refusals:
-    """Whether most of the last requests were refused (429)."""
+    """Whether most of the last requests were refused (429).
 
-    __slots__ = ("_outcomes", "_refused", "_sent")
+    Attributes:
+        sent: when the last requests were sent (monotonic clock).
+    """
 
-    def __init__(self) -> None:
-        self._outcomes: deque[bool] = deque(maxlen=RECENT)
-        self._refused: deque[float] = deque(maxlen=MOST_REFUSED)
-        self._sent: deque[float] = deque(maxlen=4 * RECENT)
-
-    def sends(self, now: float) -> None:
-        """A request is sent now."""
-        self._sent.append(now)
+    sent: deque[float] = field(default_factory=partial(deque, maxlen=4 * RECENT))
+    _outcomes: deque[bool] = field(default_factory=partial(deque, maxlen=RECENT))
+    _refused: deque[float] = field(default_factory=partial(deque, maxlen=MOST_REFUSED))
 
     def accepted(self) -> None:
         """A request was answered."""
@@ -283,13 +273,14 @@ class Refusals:
     @property
     def are_most(self) -> bool:
         """Whether most were, of those sent one after the other."""
-        if len(self._sent) < RECENT:
+        if len(self.sent) < RECENT:
             return 2 * sum(self._outcomes) >= len(self._outcomes)
         first = min(self._refused)
-        since = sum(moment >= first for moment in self._sent)
+        since = sum(moment >= first for moment in self.sent)
         return len(self._refused) == MOST_REFUSED and since <= RECENT
 
 
+@dataclass(slots=True)
 class Pace:
     """The requests a second that an endpoint takes, learnt from its refusals.
 
@@ -302,17 +293,17 @@ class Pace:
         mark: since when those are counted by which the rate is measured (monotonic clock).
     """
 
-    def __init__(self, now: float) -> None:
-        self.bucket: TokenBucket | None = None
-        self.is_learnt = False
-        self.measured = 0.0
-        self.answers = 0
-        self.mark = now
-        self._since_mark = 0
-        self._since_cut = 0  # answers, from when the pace grows faster and faster
-        self._answered = self._refused = 0  # of requests sent since the pace was learnt
-        self._first_window: tuple[float, float] | None = None
-        self._again_at = 0  # answers, before which nothing can be learnt
+    mark: float
+    bucket: TokenBucket | None = None
+    is_learnt: bool = False
+    measured: float = 0.0
+    answers: int = 0
+    _since_mark: int = 0
+    _since_cut: int = 0  # answers, from when the pace grows faster and faster
+    _answered: int = 0  # of requests sent since the pace was learnt
+    _refused: int = 0
+    _first_window: tuple[float, float] | None = None
+    _again_at: int = 0  # answers, before which nothing can be learnt
 
     @property
     def learnt(self) -> TokenBucket | None:
@@ -514,6 +505,7 @@ _NOBODY = _Others()
 """Who sends to the endpoint with the same key, where it is not shared."""
 
 
+@dataclass(slots=True)
 class _Shared:
     """This process's part of what the key allows.
 
@@ -525,13 +517,12 @@ class _Shared:
         let, let_tokens: requests let through since they were told last, and their tokens.
     """
 
-    __slots__ = ("ends", "let", "let_tokens", "others", "part", "told")
-
-    def __init__(self) -> None:
-        self.part, self.ends = 1.0, INFINITE
-        self.others = _NOBODY
-        self.told: _Told | None = None
-        self.let, self.let_tokens = 0, 0.0
+    part: float = 1.0
+    ends: float = INFINITE
+    others: _Others = _NOBODY
+    told: _Told | None = None
+    let: int = 0
+    let_tokens: float = 0.0
 
 
 class AdaptiveRate:
@@ -588,22 +579,35 @@ class AdaptiveRate:
 
     def _agree(self) -> None:
         """Keep to what all runs, and other processes, say."""
-        most = max((run.concurrency for run in self._runs), default=0)
+        most = 0
+        for run in self._runs:
+            most = max(most, run.concurrency)
         self.concurrency.most = int(min(most, self._descriptors))
         requests, tokens = self._own_rates
-        others = self.shared.others
-        self._given = self._part(_bucket_of(self._given, _lowest(requests, others.requests)))
-        self._tokens = self._part(_bucket_of(self._tokens, _lowest(tokens, others.tokens)))
+        requests, tokens = (
+            requests + self.shared.others.requests,
+            tokens + self.shared.others.tokens,
+        )
+        self._given = self._bucket_of(self._given, min(requests)) if requests else None
+        self._tokens = self._bucket_of(self._tokens, min(tokens)) if tokens else None
         if not self.pace.is_learnt and self.pace.bucket is None:
-            first = TokenBucket(FIRST_RATE, level=FIRST_BURST, size=FIRST_BURST)
-            self.pace.bucket = self._part(first)
+            self.pace.bucket = TokenBucket(FIRST_RATE, level=FIRST_BURST, size=FIRST_BURST)
+            if self.shared.part != 1.0:
+                self._part(self.pace.bucket)
 
     @property
-    def _own_rates(self) -> tuple[float | None, float | None]:
-        """The lowest that the runs say: requests and tokens a second."""
-        requests = [run.requests_per_minute for run in self._runs if run.requests_per_minute]
-        tokens = [run.tokens_per_minute for run in self._runs if run.tokens_per_minute]
-        return min(requests) / 60 if requests else None, min(tokens) / 60 if tokens else None
+    def _own_rates(self) -> tuple[list[float], list[float]]:
+        """Requests and tokens a second, as the runs say."""
+        requests, tokens = list[float](), list[float]()
+        for run in self._runs:
+            requests += [run.requests_per_minute / 60.0] if run.requests_per_minute else ()
+            tokens += [run.tokens_per_minute / 60.0] if run.tokens_per_minute else ()
+        return requests, tokens
+
+    def _bucket_of(self, bucket: TokenBucket | None, rate: float) -> TokenBucket | None:
+        """The bucket for a rate; the one there is where it has that rate."""
+        is_same = bucket is not None and bucket.rate == rate
+        return self._part(bucket if is_same else TokenBucket(rate, level=max(1.0, rate)))
 
     def _part(self, bucket: TokenBucket | None) -> TokenBucket | None:
         """A bucket of the whole key's, of which this process has its part."""
@@ -637,9 +641,10 @@ class AdaptiveRate:
         Infinite until one in flight is back. Where it has no share, or has it no more, nothing goes
         until one is heard of; where nobody answers, it keeps the one that it had.
         """
-        if not self.concurrency.has_places:
+        places, shared = self.concurrency, self.shared
+        in_flight = places.in_flight
+        if in_flight >= places.most or in_flight >= max(1.0, places.room) + places.stuck:
             return INFINITE
-        shared = self.shared
         if now >= shared.ends:
             if shared.told is not None and not shared.told.is_overdue(now):
                 return WITHOUT_SHARE
@@ -816,14 +821,17 @@ class AdaptiveRate:
         rate = None if bucket is None else bucket.rate
         told.tells(now, self.pace.answers)
         shared.let, shared.let_tokens = 0, 0.0
-        is_held_back = waits and self.concurrency.has_places
+        places = self.concurrency
+        is_held_back = waits and places.in_flight < min(
+            places.most, max(1.0, places.room) + places.stuck
+        )
         requests, tokens = self._own_rates
         return Report(
             wants=INFINITE if is_held_back else wanted(told.used, shared.others.count),
             accepted=self.pace.answers - told.answers,
             in_flight=self.concurrency.in_flight,
-            requests=requests,
-            tokens=tokens,
+            requests=min(requests, default=None),
+            tokens=min(tokens, default=None),
             pace=SharedPace(rate, self.pace.measured),
             growth=rate / told.rate if rate and told.rate else 1.0,
             has_learnt=told.tells_learnt,
@@ -907,7 +915,3 @@ class AdaptiveRate:
             *(self._tokens, self._planned_tokens),
         )
         return [bucket for bucket in buckets if bucket is not None]
-
-
-def _lowest(own: float | None, others: list[float]) -> float | None:
-    return min([*others, *([own] if own else [])], default=None)

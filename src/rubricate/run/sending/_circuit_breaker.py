@@ -32,6 +32,7 @@ taken for broken. That costs 100 failed verdicts, or requests, in a run of 100,0
 would stop runs that begin with a block of texts that the code cannot read."""
 
 
+@dataclass(slots=True, eq=False)
 class CircuitBreaker:
     """One model in one run.
 
@@ -41,18 +42,18 @@ class CircuitBreaker:
         lost: why it is given up, once it is: nothing is sent to it from then on.
     """
 
-    def __init__(self) -> None:
-        self.is_open = False
-        self.accepted = 0
-        self.lost: ModelError | None = None
-        self._sending = self._is_unreached = False
-        self._queue: list[tuple[Judgement, asyncio.Future[None]]] = []
-        self._asking: set[Judgement] = set()
-        # Since the last accepted request, in order: what has failed, and what was given up.
-        self._failing: dict[Judgement, None] = {}
-        self._items: set[int] = set()
-        self._bad: dict[int, object] = {}  # items whose prompts fail while others get through
-        self._given_up: dict[str, set[Judgement]] = {}
+    is_open: bool = False
+    accepted: int = 0
+    lost: ModelError | None = None
+    _sending: bool = False
+    _is_unreached: bool = False
+    _queue: list[tuple[Judgement, asyncio.Future[None]]] = field(default_factory=list)
+    _asking: set[Judgement] = field(default_factory=set)
+    # Since the last accepted request, in order: what has failed, and what was given up.
+    _failing: dict[Judgement, None] = field(default_factory=dict)
+    _items: set[int] = field(default_factory=set)
+    _bad: dict[int, object] = field(default_factory=dict)  # items: others' prompts get through
+    _given_up: dict[str, set[Judgement]] = field(default_factory=dict)
 
     # Until the first request is accepted, one goes at a time
 

@@ -95,7 +95,8 @@ class Hedging:
         self._watches.add(watch)
         soon = ends - sent < LOOK_EVERY
         if self._timer is None or soon:
-            self._stop()
+            if self._timer is not None:
+                self._stop()
             wait = max(0.0, ends - sent) + 0.001 if soon else LOOK_EVERY
             self._timer = asyncio.get_running_loop().call_later(wait, self._look)
         first = UNANSWERED

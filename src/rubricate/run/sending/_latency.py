@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass, field
+from functools import partial
 
 SEEN, ENOUGH, EVERY = 128, 20, 32
 """The last so many answers count; from so many on; looked at again every so many."""
@@ -17,6 +19,7 @@ SHARE, AT_FIRST, SAVED = 0.03, 5.0, 20.0
 answered; what is not used is saved up to so many."""
 
 
+@dataclass(slots=True)
 class Latencies:
     """The recent latencies of one endpoint.
 
@@ -27,12 +30,11 @@ class Latencies:
             Both are None until enough answers came.
     """
 
-    def __init__(self) -> None:
-        self.second_after: float | None = None
-        self.lost_after: float | None = None
-        self._last: deque[float] = deque(maxlen=SEEN)
-        self.count = 0
-        self._budget = AT_FIRST
+    count: int = 0
+    second_after: float | None = None
+    lost_after: float | None = None
+    _last: deque[float] = field(default_factory=partial(deque, maxlen=SEEN))
+    _budget: float = AT_FIRST
 
     def add(self, seconds: float) -> None:
         """An answer came after so long."""

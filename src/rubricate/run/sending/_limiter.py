@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from operator import methodcaller
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -53,7 +54,8 @@ class Limiter:
         """Take a run in: the highest concurrency and the lowest rates of all that run count."""
         with self._lock:
             self.rate.join(limits)
-            self._wake()
+            if self._waiting:
+                self._wake()
 
     def leave(self, limits: Limits) -> None:
         """Let a run go."""
@@ -330,6 +332,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
+IS_CLOSED = methodcaller("is_closed")
 _LIMITERS: dict[str, tuple[Limiter, WeakSet[asyncio.AbstractEventLoop]]] = {}
 _LIMITERS_LOCK = threading.Lock()
 
@@ -342,7 +345,7 @@ def limiter_of(endpoint: str) -> Limiter:
     loop = asyncio.get_running_loop()
     with _LIMITERS_LOCK:
         for name, (_, loops) in list(_LIMITERS.items()):
-            if all(one.is_closed() for one in loops):
+            if all(map(IS_CLOSED, loops)):
                 del _LIMITERS[name]
         limiter, loops = _LIMITERS.setdefault(endpoint, (Limiter(), WeakSet()))
         loops.add(loop)

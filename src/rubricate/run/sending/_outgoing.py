@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from rubricate._usage import NO_USAGE, Usage
 from rubricate.errors import ModelError
 from rubricate.judge import Model, Request
@@ -10,6 +12,7 @@ from rubricate.run.sending._judgement import Judgement, Settle
 from rubricate.run.sending._limiter import Limiter
 
 
+@dataclass(slots=True, eq=False)
 class Failures:
     """What a request has failed with so far.
 
@@ -19,12 +22,9 @@ class Failures:
         cause: what it failed with.
     """
 
-    __slots__ = ("attempts", "cause", "patience")
-
-    def __init__(self) -> None:
-        self.attempts = 0
-        self.patience = 1.0
-        self.cause: ModelError | None = None
+    attempts: int = 0
+    patience: float = 1.0
+    cause: ModelError | None = None
 
     def note(self, error: ModelError) -> None:
         """An attempt has failed."""
@@ -33,6 +33,7 @@ class Failures:
             self.patience *= 2.0
 
 
+@dataclass(slots=True, eq=False)
 class Outgoing:
     """A request on its way.
 
@@ -47,24 +48,14 @@ class Outgoing:
         usage: what all its attempts took.
     """
 
-    __slots__ = ("breaker", "claims", "failed", "judgement", "limiter", "model", "request", "usage")
-
-    def __init__(
-        self,
-        model: Model,
-        request: Request,
-        judgement: Judgement,
-        limiter: Limiter,
-        breaker: CircuitBreaker,
-    ) -> None:
-        self.model = model
-        self.request = request
-        self.judgement = judgement
-        self.limiter = limiter
-        self.breaker = breaker
-        self.failed: Failures | None = None
-        self.claims: tuple[Settle, ...] = ()
-        self.usage: Usage = NO_USAGE
+    model: Model
+    request: Request
+    judgement: Judgement
+    limiter: Limiter
+    breaker: CircuitBreaker
+    failed: Failures | None = None
+    claims: tuple[Settle, ...] = ()
+    usage: Usage = NO_USAGE
 
     async def claim(self) -> None:
         """Wait until an attempt may be sent; `RunEnds` where it may not."""

@@ -253,19 +253,20 @@ class Sender:
         limiter, breaker, judgement = out.limiter, out.breaker, out.judgement
         alone = not breaker.is_open
         if alone:
-            await self._in_time(judgement, breaker.turn(judgement))
+            turn = breaker.turn(judgement)
+            await (turn if judgement.ends is None else self._in_time(judgement, turn))
         try:
             if alone:  # while this one waited
                 self._check_goes_on(out)
-            let_through = await self._in_time(
-                judgement, limiter.acquire(expected, breaker, is_new=judgement.is_fresh)
-            )
-            try:
-                self._check_goes_on(out)
-            except BaseException:
-                if let_through:
-                    limiter.release()
-                raise
+            if not limiter.admits(expected):
+                acquiring = limiter.acquire(expected, breaker, is_new=judgement.is_fresh)
+                let_through = await self._in_time(judgement, acquiring)
+                try:
+                    self._check_goes_on(out)
+                except BaseException:
+                    if let_through:
+                        limiter.release()
+                    raise
             return await self._sent(out, expected)
         finally:
             if alone:
@@ -289,7 +290,7 @@ class Sender:
         sent, before = time.monotonic(), limiter.latencies.count
         if judgement.ends is None:
             judgement.ends = sent + self._retries.deadline
-        limiter.rate.refusals.sends(sent)
+        limiter.rate.refusals.sent.append(sent)
         late = None if breaker.is_open else asyncio.create_task(_open_late(breaker))
         asked = self._hedging.complete(out, sent, judgement.ends)
         is_answered = False
