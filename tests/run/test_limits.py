@@ -98,7 +98,7 @@ def test_runs_in_one_loop_share_the_limits_of_an_endpoint(make_dataset):
         model = PythonModel(judge)
         runs = [rubricate.agrade(make_dataset(8), model, concurrency=3) for _ in range(3)]
         await asyncio.gather(*runs)
-        assert not limiter_of(model.endpoint).is_joined  # all have left
+        assert not limiter_of(model.endpoint).rate.is_joined  # all have left
 
     asyncio.run(main())
     assert most == 3
@@ -282,7 +282,7 @@ def test_only_refusals_that_come_close_together_hold_all_requests_back():
         held_back = []
         for _ in range(5):
             limiter.refused(time.monotonic(), 60.0)
-            held_back.append(limiter.in_trouble)
+            held_back.append(limiter.rate.in_trouble)
         return held_back
 
     assert asyncio.run(main()) == [False, False, False, False, True]
@@ -320,15 +320,15 @@ def test_an_outage_lets_one_request_at_a_time_look_whether_it_is_over():
             await limiter.acquire()
         sent = time.monotonic()
         for _ in range(8):
-            limiter.failed(sent)
+            limiter.rate.failed(sent)
             limiter.release()
-        assert limiter.silent_since is not None
+        assert limiter.rate.outage.since is not None
         assert not limiter.has_room
         limiter.rate.outage.paused_until = 0.0
         await limiter.acquire()
         assert not limiter.has_room
         limiter.answered(time.monotonic(), answer())
-        assert limiter.silent_since is None
+        assert limiter.rate.outage.since is None
         await limiter.acquire()
         assert limiter.has_room
 

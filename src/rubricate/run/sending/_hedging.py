@@ -198,7 +198,11 @@ class _Watch:
             return
         if not self.out.model.repeatable:
             return
-        if latencies.second_after is None or latencies.lost_after is None or limiter.in_trouble:
+        if (
+            latencies.second_after is None
+            or latencies.lost_after is None
+            or limiter.rate.in_trouble
+        ):
             return
         if waited >= patience * latencies.lost_after:
             overtaken = latencies.is_overtaken(self._answers)

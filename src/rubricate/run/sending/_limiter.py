@@ -30,16 +30,17 @@ class Limiter:
     """Lets requests through to one endpoint.
 
     Between `acquire` and `release` a request is in flight. What came of it is told by one of
-    `answered` (which is a `release`, too), `refused` and `failed`.
+    `answered` (which is a `release`, too), `refused`, and methods of `rate`.
 
     Attributes:
-        rate: what is known of the endpoint; to be changed under the limiter's lock alone.
+        rate: what is known of the endpoint.
+        lock: under which alone that is changed.
         latencies: how long answers take.
     """
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.rate = AdaptiveRate()
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._waiting: deque[_Waiter] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_loop: asyncio.AbstractEventLoop | None = None
@@ -52,21 +53,16 @@ class Limiter:
 
     def join(self, limits: Limits) -> None:
         """Take a run in: the highest concurrency and the lowest rates of all that run count."""
-        with self._lock:
+        with self.lock:
             self.rate.join(limits)
             if self._waiting:
                 self._wake()
 
     def leave(self, limits: Limits) -> None:
         """Let a run go."""
-        with self._lock:
+        with self.lock:
             self.rate.leave(limits)
             self._wake()
-
-    @property
-    def is_joined(self) -> bool:
-        """Whether a run asks this endpoint now."""
-        return self.rate.is_joined
 
     # Sharing with other processes
 
@@ -76,7 +72,7 @@ class Limiter:
         `tell` is called, in any thread, when there is something that others are to know at once: a
         request waits for a share to be heard of, or was refused.
         """
-        with self._lock:
+        with self.lock:
             self._tell = tell
             if tell is None:
                 self.rate.shares_no_more()
@@ -86,20 +82,20 @@ class Limiter:
 
     def tells(self) -> Report:
         """What other processes are to know."""
-        with self._lock:
+        with self.lock:
             waits = any(not one.is_gone for one in self._waiting)
             return self.rate.tells(time.monotonic(), waits=waits)
 
     def hears(self, share: Share) -> None:
         """Take over what other processes have told."""
-        with self._lock:
+        with self.lock:
             if self._tell is not None:  # has it left meanwhile?
                 self.rate.hears(share, time.monotonic())
                 self._wake()
 
     def keeps_share(self) -> None:
         """Go on with the share as it is, where other processes cannot be told."""
-        with self._lock:
+        with self.lock:
             if self._tell is not None:
                 self.rate.keeps_share()
                 self._wake()
@@ -109,7 +105,7 @@ class Limiter:
 
         None, and nothing is given back, where requests are sent.
         """
-        with self._lock:
+        with self.lock:
             if self._tell is not None:
                 if not self.is_idle:
                     return None
@@ -124,33 +120,14 @@ class Limiter:
     # Letting through
 
     @property
-    def silent_since(self) -> float | None:
-        """When an outage began (monotonic clock); None while there is none."""
-        return self.rate.outage.since
-
-    def tokens(self, characters: int) -> float:
-        """About how many tokens a request of so many characters will take, with its reply."""
-        return self.rate.tokens(characters)
-
-    @property
     def has_room(self) -> bool:
         """Whether one more request could go at once."""
-        with self._lock:
+        with self.lock:
             return not self._waiting and self.rate.wait(time.monotonic(), 0.0) == 0.0
-
-    @property
-    def asked_to_wait(self) -> float:
-        """Seconds for which nothing is let through because the endpoint has asked for it."""
-        return self.rate.asked_to_wait
-
-    @property
-    def in_trouble(self) -> bool:
-        """Whether the endpoint fails, or asks for a pause."""
-        return self.rate.in_trouble
 
     def admits(self, tokens: float = 0.0) -> bool:
         """Let a request of about so many tokens through, if it may go at once."""
-        with self._lock:
+        with self.lock:
             if self._waiting or self.rate.wait(time.monotonic(), tokens) != 0.0:
                 return False
             self.rate.let(tokens)
@@ -164,7 +141,7 @@ class Limiter:
         First come, first served; in an outage the last of those that are new: its prompt is
         furthest from those that have failed.
         """
-        with self._lock:
+        with self.lock:
             if self.admits(tokens):
                 return True
             waiter = _Waiter(tokens, asker, is_new)
@@ -173,7 +150,7 @@ class Limiter:
         try:
             return await waiter.future
         except asyncio.CancelledError:
-            with self._lock:
+            with self.lock:
                 if waiter.outcome:  # let through, and cancelled after
                     self.release()
                 else:
@@ -183,14 +160,14 @@ class Limiter:
 
     def send_away(self, asker: object) -> None:
         """End the waiting of all requests of one asker."""
-        with self._lock:
+        with self.lock:
             for waiter in self._waiting:
                 if waiter.asker is asker:
                     waiter.tell(False)
 
     def release(self) -> None:
         """A request is not in flight any more."""
-        with self._lock:
+        with self.lock:
             self.rate.concurrency.back()
             if self._waiting:
                 self._wake()
@@ -236,14 +213,14 @@ class Limiter:
                 loop.call_soon_threadsafe(self._look)
 
     def _look(self) -> None:
-        with self._lock:
+        with self.lock:
             self._wake()
 
     # Learning
 
     def answered(self, sent: float, completion: Completion, expected: float = 0.0) -> None:
         """A request sent then is back with its answer; `expected` tokens were reckoned with."""
-        with self._lock:
+        with self.lock:
             self.rate.concurrency.back()
             if self._waiting:
                 self._wake()
@@ -253,33 +230,10 @@ class Limiter:
 
     def refused(self, sent: float, wait: float | None) -> None:
         """A request sent then was refused for its rate (429); the endpoint asks to wait so long."""
-        with self._lock:
+        with self.lock:
             self.rate.refused(sent, wait)
             if self._tell is not None and self.rate.has_news:
                 self._tell()
-
-    def failed(self, sent: float, *, several: bool = True) -> None:
-        """A request sent then got no answer, or an error of the endpoint's own.
-
-        Only where `several` different prompts failed this may be an outage.
-        """
-        with self._lock:
-            self.rate.failed(sent, several=several)
-
-    def lacks_descriptors(self) -> None:
-        """A request found no file descriptor: fewer may be in flight, for as long as runs last."""
-        with self._lock:
-            self.rate.lacks_descriptors()
-
-    def timed_out(self, sent: float, answered: int) -> None:
-        """A request sent then had no answer in time; so many others were answered meanwhile."""
-        with self._lock:
-            self.rate.timed_out(sent, answered)
-
-    def is_alive(self) -> None:
-        """The endpoint answered, be it with an error: there is no outage."""
-        with self._lock:
-            self.rate.is_alive()
 
 
 class _Waiter:

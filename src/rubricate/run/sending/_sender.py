@@ -151,7 +151,7 @@ class Sender:
     def in_doubt(self) -> bool:
         """Whether it is not known of some model if it answers anybody."""
         return any(not one.accepted and one.lost is None for one in self._breakers.values()) or any(
-            limiter.silent_since is not None for limiter in self._limiters.values()
+            limiter.rate.outage.since is not None for limiter in self._limiters.values()
         )
 
     async def __call__(
@@ -241,7 +241,9 @@ class Sender:
         limiter, judgement = out.limiter, out.judgement
         expected = 0.0
         if limiter.rate.counts_tokens:
-            expected = limiter.tokens(sum(len(part["content"]) for part in out.request.messages))
+            expected = limiter.rate.tokens(
+                sum(len(part["content"]) for part in out.request.messages)
+            )
         self._check_goes_on(out)
         if judgement.ends is not None and time.monotonic() >= judgement.ends:
             raise self._too_late()
@@ -314,18 +316,20 @@ class Sender:
 
     def _learn(self, out: Outgoing, error: ModelError, sent: float, before: int) -> None:
         """Note what a request failed with, sent then, when there had been so many answers."""
-        limiter = out.limiter
+        limiter, rate = out.limiter, out.limiter.rate
         is_lost = isinstance(error, LostRequest)
-        if error.kind in UNANSWERED and error.status is None and not is_lost:
-            limiter.timed_out(sent, limiter.latencies.count - before)
         if error.kind == "rate_limit":
             limiter.refused(sent, error.retry_after)
-        elif error.kind == "files":
-            limiter.lacks_descriptors()
-        elif not error.retryable and error.kind != "deadline":
-            limiter.is_alive()
-        elif not is_lost:
-            self._failed(out, error, sent)
+            return
+        with limiter.lock:
+            if error.kind in UNANSWERED and error.status is None and not is_lost:
+                rate.timed_out(sent, limiter.latencies.count - before)
+            if error.kind == "files":
+                rate.lacks_descriptors()
+            elif not error.retryable and error.kind != "deadline":
+                rate.is_alive()
+            elif not is_lost:
+                self._failed(out, error, sent)
 
     async def _in_time(self, judgement: Judgement, waiting: Coroutine[Any, Any, T]) -> T:
         """Wait for a request's turn, as long as its judgement may take."""
@@ -351,7 +355,7 @@ class Sender:
         if ended is None:
             if not out.limiter.rate.outage.asked_until:
                 return
-            wait = out.limiter.asked_to_wait
+            wait = out.limiter.rate.asked_to_wait
             if wait <= self._retries.deadline:
                 return
             ended = ModelError("rate_limit", "no request is let through", retry_after=wait)
@@ -367,16 +371,16 @@ class Sender:
         """Note a failure that may be the endpoint's; one that says 4xx is there and answers."""
         limiter, breaker, judgement = out.limiter, out.breaker, out.judgement
         if error.status is not None and error.status < 500:
-            limiter.is_alive()
+            limiter.rate.is_alive()
             breaker.fail(judgement)
             return
         is_news = (
             breaker.fail(judgement, unsent=error.unsent)
             or error.unsent
-            or limiter.silent_since is not None
+            or limiter.rate.outage.since is not None
         )
         if breaker.accepted and is_news:
-            limiter.failed(sent, several=error.unsent or breaker.different > 1)
+            limiter.rate.failed(sent, several=error.unsent or breaker.different > 1)
 
     def _wait(self, out: Outgoing, error: ModelError, attempt: int) -> tuple[float | None, bool]:
         """Seconds until a failed request is sent again, and whether the attempt counts.
@@ -388,7 +392,7 @@ class Sender:
         elapsed = 0.0
         if judgement.ends is not None:
             elapsed = now - (judgement.ends - self._retries.deadline)
-        silent = out.limiter.silent_since
+        silent = out.limiter.rate.outage.since
         if error.kind == "files":
             return (SOON if elapsed < self._retries.deadline else None), False
         if error.kind == "auth" and error.status == 401 and breaker.accepted:
@@ -435,7 +439,7 @@ class Sender:
 
     async def _set_aside(self, out: Outgoing, wait: float) -> None:
         """Let others work while a request waits to be sent again."""
-        if not out.breaker.accepted or out.limiter.silent_since is not None:
+        if not out.breaker.accepted or out.limiter.rate.outage.since is not None:
             out.judgement.look_ahead()
         out.judgement.aside(True)
         try:
@@ -446,10 +450,10 @@ class Sender:
     def _gave_up(self, out: Outgoing, error: ModelError) -> None:
         """Note that a request has failed for good, and what that says of its model."""
         model, limiter, breaker = out.model, out.limiter, out.breaker
-        silent = limiter.silent_since
+        silent = limiter.rate.outage.since
         is_last = False
-        if error.kind == "rate_limit" and limiter.asked_to_wait > self._retries.deadline:
-            breaker.pause(error, model.endpoint, limiter.asked_to_wait)
+        if error.kind == "rate_limit" and limiter.rate.asked_to_wait > self._retries.deadline:
+            breaker.pause(error, model.endpoint, limiter.rate.asked_to_wait)
         elif silent is not None and error.retryable and error.kind != "rate_limit":
             is_last = self._may_be_prompts(out, error)
             breaker.is_silent(error, model.endpoint, time.monotonic() - silent)
