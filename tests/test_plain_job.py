@@ -15,7 +15,7 @@ TOOL = Path(__file__).parents[1] / "tools" / "trace_calls.py"
 @pytest.mark.parametrize(
     ("option", "ceiling"),
     [
-        (None, {"calls": 232, "files": 48}),  # to the first request of `grade()`
+        (None, {"calls": 208, "files": 43}),  # to the first request of `grade()`
         ("--shell", {"calls": 1460, "files": 106}),  # to the first request of `rubricate grade`
         ("--job", {"files loaded": 168, "lines executed": 12100}),  # of a whole run
     ],
