@@ -110,11 +110,11 @@ class Grader:
     def __call__(self, batch: Any) -> pyarrow.Table:
         """Grade a batch: columns by name (lists, arrays), a pyarrow table or a pandas frame."""
         table = _as_table(batch)
-        asked = self._column(table, self._call.submission)
+        submissions = self._column(table, self._call.submission)
         prompts = self._column(table, self._call.prompts)
         references = self._column(table, self._call.references)
-        assert asked is not None
-        texts = [text if isinstance(text, str) else None for text in asked]
+        assert submissions is not None
+        texts = [text if isinstance(text, str) else None for text in submissions]
         there = [index for index, text in enumerate(texts) if text is not None]
         rows: list[dict[str, Any]] = [self._failed("the row has no text to be judged")] * len(texts)
         try:
@@ -136,16 +136,16 @@ class Grader:
             return None
         if name not in table.column_names:
             raise InputError(f"no column '{name}'; there are: {', '.join(table.column_names)}")
-        found: list[Any] = table.column(name).to_pylist()
-        return found
+        values: list[Any] = table.column(name).to_pylist()
+        return values
 
-    def _row(self, found: RewardBatch, place: int) -> dict[str, Any]:
+    def _row(self, batch: RewardBatch, place: int) -> dict[str, Any]:
         row: dict[str, Any] = {
-            "score": found.scores[place],
-            "failed": found.failed[place],
+            "score": batch.scores[place],
+            "failed": batch.failed[place],
             "error": None,
         }
-        for name, verdict in found.items[place].criteria.items():
+        for name, verdict in batch.items[place].criteria.items():
             row[f"verdict.{name}"] = verdict.label or verdict.status
             row[f"value.{name}"] = verdict.value
             if verdict.error is not None and row["error"] is None:
@@ -363,18 +363,18 @@ def reward_settings(rubric: Rubric | None, judge: JudgesLike, **options: Any) ->
     classes.
     """
     call = RewardCall(rubric, judge, **options)
-    found = vars(call)
+    parts = vars(call)
     criteria: Sequence[Criterion] = [] if rubric is None else rubric.criteria
     if rubric is not None:
         written = rubric.to_dict()
         groups = [node.to_dict() for node in rubric.tree if not isinstance(node, Criterion)]
         beside = written | {"criteria": None} if isinstance(written, dict) else {}
-        found["rubric"] = [beside, groups]
+        parts["rubric"] = [beside, groups]
     for criterion in criteria:
         identity = criterion.identity() if isinstance(criterion, ComputedCriterion) else None
         code = _code_of(type(criterion))
-        found[f"criterion '{criterion.name}'"] = [criterion.to_dict(), identity, code]
-    found["judge"] = [
+        parts[f"criterion '{criterion.name}'"] = [criterion.to_dict(), identity, code]
+    parts["judge"] = [
         [
             [stage.threshold, stage.judge.weights, stage.judge.learns_weights],
             getattr(stage.judge, "aggregation", None),
@@ -384,31 +384,31 @@ def reward_settings(rubric: Rubric | None, judge: JudgesLike, **options: Any) ->
     ]
     return {
         name: hashlib.blake2b(repr(fingerprint(_contents(one))).encode()).hexdigest()
-        for name, one in found.items()
+        for name, one in parts.items()
     }
 
 
 def _of_judge(judge: Judge) -> list[object]:
     """What a judge is made of. Of a callable not the source text, whose file other nodes lack."""
     model = judge.model
-    found: list[object] = [judge.mode, judge.prompt_version]
+    parts: list[object] = [judge.mode, judge.prompt_version]
     function = None if model is None else vars(model).get("function")  # of `PythonModel`
-    found.append(judge.fingerprint() if function is None else [judge.name, function])
+    parts.append(judge.fingerprint() if function is None else [judge.name, function])
     for one in (judge, model):
         if code := _code_of(type(one)):
-            found += [code, vars(one)]
-    return found
+            parts += [code, vars(one)]
+    return parts
 
 
 def _code_of(kind: type) -> list[object]:
     """What is defined in a class that is the user's, and in those above it that are."""
-    found: list[object] = []
-    for one in kind.__mro__:
-        if one.__module__.partition(".")[0] not in LIBRARIES:
-            parts = {n: getattr(part, "__func__", part) for n, part in vars(one).items()}
+    code: list[object] = []
+    for base in kind.__mro__:
+        if base.__module__.partition(".")[0] not in LIBRARIES:
+            parts = {n: getattr(part, "__func__", part) for n, part in vars(base).items()}
             defined = {n: p for n, p in parts.items() if isfunction(p) or not n.startswith("__")}
-            found.append([one.__qualname__, defined])
-    return found
+            code.append([base.__qualname__, defined])
+    return code
 
 
 def _contents(value: object) -> object:

@@ -245,13 +245,13 @@ class RewardFunction:
         for name, column in beside.items():
             if column is not None and len(column) != len(texts):
                 raise InputError(f"{len(column)} {name} for {len(texts)} completions")
-        asked = [None] * len(texts) if prompts is None else _texts(prompts, "prompts")
+        tasks = [None] * len(texts) if prompts is None else _texts(prompts, "prompts")
         answers = [None] * len(texts) if reference is None else _texts(reference, "reference")
         rubrics = _rubrics([None] * len(texts) if rubric is None else rubric, self._rubric)
         items = [
             DataItem(text, reference_submission=answer, id=str(index), prompt=prompt, rubric=own)
             for index, (text, prompt, answer, own) in enumerate(
-                zip(texts, asked, answers, rubrics, strict=True)
+                zip(texts, tasks, answers, rubrics, strict=True)
             )
         ]
         return self._batch(await self._graded(items) if items else [])
@@ -259,14 +259,14 @@ class RewardFunction:
     async def _graded(self, items: list[DataItem]) -> list[ItemResult]:
         dataset = RubricDataset(self._prompt, self._rubric, items)
         stream = ResultStream(dataset, self._judge, self._options, sender=self._sender_here())
-        found: list[ItemResult] = []
+        results: list[ItemResult] = []
         async with stream:
             try:
                 async for item in stream:
-                    found.append(item)
+                    results.append(item)
             except RunStopped:
                 pass  # every item has been given, those that were not reached as failed
-        return sorted(found, key=lambda item: item.index)
+        return sorted(results, key=lambda item: item.index)
 
     def _sender_here(self) -> Sender:
         """The running loop's way to models; a new one after a model was given up."""
@@ -347,23 +347,23 @@ class RewardFunction:
 
 def _close(reward: weakref.ref[RewardFunction]) -> None:
     """Close a reward function that is still there."""
-    found = reward()
-    if found is not None:
-        found.close()
+    function = reward()
+    if function is not None:
+        function.close()
 
 
 def _means(batch: RewardBatch, names: Sequence[str]) -> dict[str, float]:
     """The criteria's and groups' mean values where there are any, and the share that failed."""
-    found: dict[str, float] = {}
+    means: dict[str, float] = {}
     columns = dict(zip(batch.names, zip(*batch.values, strict=True), strict=False))
     for name in names:
         column = columns.get(name) or [groups.get(name) for groups in batch.groups]
         values = [value for value in column if value is not None]
         if values:
-            found[name] = sum(values) / len(values)
+            means[name] = sum(values) / len(values)
     if batch.failed:
-        found["failed"] = sum(batch.failed) / len(batch.failed)
-    return found
+        means["failed"] = sum(batch.failed) / len(batch.failed)
+    return means
 
 
 def _causes(batch: RewardBatch) -> str:
@@ -381,27 +381,30 @@ def _causes(batch: RewardBatch) -> str:
 
 def _texts(column: Sequence[Text | None], name: str) -> list[str | None]:
     return [
-        None if given is None else _text(given, name, index) for index, given in enumerate(column)
+        None if content is None else _text(content, name, index)
+        for index, content in enumerate(column)
     ]
 
 
 def _rubrics(column: Sequence[RowRubric | None], own: Rubric | None) -> list[Rubric | None]:
     """Each completion's rubric, None for the function's; the same text is read once."""
     read: dict[str, Rubric] = {}
-    found: list[Rubric | None] = []
-    for index, given in enumerate(column):
+    rubrics: list[Rubric | None] = []
+    for index, written in enumerate(column):
         try:
-            if given is None and own is None:
+            if written is None and own is None:
                 raise InputError("none is given, and the function has none")
-            if isinstance(given, str):
-                if given not in read:
-                    read[given] = Rubric.from_json(given)
-                found.append(read[given])
+            if isinstance(written, str):
+                if written not in read:
+                    read[written] = Rubric.from_json(written)
+                rubrics.append(read[written])
             else:
-                found.append(None if given is None else Rubric.from_dict(_without_nulls(given)))
+                rubrics.append(
+                    None if written is None else Rubric.from_dict(_without_nulls(written))
+                )
         except InputError as error:
             raise error.within(("rubric", index)) from None
-    return found
+    return rubrics
 
 
 def _without_nulls(data: Any) -> Any:
@@ -413,8 +416,8 @@ def _without_nulls(data: Any) -> Any:
     return data
 
 
-def _text(given: Any, column: str, index: int) -> str:
+def _text(content: Any, column: str, index: int) -> str:
     try:
-        return text_of_chat(given)
+        return text_of_chat(content)
     except InputError as error:
         raise error.within((column, index)) from None

@@ -156,12 +156,12 @@ class Accounts:
         Args:
             entries: the accounts of each, and whether it lives.
         """
-        found: dict[str, list[Account]] = {}
+        accounts_by_name: dict[str, list[Account]] = {}
         for accounts, is_alive in entries:
             for name, one in accounts.items():
                 account = one if is_alive else replace(one, open=0, known=0.0)
-                found.setdefault(name, []).append(account)
-        self.others = {name: _sum(accounts) for name, accounts in found.items()}
+                accounts_by_name.setdefault(name, []).append(account)
+        self.others = {name: _sum(accounts) for name, accounts in accounts_by_name.items()}
 
 
 def accounts_of(content: Mapping[str, Any]) -> dict[str, Account]:

@@ -150,7 +150,7 @@ class Transcript:
     def _messages(
         self, request: Request, messages: tuple[Message, ...], texts: dict[str, str]
     ) -> list[list[Any]]:
-        found: list[list[Any]] = []
+        shown: list[list[Any]] = []
         shared, names = request.shared, self._names
         for message in messages:
             role, content = message["role"], message["content"]
@@ -158,18 +158,18 @@ class Transcript:
                 rest = content[len(shared) :]
                 texts[name := names.materials[shared]] = shared
                 texts[other := names.texts[rest]] = rest
-                found.append([role, name, other])
+                shown.append([role, name, other])
                 shared = ""
                 continue
             if role == "assistant":
                 content, left_out = _bounded(content)
                 if left_out:
-                    found.append([role, name := names.texts[content], left_out])
+                    shown.append([role, name := names.texts[content], left_out])
                     texts[name] = content
                     continue
             texts[name := names.texts[content]] = content
-            found.append([role, name])
-        return found
+            shown.append([role, name])
+        return shown
 
 
 def _add_reply(line: dict[str, Any], reply: Completion, request: Request) -> None:
@@ -255,7 +255,7 @@ def read_lines(
 
 
 def _exchange(line: dict[str, Any], texts: Callable[[str], str | None]) -> Exchange:
-    found = [
+    messages = [
         (role, [texts(name) for name in names if isinstance(name, str)])
         for role, *names in line["messages"]
     ]
@@ -264,7 +264,7 @@ def _exchange(line: dict[str, Any], texts: Callable[[str], str | None]) -> Excha
         asked=line["asked"],
         messages=tuple(
             Message(role=role, content="".join(part or "" for part in parts))
-            for role, parts in found
+            for role, parts in messages
         ),
         reply=line["reply"],
         left_out=line.get("left_out", 0),
@@ -272,6 +272,6 @@ def _exchange(line: dict[str, Any], texts: Callable[[str], str | None]) -> Excha
         probabilities=line.get("probabilities"),
         error=tuple(line["error"]) if "error" in line else None,
         requests=line.get("requests", 1),
-        damaged=any(part is None for _, parts in found for part in parts),
+        damaged=any(part is None for _, parts in messages for part in parts),
         elsewhere=line.get("elsewhere", ""),
     )

@@ -138,14 +138,16 @@ def _noted(given: dict[str, Any]) -> str:
     """An address of its parts, without passwords, and what is usual."""
     left_out = {*_TUNING, *_secrets(given)}
     names = [*_FIRST, *sorted(given.keys() - {*_FIRST})]
-    told = {name: str(given[name]) for name in names if name in given and name not in left_out}
-    account = quote(told.pop("user"), safe="") + "@" if "user" in told else ""
-    host, port = told.pop("host", ""), told.pop("port", "")
-    database = quote(told.pop("dbname", ""), safe="")
+    parameters = {
+        name: str(given[name]) for name in names if name in given and name not in left_out
+    }
+    account = quote(parameters.pop("user"), safe="") + "@" if "user" in parameters else ""
+    host, port = parameters.pop("host", ""), parameters.pop("port", "")
+    database = quote(parameters.pop("dbname", ""), safe="")
     if "," in host + port or host.startswith("/") or ":" in host:  # several, a socket, IPv6
-        told |= {name: value for name, value in (("host", host), ("port", port)) if value}
+        parameters |= {name: value for name, value in (("host", host), ("port", port)) if value}
         host = port = ""
-    parts = [f"{name}={quote(value, safe='')}" for name, value in told.items()]
+    parts = [f"{name}={quote(value, safe='')}" for name, value in parameters.items()]
     authority = account + quote(host, safe="") + (f":{port}" if port else "")
     return f"postgresql://{authority}/{database}{'?' if parts else ''}{'&'.join(parts)}"
 
@@ -163,14 +165,14 @@ def parsed(address: str) -> dict[str, Any]:
     """The parts of an address; what libpq says of one that it cannot read may have a password."""
     driver = psycopg_driver()
     try:
-        found: dict[str, Any] = driver.conninfo.conninfo_to_dict(address)
+        parameters: dict[str, Any] = driver.conninfo.conninfo_to_dict(address)
     except driver.Error:
-        found = {"host": "@"}
-    if any("@" in str(found.get(name, "")) for name in ("host", "port", "dbname")):
+        parameters = {"host": "@"}
+    if any("@" in str(parameters.get(name, "")) for name in ("host", "port", "dbname")):
         raise InputError(
             "the address of the database cannot be read: postgresql://USER:PASSWORD@HOST:PORT/"
             "DATABASE?run=NAME, with @ / % and the like in a password as %40 %2F %25, and after ? "
             "nothing but run and libpq's parameters; the password may also be in PGPASSWORD or "
             "~/.pgpass"
         )
-    return found
+    return parameters

@@ -117,8 +117,8 @@ def acquired(connection: Connection, run: int, access: Access) -> str:
     holder = secrets.token_hex(8)
     # Workers of a killed driver may live on: its lease is never known to be free at once.
     process = "" if access == "driver" else _identity()
-    told = (run, _part(access), holder, socket.gethostname(), os.getpid(), process)
-    connection.execute(_ADD, told)
+    values = (run, _part(access), holder, socket.gethostname(), os.getpid(), process)
+    connection.execute(_ADD, values)
     return holder
 
 

@@ -417,12 +417,12 @@ def entry_of(row: Paid, now: float | None) -> Entry:
     _, content, may_have_sent, written = row
     alive = now is not None and abs(now - written) < ALIVE
     try:
-        told = orjson.loads(content)
-        held, unanswered = told.pop("held", None), told.pop("unanswered", None)
+        values = orjson.loads(content)
+        held, unanswered = values.pop("held", None), values.pop("unanswered", None)
         requests, judgements = (
-            accounts_of(told.pop(name, {})) for name in ("by_model", "by_judge")
+            accounts_of(values.pop(name, {})) for name in ("by_model", "by_judge")
         )
-        usage = Usage(**told)
+        usage = Usage(**values)
         if unanswered is None:  # written by an earlier version
             unanswered = max(0, may_have_sent - usage.requests)
         return Entry(usage, unanswered, held, requests, judgements, alive)

@@ -163,8 +163,8 @@ class PostgresJournal(Journal):
         return self._reader.do(self._others)
 
     def _others(self, connection: Connection) -> dict[str, Entry]:
-        told = (self._run, self.ledger.process)
-        rows = connection.execute(_ENTRIES, told, binary=True).fetchall()
+        values = (self._run, self.ledger.process)
+        rows = connection.execute(_ENTRIES, values, binary=True).fetchall()
         is_alone = self._access == "alone"
         return {row[0]: entry_of(Paid(*row), None if is_alone else now) for *row, now in rows}
 
@@ -180,11 +180,11 @@ class PostgresJournal(Journal):
     ) -> tuple[list[bool], Iterable[str]]:
         """Claim groups of keys, each as a whole or not at all."""
         keys = sorted({as_bytes(key) for group in groups for key in group})
-        told = {"keys": keys, "holder": holder, "lease": LEASE, "run": self._run}
+        values = {"keys": keys, "holder": holder, "lease": LEASE, "run": self._run}
 
         def claim(connection: Connection) -> tuple[list[bool], set[bytes]]:
             # One statement after the other, each a round trip: answers come before claims end.
-            mine = {key for (key,) in connection.execute(_CLAIM, told, binary=True)}
+            mine = {key for (key,) in connection.execute(_CLAIM, values, binary=True)}
             claimed = [mine.issuperset(map(as_bytes, group)) for group in groups]
             whole = {
                 as_bytes(key)
@@ -194,7 +194,7 @@ class PostgresJournal(Journal):
             }
             if partly := sorted(mine - whole):
                 connection.execute(_RELEASE, {"holder": holder, "released": partly})
-            answered = connection.execute(_ANSWERED, told | {"keys": sorted(whole)}, binary=True)
+            answered = connection.execute(_ANSWERED, values | {"keys": sorted(whole)}, binary=True)
             return claimed, {key for (key,) in answered}
 
         claimed, answered = self._reader.do(claim)
@@ -363,9 +363,9 @@ class PostgresJournal(Journal):
     def _end_claims(self, released: list[str]) -> None:
         """Remove claims, and renew the others."""
         assert self.claims is not None
-        told = {"holder": self.claims.holder, "released": [as_bytes(key) for key in released]}
-        self._writing.do(lambda connection: connection.execute(_RELEASE, told))
-        self._writing.do(lambda connection: connection.execute(_RENEW, told))
+        values = {"holder": self.claims.holder, "released": [as_bytes(key) for key in released]}
+        self._writing.do(lambda connection: connection.execute(_RELEASE, values))
+        self._writing.do(lambda connection: connection.execute(_RENEW, values))
 
     def _write(self, batch: dict[str, Pending], texts: dict[str, bytes], paid: Paid | None) -> None:
         """Write a batch, texts and what was paid, in one statement and so in one transaction."""

@@ -365,7 +365,7 @@ class Server:
                     connection = self._usable()
                     before = time.monotonic()
                     with self.turn():
-                        found = act(connection)
+                        result = act(connection)
             except driver.Error as error:
                 now = time.monotonic()
                 is_lost = connection is None or connection.closed
@@ -385,7 +385,7 @@ class Server:
                 wait = min(2 * wait, _LONGEST_WAIT)
             else:
                 self._trouble = None
-                return found
+                return result
 
     def _passes(self, error: psycopg.Error, is_lost: bool, took: float) -> bool:
         """Whether another attempt may find mended what is wrong."""
@@ -419,8 +419,12 @@ class Server:
         """The connection; a new one where it is lost."""
         if not self._link.users:
             raise JournalError(f"{self.place}: it was closed")
-        found = self._link.connection
-        return self._connected(again=self._is_open) if found is None or found.closed else found
+        connection = self._link.connection
+        return (
+            self._connected(again=self._is_open)
+            if connection is None or connection.closed
+            else connection
+        )
 
     def give_up(self) -> None:
         """Wait no more for a server that is away; may be called in any thread."""
@@ -460,36 +464,36 @@ class Server:
         return connection
 
     def _opened(self) -> Connection:
-        told = {**_DEFAULTS, **parsed(self.place.address)}
+        parameters = {**_DEFAULTS, **parsed(self.place.address)}
         # Planned each time: a prepared plan may be one for the table as it was, nearly empty.
-        return psycopg_driver().connect(**told, autocommit=True, prepare_threshold=None)
+        return psycopg_driver().connect(**parameters, autocommit=True, prepare_threshold=None)
 
     # Tables and runs
 
     def _set_up(self, connection: Connection) -> bool:
         """Make the tables where they are not there; whether they are."""
-        found = _format(connection)
-        if found < len(_STEPS) and self._access != "reading":
+        version = _format(connection)
+        if version < len(_STEPS) and self._access != "reading":
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (_number(connection),))
                 connection.execute(
                     "CREATE TABLE IF NOT EXISTS rubricate_meta (format integer NOT NULL)"
                 )
-                found = _format(connection)  # another process may have made them meanwhile
-                if found < len(_STEPS):
-                    for step in _STEPS[found:]:
+                version = _format(connection)  # another process may have made them meanwhile
+                if version < len(_STEPS):
+                    for step in _STEPS[version:]:
                         connection.execute(step)
                     connection.execute("DELETE FROM rubricate_meta")
                     connection.execute("INSERT INTO rubricate_meta VALUES (%s)", (len(_STEPS),))
-                    found = len(_STEPS)
-        if found > len(_STEPS):
+                    version = len(_STEPS)
+        if version > len(_STEPS):
             raise JournalError(
-                f"{self.place}: its tables are of a newer version of rubricate (format {found}, "
+                f"{self.place}: its tables are of a newer version of rubricate (format {version}, "
                 f"known up to {len(_STEPS)}): upgrade rubricate, or name another database"
             )
         if self._access != "reading" and not connection.execute(_MAY_WRITE).fetchone()[0]:
             raise JournalError(f"{self.place}: this account may not write there; {_GRANTS}")
-        return found > 0
+        return version > 0
 
     def _take_run(self, connection: Connection, fresh: bool, watch: Watch) -> bool:
         """Note the run's number, and take its lease; whether that could be taken.
@@ -538,8 +542,8 @@ def _format(connection: Connection) -> int:
     (is_there,) = connection.execute("SELECT to_regclass('rubricate_meta') IS NOT NULL").fetchone()
     if not is_there:
         return 0
-    (found,) = connection.execute("SELECT max(format) FROM rubricate_meta").fetchone()
-    return found or 0
+    (version,) = connection.execute("SELECT max(format) FROM rubricate_meta").fetchone()
+    return version or 0
 
 
 def _is_full(error: Exception) -> bool:

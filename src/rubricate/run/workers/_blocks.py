@@ -52,12 +52,12 @@ class Blocks:
         seen = _Numbers(self._items)  # of earlier blocks
         block: list[Numbered] = []
         own: set[int] = set()
-        for one in self._read():
-            same = sameness(one.item)
+        for numbered in self._read():
+            same = sameness(numbered.item)
             if same in seen:
-                self._left.append(one.number)
+                self._left.append(numbered.number)
                 continue
-            block.append(one)
+            block.append(numbered)
             own.add(same)
             if len(block) >= self._size:
                 yield block
@@ -74,11 +74,11 @@ class Blocks:
         wanted = next(left, None)
         if wanted is None:
             return
-        for one in self._read():
-            if one.number != wanted:
+        for numbered in self._read():
+            if numbered.number != wanted:
                 continue
             wanted = next(left, None)
-            block.append(one)
+            block.append(numbered)
             if len(block) >= self._size or wanted is None:
                 yield block
                 block = []

@@ -31,22 +31,22 @@ class Fleet:
     address: str | None
 
     @classmethod
-    def parse(cls, given: int | str) -> Fleet:
+    def parse(cls, text: int | str) -> Fleet:
         """What is written as `8`, `auto`, `ray://head:10001` or `8@ray://head:10001`.
 
         Raises:
             InputError: it is none of these.
         """
-        found = _FORM.fullmatch(str(given))
-        count = None if found is None or found["count"] is None else int(found["count"])
-        address = None if found is None else found["address"] or None
-        if (count is None and address is None) or count == 0 or isinstance(given, bool):
-            found = None
-        if found is None or (address is not None and not _ADDRESS.fullmatch(address)):
+        match = _FORM.fullmatch(str(text))
+        count = None if match is None or match["count"] is None else int(match["count"])
+        address = None if match is None else match["address"] or None
+        if (count is None and address is None) or count == 0 or isinstance(text, bool):
+            match = None
+        if match is None or (address is not None and not _ADDRESS.fullmatch(address)):
             raise InputError(
                 "workers must be a number (8: so many on this machine), the address of a Ray "
                 "cluster (ray://host:10001, host:6379, or auto for the one that this machine is "
-                f"in, else one for each core), or both (8@auto); found {given!r}"
+                f"in, else one for each core), or both (8@auto); found {text!r}"
             )
         return cls(count, address)
 
@@ -92,25 +92,25 @@ class Workers(Settings):
         resources_of(self.worker_resources)
 
 
-def resources_of(given: str | None) -> dict[str, float]:
+def resources_of(text: str | None) -> dict[str, float]:
     """What a worker takes, by Ray's names; `num_cpus` is there in any case.
 
     Raises:
         InputError: it is not written as `num_gpus=1,num_cpus=0.5`.
     """
-    found = {"num_cpus": 1.0}
-    for one in (given or "").split(",") if given is not None else ():
-        written = _RESOURCE.fullmatch(one.strip())
+    resources = {"num_cpus": 1.0}
+    for part in (text or "").split(",") if text is not None else ():
+        written = _RESOURCE.fullmatch(part.strip())
         if written is None:
             raise InputError(
                 f"worker_resources must be like num_gpus=1 or num_cpus=0.5,num_gpus=1; found "
-                f"{given!r}"
+                f"{text!r}"
             )
         meant = written[1].lower().removeprefix("num_").removesuffix("s")
         if meant in ("cpu", "gpu") and written[1] != f"num_{meant}s":
             raise InputError(f"worker_resources: it is num_{meant}s, not {written[1]}")
-        found[written[1]] = float(written[2])
-    return found
+        resources[written[1]] = float(written[2])
+    return resources
 
 
 def environment_of(given: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def environment_of(given: str | Path | Mapping[str, Any] | None) -> dict[str, An
         return dict(given or {})
     from rubricate._documents import read_document
 
-    found = read_document(given)
-    if not isinstance(found, dict):
+    document = read_document(given)
+    if not isinstance(document, dict):
         raise InputError("expected Ray's runtime_env: working_dir, py_modules, pip", file=given)
-    return found
+    return document

@@ -297,13 +297,13 @@ class Crew:
 
     def _check_is_this(self, address: str | None) -> None:
         """Raise `InputError` unless the user's own connection is to the cluster of an address."""
-        found = self._ray.get_runtime_context().gcs_address
+        cluster = self._ray.get_runtime_context().gcs_address
         host, _, port = str(address).rpartition(":")
         with contextlib.suppress(OSError):
-            if f"{socket.gethostbyname(host)}:{port}" == found:
+            if f"{socket.gethostbyname(host)}:{port}" == cluster:
                 return
         raise InputError(
-            f"workers={address!r}: this program is connected to the Ray cluster {found}; give "
+            f"workers={address!r}: this program is connected to the Ray cluster {cluster}; give "
             "workers='auto' to use that, or call ray.shutdown() before"
         )
 
