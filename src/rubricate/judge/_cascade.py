@@ -41,20 +41,22 @@ class Cascade(Judge):
     def __init__(self, stages: Sequence[JudgeLike], threshold: float | Sequence[float]) -> None:
         if isinstance(stages, str) or len(stages) < 2:
             raise InputError("a cascade needs two judges or more, one after the other")
-        given = threshold if isinstance(threshold, Sequence) else [threshold] * (len(stages) - 1)
-        if len(given) != len(stages) - 1:
+        thresholds = (
+            threshold if isinstance(threshold, Sequence) else [threshold] * (len(stages) - 1)
+        )
+        if len(thresholds) != len(stages) - 1:
             raise InputError(
-                f"{len(given)} thresholds for {len(stages)} stages: give one, or one for each "
+                f"{len(thresholds)} thresholds for {len(stages)} stages: give one, or one for each "
                 "stage but the last"
             )
-        for one in given:
+        for one in thresholds:
             if isinstance(one, bool) or not 0 <= one <= 1:
                 raise InputError(f"a threshold must be between 0 and 1, found {one}")
         chosen = [_asked(stage) for stage in stages]
         if any(isinstance(judge, People) for judge in chosen[:-1]):
             raise InputError("people are asked last: nobody comes after them")
         self._stages = tuple(
-            Stage(judge, least) for judge, least in zip(chosen, [*given, None], strict=True)
+            Stage(judge, least) for judge, least in zip(chosen, [*thresholds, None], strict=True)
         )
         self.name = " > ".join(judge.name for judge in chosen)
         self.mode = modes_of(chosen)
@@ -83,9 +85,9 @@ class Cascade(Judge):
         """
         return all(stage.goes_on_without(lost) for stage in self._stages[:-1])
 
-    def at_stage(self, index: int, found: Verdict, votes: Sequence[Verdict]) -> Verdict:
+    def at_stage(self, index: int, verdict: Verdict, votes: Sequence[Verdict]) -> Verdict:
         return replace(
-            found,
+            verdict,
             judge=self._stages[index].name,
             usage=Usage.total(vote.usage for vote in votes),
             resumed=all(vote.resumed for vote in votes),
@@ -95,8 +97,8 @@ class Cascade(Judge):
 
     def fingerprint(self) -> str | None:
         """That of its stages and their thresholds."""
-        found = [(stage.judge.fingerprint(), stage.threshold) for stage in self._stages]
-        return None if any(one is None for one, _ in found) else hash_of(found)
+        prints = [(stage.judge.fingerprint(), stage.threshold) for stage in self._stages]
+        return None if any(fingerprint is None for fingerprint, _ in prints) else hash_of(prints)
 
     async def aclose(self) -> None:
         """Let go of connections. The cascade can be used again afterwards."""

@@ -63,17 +63,17 @@ def named_judge(
             raise InputError(f"judge_prompt must be a file or a PromptTemplate, found {template!r}")
         return ModelJudge(chosen, Templated(template, asking.examples, asking.require_evidence))
     way: Callable[..., Prompting] = way_of(asking.mode)
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for name in options_of_mode(asking.mode):
         value = getattr(asking, name)
         if value is not None:
-            given[name] = value
-    made = ModelJudge(chosen, way(**given))
+            options[name] = value
+    model_judge = ModelJudge(chosen, way(**options))
     if asking.chunk_tokens is None:
-        return made
+        return model_judge
     from rubricate.judge.documents import DocumentJudge
 
-    return DocumentJudge(made, chunk_tokens=asking.chunk_tokens)
+    return DocumentJudge(model_judge, chunk_tokens=asking.chunk_tokens)
 
 
 def _builtin(usual: Judge, asking: Asking) -> Judge:
@@ -104,8 +104,8 @@ def language_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Mod
 
     The arguments and errors are those of `named_judge`.
     """
-    found = judge_or_model(judge, endpoint)
-    return found if isinstance(found, Model) else None
+    model = judge_or_model(judge, endpoint)
+    return model if isinstance(model, Model) else None
 
 
 def given_judge(judge: object) -> Judge | None:
@@ -128,14 +128,14 @@ def made_for(judge: object, chosen: Judge) -> list[Judge]:
     if is_given(judge):
         return []
     theirs: set[int] = set()
-    for given in _given(judge):
-        theirs |= {id(given), id(given.model) if isinstance(given, Judge) else id(given)}
-    made: list[Judge] = []
+    for named in _given(judge):
+        theirs |= {id(named), id(named.model) if isinstance(named, Judge) else id(named)}
+    ours: list[Judge] = []
     for member in chosen.members:
-        one = member.judge
-        if id(one if one.model is None else one.model) not in theirs:
-            made.append(one)
-    return made
+        judge_made = member.judge
+        if id(judge_made if judge_made.model is None else judge_made.model) not in theirs:
+            ours.append(judge_made)
+    return ours
 
 
 def _given(judge: object) -> list[Judge | Model]:
@@ -152,9 +152,9 @@ async def closing(work: Coroutine[Any, Any, _T], *judges: object) -> _T:
     try:
         return await work
     finally:
-        for one in judges:
-            for given in _given(one):
-                await given.aclose()
+        for named in judges:
+            for owner in _given(named):
+                await owner.aclose()
 
 
 def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Judge | Model:
@@ -191,5 +191,5 @@ def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Jud
         from rubricate.judge.models import PythonModel
 
         return PythonModel(judge)
-    found = type(judge).__name__
-    raise InputError(f"not a judge: {found}; one of your own derives from Judge or Model")
+    kind = type(judge).__name__
+    raise InputError(f"not a judge: {kind}; one of your own derives from Judge or Model")

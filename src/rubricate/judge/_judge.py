@@ -143,15 +143,15 @@ class Judge:
         assert vote is not None
         return vote
 
-    def at_stage(self, index: int, found: Verdict, votes: Sequence[Verdict]) -> Verdict:
+    def at_stage(self, index: int, verdict: Verdict, votes: Sequence[Verdict]) -> Verdict:
         """The verdict of the stage at `index` (from 0), with all votes that were asked for.
 
         Args:
             index: of the stage, from 0.
-            found: what the stage's votes came to.
+            verdict: what the stage's votes came to.
             votes: the votes of all stages that were asked.
         """
-        return found
+        return verdict
 
     def weighted(self, weights: Mapping[str, float]) -> Judge:
         """The same with weights by its members' names; 1 for those that are missing."""
@@ -226,33 +226,33 @@ def _check_method(
         raise InputError(f"{kind}.{method} takes other arguments: write {what}") from None
 
 
-def checked_key(judge: Judge, given: object) -> str:
+def checked_key(judge: Judge, key: object) -> str:
     """What a judge gives as a key; hashed where a journal could not hold it.
 
     Raises:
         InputError: it is none.
     """
-    if not isinstance(given, str):
-        raise InputError(f"{type(judge).__name__}.key gave {shown(given)}: write {KEY}")
-    if any("\ud800" <= letter <= "\udfff" for letter in given):  # half a surrogate pair
-        return hash_of(given)
-    return given
+    if not isinstance(key, str):
+        raise InputError(f"{type(judge).__name__}.key gave {shown(key)}: write {KEY}")
+    if any("\ud800" <= letter <= "\udfff" for letter in key):  # half a surrogate pair
+        return hash_of(key)
+    return key
 
 
-def check_awaitable(judge: Judge, given: object) -> None:
+def check_awaitable(judge: Judge, result: object) -> None:
     """Raise `InputError` where a judge's method is not asynchronous."""
-    if not hasattr(given, "__await__"):
+    if not hasattr(result, "__await__"):
         raise InputError(f"{type(judge).__name__}.judge is not async: write {JUDGE}")
 
 
-def check_group(judge: Judge, given: object, count: int) -> None:
+def check_group(judge: Judge, verdicts: object, count: int) -> None:
     """Raise `InputError` where a judge does not give a list of so many verdicts."""
-    if not isinstance(given, list | tuple) or len(given) != count:
-        many = len(given) if isinstance(given, list | tuple) else shown(given)
+    if not isinstance(verdicts, list | tuple) or len(verdicts) != count:
+        many = len(verdicts) if isinstance(verdicts, list | tuple) else shown(verdicts)
         raise InputError(f"{type(judge).__name__}.judge_group gave {many} for {count} criteria")
 
 
-def checked_verdict(judge: Judge, one: object, criterion: Criterion, took: Usage) -> Verdict:
+def checked_verdict(judge: Judge, verdict: object, criterion: Criterion, took: Usage) -> Verdict:
     """What a judge gives as its verdict on a criterion, as the journal will give it back.
 
     A label has the criterion's value where the verdict has none. A usage that cannot be right has
@@ -260,7 +260,7 @@ def checked_verdict(judge: Judge, one: object, criterion: Criterion, took: Usage
 
     Args:
         judge: who gives it.
-        one: what it gives.
+        verdict: what it gives.
         criterion: what it judged.
         took: what the requests took that it has sent.
 
@@ -268,65 +268,71 @@ def checked_verdict(judge: Judge, one: object, criterion: Criterion, took: Usage
         InputError: it is none, or that on another criterion, or its value is not its label's.
     """
     trusted = judge.is_trusted and type(criterion) is Criterion
-    if trusted and type(one) is Verdict and one.usage is took:
-        return one
+    if trusted and type(verdict) is Verdict and verdict.usage is took:
+        return verdict
     who = type(judge).__name__
-    if not isinstance(one, Verdict):
-        raise InputError(f"{who}.judge gave {shown(one)}: write {JUDGE}")
-    if one.status not in _GIVEN:
+    if not isinstance(verdict, Verdict):
+        raise InputError(f"{who}.judge gave {shown(verdict)}: write {JUDGE}")
+    if verdict.status not in _GIVEN:
         known = ", ".join(sorted(_GIVEN))
-        raise InputError(f"{who}.judge gave the status {shown(one.status)} (known: {known})")
-    _check_fields(who, one)
-    if not one.usage.is_possible:
-        one = replace(one, usage=replace(took, cost=None))
-    if one.criterion != criterion.name:
+        raise InputError(f"{who}.judge gave the status {shown(verdict.status)} (known: {known})")
+    _check_fields(who, verdict)
+    if not verdict.usage.is_possible:
+        verdict = replace(verdict, usage=replace(took, cost=None))
+    if verdict.criterion != criterion.name:
         raise InputError(
-            f"{who}.judge gave a verdict on {shown(one.criterion)} for the criterion "
+            f"{who}.judge gave a verdict on {shown(verdict.criterion)} for the criterion "
             f"{shown(criterion.name)}"
         )
-    if one.status == "failed" and one.error is None:
-        return replace(one, error=Failure("failed", "the judge gives no reason"))
-    if one.status != "judged":
-        return one
+    if verdict.status == "failed" and verdict.error is None:
+        return replace(verdict, error=Failure("failed", "the judge gives no reason"))
+    if verdict.status != "judged":
+        return verdict
     value = None
-    if one.answer is not None:
-        reading = read_kept(criterion, one.answer)
+    if verdict.answer is not None:
+        reading = read_kept(criterion, verdict.answer)
         label, value = reading.label, reading.value
-        if label != one.label:
-            raise InputError(f"{who}.judge gave the label {one.label}, and the answer says {label}")
+        if label != verdict.label:
+            raise InputError(
+                f"{who}.judge gave the label {verdict.label}, and the answer says {label}"
+            )
     if value is None:
-        value = criterion.value(one.label or "")
-    if one.value is None:
-        return replace(one, value=value)
-    if value is None or abs(one.value - value) > ROUNDING:
+        value = criterion.value(verdict.label or "")
+    if verdict.value is None:
+        return replace(verdict, value=value)
+    if value is None or abs(verdict.value - value) > ROUNDING:
         raise InputError(
-            f"{who}.judge gave {one.label} with the value {one.value:g}; by the criterion it is "
+            f"{who}.judge gave {verdict.label} with the value {verdict.value:g}; by the criterion it is "
             f"{'none' if value is None else f'{value:g}'}: leave the value out"
         )
-    return one
+    return verdict
 
 
-def _check_fields(who: str, one: Verdict) -> None:
+def _check_fields(who: str, verdict: Verdict) -> None:
     """Raise an error where the fields of a verdict are of other classes than they should be."""
-    for field, number in (("value", one.value), ("probability", one.probability)):
+    for field, number in (("value", verdict.value), ("probability", verdict.probability)):
         if number is not None and not (isinstance(number, int | float) and 0 <= number <= 1):
-            found = number if isinstance(number, float) else shown(number)
-            raise InputError(f"{who}.judge gave the {field} {found}: it must be from 0 to 1")
+            shown_number = number if isinstance(number, float) else shown(number)
+            raise InputError(f"{who}.judge gave the {field} {shown_number}: it must be from 0 to 1")
     fields: list[tuple[str, object, Any]] = [
-        *(("label", one.label, str), ("reason", one.reason, str), ("judge", one.judge, str)),
-        *(("error", one.error, Failure), ("usage", one.usage, Usage)),
-        *(("detail", one.detail, Mapping), ("order", one.order, Mapping)),
-        *(("evidence", passage, Evidence) for passage in one.evidence),
-        *(("votes", vote, Verdict) for vote in one.votes),
+        *(
+            ("label", verdict.label, str),
+            ("reason", verdict.reason, str),
+            ("judge", verdict.judge, str),
+        ),
+        *(("error", verdict.error, Failure), ("usage", verdict.usage, Usage)),
+        *(("detail", verdict.detail, Mapping), ("order", verdict.order, Mapping)),
+        *(("evidence", passage, Evidence) for passage in verdict.evidence),
+        *(("votes", vote, Verdict) for vote in verdict.votes),
     ]
-    if one.error is not None:
-        fields += [("error", one.error.kind, str), ("error", one.error.message, str)]
+    if verdict.error is not None:
+        fields += [("error", verdict.error.kind, str), ("error", verdict.error.message, str)]
     for field, part, kind in fields:
         if part is not None and not isinstance(part, kind):
             raise InputError(
                 f"{who}.judge gave the {field} {shown(part)}: it must be a {kind.__name__}"
             )
-    Usage.total((one.usage,))  # raises for what cannot be added up
+    Usage.total((verdict.usage,))  # raises for what cannot be added up
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,8 +386,10 @@ class Stage:
     def goes_on_without(self, lost: Collection[tuple[str, str]]) -> bool:
         """Whether it can decide without the models of these endpoints and names."""
         models = (member.judge.model for member in self.judge.members)
-        left = sum(one is None or (one.endpoint, one.name) not in lost for one in models)
-        return left >= max(1, self.judge.votes_needed)
+        remaining = sum(
+            model is None or (model.endpoint, model.name) not in lost for model in models
+        )
+        return remaining >= max(1, self.judge.votes_needed)
 
     def stands(self, verdict: Verdict) -> bool:
         """Whether the next stage need not be asked."""

@@ -152,17 +152,19 @@ class Panel(Judge):
             if vote is not None
         ]
         weights = [self.weights[vote.judge or ""] for vote in named] if self.weights else None
-        found = aggregate(
+        verdict = aggregate(
             criterion, named, self.aggregation.of(criterion), weights, judge=self.name
         )
-        lacks = found.error is not None and found.error.kind == "quorum" and None in votes
-        if found.error is not None and lacks:
+        lacks = verdict.error is not None and verdict.error.kind == "quorum" and None in votes
+        if verdict.error is not None and lacks:
             why = (
                 "; its answers have no order that could be another: ask again with replicates, or "
                 "lower min_votes"
             )
-            found = replace(found, error=replace(found.error, message=found.error.message + why))
-        return found
+            verdict = replace(
+                verdict, error=replace(verdict.error, message=verdict.error.message + why)
+            )
+        return verdict
 
     def goes_on_without(self, lost: Collection[tuple[str, str]]) -> bool:
         """Whether a quorum is left without the models of these endpoints and names."""
@@ -170,10 +172,12 @@ class Panel(Judge):
 
     def fingerprint(self) -> str | None:
         """That of its members, and of how their votes are put together."""
-        found = [member.judge.fingerprint() for member in self._members]
-        if None in found:
+        prints = [member.judge.fingerprint() for member in self._members]
+        if None in prints:
             return None
-        members = [f"{one}{m.suffix}" for one, m in zip(found, self._members, strict=True)]
+        members = [
+            f"{fingerprint}{m.suffix}" for fingerprint, m in zip(prints, self._members, strict=True)
+        ]
         return hash_of((members, self.aggregation, self.weights, self.learns_weights))
 
     def weighted(self, weights: Mapping[str, float]) -> Panel:
@@ -225,10 +229,10 @@ def _names(judges: Sequence[Judge]) -> list[str]:
     return names
 
 
-def _answers_alike(one: Judge, other: Judge) -> bool:
+def _answers_alike(judge: Judge, other: Judge) -> bool:
     """Whether two judges would share their answers."""
     probe = Item("probe"), Criterion(requirement="probe")
-    return one is other or one.key(*probe) == other.key(*probe)
+    return judge is other or judge.key(*probe) == other.key(*probe)
 
 
 def _weight_each(

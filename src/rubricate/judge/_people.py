@@ -96,7 +96,10 @@ class People(Judge):
             elif kind != "not_run":
                 self._settled.add(_question(item, criterion))
         if waiting:
-            said = {one.name: _said(verdicts[one.name]) for one in waiting}
+            answers = {
+                criterion_waiting.name: _said(verdicts[criterion_waiting.name])
+                for criterion_waiting in waiting
+            }
             self._waiting[_subject(item)] = DataItem(
                 item.data.submission,
                 item.data.description,
@@ -106,7 +109,7 @@ class People(Judge):
                 id=item.id,
                 prompt=item.prompt,
                 context=list(item.context),
-                metadata={VERDICTS: said},
+                metadata={VERDICTS: answers},
             )
 
     @property
@@ -126,8 +129,8 @@ class People(Judge):
             if subject in places:
                 items[places[subject]] = _merged(items[places[subject]], item)
             else:
-                taken = any(one.id == item.id for one in items)  # by another text
-                items.append(replace(item, id=f"{item.id}-{subject[:8]}") if taken else item)
+                is_taken = any(other.id == item.id for other in items)  # by another text
+                items.append(replace(item, id=f"{item.id}-{subject[:8]}") if is_taken else item)
         if not items and not self.path.exists():
             return
         try:
@@ -139,7 +142,9 @@ class People(Judge):
     def _is_kept(self, item: DataItem) -> bool:
         """Whether somebody labelled an item of the file, or may still have to."""
         questions = _questions(item).values()
-        return any(one in self._labels or one not in self._settled for one in questions)
+        return any(
+            question in self._labels or question not in self._settled for question in questions
+        )
 
 
 def _shown(item: DataItem) -> Item:
@@ -154,8 +159,8 @@ def _subject(item: Item) -> str:
 
 
 def _question(item: Item, criterion: Criterion) -> str:
-    asked = [_subject(item), criterion.requirement, list(criterion.labels), criterion.weight < 0]
-    return hashlib.blake2b(orjson.dumps(asked), digest_size=16).hexdigest()
+    content = [_subject(item), criterion.requirement, list(criterion.labels), criterion.weight < 0]
+    return hashlib.blake2b(orjson.dumps(content), digest_size=16).hexdigest()
 
 
 def _questions(item: DataItem) -> dict[str, str]:
@@ -186,27 +191,29 @@ def _merged(old: DataItem, new: DataItem) -> DataItem:
     assert new.rubric is not None
     known = _questions(old)
     added = [
-        one
-        for name, one in new.rubric.by_name.items()
-        if known.get(name) != _question(_shown(new), one)
+        criterion
+        for name, criterion in new.rubric.by_name.items()
+        if known.get(name) != _question(_shown(new), criterion)
     ]
-    again = {one.name for one in added}
+    again = {criterion.name for criterion in added}
     labels = old.ground_truth or [None] * len(old.rubric)
     kept = [
-        (one, label, old.reason(index))
-        for index, (one, label) in enumerate(zip(old.rubric, labels, strict=True))
-        if one.name not in again
+        (criterion, label, old.reason(index))
+        for index, (criterion, label) in enumerate(zip(old.rubric, labels, strict=True))
+        if criterion.name not in again
     ]
     reasons = [*(reason for *_, reason in kept), *(None for _ in added)]
     verdicts = {**old.metadata.get(VERDICTS, {}), **new.metadata[VERDICTS]}
     return replace(
         old,
-        rubric=Rubric([*(one for one, *_ in kept), *added], guidelines=old.rubric.guidelines),
+        rubric=Rubric(
+            [*(criterion for criterion, *_ in kept), *added], guidelines=old.rubric.guidelines
+        ),
         ground_truth=[*(label for _, label, _ in kept), *(None for _ in added)],
         ground_truth_reasons=reasons if any(reasons) else None,
         annotations={
-            annotator: {name: label for name, label in given.items() if name not in again}
-            for annotator, given in old.annotations.items()
+            annotator: {name: label for name, label in labels_by_name.items() if name not in again}
+            for annotator, labels_by_name in old.annotations.items()
         },
         metadata={**old.metadata, VERDICTS: verdicts},
     )

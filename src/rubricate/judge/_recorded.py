@@ -41,16 +41,16 @@ class RecordedJudge(Judge):
         problem = "no verdict of this judge is recorded"
         if label is not None:
             try:
-                found = criterion.verdict(label)
+                verdict = criterion.verdict(label)
             except InputError as error:
                 problem = error.message
             else:
-                return Verdict(name, found.status, found.label, found.value, judge=self.name)
+                return Verdict(name, verdict.status, verdict.label, verdict.value, judge=self.name)
         return Verdict(name, "failed", error=Failure("not_recorded", problem), judge=self.name)
 
     def _label(self, item: Item, criterion: Criterion) -> object:
-        given = _votes(item.data).get(self.name)
-        return given.get(criterion.name) if isinstance(given, Mapping) else None
+        labels = _votes(item.data).get(self.name)
+        return labels.get(criterion.name) if isinstance(labels, Mapping) else None
 
 
 def recorded_judges(dataset: RubricDataset) -> list[RecordedJudge]:
@@ -89,18 +89,18 @@ class UnknownVote:
 
 def unknown_votes(dataset: RubricDataset, judges: Sequence[RecordedJudge]) -> list[UnknownVote]:
     """The answers recorded for these judges that count for nothing, in the order of the items."""
-    found: dict[tuple[str, str, str, bool], list[str]] = {}
+    items_by_answer: dict[tuple[str, str, str, bool], list[str]] = {}
     for item in dataset.to_grade():
         criteria, votes = item.rubric.by_name, _votes(item.data)
         for judge in judges:
-            given = votes.get(judge.name)
-            for name, label in given.items() if isinstance(given, Mapping) else ():
+            labels = votes.get(judge.name)
+            for name, label in labels.items() if isinstance(labels, Mapping) else ():
                 criterion = criteria.get(name)
                 if label is None or (criterion is not None and _is_answer(criterion, label)):
                     continue
                 what = judge.name, str(name), str(label), criterion is not None
-                found.setdefault(what, []).append(item.id)
-    return [UnknownVote(*what, len(items), items[0]) for what, items in found.items()]
+                items_by_answer.setdefault(what, []).append(item.id)
+    return [UnknownVote(*what, len(items), items[0]) for what, items in items_by_answer.items()]
 
 
 def _is_answer(criterion: Criterion, label: Any) -> bool:
@@ -112,5 +112,5 @@ def _is_answer(criterion: Criterion, label: Any) -> bool:
 
 
 def _votes(item: DataItem) -> Mapping[str, Any]:
-    found = item.metadata.get(VOTES)
-    return found if isinstance(found, Mapping) else {}
+    votes = item.metadata.get(VOTES)
+    return votes if isinstance(votes, Mapping) else {}

@@ -79,11 +79,11 @@ def _written_otherwise(wanted: str, text: str, start: int, end: int) -> tuple[in
         return None
     begin = at = start
     for number, piece in enumerate(pieces):
-        found = _place(text, piece, at, end)
-        if found < 0:
+        place = _place(text, piece, at, end)
+        if place < 0:
             return None
-        begin = begin if number else found
-        at = found + len(piece)
+        begin = begin if number else place
+        at = place + len(piece)
     return begin, at
 
 
@@ -135,14 +135,14 @@ class _Plain:
         self._cuts: list[tuple[int, int, int, int]] = []
         """Of each replacement start and end in the text, and start and end in the plain text."""
         parts: list[str] = []
-        at = made = 0
+        at = length = 0
         for match in _REWRITTEN.finditer(text):
             begin, end = match.span()
             letters = _instead(match)
             parts += (text[at:begin], letters)
-            start = made + begin - at
-            made = start + len(letters)
-            self._cuts.append((begin, end, start, made))
+            start = length + begin - at
+            length = start + len(letters)
+            self._cuts.append((begin, end, start, length))
             at = end
         parts.append(text[at:])
         self.text = "".join(parts).replace("İ", "i").lower().translate(SAME)
@@ -154,8 +154,8 @@ class _Plain:
         number = bisect_right(self._begins, offset) - 1
         if number < 0:
             return offset
-        _, end, start, made = self._cuts[number]
-        return made + offset - end if offset >= end else start
+        _, end, start, plain_end = self._cuts[number]
+        return plain_end + offset - end if offset >= end else start
 
     def original(self, start: int, end: int) -> tuple[int, int]:
         """The offsets into the text of a passage of the plain text."""
@@ -165,26 +165,26 @@ class _Plain:
         number = bisect_right(self._made, place) - 1
         if number < 0:
             return place
-        begin, end, _, made = self._cuts[number]
-        if place < made:  # within what was replaced
+        begin, end, _, plain_end = self._cuts[number]
+        if place < plain_end:  # within what was replaced
             return end - 1 if last else begin
-        return end + place - made
+        return end + place - plain_end
 
 
 def _instead(match: re.Match[str]) -> str:
     """What stands in the plain text for what is written in several ways."""
-    found, text = match.group(), match.string
+    written, text = match.group(), match.string
     start, end = match.span()
     if match["space"] is not None:
-        marks = found.strip()
-        new_line = not start or "\n" in found
+        marks = written.strip()
+        new_line = not start or "\n" in written
         return f" {marks} " if marks and not new_line else " "  # a - b
     if match["emphasis"] is not None:
         before, after = text[start - 1 : start], text[end : end + 1]
         within = before.isalnum() and after.isalnum()  # 2*3, a_name
         apart = before.strip() == after.strip() == ""  # 2 * 3
-        return found if within or apart else ""
-    return unicodedata.normalize("NFKC", found) if found[0].isalnum() else ""
+        return written if within or apart else ""
+    return unicodedata.normalize("NFKC", written) if written[0].isalnum() else ""
 
 
 @lru_cache(maxsize=32)  # the items that a run is at: 100 calls in flight, a few criteria each

@@ -119,10 +119,12 @@ class Examples:
         """Take, one after the other, the item with the labels that were shown least so far."""
         shown: Counter[tuple[str, str]] = Counter()
         chosen: list[int] = []
-        left = list(allowed)
-        while left and len(chosen) < self._count:
-            best = max(left, key=lambda index: self._worth(index, shown))  # the first of the best
-            left.remove(best)
+        remaining = list(allowed)
+        while remaining and len(chosen) < self._count:
+            best = max(
+                remaining, key=lambda index: self._worth(index, shown)
+            )  # the first of the best
+            remaining.remove(best)
             chosen.append(best)
             shown.update((label.requirement, label.label) for label in self._pool[best].labels)
         return chosen
@@ -134,9 +136,9 @@ class Examples:
 
 def _example(dataset: RubricDataset, index: int, reasons: bool) -> Example:
     item, rubric = dataset.items[index], dataset.get_item_rubric(index)
-    found = dataset.get_item_labels(index)
-    given: Any = item.metadata.get(REASONS) if reasons else None
-    by_name: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    values = dataset.get_item_labels(index)
+    reasons_given: Any = item.metadata.get(REASONS) if reasons else None
+    by_name: Mapping[str, Any] = reasons_given if isinstance(reasons_given, Mapping) else {}
 
     def label(index: int, criterion: Criterion, name: str, value: str) -> ExampleLabel:
         reason = (item.reason(index) if reasons else None) or by_name.get(name)
@@ -146,7 +148,7 @@ def _example(dataset: RubricDataset, index: int, reasons: bool) -> Example:
     labels = tuple(
         label(index, criterion, name, value)
         for index, (criterion, name, value) in enumerate(
-            zip(rubric, rubric.names, found, strict=False)
+            zip(rubric, rubric.names, values, strict=False)
         )
         if value is not None and criterion.needs_judge
     )

@@ -132,10 +132,10 @@ def asking_confidence(request: Request) -> Request:
     """The request that also asks how sure the model is."""
     assert request.schema is not None
     *before, last = request.messages
-    asked = Message(role=last["role"], content=last["content"] + ASKED)
+    question = Message(role=last["role"], content=last["content"] + ASKED)
     properties = {**request.schema["properties"], CONFIDENCE: {"type": "number"}}
     schema = {**request.schema, "properties": properties, "required": list(properties)}
-    return replace(request, messages=(*before, asked), schema=schema)
+    return replace(request, messages=(*before, question), schema=schema)
 
 
 def with_confidence(verdict: Verdict, reply: Reply) -> Verdict:

@@ -42,22 +42,31 @@ def read_group(
     Raises:
         UnreadableReply: no JSON object closes the reply, or it has entries about other criteria.
     """
-    found = _by_number(closing_object(text, tuple(asked), material, schema, several=True), asked)
-    for key in found:
+    entries_by_key = _by_number(
+        closing_object(text, tuple(asked), material, schema, several=True), asked
+    )
+    for key in entries_by_key:
         if key.strip() not in asked and re.search(r"\d", key):
             numbers = ", ".join(asked)
             raise UnreadableReply(f"the reply has an entry '{key}'; the criteria are {numbers}")
-        if key.strip() not in asked and isinstance(found[key], dict | list) and found[key]:
+        if (
+            key.strip() not in asked
+            and isinstance(entries_by_key[key], dict | list)
+            and entries_by_key[key]
+        ):
             raise UnreadableReply(f"the reply has '{key}' beside the criteria's numbers")
     beside = {
         key: value
-        for key, value in found.items()
+        for key, value in entries_by_key.items()
         if key.strip() not in asked and not (key in _TOTALS and isinstance(value, int | float))
     }
     refuse_repeats(beside)
     refuse_other_answers(beside, schema or {}, tuple(asked))
     entries = {} if schema is None else schema["properties"]
-    return [_entry(found, one, asked, material, entries.get(one, USUAL)) for one in asked]
+    return [
+        _entry(entries_by_key, number, asked, material, entries.get(number, USUAL))
+        for number in asked
+    ]
 
 
 _WRAPPERS = ("criteria", "entries", "evaluations", "results", "verdicts")
@@ -67,38 +76,38 @@ _TOTALS = ("overall_score", "score", "total", "total_score")
 _NUMBERED = re.compile(r"\s*(?:criterion)?[\s_#-]*0*([0-9]+)[.:]?\s*", re.IGNORECASE)
 
 
-def _by_number(found: dict[str, Any], asked: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _by_number(entries: dict[str, Any], asked: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Entries by the numbers of their criteria, where all have them as 'Criterion 1' or the like.
 
     They may be wrapped in an object of their own. What has some numbers as they were asked for
     stays as it is: the others are something else.
     """
-    if len(found) == 1:
-        ((name, inner),) = found.items()
+    if len(entries) == 1:
+        ((name, inner),) = entries.items()
         if name.casefold() in _WRAPPERS and isinstance(inner, dict):
             return _by_number(inner, asked)
-    if isinstance(found, Repeated) or any(key.strip() in asked for key in found):
-        return found
-    numbers = [number[1] for number in map(_NUMBERED.fullmatch, found) if number]
-    if len(numbers) == len(found) == len({*numbers} & {*asked}):
-        return dict(zip(numbers, found.values(), strict=True))
-    return found
+    if isinstance(entries, Repeated) or any(key.strip() in asked for key in entries):
+        return entries
+    numbers = [number[1] for number in map(_NUMBERED.fullmatch, entries) if number]
+    if len(numbers) == len(entries) == len({*numbers} & {*asked}):
+        return dict(zip(numbers, entries.values(), strict=True))
+    return entries
 
 
 def _entry(
-    found: Mapping[str, Any],
+    entries: Mapping[str, Any],
     number: str,
     asked: Mapping[str, Sequence[str]],
     material: str,
     schema: Mapping[str, Any],
 ) -> Reply | UnreadableReply:
-    counts = found.counts if isinstance(found, Repeated) else {}
-    keys = [key for key in found if key.strip() == number]
-    given = sum(counts.get(key, 1) for key in keys)
-    if given != 1:
-        what = "no entry" if not given else f"{given} entries"
+    counts = entries.counts if isinstance(entries, Repeated) else {}
+    keys = [key for key in entries if key.strip() == number]
+    times = sum(counts.get(key, 1) for key in keys)
+    if times != 1:
+        what = "no entry" if not times else f"{times} entries"
         return UnreadableReply(f"the reply has {what} for criterion {number}")
-    entry = found[keys[0]]
+    entry = entries[keys[0]]
     try:
         refuse_repeats(entry)
         if isinstance(entry, dict) and not PARTS.issuperset(entry):
@@ -150,9 +159,11 @@ def _is_another(
         return False
     if refers:
         own = [number, *map(_words, asked[number])]
-        said = f"{_KIND.sub('', text)} "
+        beginning = f"{_KIND.sub('', text)} "
         return not any(
-            said.startswith(f"{name} ") or f"{name} ".startswith(said) for name in own if name
+            beginning.startswith(f"{name} ") or f"{name} ".startswith(beginning)
+            for name in own
+            if name
         )
     named = [
         (len(name), n)
@@ -162,7 +173,7 @@ def _is_another(
     ]
     if named:
         return number not in [n for size, n in named if size == max(named)[0]]
-    numbers = {one.lstrip("0") or "0" for one in text.split() if one.isdecimal()}
+    numbers = {word.lstrip("0") or "0" for word in text.split() if word.isdecimal()}
     return len(text.split()) <= _SHORT and bool(numbers & {"0", *asked} - {number})
 
 

@@ -78,10 +78,10 @@ def passage_like(quote: str, text: str) -> tuple[int, int] | None:
     from rapidfuzz import fuzz
 
     for _ in range(TRIES):
-        found = fuzz.partial_ratio_alignment(quote, text, score_cutoff=ALIKE)
-        if found is None:
+        match = fuzz.partial_ratio_alignment(quote, text, score_cutoff=ALIKE)
+        if match is None:
             return None
-        start, end = found.dest_start, found.dest_end
+        start, end = match.dest_start, match.dest_end
         if span := _same_in_sense(quote, text, start, end):
             return span
         text = text[:start] + "\0" * (end - start) + text[end:]
@@ -101,9 +101,9 @@ def _same_in_sense(quote: str, text: str, start: int, end: int) -> tuple[int, in
     ]
     there = [token for token, _, _ in tokens]
     changes = [
-        (one.tag, one.src_start, one.src_end, one.dest_start, one.dest_end)
-        for one in Levenshtein.opcodes(wanted, there)
-        if one.tag != "equal"
+        (edit.tag, edit.src_start, edit.src_end, edit.dest_start, edit.dest_end)
+        for edit in Levenshtein.opcodes(wanted, there)
+        if edit.tag != "equal"
     ]
     first, last = 0, len(tokens)
     if changes and changes[0][0] == "insert" and changes[0][3] == 0:  # words before what is quoted
@@ -141,16 +141,16 @@ def _tells(token: str) -> bool:
     )
 
 
-def _opposite(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
+def _opposite(word: str, other: str) -> bool:
+    short, long = sorted((word, other), key=len)
     return (
-        frozenset((one, other)) in OPPOSITES
+        frozenset((word, other)) in OPPOSITES
         or any(long == prefix + short for prefix in PREFIXES)
-        or one.endswith("less") != other.endswith("less")
+        or word.endswith("less") != other.endswith("less")
     )
 
 
-def _spelled_alike(one: str, other: str) -> bool:
+def _spelled_alike(word: str, other: str) -> bool:
     from rapidfuzz import fuzz
 
-    return min(len(one), len(other)) > 3 and fuzz.ratio(one, other) >= SPELLED_ALIKE
+    return min(len(word), len(other)) > 3 and fuzz.ratio(word, other) >= SPELLED_ALIKE

@@ -100,8 +100,8 @@ class ModelJudge(Judge):
 
     @property
     def note(self) -> str | None:  # type: ignore[override]
-        said = self.prompting.note(self._memory, self._unfit)
-        return ". ".join([one for one in (said, self.model.note) if one]) or None
+        about_asking = self.prompting.note(self._memory, self._unfit)
+        return ". ".join([line for line in (about_asking, self.model.note) if line]) or None
 
     def asked(self, prompting: Prompting) -> ModelJudge:
         """The same model under the same name, asked in another way."""
@@ -137,19 +137,23 @@ class ModelJudge(Judge):
     def key(self, item: Item, criterion: Criterion) -> str:
         if self._other is not None and (other := self.asked_otherwise(criterion)) is not None:
             return other.key(item, criterion)
-        begun = self._begun
-        if begun is None or begun[0] is not item:  # criteria come item by item
-            begun = self._begun = (item, self._of_item(item))
-        if begun[1] is None:
+        last = self._begun
+        if last is None or last[0] is not item:  # criteria come item by item
+            last = self._begun = (item, self._of_item(item))
+        if last[1] is None:
             return self.prompting.request_key(self._fingerprint, item, criterion)
-        digest = begun[1].copy()
+        digest = last[1].copy()
         digest.update(self.prompting.criterion_digest(item, criterion))
         return digest.hexdigest()
 
     def _of_item(self, item: Item) -> hashlib.blake2b | None:
         """What the keys of all verdicts on an item begin with, where they are not of requests."""
-        found = self.prompting.item_digest(item)
-        return None if found is None else hashlib.blake2b(self.identity + found, digest_size=16)
+        item_digest = self.prompting.item_digest(item)
+        return (
+            None
+            if item_digest is None
+            else hashlib.blake2b(self.identity + item_digest, digest_size=16)
+        )
 
     # One criterion
 
@@ -191,16 +195,18 @@ class ModelJudge(Judge):
 
     async def _judged_in_several(self, item: Item, criterion: Criterion, send: Send) -> Verdict:
         """The verdict of a way that asks several requests."""
-        asked = Conversation(self.model, send, self._reasks, self._memory)
+        conversation = Conversation(self.model, send, self._reasks, self._memory)
         try:
-            reply = await self.prompting.answer(item, criterion, asked)
+            reply = await self.prompting.answer(item, criterion, conversation)
             reading = read_kept(criterion, reply.answer)
         except ModelError as error:
-            spent = asked.usage + error.usage
-            return self._failed(criterion, *failure_of(error, asked.wrong), spent)
+            spent = conversation.usage + error.usage
+            return self._failed(criterion, *failure_of(error, conversation.wrong), spent)
         except NOT_READ as error:
-            return self._failed(criterion, "unreadable_reply", wrong_with(error), asked.usage)
-        return self._verdict(item, criterion, reply, reading, asked.usage)
+            return self._failed(
+                criterion, "unreadable_reply", wrong_with(error), conversation.usage
+            )
+        return self._verdict(item, criterion, reply, reading, conversation.usage)
 
     def _verdict(
         self, item: Item, criterion: Criterion, reply: Reply, reading: Reading, spent: Usage
@@ -244,8 +250,8 @@ class ModelJudge(Judge):
         key = hash_of_request(self.identity, request)
         required = prompting.require_evidence
         return [
-            f"{key}-{indexes.index(index) + 1}{key_suffix(required, one).decode()}"
-            for index, one in enumerate(criteria)
+            f"{key}-{indexes.index(index) + 1}{key_suffix(required, criterion).decode()}"
+            for index, criterion in enumerate(criteria)
         ]
 
     async def judge_group(
@@ -259,34 +265,34 @@ class ModelJudge(Judge):
         indexes = prompting.group_order(item, criteria)
         group = _Group(indexes)
         for _ in range(1 + self._reasks):
-            left = group.left()
-            if not left:
+            pending = group.left()
+            if not pending:
                 break
-            asked = {str(indexes.index(index) + 1): criteria[index] for index in left}
+            asked = {str(indexes.index(index) + 1): criteria[index] for index in pending}
             request = self._group_request(item, asked, group)
             try:
                 completion = await send(self.model, request)
             except ModelError as error:
-                group.took(left, error.usage)
-                for index in left:
+                group.took(pending, error.usage)
+                for index in pending:
                     failure = failure_of(error, group.wrong.get(index, ""))
                     failed = self._failed(criteria[index], *failure, group.spent[index])
                     group.found[index] = failed
                 break
-            group.took(left, completion.usage)
-            for index, reply in zip(left, _replies(completion, request, asked), strict=True):
+            group.took(pending, completion.usage)
+            for index, reply in zip(pending, _replies(completion, request, asked), strict=True):
                 criterion = criteria[index]
                 try:
                     if isinstance(reply, UnreadableReply):
                         raise reply
                     reading = criterion.read(reply.answer)
-                    found = self._verdict(item, criterion, reply, reading, group.spent[index])
+                    verdict = self._verdict(item, criterion, reply, reading, group.spent[index])
                 except (Exception, SystemExit) as error:  # also of a criterion: the others are read
                     group.unreadable(index, wrong_with(error))
                 else:
                     required = prompting.require_evidence
-                    group.came(index, found, unsupported(required, criterion, reading, found))
-            group.lost = completion if group.left() == left else None
+                    group.came(index, verdict, unsupported(required, criterion, reading, verdict))
+            group.lost = completion if group.left() == pending else None
         for index in group.left():
             group.found[index] = group.lacking(index) or self._failed(
                 criteria[index], "unreadable_reply", group.wrong[index], group.spent[index]
@@ -296,8 +302,10 @@ class ModelJudge(Judge):
             return verdicts
         names = {"criteria": [criteria[index].title for index in indexes]}
         return [
-            one if one.status == "failed" else replace(one, order={**(one.order or {}), **names})
-            for one in verdicts
+            answer
+            if answer.status == "failed"
+            else replace(answer, order={**(answer.order or {}), **names})
+            for answer in verdicts
         ]
 
     def _group_request(self, item: Item, asked: Mapping[str, Criterion], group: _Group) -> Request:
@@ -310,7 +318,7 @@ class ModelJudge(Judge):
             request = self.model.after_unreadable(request, group.lost)
         system, user = request.messages
         wrong = [group.wrong[index] for index in group.left()]
-        lines = [f"- criterion {number}: {one}" for number, one in zip(asked, wrong, strict=True)]
+        lines = [f"- criterion {number}: {why}" for number, why in zip(asked, wrong, strict=True)]
         content = "\n".join([user["content"], "", "An earlier answer could not be used:", *lines])
         return replace(request, messages=(system, Message(role="user", content=content)))
 
@@ -371,7 +379,7 @@ def _replies(
     """What a reply says about each of the criteria, which are given by their numbers."""
     from rubricate.judge.asking._group_replies import read_group
 
-    names = {number: (one.name, one.requirement) for number, one in asked.items()}
+    names = {number: (criterion.name, criterion.requirement) for number, criterion in asked.items()}
     try:
         return answer_of(
             completion,

@@ -192,15 +192,17 @@ def _changed(
     submission: str, prompt: str, reference: str | None, context: tuple[ContextDocument, ...]
 ) -> dict[str, Any]:
     """What of an item is shown in another form, by its name."""
-    given = {"submission": submission, "prompt": prompt, "reference": reference or ""}
-    found: dict[str, Any] = {
-        name: shown for name, text in given.items() if (shown := neutral(text)) != text
+    texts = {"submission": submission, "prompt": prompt, "reference": reference or ""}
+    changed: dict[str, Any] = {
+        name: shown for name, text in texts.items() if (shown := neutral(text)) != text
     }
     documents = tuple(
-        replace(one, text=neutral(one.text), title=one.title and neutral(one.title))
-        for one in context
+        replace(
+            document, text=neutral(document.text), title=document.title and neutral(document.title)
+        )
+        for document in context
     )
-    return found if documents == context else {**found, "context": documents}
+    return changed if documents == context else {**changed, "context": documents}
 
 
 def as_written(text: str) -> str:
@@ -264,8 +266,8 @@ def _fence(name: str) -> str:
     if name.isascii():
         return name if name in FENCES else ""
     for fence in FENCES:
-        same = sum([one == other for one, other in zip(name, fence, strict=False)])
-        odd = sum([not one.isascii() for one in name])
+        same = sum([letter == other for letter, other in zip(name, fence, strict=False)])
+        odd = sum([not letter.isascii() for letter in name])
         if len(name) == len(fence) == same + odd and same >= odd:
             return fence
     return ""
@@ -285,26 +287,26 @@ def _skeleton(text: str) -> str:
 
 def _seen(match: re.Match[str]) -> str:
     """A character that nobody sees, shown; as it is where its script is written with it."""
-    found, text, at = match.group(), match.string, match.start()
+    character, text, at = match.group(), match.string, match.start()
     before, after = text[at - 1 : at] or " ", text[at + 1 : at + 2] or " "
     meant: object = False
     if _UNSEEN.match(before) and not _PICTURE.match(before):
         pass  # one alone can be meant; more of them hold what is hidden
-    elif found in "\u200c\u200d":
+    elif character in "\u200c\u200d":
         between = _PICTURE.match(before) and _PICTURE.match(after)
-        meant = _JOINING.match(before) or (found == "\u200d" and between)
-    elif found in "\u061c\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069":
+        meant = _JOINING.match(before) or (character == "\u200d" and between)
+    elif character in "\u061c\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069":
         meant = _runs_both_ways(text)
-    elif found == "\u200b":
+    elif character == "\u200b":
         meant = _UNSPACED.match(before) and _UNSPACED.match(after)
-    elif "\ufe00" <= found <= "\ufe0f":
+    elif "\ufe00" <= character <= "\ufe0f":
         written = _PICTURE.match(before) or _JOINING.match(before) or _IDEOGRAPH.match(before)
         meant = written or before in "0123456789#*"
-    elif "\U000e0100" <= found <= "\U000e01ef":
+    elif "\U000e0100" <= character <= "\U000e01ef":
         meant = _IDEOGRAPH.match(before)
-    elif found in "\u034f\u115f\u1160\u180b\u180c\u180d\u180e":
+    elif character in "\u034f\u115f\u1160\u180b\u180c\u180d\u180e":
         meant = _JOINING.match(before) or "\u1100" <= after <= "\u11ff"
-    return found if meant or match[1] else HIDDEN
+    return character if meant or match[1] else HIDDEN
 
 
 @lru_cache(maxsize=4)

@@ -83,9 +83,9 @@ def refuse_text_before(text: str, answer: object) -> None:
     text = unicodedata.normalize("NFKC", text).replace("’", "'").strip()
     is_label = isinstance(answer, str | int) and not isinstance(answer, bool)
     label = re.findall(r"\w+", str(answer).casefold()) if is_label else []
-    sentences = [one for one in _SENTENCE_END.split(text) if re.search(r"\w", one)]
+    sentences = [sentence for sentence in _SENTENCE_END.split(text) if re.search(r"\w", sentence)]
     if sentences and not _NO_LEAD_IN.search(text):
-        wrong = next((one for one in sentences if not _leads_in(one, label)), None)
+        wrong = next((sentence for sentence in sentences if not _leads_in(sentence, label)), None)
     else:
         wrong = text
     if wrong is not None:
@@ -95,12 +95,12 @@ def refuse_text_before(text: str, answer: object) -> None:
 
 def _leads_in(sentence: str, label: list[str]) -> bool:
     """Whether a sentence announces what comes behind it, or states the answer of this label."""
-    said = sentence.casefold()
+    plain = sentence.casefold()
     for short, long in (("'s ", " is "), ("'ve ", " have "), ("'ll ", " will ")):
-        said = said.replace(short, long)
-    said = " ".join(said.replace("let is ", "let us ").split())
-    words = re.findall(r"[^\W_]+", _AS_JSON.sub(" json ", _OF_IT.sub(r"\1", said)))
-    if label and [one for one in words if one not in _LEAD_IN] == label:
+        plain = plain.replace(short, long)
+    plain = " ".join(plain.replace("let is ", "let us ").split())
+    words = re.findall(r"[^\W_]+", _AS_JSON.sub(" json ", _OF_IT.sub(r"\1", plain)))
+    if label and [word for word in words if word not in _LEAD_IN] == label:
         return True
     return _LEAD_IN.issuperset(words) and (
         _OPENINGS.issuperset(words) or not _SUBJECTS.isdisjoint(words)
@@ -140,7 +140,7 @@ def is_closing_remark(text: str) -> bool:
     )
     if not re.fullmatch(r"[a-z\s.,!()]*", text):
         return False
-    sentences = [one.split() for one in re.split(r"[.!()\n]+", text.replace(",", " "))]
+    sentences = [sentence.split() for sentence in re.split(r"[.!()\n]+", text.replace(",", " "))]
     polite = [
         _POLITE_WORDS.issuperset(words) and _POLITE.match(" ".join(words))
         for words in sentences
@@ -260,14 +260,16 @@ class _Answers:
         if value in (None, "", [], {}) or is_confidence(key, value):
             return False
         name = _squeezed(key)
-        names = {_squeezed(one) for one in (*self.names, *asked) if not one.isdecimal()}
-        if any(one in name for one in names if len(one) > 3) or _ANSWER_NAME.search(name):
+        names = {_squeezed(other) for other in (*self.names, *asked) if not other.isdecimal()}
+        if any(other in name for other in names if len(other) > 3) or _ANSWER_NAME.search(name):
             return True
         if refers(key) and isinstance(value, int | float) and not isinstance(value, bool):
             return False
         keys, leaves = keys_and_leaves(value)
         names |= {*map(_squeezed, self.labels)} - {""}
-        return any(_squeezed(one) in names for one in (key, *keys)) or any(map(self._have, leaves))
+        return any(_squeezed(other) in names for other in (key, *keys)) or any(
+            map(self._have, leaves)
+        )
 
     def _have(self, value: Any) -> bool:
         """Whether a text, number or truth value can be read as an answer."""
@@ -282,9 +284,9 @@ class _Answers:
             return True
         if self.yes_or_no and len(words) <= _SHORT // 2 and any(map(_YES_OR_NO.fullmatch, words)):
             return True
-        numbers: list[float] = [float(one) for one in _NUMBER.findall(text)]
+        numbers: list[float] = [float(word) for word in _NUMBER.findall(text)]
         if short:
-            numbers += [_NUMBERS.index(one) for one in words if one in _NUMBERS]
+            numbers += [_NUMBERS.index(word) for word in words if word in _NUMBERS]
         if any(map(self._have_number, numbers)):
             return True
         return bool(words) and ((self.any_text and short) or self._is_named(text, short))
@@ -297,7 +299,7 @@ class _Answers:
 
     def _is_named(self, text: str, any_case: bool) -> bool:
         """Whether a label stands in a text as words of its own."""
-        labels = [re.escape(one).replace("_", "[_ ]") for one in self.labels if one.strip()]
+        labels = [re.escape(label).replace("_", "[_ ]") for label in self.labels if label.strip()]
         pattern = rf"(?<!\w)(?:{'|'.join(labels)})(?!\w)"
         flags = re.IGNORECASE if any_case else 0
         return bool(labels) and re.search(pattern, text, flags) is not None
@@ -321,10 +323,10 @@ def refuse_other_answers(
             _refuse_within(value, properties[name])
         elif name not in properties and name not in _FREE and name not in asked:
             answers = answers or _Answers.of(
-                [properties[one] for one in asked if one in properties]
+                [properties[answer] for answer in asked if answer in properties]
             )
             if answers.may_be(key, value, asked):
-                listed = ", ".join([f"'{one}'" for one in asked])
+                listed = ", ".join([f"'{answer}'" for answer in asked])
                 raise UnreadableReply(
                     f"the reply's JSON object has '{key}' beside {listed}: it may be another answer"
                 )
@@ -503,6 +505,6 @@ def _normal(text: str) -> str:
     return _DROPPED.sub("", _decoded(text))
 
 
-def _character(found: re.Match[str]) -> str:
-    code = int(found[found.lastindex or 0], 8 if found["octal"] else 16)
-    return chr(code) if code <= sys.maxunicode else found[0]
+def _character(match: re.Match[str]) -> str:
+    code = int(match[match.lastindex or 0], 8 if match["octal"] else 16)
+    return chr(code) if code <= sys.maxunicode else match[0]

@@ -88,8 +88,8 @@ class Pair(Prompting):
         )
         material = note + material
         question = criterion.question
-        asked = template(f"{PAIR_PROMPT}/criterion").render(question=question)
-        user = sendable(material + asked)
+        question_text = template(f"{PAIR_PROMPT}/criterion").render(question=question)
+        user = sendable(material + question_text)
         messages = (
             Message(role="system", content=sendable(system)),
             Message(role="user", content=user),

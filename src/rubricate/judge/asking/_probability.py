@@ -170,14 +170,14 @@ class Probability(Prompting):
         answers = [criterion.question.answers[index] for index in order]
         labels = [answer.label for answer in answers]
         request = self.rendered(item, criterion, order)
-        said = await self._said(request, answers, conversation, sampled)
-        by_label = dict(zip(labels, said.shares, strict=True))
+        stated = await self._said(request, answers, conversation, sampled)
+        by_label = dict(zip(labels, stated.shares, strict=True))
         prior = None
-        if self.correct_prior and said.obtained == "logprobs":
+        if self.correct_prior and stated.obtained == "logprobs":
             prior = await self._prior(item, criterion, order, conversation)
         # What has no value (CANNOT_ASSESS, N/A) is the right answer to a content-free question.
         valued = [label for label in labels if criterion.status(label) == "judged"]
-        return _View(by_label, said, prior, corrected(by_label, prior or {}, valued))
+        return _View(by_label, stated, prior, corrected(by_label, prior or {}, valued))
 
     async def _prior(
         self, item: Item, criterion: Criterion, order: tuple[int, ...], conversation: Conversation
@@ -191,19 +191,19 @@ class Probability(Prompting):
         if about not in priors:
             answers = [criterion.question.answers[index] for index in order]
             try:
-                said = await self._said(request, answers, conversation, False)
+                stated = await self._said(request, answers, conversation, False)
             except UnreadableReply as error:
                 raise UnreadableReply(
                     f"asked without content, to correct for what it says in any case: {error}; "
                     "--no-correct-prior (correct_prior=False) leaves that out"
                 ) from None
-            if said.obtained != "logprobs":
+            if stated.obtained != "logprobs":
                 return None
             # Of what was not named, nothing is known: each answer has its even part of it.
-            even = said.unseen / len(answers)
+            even = stated.unseen / len(answers)
             priors[about] = {
                 answer.label: share + even
-                for answer, share in zip(answers, said.shares, strict=True)
+                for answer, share in zip(answers, stated.shares, strict=True)
             }
         return priors[about]
 
@@ -260,8 +260,8 @@ class Probability(Prompting):
         for sample in range(1, self.samples + 1 - len(drawn)):
             drawn.append(await conversation.send(replace(request, sample=sample)))
         words: dict[str, float] = {}
-        for one in drawn:
-            word = _chosen(one, request, answers)
+        for reply in drawn:
+            word = _chosen(reply, request, answers)
             words[word] = words.get(word, 0.0) + 1 / len(drawn)
         return words
 
@@ -305,10 +305,10 @@ def _shares(
     Raises:
         UnreadableReply: the choices hold less than half of it.
     """
-    found = [words.get(choice, 0.0) for choice in request.choices]
-    total = math.fsum(found) + unseen
+    shares = [words.get(choice, 0.0) for choice in request.choices]
+    total = math.fsum(shares) + unseen
     if total >= LEAST:
-        return _Said([share / total for share in found], unseen / total, obtained, why)
+        return _Said([share / total for share in shares], unseen / total, obtained, why)
     likely = sorted(words, key=lambda word: -words[word])[:3]
     shown = ", ".join(f"{word!r} {words[word]:.2f}" for word in likely) or "nothing"
     raise UnreadableReply(f"{_none_of(request)}: the first token is {shown}")
@@ -401,17 +401,17 @@ def corrected(
         valued: the labels that are corrected. A prior among them counts as a tenth of an even share
             at least.
     """
-    found = dict(shares)
+    result = dict(shares)
     held = math.fsum(prior.get(label, 0.0) for label in valued)
     if not held:
-        return found
+        return result
     least = FLOOR / len(valued)
     weights = {label: shares[label] / max(prior[label] / held, least) for label in valued}
     total = math.fsum(weights.values())
     if total:
         before = math.fsum(shares[label] for label in valued)
-        found |= {label: before * weight / total for label, weight in weights.items()}
-    return found
+        result |= {label: before * weight / total for label, weight in weights.items()}
+    return result
 
 
 # What is sent
@@ -487,44 +487,48 @@ def _named(
     completion: Completion, request: Request, answers: Sequence[Answer]
 ) -> tuple[dict[str, float] | None, str]:
     """The probability of each choice and other token; None, and why, where none can be used."""
-    given = completion.probabilities
-    if given is None:
+    probabilities = completion.probabilities
+    if probabilities is None:
         why = completion.unusable and f"its logprobs cannot be used: {completion.unusable}"
         return None, why
-    if wrong := _wrong_with(given) or _unlike(completion.text, given):
+    if wrong := _wrong_with(probabilities) or _unlike(completion.text, probabilities):
         return None, f"its probabilities cannot be used: {wrong}"
     words: dict[str, float] = {}
-    for token, share in given.items():
+    for token, share in probabilities.items():
         text = token_text(token)
         word = _option(text, request, answers) or text.strip()
         words[word] = words.get(word, 0.0) + share
     return words, ""
 
 
-def _wrong_with(given: Mapping[str, float]) -> str:
+def _wrong_with(probabilities: Mapping[str, float]) -> str:
     """What is wrong with probabilities; "" for nothing."""
-    for token, share in given.items():
+    for token, share in probabilities.items():
         is_number = isinstance(share, int | float) and not isinstance(share, bool)
         if not is_number or not 0.0 <= share <= TOO_MUCH:
             return f"that of {token!r} is {share!r}, not a number from 0 to 1"
-    total = math.fsum(given.values())
+    total = math.fsum(probabilities.values())
     return f"they add up to {total:.2f}" if total > TOO_MUCH else ""
 
 
-def _unlike(text: str, given: Mapping[str, float]) -> str:
+def _unlike(text: str, probabilities: Mapping[str, float]) -> str:
     """What is wrong with probabilities that are not those of a text's beginning; "" for nothing."""
     try:
         if without_reasoning(text) != text.strip():
             return "the reply begins with reasoning"
     except UnreadableReply as error:
         return str(error)
-    return "" if _first_token(text, given) else "the reply does not begin with any of its tokens"
+    return (
+        ""
+        if _first_token(text, probabilities)
+        else "the reply does not begin with any of its tokens"
+    )
 
 
-def _first_token(text: str, given: Mapping[str, float]) -> str:
+def _first_token(text: str, probabilities: Mapping[str, float]) -> str:
     """The token with which a text begins, without what may stand before it; "" for none."""
     text = _bare(text)
-    tokens = [_bare(token_text(token)).rstrip() for token in given]
+    tokens = [_bare(token_text(token)).rstrip() for token in probabilities]
     return max([token for token in tokens if token and text.startswith(token)], key=len, default="")
 
 
@@ -550,19 +554,19 @@ def _option(
 
     Of a text that was cut off, the answer need only begin.
     """
-    found = _OPTION.fullmatch(text.translate(_FULL_WIDTH))
-    token = found["token"].upper() if found else ""
-    if found is None or token not in request.choices:
+    match = _OPTION.fullmatch(text.translate(_FULL_WIDTH))
+    token = match["token"].upper() if match else ""
+    if match is None or token not in request.choices:
         return None
-    rest = found["rest"].strip(" \t\n*\"'`.").casefold()
+    rest = match["rest"].strip(" \t\n*\"'`.").casefold()
     if not rest:
         return None if cut_off else token
     answer = answers[request.choices.index(token)]
     shown = [answer.label, f"{answer.label}: {answer.meaning}"]
-    fits = [one.strip(" .").casefold() for one in shown]
+    fits = [form.strip(" .").casefold() for form in shown]
     if cut_off:
-        return token if any(one.startswith(rest) for one in fits) else None
-    return token if rest in fits and found["mark"].strip() else None
+        return token if any(form.startswith(rest) for form in fits) else None
+    return token if rest in fits and match["mark"].strip() else None
 
 
 def _is_verdict(completion: Completion, request: Request, answers: Sequence[Answer]) -> bool:
@@ -576,22 +580,22 @@ def _is_verdict(completion: Completion, request: Request, answers: Sequence[Answ
     text = completion.text
     if _option(text, request, answers):
         return True
-    found = _OPTION.fullmatch(text)
-    token = found["token"].upper() if found else ""
-    if found is None or token not in request.choices:
+    match = _OPTION.fullmatch(text)
+    token = match["token"].upper() if match else ""
+    if match is None or token not in request.choices:
         first = _first_token(text, completion.probabilities or {})
         return _option(first, request, answers) is None and not any(map(str.isdigit, first))
     if not completion.cut_off:
         return False
-    rest = found["rest"].strip().casefold()
+    rest = match["rest"].strip().casefold()
     labels = [answer.label.casefold() for answer in answers]
     own = labels.pop(request.choices.index(token))
-    if not rest or (found["mark"].strip() and _begin_alike(rest, own)):
+    if not rest or (match["mark"].strip() and _begin_alike(rest, own)):
         return True
-    if "\n" not in found["mark"] or any(_begin_alike(rest, label) for label in labels):
+    if "\n" not in match["mark"] or any(_begin_alike(rest, label) for label in labels):
         return False
-    said = {*re.findall(r"\w+", found["rest"])}
-    return said.isdisjoint({*request.choices} - {token}) and not _SECOND_THOUGHT.match(rest)
+    words = {*re.findall(r"\w+", match["rest"])}
+    return words.isdisjoint({*request.choices} - {token}) and not _SECOND_THOUGHT.match(rest)
 
 
 _SECOND_THOUGHT = re.compile(
@@ -600,5 +604,5 @@ _SECOND_THOUGHT = re.compile(
 """How text behind a choice may begin that takes it back."""
 
 
-def _begin_alike(one: str, other: str) -> bool:
-    return one.startswith(other) or other.startswith(one)
+def _begin_alike(text: str, other: str) -> bool:
+    return text.startswith(other) or other.startswith(text)

@@ -92,21 +92,21 @@ class PromptTemplate:
         self._file = file
         text = text.replace("\r\n", "\n")
         self.version = f"{name} {hashlib.blake2b(text.encode(), digest_size=6).hexdigest()}"
-        found = _HEADER.match(text)
-        if found is None:
+        match = _HEADER.match(text)
+        if match is None:
             raise self._wrong(
                 "a prompt begins with a header: a line '---', then 'variables: [submission, "
                 "criterion, ...]', then a line '---'",
                 1,
             )
-        self._header = found["header"]
-        told = self._told()
-        self.variables: tuple[str, ...] = tuple(told["variables"])
-        above = text[: found.end()].count("\n")  # lines, so that errors have the file's own
-        self._user = _Part(text[found.end() :], above)
+        self._header = match["header"]
+        settings = self._told()
+        self.variables: tuple[str, ...] = tuple(settings["variables"])
+        above = text[: match.end()].count("\n")  # lines, so that errors have the file's own
+        self._user = _Part(text[match.end() :], above)
         self._system = None
-        if "system" in told:
-            self._system = _Part(told["system"], self._line_of("system") - 1)
+        if "system" in settings:
+            self._system = _Part(settings["system"], self._line_of("system") - 1)
         self._check()
 
     @classmethod
@@ -132,15 +132,15 @@ class PromptTemplate:
         """
         seen = neutral_item(item)
         values = _values(seen, criterion, examples)
-        given = {name: values[name]() for name in self.variables}
-        user = self._rendered(self._user, given)
+        used = {name: values[name]() for name in self.variables}
+        user = self._rendered(self._user, used)
         if "answer_form" not in self.variables:
             user = f"{user}\n\n{values['answer_form']()}"
         if seen is not item:
             user = NOTE + user
         if self._system is None:
             return prefix(item, examples=examples)[0], sendable(user)
-        return sendable(self._rendered(self._system, given)), sendable(user)
+        return sendable(self._rendered(self._system, used)), sendable(user)
 
     @property
     def shows_examples(self) -> bool:
@@ -157,20 +157,20 @@ class PromptTemplate:
 
     def _told(self) -> dict[str, Any]:
         """The header's keys and values, checked."""
-        told = parse_yaml(f"\n{self._header}", file=self._file)
-        if not isinstance(told, Mapping) or "variables" not in told:
+        settings = parse_yaml(f"\n{self._header}", file=self._file)
+        if not isinstance(settings, Mapping) or "variables" not in settings:
             raise self._wrong("the header has no 'variables: [submission, criterion, ...]'", 2)
-        for key in told:
+        for key in settings:
             if key not in KEYS:
                 near = suggestion(str(key), KEYS)
                 hint = f": did you mean '{near}'?" if near else f" (known: {', '.join(KEYS)})"
                 raise self._wrong(f"unknown key '{key}'{hint}", self._line_of(key))
-        variables, system = told["variables"], told.get("system", "-")
-        if not isinstance(variables, list) or not all(isinstance(one, str) for one in variables):
+        variables, system = settings["variables"], settings.get("system", "-")
+        if not isinstance(variables, list) or not all(isinstance(name, str) for name in variables):
             raise self._wrong("variables must be a list of names", self._line_of("variables"))
         if not isinstance(system, str) or not system.strip():
             raise self._wrong("system must be text", self._line_of("system"))
-        return dict(told)
+        return dict(settings)
 
     def _check(self) -> None:
         for name in self.variables:
@@ -272,9 +272,9 @@ class _Fenced(str):
 
     def __new__(cls, kind: str, tag: str, text: str | None, head: str = "") -> _Fenced:
         shown = "" if text is None else f"<{kind}-{tag}>\n{head}{text}\n</{kind}-{tag}>"
-        made = super().__new__(cls, shown)
-        made.text = text or ""
-        return made
+        fenced = super().__new__(cls, shown)
+        fenced.text = text or ""
+        return fenced
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +301,8 @@ class _Options(tuple[Answer, ...]):
 
     def __str__(self) -> str:
         return "\n".join(
-            f"- {one.label}: {one.meaning}" if one.meaning else f"- {one.label}" for one in self
+            f"- {answer.label}: {answer.meaning}" if answer.meaning else f"- {answer.label}"
+            for answer in self
         )
 
 
@@ -314,10 +315,10 @@ class _Asked(str):
     @classmethod
     def of(cls, criterion: Criterion) -> _Asked:
         parts = asked_parts(criterion)
-        made = cls("\n\n".join(parts))
-        made.requirement = parts[0]
-        made.note = criterion.note or ""
-        return made
+        text = cls("\n\n".join(parts))
+        text.requirement = parts[0]
+        text.note = criterion.note or ""
+        return text
 
 
 class _Shown(tuple[Example, ...]):
@@ -339,7 +340,7 @@ def _values(
         "answer_form": lambda: answer_form(criterion),
         "prompt": lambda: _Fenced("task", tag, item.prompt or None),
         "context": lambda: _Documents(
-            _Document(one.text, one.title or "", tag) for one in item.context
+            _Document(document.text, document.title or "", tag) for document in item.context
         ),
         "reference": lambda: _Fenced("reference", tag, item.reference),
         "guidelines": lambda: item.guidelines or "",

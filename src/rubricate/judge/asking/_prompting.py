@@ -295,18 +295,18 @@ class Conversation:
             UnreadableReply: no reply can be read.
             ModelError: there is none.
         """
-        asked, self.wrong = request, ""
+        current, self.wrong = request, ""
         for _ in range(1 + self._reasks):
-            completion = await self.send(asked)
+            completion = await self.send(current)
             try:
-                found = await read(completion, asked)
+                answer = await read(completion, current)
             except NOT_READ as error:
                 self.wrong = wrong_with(error)
                 request = self.model.after_unreadable(request, completion)
-                asked = asked_again(request, completion, correction(self.wrong))
+                current = asked_again(request, completion, correction(self.wrong))
             else:
                 self.wrong = ""
-                return found
+                return answer
         raise UnreadableReply(self.wrong)
 
 
@@ -358,21 +358,21 @@ def unsupported(
     if not (required or reading.claims) or required is False or verdict.status != "judged":
         return ""
     located = verdict.evidence
-    found = {one.quote for one in located if not one.invented}
+    quoted = {passage.quote for passage in located if not passage.invented}
     if reading.claims:
         lost = [
             f"the quote for '{item}' is not in the submission, {_shown(quote)}"
             if quote
             else f"'{item}' has no quote"
             for item, quote in reading.claims
-            if quote not in found and (quote or required)
+            if quote not in quoted and (quote or required)
         ]
         return "; ".join(_few(lost))
-    if not required or found or not criterion.must_quote(reading.label):
+    if not required or quoted or not criterion.must_quote(reading.label):
         return ""
     if not located:
         return f"{reading.label} needs a quote from the submission, and there is none"
-    quotes = ", ".join(_few([_shown(one.quote) for one in located]))
+    quotes = ", ".join(_few([_shown(passage.quote) for passage in located]))
     return f"{reading.label} needs a quote from the submission, and it does not have {quotes}"
 
 

@@ -179,7 +179,9 @@ def texts_of(item: Item) -> tuple[str, ...]:
 
 
 def _own_texts(item: Item) -> tuple[str, ...]:
-    documents = [text or "" for one in item.context for text in (one.title, one.text)]
+    documents = [
+        text or "" for document in item.context for text in (document.title, document.text)
+    ]
     return (item.prompt, *documents, item.reference or "", item.submission)
 
 
@@ -271,9 +273,11 @@ def _group_part(
     orders: tuple[tuple[int, ...] | None, ...],
     numbers: tuple[str, ...],
 ) -> tuple[str, dict[str, object]]:
-    questions = [_question(*one) for one in zip(criteria, orders, strict=True)]
-    asked = [(question, one.note) for question, one in zip(questions, criteria, strict=True)]
-    text = _group_template().render(asked=asked, numbers=numbers)
+    questions = [_question(*pair) for pair in zip(criteria, orders, strict=True)]
+    questions_asked = [
+        (question, pair.note) for question, pair in zip(questions, criteria, strict=True)
+    ]
+    text = _group_template().render(asked=questions_asked, numbers=numbers)
     entries = {
         number: request_schema(question.verdict_schema)
         for number, question in zip(numbers, questions, strict=True)

@@ -31,24 +31,24 @@ def without_reasoning(text: str) -> str:
     """
     text = _stripped(text)
     outside: list[str] = []
-    at, begun, depth = 0, "", 0
-    for marks, found in enumerate(_MARK.finditer(text)):
-        ends, name = _read_mark(found[0])
-        if begun:
-            if name == begun:
+    at, open_name, depth = 0, "", 0
+    for marks, mark in enumerate(_MARK.finditer(text)):
+        ends, name = _read_mark(mark[0])
+        if open_name:
+            if name == open_name:
                 depth += -1 if ends else 1
             if not depth:
-                at, begun = found.end(), ""
+                at, open_name = mark.end(), ""
         elif not ends:
-            outside.append(text[at : found.start()])
-            begun, depth = name, 1
+            outside.append(text[at : mark.start()])
+            open_name, depth = name, 1
         elif marks == 0:
-            at = found.end()
+            at = mark.end()
         else:
-            raise UnreadableReply(f"the reply ends a block that it did not begin: {found[0]}")
-    if begun:
-        raise _unfinished(begun)
-    if not text[at:].strip() and any(one.strip() for one in outside):
+            raise UnreadableReply(f"the reply ends a block that it did not begin: {mark[0]}")
+    if open_name:
+        raise _unfinished(open_name)
+    if not text[at:].strip() and any(part.strip() for part in outside):
         raise UnreadableReply("the reply ends with a block of reasoning, not with its answer")
     return _stripped("".join([*outside, text[at:]]))
 
@@ -61,17 +61,17 @@ def without_leading_reasoning(text: str) -> str:
     """
     text = _stripped(text)
     first = _MARK.match(text)
-    begun = "" if first is None else _read_mark(first[0])[1]
+    open_name = "" if first is None else _read_mark(first[0])[1]
     depth = 0
-    for found in _MARK.finditer(text):
-        ends, name = _read_mark(found[0])
-        if begun and name == begun:
+    for mark in _MARK.finditer(text):
+        ends, name = _read_mark(mark[0])
+        if open_name and name == open_name:
             depth += -1 if ends else 1
-        closes = not depth if begun else text[: found.start()].endswith("\n")
+        closes = not depth if open_name else text[: mark.start()].endswith("\n")
         if ends and closes:
-            return _stripped(text[found.end() :])
-    if begun:
-        raise _unfinished(begun)
+            return _stripped(text[mark.end() :])
+    if open_name:
+        raise _unfinished(open_name)
     return text
 
 

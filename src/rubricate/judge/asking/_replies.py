@@ -158,10 +158,10 @@ def read_reply(text: str, material: str = "", schema: Mapping[str, Any] | None =
     Raises:
         UnreadableReply: there is no answer, it lacks a part, or it is not the only one.
     """
-    found = _plain_object(text)
-    if found is None:
-        found = closing_object(text, (VERDICT,), material, schema)
-    return checked_reply(found, material)
+    data = _plain_object(text)
+    if data is None:
+        data = closing_object(text, (VERDICT,), material, schema)
+    return checked_reply(data, material)
 
 
 def _plain_object(text: str) -> dict[str, Any] | None:
@@ -172,13 +172,13 @@ def _plain_object(text: str) -> dict[str, Any] | None:
     if text[:1] != "{" or "\\u" in text:  # a key may be written in escapes
         return None
     try:
-        found = orjson.loads(text)
+        data = orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
-    if found.keys() != PARTS or type(found[VERDICT]) not in _SCALARS:
+    if data.keys() != PARTS or type(data[VERDICT]) not in _SCALARS:
         return None
     # A key that stands twice is one key here.
-    return found if [*map(text.count, _QUOTED)] == [1, 1, 1] else None
+    return data if [*map(text.count, _QUOTED)] == [1, 1, 1] else None
 
 
 def checked_reply(data: Any, material: str) -> Reply:
@@ -202,7 +202,7 @@ def checked_reply(data: Any, material: str) -> Reply:
         from rubricate.judge.asking._other_answers import refuse_repetition
 
         refuse_repetition({"reason": reason, VERDICT: data[VERDICT]}, material)
-    passages = tuple([one for one in quotes if one.strip()]) if quotes else ()
+    passages = tuple([quote for quote in quotes if quote.strip()]) if quotes else ()
     return Reply(data[VERDICT], reason, passages, data)
 
 
@@ -276,14 +276,14 @@ def closing_object(
     from rubricate.judge.asking._reasoning import without_reasoning
 
     schema = USUAL if schema is None else schema
-    found = _whole(text)
-    if found is None:
+    whole = _whole(text)
+    if whole is None:
         text = without_reasoning(text)
         if not text:
             raise UnreadableReply("the reply is empty")
         text = _unwrapped(text)
-        found = _whole(text)
-    if found is None:
+        whole = _whole(text)
+    if whole is None:
         before, value = _closing(text, keys, not several)
         if before.strip():
             if re.search(_answers(keys), before):
@@ -295,7 +295,7 @@ def closing_object(
                     "holds an answer, too"
                 )
     else:
-        (value,) = found
+        (value,) = whole
     if not isinstance(value, dict):
         raise UnreadableReply(f"the reply is a JSON {type(value).__name__}, not an object")
     if not several:
@@ -324,10 +324,10 @@ def _unwrapped(text: str) -> str:
     if role := _ROLE.match(text):
         text = text[role.end() :]
     text = text[:-_LONGEST_END] + _END.sub("", text[-_LONGEST_END:])
-    found = _WRAPPED.fullmatch(text)
-    if found is None or f"<{found['name']}" in (found["inner"] or ""):
+    wrapped = _WRAPPED.fullmatch(text)
+    if wrapped is None or f"<{wrapped['name']}" in (wrapped["inner"] or ""):
         return text
-    return (found["inner"] or found["code"] or "").strip()
+    return (wrapped["inner"] or wrapped["code"] or "").strip()
 
 
 def _whole(text: str) -> tuple[Any] | None:
@@ -361,10 +361,10 @@ def _closing(text: str, keys: Sequence[str], tags: bool) -> tuple[str, dict[str,
     if not end and not tagged:
         raise _no_object(keys)
     if tagged > end:
-        before, found = _tagged(text[:tagged])
+        before, answer = _tagged(text[:tagged])
         end = tagged
     else:
-        before, found = _last_object(text[:end], keys)
+        before, answer = _last_object(text[:end], keys)
     after = text[end:].strip()
     if fence := _FENCE.search(before):
         before = before[: fence.start()]
@@ -377,7 +377,7 @@ def _closing(text: str, keys: Sequence[str], tags: bool) -> tuple[str, dict[str,
         raise UnreadableReply(
             "the reply has no JSON object at its end: what stands behind an answer can take it back"
         )
-    return before, found
+    return before, answer
 
 
 def _last_object(text: str, keys: Sequence[str]) -> tuple[str, dict[str, Any]]:
@@ -407,11 +407,11 @@ def _tagged(text: str) -> tuple[str, dict[str, Any]]:
     quotes: list[str] = []
     while True:
         before = before.rstrip()
-        name = next((one for one in ("reason", "evidence") if before.endswith(f"</{one}>")), "")
+        name = next((tag for tag in ("reason", "evidence") if before.endswith(f"</{tag}>")), "")
         if not name:
             break
-        before, opened, inner = before.removesuffix(f"</{name}>").rpartition(f"<{name}>")
-        if not opened:
+        before, opening, inner = before.removesuffix(f"</{name}>").rpartition(f"<{name}>")
+        if not opening:
             raise UnreadableReply(f"a tag </{name}> of the reply was never opened")
         (reasons if name == "reason" else quotes).append(inner.strip())
     if len(reasons) != 1:

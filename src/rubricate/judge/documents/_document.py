@@ -83,23 +83,23 @@ class Document:
         under = " > ".join(name[:120] for name in chunk.path)
         return f"Part {chunk.number} of {len(self.chunks)}" + (f", under: {under}" if under else "")
 
-    def findings(self, found: dict[int, Verdict], budget: int) -> str:
+    def findings(self, findings: dict[int, Verdict], budget: int) -> str:
         """What was found, as text of about `budget` tokens, or `LEAST_FINDINGS`, at most."""
-        relevant = [place for place in sorted(found) if bears(found[place])]
+        relevant = [place for place in sorted(findings) if bears(findings[place])]
         share = int(BYTES_PER_TOKEN * max(budget, LEAST_FINDINGS) / max(1, len(relevant)))
-        lines = [_noted(self._place(self.chunks[p]), found[p], share) for p in relevant]
-        nothing = [str(place + 1) for place in sorted(found) if place not in relevant]
+        lines = [_noted(self._place(self.chunks[p]), findings[p], share) for p in relevant]
+        nothing = [str(place + 1) for place in sorted(findings) if place not in relevant]
         if nothing:
             lines.append(f"Nothing on the criterion was found in part {', '.join(nothing)}.")
-        if len(found) < len(self.chunks):
-            rest = [str(chunk.number) for chunk in self.chunks if chunk.number - 1 not in found]
+        if len(findings) < len(self.chunks):
+            rest = [str(chunk.number) for chunk in self.chunks if chunk.number - 1 not in findings]
             lines.append(f"Not read, since it has little to do with it: part {', '.join(rest)}.")
         return "\n\n".join(lines)
 
-    def located(self, quote: str, found: dict[int, Verdict] | None) -> Evidence:
+    def located(self, quote: str, findings: dict[int, Verdict] | None) -> Evidence:
         """A quote in the document, in the parts that bear on the criterion if it stands there."""
         bearing = [
-            self.chunks[place] for place in sorted(found or ()) if bears((found or {})[place])
+            self.chunks[place] for place in sorted(findings or ()) if bears((findings or {})[place])
         ]
         return locate(quote, self.text, [(chunk.start, chunk.end) for chunk in bearing])
 

@@ -100,7 +100,7 @@ class DocumentJudge(Judge):
     @property
     def note(self) -> str | None:  # type: ignore[override]
         judges = (self.whole, self._outline, self._findings)
-        return ". ".join(dict.fromkeys(one.note for one in judges if one.note)) or None
+        return ". ".join(dict.fromkeys(judge.note for judge in judges if judge.note)) or None
 
     def reads_in_parts(self, submission: str) -> bool:
         """Whether a submission is over the budget."""
@@ -135,17 +135,17 @@ class DocumentJudge(Judge):
                 return self._described(verdict, criterion, document, Usage(), None)
             spent = verdict.usage
         indexes = selected(document.relevance, criterion)
-        found = await self._read(document, indexes, item, criterion, send)
-        if len(indexes) < len(document.chunks) and not any(map(bears, found.values())):
-            others = [index for index in range(len(document.chunks)) if index not in found]
-            found |= await self._read(document, others, item, criterion, send)
-        spent = sum((finding.usage for finding in found.values()), spent)
-        failed = [index for index in sorted(found) if found[index].status == "failed"]
+        findings = await self._read(document, indexes, item, criterion, send)
+        if len(indexes) < len(document.chunks) and not any(map(bears, findings.values())):
+            others = [index for index in range(len(document.chunks)) if index not in findings]
+            findings |= await self._read(document, others, item, criterion, send)
+        spent = sum((finding.usage for finding in findings.values()), spent)
+        failed = [index for index in sorted(findings) if findings[index].status == "failed"]
         if failed:
-            verdict = self._unread(criterion, failed, found, len(document.chunks))
+            verdict = self._unread(criterion, failed, findings, len(document.chunks))
         else:
             seen = Seen(
-                document.findings(found, self.chunk_tokens),
+                document.findings(findings, self.chunk_tokens),
                 item.prompt,
                 item.reference,
                 item.guidelines,
@@ -154,7 +154,7 @@ class DocumentJudge(Judge):
                 whole=item.submission,
             )
             verdict = await self._findings.judge(seen, criterion, send)
-        return self._described(verdict, criterion, document, spent, found)
+        return self._described(verdict, criterion, document, spent, findings)
 
     async def _read(
         self,
@@ -178,10 +178,10 @@ class DocumentJudge(Judge):
         return await part_answer(send, key, criterion, lambda: judge.judge(item, criterion, send))
 
     def _unread(
-        self, criterion: Criterion, failed: Sequence[int], found: dict[int, Verdict], parts: int
+        self, criterion: Criterion, failed: Sequence[int], findings: dict[int, Verdict], parts: int
     ) -> Verdict:
         """The verdict where what stands in a part is not known."""
-        error = found[failed[0]].error or Failure("server", "no answer")
+        error = findings[failed[0]].error or Failure("server", "no answer")
         which = ", ".join(str(index + 1) for index in failed[:MOST_NAMED])
         more = len(failed) - MOST_NAMED
         which += f" and {more} more" if more > 0 else ""
@@ -195,23 +195,24 @@ class DocumentJudge(Judge):
         criterion: Criterion,
         document: Document,
         spent: Usage,
-        found: dict[int, Verdict] | None,
+        findings: dict[int, Verdict] | None,
     ) -> Verdict:
         """The verdict with offsets into the document, all that it took, and how it was read."""
-        evidence = tuple(document.located(e.quote, found) for e in verdict.evidence)
-        asked = sorted(found or ())
+        evidence = tuple(document.located(e.quote, findings) for e in verdict.evidence)
+        indexes = sorted(findings or ())
         chunks, parts = document.chunks, len(document.chunks)
-        tokens = sum(chunks[index].tokens for index in asked)
+        tokens = sum(chunks[index].tokens for index in indexes)
         outlined = is_about_the_whole(criterion)
         one_verdict = self._seen.requests(criterion)
         figures = {
-            "read": "outline" if found is None else "parts",
+            "read": "outline" if findings is None else "parts",
             "parts": parts,
-            "asked": [index + 1 for index in asked],
-            "relevant": [index + 1 for index in asked if bears((found or {})[index])],
+            "asked": [index + 1 for index in indexes],
+            "relevant": [index + 1 for index in indexes if bears((findings or {})[index])],
             "oversized": [chunk.number for chunk in chunks if chunk.oversized],
             "evidence": [document.number_at(e.start) for e in evidence],
-            "requests": outlined * one_verdict + (0 if found is None else len(asked) + one_verdict),
+            "requests": outlined * one_verdict
+            + (0 if findings is None else len(indexes) + one_verdict),
             "requests_naive": parts + one_verdict,
             "tokens": tokens + (self._count(document.outline) if outlined else 0),
             "tokens_naive": sum(chunk.tokens for chunk in chunks),
@@ -224,8 +225,8 @@ class DocumentJudge(Judge):
         )
 
     def fingerprint(self) -> str | None:
-        found = super().fingerprint()  # for a short text: that of the judge of what fits
-        return None if found is None else hash_of((found, self.chunk_tokens))
+        fingerprint = super().fingerprint()  # for a short text: that of the judge of what fits
+        return None if fingerprint is None else hash_of((fingerprint, self.chunk_tokens))
 
     # Several criteria: only of what fits
 

@@ -52,23 +52,23 @@ def outline(text: str, *, budget: int, count: CountTokens) -> str:
     the last ones.
     """
     counts = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in document_counts(text).items())
-    found = sections(text)
-    deepest = max((section.level for section in found), default=0)
+    listed = sections(text)
+    deepest = max((section.level for section in listed), default=0)
     head = f"Counts: {counts}\n\nSections, with their words and how they begin:\n"
     for level in range(deepest, 0, -1):
-        kept = [section for section in found if section.level <= level]
+        kept = [section for section in listed if section.level <= level]
         for length in BEGINNINGS:
             whole = head + _listed(text, kept, length)
             if count(whole) <= budget:
                 return whole
-    kept = [section for section in found if section.level <= 1]
+    kept = [section for section in listed if section.level <= 1]
     while kept and count(head + _listed(text, kept, 0)) > budget:
         kept = kept[: len(kept) // 2]
     return head + _listed(text, kept, 0)
 
 
-def _listed(text: str, found: Sequence[Section], length: int) -> str:
-    return "\n".join(_line(text, section, length) for section in found)
+def _listed(text: str, listed: Sequence[Section], length: int) -> str:
+    return "\n".join(_line(text, section, length) for section in listed)
 
 
 def _line(text: str, section: Section, length: int) -> str:

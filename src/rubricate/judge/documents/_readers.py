@@ -89,8 +89,8 @@ class WholeProbability(Probability):
     @property
     def settings(self) -> tuple[object, ...]:
         """What keys have of it."""
-        asked = f"probability {self.permutations} {self.correct_prior} {self.samples}"
-        return asked, self.shuffle, 0
+        how = f"probability {self.permutations} {self.correct_prior} {self.samples}"
+        return how, self.shuffle, 0
 
     @property
     def outline(self) -> WholeProbability:
@@ -126,8 +126,8 @@ def on_the_whole(prompting: Prompting) -> WholePrompting | WholeProbability:
             prompting.turn,
         )
     if type(prompting) is Probability:
-        told = {one.name: getattr(prompting, one.name) for one in fields(Probability)}
-        return WholeProbability(**told | {"examples": None})
+        options = {option.name: getattr(prompting, option.name) for option in fields(Probability)}
+        return WholeProbability(**options | {"examples": None})
     raise InputError(
         "long submissions are read in parts with the usual prompts, in explained or probability "
         f"mode: {type(prompting).__name__} has another prompt; leave out chunk tokens"

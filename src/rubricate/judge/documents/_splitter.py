@@ -125,14 +125,14 @@ def split_document(
 
 def sections(text: str) -> list[Section]:
     """The document's sections in order; at least one for a text that is not empty."""
-    found: list[Section] = []
+    result: list[Section] = []
     for block in _blocks(text):
-        if block.level or not found:
+        if block.level or not result:
             body = block.end if block.level else block.start
-            found.append(Section(block.level, block.title, body, block.end))
+            result.append(Section(block.level, block.title, body, block.end))
         else:
-            found[-1] = replace(found[-1], end=block.end)
-    return found
+            result[-1] = replace(result[-1], end=block.end)
+    return result
 
 
 @cache
@@ -260,11 +260,11 @@ def _packed(
     """Units put together, as many as fit."""
     current: list[_Unit] = []
     for unit in units:
-        size = sum(one.size for one in current)
+        size = sum(member.size for member in current)
         full = size + unit.size > limit
         if current and (full or (0 < unit.level <= 3 and size >= ENOUGH * limit)):
             rest = _headings_at_end(current)
-            if sum(one.size for one in rest) + unit.size > limit:
+            if sum(member.size for member in rest) + unit.size > limit:
                 rest = []
             yield from _emitted(text, current[: len(current) - len(rest)], limit, count)
             current = rest

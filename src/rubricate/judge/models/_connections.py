@@ -208,8 +208,8 @@ class Connections:
     def _for_proxy(self) -> dict[str, str]:
         if self._proxy is None or self._proxy.username is None:
             return {}
-        given = f"{unquote(self._proxy.username)}:{unquote(self._proxy.password or '')}"
-        code = base64.b64encode(given.encode()).decode()
+        login = f"{unquote(self._proxy.username)}:{unquote(self._proxy.password or '')}"
+        code = base64.b64encode(login.encode()).decode()
         return {"Proxy-Authorization": f"Basic {code}"}
 
 
@@ -317,8 +317,8 @@ class _Connection(asyncio.Protocol):
             self._end()
         elif self._came:
             body = b"".join(self._body)
-            said = f"the connection ended after {len(body)} bytes of the body"
-            self._fail(BrokenOff(said, body))
+            message = f"the connection ended after {len(body)} bytes of the body"
+            self._fail(BrokenOff(message, body))
         else:
             self._fail(error or ConnectionResetError("the server closed the connection"))
 
@@ -375,8 +375,8 @@ def _lacks_descriptors(error: OSError) -> bool:
     if isinstance(error, socket.gaierror):
         try:
             os.close(os.open(os.devnull, os.O_RDONLY))
-        except OSError as found:
-            error = found
+        except OSError as failure:
+            error = failure
         else:
             return False
     return error.errno in (errno.EMFILE, errno.ENFILE) or os.strerror(errno.EMFILE) in str(error)

@@ -49,17 +49,17 @@ _HAVE_OPTIONS = {
 }
 
 
-def checked_options(given: Mapping[str, Any] | None) -> dict[str, Any]:
+def checked_options(values: Mapping[str, Any] | None) -> dict[str, Any]:
     """What a user wants to have sent with each request, as JSON values; {} for nothing.
 
     Raises:
         InputError: it is none that can be sent, or has an option of its own.
     """
-    if given is None:
+    if values is None:
         return {}
     try:
-        json.dumps(dict(given), allow_nan=False)
-        options: dict[str, Any] = orjson.loads(orjson.dumps(dict(given)))
+        json.dumps(dict(values), allow_nan=False)
+        options: dict[str, Any] = orjson.loads(orjson.dumps(dict(values)))
     except (TypeError, ValueError) as error:
         raise InputError(f"model_options must be JSON values: {error}") from None
     for name in options:
@@ -172,9 +172,9 @@ class ReplyForms:
         """Note a reply, and the forms in which the endpoint refused the same request before."""
         self._scores[form] = max(0, self._scores[form] - 1)
         self._worked.add(form)
-        for one in refused:  # that says nothing against the form that was then accepted
-            self._scores[one] = USELESS
-            self._refused.add(one)
+        for other in refused:  # that says nothing against the form that was then accepted
+            self._scores[other] = USELESS
+            self._refused.add(other)
             self._scores[form] = min(HEAD_START, self._scores[form])
         if form == self._forms[0] and not self._scores[form]:
             self.settled = form
@@ -192,8 +192,8 @@ class ReplyForms:
         if form != self._forms[-1]:
             self._scores[form] += 1 + ALLOWED_EVERY
             return
-        for one in lost_in:
-            self._scores[one] = max(0, self._scores[one] - ALLOWED_EVERY)
+        for earlier in lost_in:
+            self._scores[earlier] = max(0, self._scores[earlier] - ALLOWED_EVERY)
 
     def after_refusal(self, form: ReplyForm, text: str) -> ReplyForm | None:
         """The form to repeat a refused request in, which had this text; None for no other.
@@ -273,14 +273,14 @@ def _fits(value: object, schema: Mapping[str, Any]) -> bool:
     if not isinstance(value, _TYPES.get(str(schema.get("type")), object)):
         return False
     if isinstance(value, list):
-        return all(_fits(one, schema.get("items", {})) for one in value)
+        return all(_fits(part, schema.get("items", {})) for part in value)
     if not isinstance(value, dict):
         return True
     properties = schema.get("properties", {})
     if schema.get("additionalProperties") is False and not value.keys() <= properties.keys():
         return False
     return value.keys() >= {*schema.get("required", ())} and all(
-        _fits(one, properties.get(name, {})) for name, one in value.items()
+        _fits(part, properties.get(name, {})) for name, part in value.items()
     )
 
 
@@ -305,8 +305,8 @@ def with_instruction(request: Request, form: Form) -> tuple[Message, ...] | None
 def chosen(form: Form, sample: int) -> dict[str, Any]:
     """What a request with choices asks for."""
     if not sample and form.logprobs:
-        asked: dict[str, Any] = {"logprobs": True, "top_logprobs": form.logprobs}
-        return asked | {form.most: CHOICE_TOKENS} if form.most else asked
+        parameters: dict[str, Any] = {"logprobs": True, "top_logprobs": form.logprobs}
+        return parameters | {form.most: CHOICE_TOKENS} if form.most else parameters
     return {"seed": sample} if form.seed else {}
 
 

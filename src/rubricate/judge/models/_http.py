@@ -122,13 +122,13 @@ class HTTPModel(Model):
             structured=structured,
             prices=prices,
         )
-        found = access(name, base_url)
-        self._url = self.endpoint = found.url
-        self._model, self._key, self.key_variable = found.model, found.key, found.key_variable
+        where = access(name, base_url)
+        self._url = self.endpoint = where.url
+        self._model, self._key, self.key_variable = where.model, where.key, where.key_variable
         self.account = hashlib.blake2b((self._key or "").encode(), digest_size=16).hexdigest()
         self._proxy = proxy_for(self._url)
-        self._secrets = [one for one in (self._key, password(self._proxy)) if one]
-        self._long_secrets = [one for one in self._secrets if len(one) >= _NO_WORD]
+        self._secrets = [secret for secret in (self._key, password(self._proxy)) if secret]
+        self._long_secrets = [secret for secret in self._secrets if len(secret) >= _NO_WORD]
         self._provider = split_name(name)[0] if base_url is None else None
         self.caches_prefixes = self._provider is not None and self._provider.caches_prefixes
         self._wire = _wire("_openai" if self._provider is None else self._provider.wire)
@@ -156,20 +156,20 @@ class HTTPModel(Model):
         return self._given, (self.name,)
 
     def fingerprint(self) -> dict[str, Any]:
-        found = {"model": self._model, "endpoint": self._url, "temperature": self._temperature}
+        settings = {"model": self._model, "endpoint": self._url, "temperature": self._temperature}
         options, most = self._sampling.options, self._sampling.max_tokens
         if most is not None:
-            found["max_tokens"] = most
-        return found | {"model_options": options} if options else found
+            settings["max_tokens"] = most
+        return settings | {"model_options": options} if options else settings
 
     async def complete(self, request: Request) -> Completion:
         """The reply to a request, which is repeated in a simpler form where one is refused."""
         free = request.schema is None
         form, forms = self._form, self._reply_forms
-        begun = form.rung
-        is_noted = not free and (begun != forms.settled or bool(request.lost_in))
-        if is_noted and (begun := forms.choose(request.lost_in)) != form.rung:
-            form = replace(form, rung=begun)
+        first_rung = form.rung
+        is_noted = not free and (first_rung != forms.settled or bool(request.lost_in))
+        if is_noted and (first_rung := forms.choose(request.lost_in)) != form.rung:
+            form = replace(form, rung=first_rung)
         spent = NO_USAGE
         refused: list[ReplyForm] = []
         try:
@@ -202,7 +202,7 @@ class HTTPModel(Model):
                 return completion if sent is None else replace(completion, sent=sent)
         finally:
             if is_noted:
-                forms.end(begun)
+                forms.end(first_rung)
 
     def parameters(self, request: Request) -> dict[str, Any]:
         """How a request is sampled, as it is sent: `temperature`, `max_tokens` and the like."""
@@ -335,8 +335,8 @@ class HTTPModel(Model):
             return Usage(1, read, cached, output, priced, seconds, reasoning)
         from rubricate.judge.models._token_counts import reported_cost, reported_tokens
 
-        tokens, said = reported_tokens(body), reported_cost(body, headers)
-        cost = said.dollars if said.is_whole else None
+        tokens, stated = reported_tokens(body), reported_cost(body, headers)
+        cost = stated.dollars if stated.is_whole else None
         if tokens is None:
             return Usage(1, cost=cost or self._free, seconds=seconds)
         read, cached, written, output, reasoning, kept = tokens
@@ -344,7 +344,7 @@ class HTTPModel(Model):
             # What is kept for an hour costs twice the input's price, and not 1.25 times.
             priced = self._price(read + math.ceil(0.75 * kept), cached, output, written)
             if priced is not None:
-                cost = priced if said.is_whole else priced + (said.dollars or 0.0)
+                cost = priced if stated.is_whole else priced + (stated.dollars or 0.0)
         return Usage(1, read, cached, output, cost, seconds, reasoning)
 
     @property
@@ -471,7 +471,7 @@ class HTTPModel(Model):
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
         return ModelError(
             error.kind,
-            "".join([one if one.isprintable() else "?" for one in shown]),
+            "".join([letter if letter.isprintable() else "?" for letter in shown]),
             status=error.status,
             retry_after=error.retry_after,
         )

@@ -174,20 +174,27 @@ def text_elsewhere(message: Mapping[str, Any], text: str) -> str:
     functions += [message["function_call"]] if message.get("function_call") else []
     if has_text:
         return "\n".join(filter(None, map(_arguments, functions)))
-    said = [one.strip() for one in map(message.get, _THOUGHTS) if isinstance(one, str)]
-    thoughts = list(dict.fromkeys(said))
+    stripped = [
+        thought.strip() for thought in map(message.get, _THOUGHTS) if isinstance(thought, str)
+    ]
+    thoughts = list(dict.fromkeys(stripped))
     if functions:
-        given = [_arguments(functions[0])] if len(functions) == 1 else []
-        return "\n".join([*given, *[one for one in thoughts if given and one[:1] in ("{", "`")]])
+        arguments = [_arguments(functions[0])] if len(functions) == 1 else []
+        return "\n".join(
+            [
+                *arguments,
+                *[thought for thought in thoughts if arguments and thought[:1] in ("{", "`")],
+            ]
+        )
     return "\n".join(filter(None, thoughts))
 
 
 def _arguments(function: Any) -> str:
     """The arguments of a tool call, as text; "" for none."""
-    given = function.get("arguments") if isinstance(function, dict) else None
-    if isinstance(given, dict):
-        return orjson.dumps(given).decode() if given else ""
-    return given if isinstance(given, str) and given.strip() != "{}" else ""
+    arguments = function.get("arguments") if isinstance(function, dict) else None
+    if isinstance(arguments, dict):
+        return orjson.dumps(arguments).decode() if arguments else ""
+    return arguments if isinstance(arguments, str) and arguments.strip() != "{}" else ""
 
 
 def finish_reason(choice: Mapping[str, Any]) -> str:
@@ -217,16 +224,16 @@ def token_probabilities(
         The probability of each token, or None where none are given or they cannot be used; and
         what is wrong with those that cannot be used.
     """
-    given = choice.get("logprobs")
-    if given is None:
+    logprobs = choice.get("logprobs")
+    if logprobs is None:
         return None, ""
-    content = given.get("content") if isinstance(given, dict) else None
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
     if not isinstance(content, list):
         return None, "they have another form than the interface's"
     try:
         begin = _begin_of_text(list(map(_token, content)), text.strip(), _thought(choice).strip())
         for place in content[begin:]:
-            if any(one.isalnum() for one in _token(place)):
+            if any(letter.isalnum() for letter in _token(place)):
                 return _place_probabilities(place, place.get("top_logprobs") or []), ""
     except (TypeError, ValueError, AttributeError) as error:
         wrong = isinstance(error, _Unusable)
@@ -251,17 +258,21 @@ def _begin_of_text(tokens: list[str], reply: str, thought: str) -> int:
     spelled = "".join(tokens)
     if not thought and reply.startswith(spelled.strip()):  # the list may end before the text
         return 0
-    found = re.search(re.escape(reply) + _SPECIAL + r"\Z", spelled)
-    if found is None or spelled.strip() == thought:
+    match = re.search(re.escape(reply) + _SPECIAL + r"\Z", spelled)
+    if match is None or spelled.strip() == thought:
         raise wrong
-    before = spelled[: found.start()]
+    before = spelled[: match.start()]
     parted = re.fullmatch(_SPECIAL + re.escape(thought) + _SPECIAL, before)
-    if any(one.isalnum() for one in before) and not parted and before.rstrip()[-1:] not in ">]":
+    if (
+        any(letter.isalnum() for letter in before)
+        and not parted
+        and before.rstrip()[-1:] not in ">]"
+    ):
         raise wrong
     at = 0
     for index, token in enumerate(tokens):
-        if at + len(token) > found.start():
-            if spelled[at : found.start()].strip():
+        if at + len(token) > match.start():
+            if spelled[at : match.start()].strip():
                 break
             return index
         at += len(token)
@@ -271,8 +282,8 @@ def _begin_of_text(tokens: list[str], reply: str, thought: str) -> int:
 def _thought(choice: Mapping[str, Any]) -> str:
     """The reasoning that came apart from the reply's text; "" for none."""
     message = choice["message"]
-    given = (message.get(name) for name in _THOUGHTS)
-    return next((text for text in given if isinstance(text, str) and text.strip()), "")
+    values = (message.get(name) for name in _THOUGHTS)
+    return next((text for text in values if isinstance(text, str) and text.strip()), "")
 
 
 class _Unusable(ValueError):
@@ -290,12 +301,12 @@ def _place_probabilities(place: dict[str, Any], listed: list[Any]) -> dict[str, 
         known = entry["token"], str(entry.get("bytes"))
         if known != (own[0], "None"):
             by_token[known] = _token(entry), _probability(entry)
-    found: dict[str, float] = {}
+    probabilities: dict[str, float] = {}
     for text, probability in by_token.values():
-        found[text.strip()] = found.get(text.strip(), 0.0) + probability
-    if not any(found.values()):
+        probabilities[text.strip()] = probabilities.get(text.strip(), 0.0) + probability
+    if not any(probabilities.values()):
         raise _Unusable("all of them are 0")
-    return found
+    return probabilities
 
 
 def _token(entry: Any) -> str:
@@ -400,7 +411,7 @@ def token_text(token: str, raw: object = None) -> str:
             return bytes(raw).decode()
         except (TypeError, ValueError):  # no bytes, or part of a character
             pass
-    if found := _BYTE.fullmatch(token):
-        return chr(int(found[1], 16))
+    if match := _BYTE.fullmatch(token):
+        return chr(int(match[1], 16))
     marks = len(token) - len(token.lstrip("\u2581\u0120\u010a\u0109"))
     return token[:marks].translate(_MARKS) + token[marks:]

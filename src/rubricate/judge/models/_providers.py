@@ -131,7 +131,7 @@ class Access:
     key_variable: str
 
 
-def access(name: str, given: str | None) -> Access:
+def access(name: str, address: str | None) -> Access:
     """Where the judge of this name is, and the key that it gets.
 
     A provider's key goes to the provider's own host, or where its address variable
@@ -140,7 +140,7 @@ def access(name: str, given: str | None) -> Access:
 
     Args:
         name: the judge's name.
-        given: the address, if the user named one; a key is then optional.
+        address: the address, if the user named one; a key is then optional.
 
     Raises:
         MissingKeyError: the provider needs a key and the variable is not set.
@@ -150,13 +150,13 @@ def access(name: str, given: str | None) -> Access:
     provider, model = split_name(name)
     if not model.strip():
         raise InputError(f"the judge '{name}' names no model: write {name.rstrip('/')}/MODEL")
-    if given is not None:
-        _check_address("the base URL", given)
-        if provider is not None and not _is_at(provider, given):
+    if address is not None:
+        _check_address("the base URL", address)
+        if provider is not None and not _is_at(provider, address):
             provider = None
         variable = provider.key_variable if provider else GENERIC_KEY
         key = find_setting(variable)
-        return Access(given.rstrip("/"), model, _usable(key, variable), variable)
+        return Access(address.rstrip("/"), model, _usable(key, variable), variable)
     if provider is None:
         known = ", ".join(f"{known}/..." for known in PROVIDERS)
         raise InputError(
@@ -176,11 +176,11 @@ def access(name: str, given: str | None) -> Access:
     return Access(url.rstrip("/"), model, _usable(key, variable), variable)
 
 
-def address_of(name: str, given: str | None) -> str | None:
+def address_of(name: str, address: str | None) -> str | None:
     """The address of the judge of this name; None where that is an error or there is none."""
     provider, _ = split_name(name)
-    if given is not None or provider is None:
-        return given and given.rstrip("/")
+    if address is not None or provider is None:
+        return address and address.rstrip("/")
     try:
         _, moved = settings_of(provider)
     except InputError:
@@ -252,11 +252,11 @@ def _meant(name: str) -> str:
 def _is_at(provider: Provider, url: str) -> bool:
     """Whether an address is the provider's own: the same scheme, host and port."""
     try:
-        theirs, asked = urlsplit(provider.base_url), urlsplit(url)
+        theirs, other = urlsplit(provider.base_url), urlsplit(url)
         return (theirs.scheme, theirs.hostname, theirs.port) == (
-            asked.scheme,
-            asked.hostname,
-            asked.port,
+            other.scheme,
+            other.hostname,
+            other.port,
         )
     except ValueError:
         return False
@@ -300,8 +300,8 @@ def find_setting(variable: str) -> Setting | None:
         return None
     from dotenv import dotenv_values
 
-    found = dotenv_values(stream=io.StringIO(text), interpolate=False).get(variable)
-    return Setting(found.strip(), ENV_FILE) if found and found.strip() else None
+    value_found = dotenv_values(stream=io.StringIO(text), interpolate=False).get(variable)
+    return Setting(value_found.strip(), ENV_FILE) if value_found and value_found.strip() else None
 
 
 # The proxy that requests go through: `HTTPS_PROXY` and the like are read as `urllib.request` does.
@@ -322,10 +322,10 @@ def proxy_for(address: str) -> str | None:
     if is_this_machine(host) or proxy_bypass(host):
         return None
     proxies = getproxies()
-    found = proxies.get(parts.scheme) or proxies.get("all")
-    if not found:
+    named = proxies.get(parts.scheme) or proxies.get("all")
+    if not named:
         return None
-    proxy = found if "://" in found else f"http://{found}"
+    proxy = named if "://" in named else f"http://{named}"
     scheme = urlsplit(proxy).scheme
     if scheme not in ("http", "https"):
         raise InputError(

@@ -47,12 +47,12 @@ def redacted(text: str, secrets: Sequence[str]) -> str:
         text = text.replace(secret, KEY)
     is_plain = text.isascii() and "\\" not in text and "%" not in text and "&" not in text
     read = text if is_plain else _read(text)
-    low, found = read.lower(), False
+    low, is_found = read.lower(), False
     for spelling in _spellings(tuple(secrets)):
         if spelling in low:
             read = re.sub(re.escape(spelling), KEY, read, flags=re.IGNORECASE)
-            low, found = read.lower(), True
-    return read if found else text
+            low, is_found = read.lower(), True
+    return read if is_found else text
 
 
 def _read(text: str) -> str:
@@ -65,20 +65,24 @@ def _read(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
 
 
-def _character(found: re.Match[str]) -> str:
+def _character(match: re.Match[str]) -> str:
     """What an escape stands for."""
-    if found.lastindex == _NOT_SEEN:
+    if match.lastindex == _NOT_SEEN:
         return ""
-    digits = found[found.lastindex or 0]
-    letter = chr(int(digits, 10 if found.lastindex == _DECIMAL else 16))
-    return letter if letter.isprintable() and letter not in '"\\' else found[0]
+    digits = match[match.lastindex or 0]
+    letter = chr(int(digits, 10 if match.lastindex == _DECIMAL else 16))
+    return letter if letter.isprintable() and letter not in '"\\' else match[0]
 
 
 @lru_cache(maxsize=64)
 def _spellings(secrets: tuple[str, ...]) -> tuple[str, ...]:
     """What these secrets are written as where nothing is escaped, in lower case."""
-    found = (one for secret in secrets for one in (secret, *_encoded(secret.encode())))
-    return tuple(dict.fromkeys(one.lower() for one in found if len(one) >= LEAST))
+    spellings = (
+        spelling for secret in secrets for spelling in (secret, *_encoded(secret.encode()))
+    )
+    return tuple(
+        dict.fromkeys(spelling.lower() for spelling in spellings if len(spelling) >= LEAST)
+    )
 
 
 def _encoded(secret: bytes) -> Iterator[str]:

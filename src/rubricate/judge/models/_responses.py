@@ -173,13 +173,13 @@ def quota(headers: Mapping[str, str]) -> Quota | None:
 def _allowance(
     headers: Mapping[str, str], form: str, what: str
 ) -> tuple[float, float, float] | None:
-    limit, left, reset = (
+    limit, remaining, reset = (
         headers.get(form.format(what, part)) for part in ("limit", "remaining", "reset")
     )
-    if limit is None or left is None or reset is None:
+    if limit is None or remaining is None or reset is None:
         return None
     try:
-        numbers = float(limit), float(left), _reset(reset, headers.get("date"))
+        numbers = float(limit), float(remaining), _reset(reset, headers.get("date"))
     except ValueError:
         return None
     return numbers if all(math.isfinite(number) for number in numbers) else None

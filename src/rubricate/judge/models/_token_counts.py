@@ -63,10 +63,10 @@ def reported_tokens(body: object) -> TokenCounts | None:
     repeat each other; those in a list are of parts of a request (Anthropic's `iterations`).
     """
     usage = _object(body).get("usage")
-    found = _counts(_parsed("usage", usage)) or _counts(body)
-    if found is None or max(found) > MOST_TOKENS or (not found.output and written_text(body)):
+    counts = _counts(_parsed("usage", usage)) or _counts(body)
+    if counts is None or max(counts) > MOST_TOKENS or (not counts.output and written_text(body)):
         return None
-    return found
+    return counts
 
 
 def _counts(value: object, depth: int = 0) -> TokenCounts | None:
@@ -74,22 +74,22 @@ def _counts(value: object, depth: int = 0) -> TokenCounts | None:
     if depth > DEEPEST:
         return None
     if isinstance(value, list):
-        parts = [found for one in value if (found := _counts(one, depth + 1)) is not None]
+        parts = [counts for part in value if (counts := _counts(part, depth + 1)) is not None]
         sums = [sum(column) for column in zip(*parts, strict=True)]
         return TokenCounts(*sums) if sums else None
     if not isinstance(value, dict):
         return None
     if billed := _counts(value.get("billed_units"), depth + 1):  # Cohere
         return billed
-    reports = [_own_counts(value), *[_counts(one, depth + 1) for one in _inner(value)]]
-    known = [one for one in reports if one is not None]
-    return max(known, key=lambda one: one.input + one.output, default=None)
+    reports = [_own_counts(value), *[_counts(part, depth + 1) for part in _inner(value)]]
+    known = [part for part in reports if part is not None]
+    return max(known, key=lambda part: part.input + part.output, default=None)
 
 
 def _inner(value: Mapping[str, Any]) -> Iterator[object]:
     """The objects and lists in an object that may have a report of the endpoint."""
-    for name, one in value.items():
-        inner = _parsed(name, one)
+    for name, part in value.items():
+        inner = _parsed(name, part)
         is_other = name in _WRITTEN_BY_MODELS or _name(name).says_more
         if isinstance(inner, dict | list) and not is_other:
             yield inner
@@ -114,17 +114,17 @@ def _own_counts(usage: Mapping[str, Any]) -> TokenCounts | None:
     - Tokens of the cache are beside the input where there are more of them, where the total is
       their sum, or where they have Anthropic's names.
     """
-    found: dict[str, int | None] = {}
-    names = _read(usage, found)
-    prompt, output, total = found.get("input"), found.get("output"), found.get("total")
-    cached, reasoning = found.get("cached") or 0, found.get("reasoning") or 0
-    kept = found.get("hour") or 0
-    written = max(found.get("written") or 0, kept + (found.get("minutes") or 0))
-    if fresh := found.get("fresh"):
+    facts: dict[str, int | None] = {}
+    names = _read(usage, facts)
+    prompt, output, total = facts.get("input"), facts.get("output"), facts.get("total")
+    cached, reasoning = facts.get("cached") or 0, facts.get("reasoning") or 0
+    kept = facts.get("hour") or 0
+    written = max(facts.get("written") or 0, kept + (facts.get("minutes") or 0))
+    if fresh := facts.get("fresh"):
         prompt = max(prompt or 0, fresh + cached)
     if prompt is None:
         return None
-    prompt += found.get("tools") or 0
+    prompt += facts.get("tools") or 0
     known = prompt + (output or 0)
     if total is not None and total < known:
         total = None
@@ -145,7 +145,7 @@ def _own_counts(usage: Mapping[str, Any]) -> TokenCounts | None:
         return None
     if total is not None:
         output = max(output, total - prompt)
-    elif None in (found | {"total": 0}).values():  # what cannot be read may be beside the rest
+    elif None in (facts | {"total": 0}).values():  # what cannot be read may be beside the rest
         return None
     is_included = total is not None or any("output" in name for name in names)
     if reasoning > output or not is_included:
@@ -154,13 +154,13 @@ def _own_counts(usage: Mapping[str, Any]) -> TokenCounts | None:
 
 
 def _read(
-    usage: Mapping[str, Any], found: dict[str, int | None], *, more: bool = False
+    usage: Mapping[str, Any], facts: dict[str, int | None], *, more: bool = False
 ) -> list[str]:
     """Put the largest count of each fact into `found`, None where it cannot be read.
 
     Args:
         usage: has them; gateways repeat them under other names, or leave one at 0.
-        found: takes them.
+        facts: takes them.
         more: whether the object says more of a count, as its parts: it has no sums.
 
     Returns:
@@ -170,16 +170,16 @@ def _read(
     for name, value in usage.items():
         words, fact, says_more = _name(name)
         if says_more and not more and isinstance(value, dict):
-            names += _read(value, found, more=True)
+            names += _read(value, facts, more=True)
         if fact is None or value is None or isinstance(value, dict | list):
             continue
         if more and fact in ("input", "output", "total"):
             continue
         names.append(words)
         count = _count(value)
-        known = found.setdefault(fact, count)
+        known = facts.setdefault(fact, count)
         if count is not None and (known is None or count > known):
-            found[fact] = count
+            facts[fact] = count
     return names
 
 
@@ -243,9 +243,9 @@ def reported_cost(body: object, headers: Mapping[str, str] = {}) -> Cost:
     Where the user's own key at a provider is used (OpenRouter), what the provider bills comes on
     top.
     """
-    found = [_cost(body), Cost(_number(headers.get(COST_HEADER)))]
-    known = [one for one in found if one.dollars is not None and one.dollars <= MOST_DOLLARS]
-    return max(known, key=lambda one: one.dollars or 0.0, default=Cost(None))
+    costs = [_cost(body), Cost(_number(headers.get(COST_HEADER)))]
+    known = [cost for cost in costs if cost.dollars is not None and cost.dollars <= MOST_DOLLARS]
+    return max(known, key=lambda cost: cost.dollars or 0.0, default=Cost(None))
 
 
 def _cost(value: object, depth: int = 0) -> Cost:
@@ -253,23 +253,25 @@ def _cost(value: object, depth: int = 0) -> Cost:
     if depth > DEEPEST:
         return Cost(None)
     if isinstance(value, list):
-        parts = [found for one in value if (found := _cost(one, depth + 1)).dollars is not None]
-        whole = all(one.is_whole for one in parts)
-        return Cost(sum(one.dollars or 0.0 for one in parts) if parts else None, whole)
+        parts = [
+            counted for part in value if (counted := _cost(part, depth + 1)).dollars is not None
+        ]
+        whole = all(part.is_whole for part in parts)
+        return Cost(sum(part.dollars or 0.0 for part in parts) if parts else None, whole)
     if not isinstance(value, dict):
         return Cost(None)
     costs = _costs(value)
-    cost = _sum_of({words: one for words, one in costs.items() if "upstream" not in words})
-    theirs = _sum_of({words: one for words, one in costs.items() if "upstream" in words})
+    cost = _sum_of({words: part for words, part in costs.items() if "upstream" not in words})
+    theirs = _sum_of({words: part for words, part in costs.items() if "upstream" in words})
     is_more = (theirs.dollars or 0.0) > (cost.dollars or 0.0)
     byok = value.get("is_byok")
     if byok is True or (byok is None and is_more):
-        both = [one.dollars for one in (cost, theirs) if one.dollars is not None]
+        both = [part.dollars for part in (cost, theirs) if part.dollars is not None]
         cost = Cost(sum(both) if both else None, theirs.dollars is not None and theirs.is_whole)
     elif is_more:
         cost = theirs
-    inner = [_cost(one, depth + 1) for one in _inner(value)]
-    return max([cost, *inner], key=lambda one: -1.0 if one.dollars is None else one.dollars)
+    inner = [_cost(part, depth + 1) for part in _inner(value)]
+    return max([cost, *inner], key=lambda part: -1.0 if part.dollars is None else part.dollars)
 
 
 def _costs(value: Mapping[str, Any], *, is_cost: bool = False) -> dict[str, float]:
@@ -282,18 +284,18 @@ def _costs(value: Mapping[str, Any], *, is_cost: bool = False) -> dict[str, floa
     costs: dict[str, float] = {}
     if str(value.get("currency") or "USD").upper() not in ("USD", "US$", "$"):
         return costs
-    for name, one in value.items():
+    for name, entry in value.items():
         words = _name(name).words
         is_named = _COST.search(words) is not None
-        said: dict[str, float] = {}
-        if isinstance(one, dict) and is_named and not is_cost:
-            said = _costs(one, is_cost=True)
+        named: dict[str, float] = {}
+        if isinstance(entry, dict) and is_named and not is_cost:
+            named = _costs(entry, is_cost=True)
         elif is_named or (is_cost and ({*words.split()} <= _WHOLE or _name(f"{name} tokens").fact)):
-            number = _number(one)
+            number = _number(entry)
             if number is not None:
                 unit = next((_UNITS[part] for part in words.split() if part in _UNITS), 1.0)
-                said = {words: number * unit}
-        for part, dollars in said.items():
+                named = {words: number * unit}
+        for part, dollars in named.items():
             costs[part] = max(dollars, costs.get(part, 0.0))
     return costs
 
@@ -310,7 +312,7 @@ def _sum_of(costs: Mapping[str, float]) -> Cost:
 def unfinished(raw: bytes) -> dict[str, Any]:
     """What a body that was cut off says of its usage before that."""
     text = raw.decode("utf-8", "replace")
-    found: dict[str, Any] = {}
+    reports: dict[str, Any] = {}
     for place in islice(_REPORT.finditer(text), MOST_REPORTS):
         report = text[place.end() : place.end() + LONGEST_REPORT]
         try:
@@ -318,8 +320,8 @@ def unfinished(raw: bytes) -> dict[str, Any]:
         except (ValueError, RecursionError):
             continue
         if report[end : end + 1] in (",", "}", "]", " ", "\n", "\r"):  # else digits may be missing
-            found[str(len(found))] = {place["name"]: value}
-    return found
+            reports[str(len(reports))] = {place["name"]: value}
+    return reports
 
 
 def written_text(body: object) -> str:
@@ -338,12 +340,12 @@ def _texts(value: object) -> Iterator[str]:
         if value:
             yield value
     elif isinstance(value, list):
-        for one in value:
-            yield from _texts(one)
+        for part in value:
+            yield from _texts(part)
     elif isinstance(value, dict):
-        for name, one in value.items():
+        for name, part in value.items():
             if name not in ("type", "id"):
-                yield from _texts(one)
+                yield from _texts(part)
 
 
 def _object(value: object) -> Mapping[str, Any]:
