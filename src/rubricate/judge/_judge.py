@@ -302,8 +302,8 @@ def checked_verdict(judge: Judge, verdict: object, criterion: Criterion, took: U
         return replace(verdict, value=value)
     if value is None or abs(verdict.value - value) > ROUNDING:
         raise InputError(
-            f"{who}.judge gave {verdict.label} with the value {verdict.value:g}; by the criterion it is "
-            f"{'none' if value is None else f'{value:g}'}: leave the value out"
+            f"{who}.judge gave {verdict.label} with the value {verdict.value:g}; by the criterion "
+            f"it is {'none' if value is None else f'{value:g}'}: leave the value out"
         )
     return verdict
 
