@@ -15,16 +15,16 @@ from rubricate.analysis import PairSummary
 from rubricate.cli._commands import command
 from rubricate.cli._judging import (
     Shell,
+    advice_on,
     check_kind,
     print_estimate,
     print_judged,
-    rubric_dataset,
     shared_places,
 )
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._run_dirs import place_of, run_dir_for
 from rubricate.comparing import PAIRS_NAME, PairOptions, estimate_pair, stream_of_pairs
-from rubricate.dataset import Gradable, ItemTable, TableColumns, is_table, open_items
+from rubricate.dataset import Gradable, ItemTable, RubricDataset, TableColumns, open_dataset
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import SAMPLING
 from rubricate.rubric import Rubric
@@ -73,25 +73,16 @@ class PairSettings(Shell, PairOptions):
         common=True,
     )
 
-
-class Compared:
-    """What is compared, by the settings."""
-
-    def __init__(self, settings: PairSettings) -> None:
-        self.settings = settings
-        self.first, self.second = settings.first, settings.second
-        self.columns, self.texts = settings.columns, settings.texts
-
     def sides(self) -> tuple[str | Gradable, str | Gradable]:
         """The two sides.
 
         Raises:
             InputError: they do not go together, or a file cannot be used.
         """
-        settings, one_text = self.settings, self.texts or _is_text(self.first)
-        if one_text and (self.columns or settings.map):
+        one_text = self.texts or _is_text(self.first)
+        if one_text and (self.columns or self.map):
             raise InputError("--columns and --map are for a table; two texts were given")
-        if not one_text and (settings.prompt or settings.reference):
+        if not one_text and (self.prompt or self.reference):
             raise InputError("--prompt and --reference are for two texts; a dataset has its own")
         if self.columns is not None:
             return self._of_one_table(self.columns)
@@ -102,11 +93,10 @@ class Compared:
                 side if self.texts else _text(side) for side in (self.first, self.second)
             )
             return first, second
-        columns = TableColumns.parse(settings.map or {})
-        items, others = (
-            _items(side, settings.rubric, columns) for side in (self.first, self.second)
+        first_items, second_items = (
+            _items(side, self.rubric, self.map) for side in (self.first, self.second)
         )
-        return items, others
+        return first_items, second_items
 
     def _of_one_table(self, columns: str) -> tuple[Gradable, Gradable]:
         names = [name.strip() for name in columns.split(",")]
@@ -114,29 +104,27 @@ class Compared:
             raise InputError("--columns names two columns of one table; two files were given")
         if len(names) != 2 or not all(names) or names[0] == names[1]:
             raise InputError(f"--columns: '{columns}' is not of the form old,new")
-        others = TableColumns.parse(self.settings.map or {}).columns
+        others = TableColumns.parse(self.map or {}).columns
         first, second = (
-            _items(self.first, self.settings.rubric, TableColumns({**others, "submission": name}))
-            for name in names
+            _items(self.first, self.rubric, {**others, "submission": name}) for name in names
         )
         return first, second
 
     @property
     def named(self) -> dict[str, Any]:
         """What makes the run another one."""
-        settings, raw = self.settings, self.settings.raw
-        texts = self.texts
+        raw, texts = self.raw, self.texts
         return {
             "command": "compare-pair",
             "first": self.first if texts else place_of(self.first),
             "second": self.second if texts else place_of(self.second),
             "rubric": place_of(raw.get("rubric")),
             "columns": self.columns,
-            "map": settings.map,
+            "map": self.map,
             "prompt": raw.get("prompt"),
-            "reference": place_of(settings.reference),
+            "reference": place_of(self.reference),
             # with which a judge would answer anew
-            "base_url": settings.base_url,
+            "base_url": self.base_url,
             **{name: raw.get(name) for name in SAMPLING},
             "replicates": raw.get("replicates"),
         }
@@ -160,19 +148,17 @@ def _text(name: str) -> str:
     return read_text(name).rstrip("\n")
 
 
-def _items(data: str, rubric: Rubric | None, columns: TableColumns) -> Gradable:
+def _items(data: str, rubric: Rubric | None, columns: str | dict[str, str] | None) -> Gradable:
     if _is_text(data):
         raise InputError("a dataset and a text cannot be compared", file=data)
     check_kind(data)
-    if columns.columns or is_table(data):
-        if rubric is None:
-            raise InputError("a table has no rubric: give --rubric", file=data)
-        return open_items(data, rubric, columns)
-    dataset = rubric_dataset(data, rubric)
-    try:
-        dataset.survey()
-    except InputError as error:
-        raise error.within(file=data) from None
+    with advice_on(data):
+        dataset = open_dataset(data, rubric, columns)
+    if isinstance(dataset, RubricDataset):
+        try:
+            dataset.survey()
+        except InputError as error:
+            raise error.within(file=data) from None
     return dataset
 
 
@@ -188,12 +174,11 @@ def compare_pair(settings: PairSettings) -> int:
             "name a language model: --judge openai/gpt-4.1-mini (rubricate judges lists them)"
         )
     notes = console(stderr=True, quiet=quiet)
-    compared = Compared(settings)
     judge = judges[0] if len(judges) == 1 else "panel"
-    run_name = f"{compared.run_name}-{judge}"
-    chosen = run_dir_for(settings, run_name, judges, compared.named)
+    run_name = f"{settings.run_name}-{judge}"
+    chosen = run_dir_for(settings, run_name, judges, settings.named)
     folder = chosen.path
-    first, second = compared.sides()
+    first, second = settings.sides()
     reference = settings.reference
     options = replace(
         part(PairOptions, settings),

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from rubricate.analysis import JudgedReport
     from rubricate.cli._progress import ProgressView
-    from rubricate.dataset import RubricDataset
-    from rubricate.rubric import Rubric
     from rubricate.run import RunEstimate
 
 NO_JUDGE = (
@@ -192,18 +190,6 @@ def check_kind(data: str) -> None:
         return
     if path.exists():
         raise InputError(advice, file=data)
-
-
-def rubric_dataset(data: str, rubric: Rubric | None) -> RubricDataset:
-    """A dataset of which every item has a rubric.
-
-    Raises:
-        InputError: it is none; with what it seems to be, and the option to give.
-    """
-    from rubricate.dataset import RubricDataset
-
-    with advice_on(data):
-        return RubricDataset.from_file(data, rubric=rubric)
 
 
 @contextlib.contextmanager

@@ -11,14 +11,15 @@ from rubricate.cli._commands import command
 from rubricate.cli._judging import (
     NO_JUDGE,
     Shell,
+    advice_on,
     check_kind,
     print_estimate,
     print_judged,
-    rubric_dataset,
     shared_places,
 )
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._run_dirs import RunDir, place_of, run_dir_for
+from rubricate.dataset import RubricDataset
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import SAMPLING
 from rubricate.redteaming import RedTeamOptions, RedTeamReport, aredteam, estimate_redteam
@@ -64,7 +65,9 @@ def redteam(settings: RedTeamSettings) -> int:
     if settings.data is not None:
         check_kind(settings.data)
         own = settings.rubric
-        dataset = rubric_dataset(settings.data, None if own is None else Rubric.from_file(own))
+        rubric = None if own is None else Rubric.from_file(own)
+        with advice_on(settings.data):
+            dataset = RubricDataset.from_file(settings.data, rubric=rubric)
     options = replace(
         part(RedTeamOptions, settings),
         dataset=dataset,
