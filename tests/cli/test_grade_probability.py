@@ -68,22 +68,6 @@ def test_a_language_model_over_http_with_every_option(rubricate, write_dataset, 
         assert summary["verdicts"]["failed"] == 0
 
 
-def test_permutations_and_a_shuffle_in_explained_mode(rubricate, write_dataset, endpoint, tmp_path):
-    command = ["grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url, "--json"]
-    done = rubricate(*command, "--permutations", "3", "--shuffle", "1", "--run-dir", "run")
-    assert json.loads(done.stdout)["judge"] == "m in 3 orders"
-    row = json.loads((tmp_path / "run" / "results.jsonl").read_text().splitlines()[0])
-    assert len({tuple(vote["order"]["answers"]) for vote in row["votes"]}) == 3
-
-
-def test_a_misspelt_mode_is_one_clear_line(rubricate, write_dataset):
-    done = rubricate("grade", write_dataset(), "--mode", "probabilty")
-    assert done.returncode == 1
-    assert "unknown mode 'probabilty'" in done.stderr
-    assert "did you mean 'probability'" in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
 def test_why_replies_were_sampled_is_said_once_for_the_run(rubricate, write_dataset, tmp_path):
     with ScriptedEndpoint(logprobs="ignored") as endpoint:
         command = ["grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url]
