@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from rubricate.analysis import Calibrator, FittedCalibration
     from rubricate.judge import JudgesLike, Panel
 
-__all__ = ["chosen_calibrator", "chosen_dataset", "chosen_judge"]
 
 _BUILTIN: tuple[AppliesTo, ...] = ("any judge",)
 """To whom options of a plan must say something, to do so to the built-in judge."""

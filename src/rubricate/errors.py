@@ -26,24 +26,6 @@ from typing import Any, Literal
 
 from rubricate._usage import Usage
 
-__all__ = [
-    "InputError",
-    "JournalError",
-    "JudgementError",
-    "MissingExtraError",
-    "MissingFileError",
-    "MissingKeyError",
-    "ModelError",
-    "ModelErrorKind",
-    "NoScoreError",
-    "RubricateError",
-    "RunStopped",
-    "UnreadableReply",
-    "described",
-    "document_path",
-    "shown",
-]
-
 ModelErrorKind = Literal[
     "connection",  # no connection, or it broke before an answer came
     "timeout",  # no answer in time, or 408

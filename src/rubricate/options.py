@@ -32,17 +32,6 @@ if TYPE_CHECKING:
     from rubricate.judge import JudgesLike
     from rubricate.rubric import Rubric
 
-__all__ = [
-    "AskingOptions",
-    "AsyncGradeCall",
-    "GradeCall",
-    "GradeOneCall",
-    "GradingOptions",
-    "JudgeOptions",
-    "JudgingOptions",
-    "RewardOptions",
-]
-
 
 class JudgeOptions(Endpoint, Asking, Voting):
     """The options of the judge."""

@@ -21,8 +21,6 @@ from rubricate.errors import InputError
 from rubricate.judge import GIVEN, OTHER, REVERSE, pair_criterion
 from rubricate.rubric import Rubric, flat_weights, restricted
 
-__all__ = ["Pairs", "pairs_of"]
-
 LISTED = 5
 """How many items that have no other are named."""
 

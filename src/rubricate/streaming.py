@@ -120,7 +120,9 @@ def plain_stream(
         "Judging continues, in another thread, while you look at a result."
     )
     returned = f"Iterator[{result.__name__}]"
-    return takes(kind)(_named_like(iterate, of_call, about, returned))
+    form = _named_like(iterate, of_call, about, returned)
+    form.__doc__ += "\n\nYields:\n    The results, in the order in which they are complete."
+    return takes(kind)(form)
 
 
 def _named_like(
