@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from adversarial_pairs import FIRST, SECOND, THIRD, Pair
+from adversarial_pairs import Pair, pairs
 
 from rubricate.judge.builtin import Classifier, Inputs, Option
 
@@ -14,16 +14,18 @@ def answer(pair: Pair, text: str) -> str | None:
     return Classifier.load().estimate(Inputs(text, pair.requirement, pair.prompt)).label
 
 
-@pytest.mark.parametrize("pairs", [FIRST, SECOND, THIRD], ids=["first", "second", "third"])
-def test_of_thirty_texts_that_only_look_right_at_most_five_pass(pairs):
-    assert len(pairs) == 30
-    wrong = [pair.requirement for pair in pairs if answer(pair, pair.hostile) not in pair.allowed]
+@pytest.mark.parametrize("name", ["first", "second", "third"])
+def test_of_thirty_texts_that_only_look_right_at_most_five_pass(name: str):
+    assert len(pairs(name)) == 30
+    wrong = [
+        pair.requirement for pair in pairs(name) if answer(pair, pair.hostile) not in pair.allowed
+    ]
     assert len(wrong) <= MOST_WRONG, wrong
 
 
-@pytest.mark.parametrize("pairs", [FIRST, SECOND, THIRD], ids=["first", "second", "third"])
-def test_the_texts_that_they_imitate_still_pass(pairs):
-    honest = [pair for pair in pairs if pair.honest]
+@pytest.mark.parametrize("name", ["first", "second", "third"])
+def test_the_texts_that_they_imitate_still_pass(name: str):
+    honest = [pair for pair in pairs(name) if pair.honest]
     missed = [pair.requirement for pair in honest if answer(pair, pair.honest) != "MET"]
     assert len(missed) <= 2, missed
 
