@@ -144,15 +144,6 @@ def test_a_record_whose_reason_is_damaged_in_the_reply_is_damaged(tmp_path):
         assert journal.damaged == 1
 
 
-def test_a_journal_without_a_path_leaves_no_file(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with closing(MemoryJournal()) as journal:
-        journal.put("a", RECORD)
-        journal.commit()
-        assert journal.get_many(["a"]) == {"a": RECORD}
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_journal_in_use_is_refused(tmp_path):
     with (
         closing(SQLiteJournal(tmp_path / "j.sqlite")),
@@ -176,16 +167,14 @@ def corrupt(make_dataset: Any, folder: Path, content: bytes) -> str:
     return str(caught.value)
 
 
-def test_a_file_that_is_no_journal_is_an_error_that_names_it(make_dataset, tmp_path):
-    message = corrupt(make_dataset, tmp_path / "run", b"this is not a database " * 100)
-    assert message.startswith(str(tmp_path / "run" / "journal.sqlite"))
+def test_a_file_that_is_no_journal_is_an_error_that_names_it_and_left_as_it_is(
+    make_dataset, tmp_path
+):
+    path, content = tmp_path / "run" / "journal.sqlite", b"somebody's own file " * 100
+    message = corrupt(make_dataset, tmp_path / "run", content)
+    assert message.startswith(str(path))
     assert len(message.splitlines()) == 1
-
-
-def test_a_file_that_is_no_journal_is_left_as_it_is(make_dataset, tmp_path):
-    content = b"somebody's own file " * 100
-    corrupt(make_dataset, tmp_path / "run", content)
-    assert (tmp_path / "run" / "journal.sqlite").read_bytes() == content
+    assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -429,20 +418,15 @@ def test_a_cache_that_cannot_be_used_is_refused_in_one_line(make_dataset, tmp_pa
     assert str(caught.value).startswith(str(tmp_path / "cache.sqlite"))
 
 
-def test_a_run_folder_below_a_regular_file_is_an_input_error(make_dataset, tmp_path, endpoint):
+@pytest.mark.parametrize("run_dir", ["file", "file/run"])
+def test_a_run_folder_that_cannot_be_made_is_an_input_error(
+    make_dataset, tmp_path, endpoint, run_dir
+):
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match="the run folder cannot be written") as caught:
-        rubricate.grade(
-            make_dataset(), "m", base_url=endpoint.url, run_dir=tmp_path / "file" / "run"
-        )
-    assert str(tmp_path / "file" / "run") in str(caught.value)
+        rubricate.grade(make_dataset(), "m", base_url=endpoint.url, run_dir=tmp_path / run_dir)
+    assert str(tmp_path / run_dir) in str(caught.value)
     assert endpoint.requests == []
-
-
-def test_a_run_folder_that_is_a_regular_file_is_an_input_error(make_dataset, tmp_path):
-    (tmp_path / "run").write_text("x")
-    with pytest.raises(InputError, match="the run folder cannot be written"):
-        rubricate.grade(make_dataset(), lambda messages: MET, run_dir=tmp_path / "run")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -39,17 +39,6 @@ def query(address: str, text: str, *values: Any) -> list[Any]:
         return cursor.fetchall() if cursor.description else []
 
 
-def test_records_are_there_after_the_journal_is_closed(postgres):
-    place = Database(postgres, "r")
-    with closing(PostgresJournal(place)) as journal:
-        assert not journal.has_a_past
-        journal.put("a", RECORD)
-        assert journal.get_many(["a", "b"]) == {"a": RECORD}
-    with closing(PostgresJournal(place)) as journal:
-        assert journal.has_a_past
-        assert journal.get_many(["a", "b"]) == {"a": RECORD}
-
-
 TEXTS = ("a\0b", "half \ud83d", "'; DROP TABLE x; --", "%s %% \\x00", "ü" * 9999)
 
 
@@ -239,17 +228,6 @@ def test_what_was_sent_and_received_is_kept_once_and_with_earlier_failures(postg
         assert journal.exchanges(["a"]) == {"a": b"first\nsecond\n"}
         journal.put("a", RECORD, b"second\n")  # a batch that is written again
         assert journal.exchanges(["a"]) == {"a": b"first\nsecond\n"}
-
-
-def test_a_database_serves_as_a_cache(make_dataset, tmp_path, endpoint, postgres):
-    options = {"base_url": endpoint.url, "cache": postgres}
-    first = rubricate.grade(make_dataset(5), "m", run_dir=tmp_path / "a", **options)
-    second = rubricate.grade(make_dataset(6), "m", run_dir=tmp_path / "b", **options)
-    assert (first.calls, second.calls, second.cached) == (10, 2, 10)
-    third = rubricate.grade(
-        make_dataset(6), "m", run_dir=tmp_path / "c", journal=postgres, **options
-    )
-    assert (third.calls, third.cached) == (0, 12)
 
 
 @pytest.mark.parametrize("secret", ["hunter2", "p@ss/w:rd?x=1%20#"])
@@ -451,18 +429,6 @@ def test_a_thousand_runs_in_one_database_are_opened_as_quickly(postgres):
             assert journal.get_many(["a"]) == ({"a": RECORD} if name == "r" else {})
             assert journal.get_many(["k1"]) == {}
             assert journal.damaged == (name != "r")
-
-
-def test_what_another_process_has_judged_meanwhile_is_found(postgres):
-    place = Database(postgres, "r")
-    with closing(PostgresJournal(place, "driver")) as driver:
-        assert driver.get_many(["a"]) == {}
-        with closing(PostgresJournal(place, "worker")) as worker:
-            worker.put("a", {"status": "failed"})
-        assert driver.get_many(["a"]) == {"a": {"status": "failed"}}
-        with closing(PostgresJournal(place, "worker")) as worker:
-            worker.put("a", RECORD)
-        assert driver.get_many(["a"]) == {"a": RECORD}
 
 
 @pytest.fixture

@@ -27,8 +27,8 @@ from rubricate.options import GradingOptions
 from rubricate.run.journal import open_journal, to_json
 from rubricate.run.workers import _driving, _ray, _worker
 from rubricate.run.workers._blocks import Blocks, Numbered, block_size
-from rubricate.run.workers._cores import usable_cores
 from rubricate.run.workers._options import Fleet, resources_of
+from rubricate.run.workers._ray import usable_cores
 from rubricate.run.workers._worker import Job, Report, State, Worker, WorkerDied
 from rubricate.settings import options_of
 from rubricate.testing import Rule, ScriptedEndpoint

@@ -11,16 +11,16 @@ import signal
 import socket
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import Any, cast
 
 from rubricate._sync import in_thread
 from rubricate.dataset import Item
 from rubricate.errors import InputError, MissingExtraError
-from rubricate.run.workers._cores import usable_cores
 from rubricate.run.workers._options import Fleet, environment_of, resources_of
 from rubricate.run.workers._worker import Job, Report, State, WorkerDied
 
@@ -495,3 +495,35 @@ def _check_reached(address: str) -> None:
             f"no workers at {address}: nobody listens there ({error}); give the address of a "
             "cluster's head, ray://HOST:10001 or HOST:6379"
         ) from None
+
+
+def usable_cores(system: Path = Path("/")) -> int:
+    """How many cores this process may use: by its affinity, and by the quota of its container.
+
+    Args:
+        system: the root of the file system.
+    """
+    quotas = [math.ceil(quota) for quota in _quotas(system)]
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, min([len(os.sched_getaffinity(0)), *quotas]))
+    return max(1, min([os.cpu_count() or 1, *quotas]))
+
+
+def _quotas(system: Path) -> Iterator[float]:
+    """The cores' worth of time that each control group gives which this process is in."""
+    groups = system / "sys/fs/cgroup"
+    with contextlib.suppress(
+        OSError, ValueError
+    ):  # the first version of control groups, in a container
+        cpu = groups / "cpu"
+        quota, period = ((cpu / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
+        if int(quota) > 0:
+            yield int(quota) / int(period)
+    with contextlib.suppress(OSError, ValueError):
+        lines = (system / "proc/self/cgroup").read_text().splitlines()
+        own = next((line[3:] for line in lines if line.startswith("0::")), "/")
+        place = groups / own.strip("/")
+        for group in (place, *place.parents):
+            with contextlib.suppress(OSError, ValueError):  # such as "max 100000"
+                quota, period = (group / "cpu.max").read_text().split()
+                yield int(quota) / int(period)
