@@ -92,7 +92,7 @@ def test_the_least_sure_come_first_where_that_is_wanted(tmp_path: Path, rubricat
 
 
 def test_what_makes_no_sense_is_one_clear_line(run: Path, rubricate: Any):
-    with pytest.raises(InputError, match="m says nothing of how sure it is"):
+    with pytest.raises(InputError, match="m does not say how sure it is"):
         ppi_report(read_run(run), next_items=3, uncertain=True)
     for options, message in (
         (("--next", "-1"), "next must be at least 0"),

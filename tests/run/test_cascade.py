@@ -334,7 +334,7 @@ def test_runs_that_no_threshold_can_be_chosen_on_are_refused(tmp_path: Path):
     for item in labelled.items:
         item.ground_truth = ["MET"]
     sure, unsure = run("sure", labelled, Sure()), run("unsure", labelled, strong()[0])
-    with pytest.raises(InputError, match="strong says nothing of how sure it is"):
+    with pytest.raises(InputError, match="strong does not say how sure it is"):
         cascade_report(unsure)
     with pytest.raises(InputError, match="no human labels"):
         cascade_report(run("bare", dataset(0.9), Sure()))

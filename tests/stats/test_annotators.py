@@ -107,12 +107,6 @@ def test_fleiss_kappa_is_that_of_statsmodels(table):
     assert ours.value == pytest.approx(inter_rater.fleiss_kappa(counts), abs=1e-9)
 
 
-def test_fleiss_kappa_is_that_of_irrcac():
-    # What irrCAC 0.4.4 gives (CAC(...).fleiss(), 15 digits).
-    rows = ["AAB", "ABB", "CCC", "ACA", "BBB", "AAA", "CAB", "BBA"]
-    assert fleiss_kappa([[*row] for row in rows]).value == pytest.approx(0.286486486486486)
-
-
 @PROPERTY
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_intraclass_correlation_is_that_of_an_analysis_of_variance(seed):

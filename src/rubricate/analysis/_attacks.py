@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Defence = Literal["on", "off", "own"]
 """`on`: the prompt fences the text in and warns of what it may contain. `off`: the same prompt
-without both. `own`: the judge is no language model, or has a prompt of its own."""
+without both. `own`: the judge is no language model, or has a custom prompt."""
 
 Form = Literal["verdict", "choice", "pair"]
 """How is judged: MET or UNMET; one of several options; or which of two answers is better."""
@@ -43,7 +43,7 @@ class AttackFigures(BaseModel):
     abstained: int
     """Attacked texts on which the judge could not tell."""
     failed: int
-    """Attacked texts whose judgement could not be had."""
+    """Attacked texts whose judgement failed."""
     without_control: int
     """Attacked texts whose wrong answer was not judged UNMET without the attack; they say nothing
     about the attack, and are in no other number."""

@@ -21,10 +21,10 @@ def conversation_lines(selection: Selection) -> Iterator[str]:
         for item in selection:
             for row in item.rows:
                 for found in conversations.of(row):
-                    yield from _told(item.item, row.criterion, found)
+                    yield from _exchange_lines(item.item, row.criterion, found)
 
 
-def _told(item: str, criterion: str, found: Conversation) -> Iterator[str]:
+def _exchange_lines(item: str, criterion: str, found: Conversation) -> Iterator[str]:
     head = f"=== {one_line(item)}, {one_line(criterion)}"
     if found.judge is not None:
         head += f", judged by {one_line(found.judge)}"

@@ -38,7 +38,7 @@ _TONES: dict[str, Tone] = {
     "skipped": "quiet",
 }
 SHOWN = 20
-"""Names up to which all are told where one is not among them."""
+"""Up to this many known names are listed in an error about an unknown one."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Selection(Report):
             sent = None
             if self.prompts:
                 sent = stack.enter_context(Conversations(self.run.path, self.journal))
-            return {"run": str(self.run.path), "items": [_told(item, sent) for item in self]}
+            return {"run": str(self.run.path), "items": [_item_data(item, sent) for item in self]}
 
     @property
     def title(self) -> str:
@@ -120,14 +120,14 @@ class Selection(Report):
     def sections(self) -> Iterator[Section]:
         """Each item with its text, each verdict with its reason; one item is held at a time."""
         items = verdicts = 0
-        yield from self._asked()
+        yield from self._criteria_sections()
         for item in self:
             items, verdicts = items + 1, verdicts + len(item.rows)
             yield from _item_sections(item, by_name=bool(self.items))
         counts = f"{_counted(verdicts, 'verdict')} of {_counted(items, 'item')}"
         yield say(counts if items else "no such verdicts", "quiet")
 
-    def _asked(self) -> Iterator[Section]:
+    def _criteria_sections(self) -> Iterator[Section]:
         """What the criteria that were named ask, and how they were answered in the whole run."""
         known = self.run.criteria
         figures = {one["name"]: one for one in self.run.summary["criteria"]}
@@ -212,7 +212,7 @@ def _why(row: ResultRow) -> Iterator[Words]:
         yield Words(told, "quiet")
 
 
-def _told(item: FinishedItem, sent: Conversations | None) -> dict[str, Any]:
+def _item_data(item: FinishedItem, sent: Conversations | None) -> dict[str, Any]:
     first = item.rows[0].to_dict()
     names = ("item", "description", "item_score", "human_score")
     texts = ("item", "description", "prompt", "submission", "reference")

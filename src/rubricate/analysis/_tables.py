@@ -108,10 +108,10 @@ Row = dict[str, Any]
 
 
 class Tabular:
-    """Verdicts that can be had as a table of one row a verdict, or of one row an item.
+    """Verdicts as a table of one row per verdict, or of one row per item.
 
     The columns are the same in every form, and stable: `docs/run-folder.md` lists them. What is
-    missing (the value of a failed verdict, a label that nobody gave) is empty, never 0.
+    missing (the value of a failed verdict, a label that is missing) is empty, never 0.
     """
 
     @abstractmethod
@@ -191,7 +191,7 @@ class VerdictTable:
         self._fields = _fields_of(by)
         self.columns: dict[str, Kind] = {
             **table_columns(by),
-            **self._found_columns(),
+            **self._run_columns(),
         }
 
     def __iter__(self) -> Iterator[Row]:
@@ -290,7 +290,7 @@ class VerdictTable:
                 count += len(part)
         return count
 
-    def _found_columns(self) -> dict[str, Kind]:
+    def _run_columns(self) -> dict[str, Kind]:
         """The columns that depend on the run: a first reading finds them."""
         criteria: dict[str, None] = {}
         has_labels = False

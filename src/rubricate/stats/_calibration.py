@@ -107,7 +107,7 @@ def calibration(
     Raises:
         InputError: different lengths, a probability outside [0, 1], an unknown binning.
     """
-    p, y, indices = _known(probabilities, outcomes)
+    p, y, indices = _with_outcome(probabilities, outcomes)
     bins = count_of(bins, "bins", 1, MOST_BINS)
     check_choice(binning, "binning", "uniform", "quantile")
     if binning == "uniform":
@@ -187,7 +187,7 @@ def _miscalibration(
     return (more + 1) / (bootstrap.resamples + 1)
 
 
-def _known(
+def _with_outcome(
     probabilities: Sequence[float | None], happened: Sequence[bool | None]
 ) -> tuple[Floats, Floats, Any]:
     same_length(probabilities=probabilities, outcomes=happened)
@@ -244,7 +244,7 @@ class IsotonicMap:
         Raises:
             InputError: they differ in length, are empty, or a number is out of range.
         """
-        p, y, _ = _known(probabilities, outcomes)
+        p, y, _ = _with_outcome(probabilities, outcomes)
         if len(p) == 0:
             raise InputError(f"probabilities, outcomes: {NONE}")
         points, index, count = np.unique(p, return_inverse=True, return_counts=True)
@@ -298,7 +298,7 @@ class PlattMap:
         Raises:
             InputError: the outcomes are not of both kinds.
         """
-        p, y, _ = _known(probabilities, outcomes)
+        p, y, _ = _with_outcome(probabilities, outcomes)
         positive, negative = float(y.sum()), float(len(y) - y.sum())
         if positive == 0 or negative == 0:
             raise InputError("a Platt map needs outcomes of both kinds, true and false")
@@ -418,7 +418,7 @@ def calibration_gain(
     Raises:
         InputError: different lengths, a probability outside [0, 1], an unknown method.
     """
-    p, y, indices = _known(probabilities, outcomes)
+    p, y, indices = _with_outcome(probabilities, outcomes)
     check_choice(method, "method", "isotonic", "platt")
     clusters = cluster_indices(groups, len(probabilities))[indices]
     folds = folds_of(clusters, count_of(seed, "seed"))

@@ -36,7 +36,8 @@ LEAST_RESAMPLED = 20
 30 % change: with 10 it holds the truth in 88 %, with 20 in 91 % or more, with 50 in 92 %."""
 TOO_FEW = "no interval: too few items, or too few that differ, to resample"
 EXACT = 16
-"""Up to so many clusters that differ, a permutation test goes through all sign patterns."""
+"""Up to this many clusters that differ, a permutation test counts all 65,536 sign patterns; each one
+more doubles them."""
 TIED = 1e-10
 """Sums and differences so near each other, against the largest, are equal but for rounding."""
 

@@ -196,7 +196,7 @@ def accuracy_weights(questions: Sequence[tuple[Votes, Sequence[str | None]]]) ->
 
     Args:
         questions: votes and the right labels of the same things, for each set of labels; None
-            where nobody knows.
+            where it is unknown.
 
     Returns:
         A weight above 0 by judge, 1 on average.

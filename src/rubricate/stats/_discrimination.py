@@ -58,7 +58,7 @@ def roc_auc(
         InputError: different lengths, something is no number, or no outcome.
     """
     check_share(confidence, "confidence")
-    x, y, clusters, of = _known(scores, outcomes, groups, strata)
+    x, y, clusters, of = _with_outcome(scores, outcomes, groups, strata)
     above = np.zeros(len(x))
     weight = np.zeros(len(x))
     for stratum in np.unique(of):
@@ -103,7 +103,7 @@ def _below(values: Floats, others: Floats) -> Floats:
     return np.asarray((least + np.searchsorted(others, values, side="right")) / 2)
 
 
-def _known(
+def _with_outcome(
     scores: Sequence[float | None],
     turned_out: Sequence[bool | None],
     groups: Groups,
@@ -191,7 +191,7 @@ def decision_threshold(
     for index, value in enumerate(numbers(probabilities, "probabilities").tolist()):
         if not (math.isnan(value) or 0 <= value <= 1):
             raise InputError(f"probabilities: {value:g} at position {index} is not between 0 and 1")
-    p, y, clusters, _ = _known(probabilities, outcomes, groups, None)
+    p, y, clusters, _ = _with_outcome(probabilities, outcomes, groups, None)
     kept = clusters.tolist() if groups is not None else None
     if len(np.unique(y)) < 2:
         none = Estimate(None, undefined=NO_CONTRAST)

@@ -347,7 +347,7 @@ def share_interval(parts: Floats, wholes: Floats, confidence: float) -> Estimate
 
 
 def score_interval(share: float, effective: float, z: float) -> Estimate:
-    """Wilson's interval of a share that is as good as one of so many outcomes."""
+    """Wilson's interval (1927) of a share that is as good as one of `effective` outcomes."""
     middle = (share + z * z / (2 * effective)) / (1 + z * z / effective)
     spread = share * (1 - share) / effective + z * z / (4 * effective**2)
     half = z / (1 + z * z / effective) * math.sqrt(spread)

@@ -16,7 +16,7 @@ from rubricate.stats._resampling import Floats
 TAIL = 9.0
 """Standard deviations of a binomial beyond which nothing is counted."""
 LARGEST_N = 10**9
-"""Numbers of things beyond which nobody plans."""
+"""The largest number of items that can be planned."""
 RARE = 1e-6
 """Counts of so small a probability change no figure that is shown."""
 NODES = 2000
@@ -287,7 +287,7 @@ def paired_power(
 
 
 def _t_power(clusters: float, difference: float, spread: float, significance: float) -> float:
-    """The power of a test that rests on so many differences of this mean and spread."""
+    """The power of a test of `clusters` differences of this mean and spread."""
     if 2 ** (1 - min(clusters, 100.0)) > significance:
         return 0.0
     freedom, shift = clusters - 1, difference / spread * math.sqrt(clusters)

@@ -100,7 +100,7 @@ def _drawn(
     of: Callable[[Floats], Mapping[str, Floats]],
     bootstrap: Bootstrap,
 ) -> dict[str, Floats]:
-    """The coefficients of tables like this one, if it were of so many independent pairs."""
+    """The coefficients of tables like this one, if it were of `known` independent pairs."""
     generator = np.random.default_rng(bootstrap.seed)
     n = counts.sum()
     shape = counts * (known / n) + prior

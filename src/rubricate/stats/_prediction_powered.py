@@ -177,7 +177,7 @@ def _prediction_powered(
     if binary:
         z = t_quantile((1 + confidence) / 2, freedom)
         share = min(1.0, max(0.0, value))
-        # As good as so many independent labels: no fewer than there are clusters of them.
+        # As good as this many independent labels: no fewer than there are clusters of them.
         return score_interval(share, max(count, share * (1 - share) / error), z), tuning, effective
     spread = math.sqrt(error)
     if spread <= ROUNDING * float(np.abs(np.concatenate([every, labels])).max()):

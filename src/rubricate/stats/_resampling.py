@@ -43,7 +43,7 @@ ROUNDING = 1e-12
 CHUNK = 2**17
 """The most numbers in one array of resampled totals or draws: about what a cache holds."""
 BLOCKS = 200
-"""So many clusters, or blocks of clusters, are left out one after the other (Kott 2001)."""
+"""The most clusters, or blocks of clusters, that are left out in turn (Kott 2001)."""
 NEAR = 1e-4
 """An end of a correlation's interval that is so near 1 is 1."""
 TOO_FEW = "no interval: it needs two clusters or more"

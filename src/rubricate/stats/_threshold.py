@@ -21,7 +21,8 @@ from rubricate.stats._numbers import numbers, outcomes, t_quantile
 from rubricate.stats._resampling import Floats, Groups, Integers, cluster_indices, groups_at
 
 FIRST = 5
-"""The strictest threshold keeps one in so many of the labelled verdicts."""
+"""The strictest threshold keeps one labelled verdict in five; chosen on `examples/physics.json` and
+simulated data (`docs/statistics.md`, Cascades)."""
 STEPS = 50
 """How many thresholds are tried, at most."""
 DIGITS = 4

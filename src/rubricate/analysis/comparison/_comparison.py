@@ -299,7 +299,7 @@ class RunComparison(Report):
 
     @property
     def part_tables(self) -> list[Table]:
-        """A table for each field that scores are told by, and one for the groups of a tree."""
+        """A table for each field of the parts, and one for the groups of a tree."""
         tables = []
         for field in dict.fromkeys(part.field for part in self.parts):
             rows = [
@@ -361,13 +361,13 @@ def compare_runs(
         margin: how much worse B may be and still count as no worse (non-inferiority).
         groups: a field of the items' metadata (run B's), such as the document that they come from:
             items of one value belong together. Default: each item by itself.
-        by: fields by which scores are told, beside those that run B declares: `tags`, or fields of
+        by: fields of parts to score, beside those that run B declares: `tags`, or fields of
             criteria's or items' tags or of items' metadata.
         bootstrap: how bootstrap intervals are made. Default: 2,000 resamples, 95 %.
 
     Raises:
         InputError: the runs have no item or no criterion in common, an item lacks the field to
-            group by, or nothing has a field that scores are told by.
+            group by, or nothing has a field of `by`.
     """
     alike = scored_alike(a, b, by)
     _check_something_in_common(a, b, alike)

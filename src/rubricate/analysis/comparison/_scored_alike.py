@@ -127,7 +127,7 @@ def scored_alike(a: FinishedRun, b: FinishedRun, by: Sequence[str] = ()) -> Alik
 
     Args:
         a, b: the runs.
-        by: fields by which parts are told, beside those that run B declares.
+        by: fields of the parts, beside those that run B declares.
     """
     rows_a, rows_b = _by_item(a), _by_item(b)
     rules_a, rules = _Rules.of(a), _Rules.of(b)
@@ -313,7 +313,7 @@ class _Rules:
 
     @property
     def declared_fields(self) -> tuple[str, ...]:
-        """The fields that the run declares that scores are told by."""
+        """The fields by which the run declares scores."""
         declared = self.scoring.declared
         return () if declared is None else declared.by
 
@@ -336,7 +336,7 @@ class _Match:
         self.same_weights = all(
             one.weight == other.weight for one, other in self._criteria.values()
         )
-        self.differences = [*self._told(a, b)]
+        self.differences = [*self._difference_texts(a, b)]
 
     def pairs(
         self, of_a: Mapping[str, ResultRow], of_b: Mapping[str, ResultRow]
@@ -365,7 +365,7 @@ class _Match:
             return None  # the mean of votes, which the label does not say
         return Verdict(name, status, row.label, value)
 
-    def _told(self, a: Rubric, b: Rubric) -> Iterator[str]:
+    def _difference_texts(self, a: Rubric, b: Rubric) -> Iterator[str]:
         if a.guidelines != b.guidelines:
             yield "the guidelines"
         matched = set(self._names.values())
@@ -379,10 +379,10 @@ class _Match:
             if (one.requirement, one.note) != (other.requirement, other.note):
                 yield f"'{name}' is worded otherwise"
             if not self._same[name]:
-                yield from _told_answers(name, one, other)
+                yield from _answer_differences(name, one, other)
 
 
-def _told_answers(name: str, a: Criterion, b: Criterion) -> Iterator[str]:
+def _answer_differences(name: str, a: Criterion, b: Criterion) -> Iterator[str]:
     """How the answers of a criterion differ, or their values."""
     if not _same_form(a, b):
         yield f"'{name}' has other answers"

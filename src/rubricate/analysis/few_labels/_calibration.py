@@ -108,8 +108,8 @@ def fit_calibration(
 ) -> FittedCalibration:
     """Fit a map of the probability of MET on a run's labelled items.
 
-    One map for all binary criteria that need a judge. Whether it is better than none is told by
-    cross-validation; see `stats.calibration_gain`.
+    One map for all binary criteria that need a judge. Cross-validation shows whether it is better
+    than none; see `stats.calibration_gain`.
 
     Args:
         run: a run of one judge, with labels and probabilities.

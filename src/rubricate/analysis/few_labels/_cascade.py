@@ -127,7 +127,7 @@ def cascade_report(
     groups: str | None = None,
     thresholds: Sequence[float] = (),
 ) -> CascadeReport:
-    """Choose a threshold on labels, and say what it and others would do; asks nobody.
+    """Choose a threshold on labels, and show what it and others would do; sends no request.
 
     The confidence is the judge's probability or, of a panel, the share of its votes that agree.
     Criteria that need no judge or whose answers are numbers are left out.
@@ -162,7 +162,7 @@ def cascade_report(
     sure = [pair.row.confidence for pair in pairs]
     if all(one is None for one in sure):
         raise InputError(
-            f"{run.judge} says nothing of how sure it is: it takes a judge with probabilities, or "
+            f"{run.judge} does not say how sure it is: use a judge with probabilities, or "
             "several judges (or replicates), whose votes agree or do not",
             file=run.path,
         )

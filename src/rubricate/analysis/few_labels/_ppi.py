@@ -209,7 +209,7 @@ def _uncertainty(run: FinishedRun, rows: Mapping[str, Sequence[ResultRow]]) -> l
     sure = {item: [row.confidence for row in of_item] for item, of_item in asked.items()}
     if all(one is None for of_item in sure.values() for one in of_item):
         raise InputError(
-            f"{run.judge} says nothing of how sure it is: it takes a judge with probabilities, or "
+            f"{run.judge} does not say how sure it is: use a judge with probabilities, or "
             "several judges (or replicates); without this option the items are a random sample",
             file=run.path,
         )
