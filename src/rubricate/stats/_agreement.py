@@ -47,9 +47,9 @@ def agreement_of_counts(pairs: Pairs) -> Agreement:
     steps of a scale, or means of such: kappa is that with squared distances (Cohen 1968), and two
     are equal where they are less than half a step apart. It is None where p_e is 1 (both gave one
     and the same answer throughout) or there is no pair. `label_agreement` and `score_agreement`
-    give more figures, with intervals; this needs no numpy and can be added up during a run. A pair in
-    which an answer is missing (None, NaN) does not count. Where some answers are labels and others
-    numbers, all are labels.
+    give more figures, with intervals; this needs no numpy and can be added up during a run. A pair
+    in which an answer is missing (None, NaN) does not count. Where some answers are labels and
+    others numbers, all are labels.
 
     Args:
         pairs: how often each pair (the judge's answer, a person's) came; whole numbers from 0 on.

@@ -18,7 +18,7 @@ from rubricate.stats._inputs import (
     number_of,
     same_length,
 )
-from rubricate.stats._intervals import are_few, bootstrapped_mean, mean_of, mostly_same
+from rubricate.stats._intervals import bootstrapped_mean, mean_of
 from rubricate.stats._numbers import numbers, outcomes
 from rubricate.stats._resampling import (
     ROUNDING,
@@ -29,6 +29,7 @@ from rubricate.stats._resampling import (
     cluster_indices,
     groups_at,
 )
+from rubricate.stats._unseen import are_few, mostly_same
 
 NO_PAIR = "there is no pair"
 LEAST_RESAMPLED = 20
@@ -36,8 +37,8 @@ LEAST_RESAMPLED = 20
 30 % change: with 10 it holds the truth in 88 %, with 20 in 91 % or more, with 50 in 92 %."""
 TOO_FEW = "no interval: too few items, or too few that differ, to resample"
 EXACT = 16
-"""Up to this many clusters that differ, a permutation test counts all 65,536 sign patterns; each one
-more doubles them."""
+"""Up to this many clusters that differ, a permutation test counts all sign patterns (65,536); each
+cluster more doubles them."""
 TIED = 1e-10
 """Sums and differences so near each other, against the largest, are equal but for rounding."""
 

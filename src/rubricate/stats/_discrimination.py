@@ -11,14 +11,10 @@ import numpy as np
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import check_share, count_of, number_of, same_length
-from rubricate.stats._intervals import (
-    LEAST_OTHERS,
-    clustered_mean,
-    clustered_share,
-    score_interval,
-)
+from rubricate.stats._intervals import clustered_mean, clustered_share, score_interval
 from rubricate.stats._numbers import numbers, outcomes, t_quantile
 from rubricate.stats._resampling import Floats, Groups, Integers, cluster_indices
+from rubricate.stats._unseen import LEAST_OTHERS
 
 NO_CONTRAST = "there is no pair of a true and a false outcome"
 RARE = "no interval: it needs five clusters with a true outcome and five with a false one"

@@ -9,9 +9,10 @@ from scipy import special, stats
 
 from rubricate.errors import InputError
 from rubricate.stats._inputs import brief, check_share, count_of, number_of
-from rubricate.stats._intervals import score_interval, unseen
+from rubricate.stats._intervals import score_interval
 from rubricate.stats._numbers import t_quantile
 from rubricate.stats._resampling import Floats
+from rubricate.stats._unseen import unseen
 
 TAIL = 9.0
 """Standard deviations of a binomial beyond which nothing is counted."""

@@ -12,18 +12,16 @@ from scipy import special
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import check_share, count_of, same_length
 from rubricate.stats._intervals import (
-    are_few,
     clustered_mean,
     clustered_share,
     clustered_variance,
     design_effect,
-    mostly_same,
     score_interval,
     t_interval,
-    unseen,
 )
 from rubricate.stats._numbers import numbers, outcomes, t_quantile
 from rubricate.stats._resampling import ROUNDING, Floats, Groups, Integers, cluster_indices
+from rubricate.stats._unseen import are_few, mostly_same, unseen
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from rubricate.stats._inputs import (
     labels_of,
     listed,
 )
-from rubricate.stats._intervals import FEW_DIFFER, few_differ
 from rubricate.stats._numbers import numbers, t_quantile
 from rubricate.stats._resampling import (
     HANGS,
@@ -41,6 +40,7 @@ from rubricate.stats._resampling import (
     jackknife_totals,
 )
 from rubricate.stats._strata import mean_of_strata
+from rubricate.stats._unseen import FEW_DIFFER, few_differ
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 Ratings: TypeAlias = Sequence[Sequence[Any]]

@@ -13,7 +13,6 @@ import numpy as np
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import is_nested, listed
-from rubricate.stats._intervals import FEW_DIFFER, are_few, few_differ
 from rubricate.stats._numbers import numbers
 from rubricate.stats._resampling import (
     HANGS,
@@ -30,6 +29,7 @@ from rubricate.stats._resampling import (
     groups_at,
     jackknife_error,
 )
+from rubricate.stats._unseen import FEW_DIFFER, are_few, few_differ
 
 ITEM = "item"
 REPLICATE = "replicate"

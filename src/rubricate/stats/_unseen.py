@@ -1,0 +1,85 @@
+"""No observed error or spread is no evidence of none: the rule, for every figure.
+
+Where the data show no error or no spread, or hardly any, an interval says how little was seen
+(`with_unseen`, `unseen`), or there is none and the figure says why (`are_few`, `few_differ`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rubricate.stats._resampling import Floats, Integers
+
+LEAST_OTHERS = 5
+"""Clusters that must hold other values than the commonest before these say how far values can be
+from it. Simulated on scores of 1 to 10 criteria of which 2 to 30 % change, and on skewed scales of
+1 to 5: with none the interval holds the truth in 17 % or more, with 5 and with 10 in 94 %."""
+SAME = 1e-9
+"""Values so near each other, against the largest, are the same but for rounding."""
+
+
+def mostly_same(values: Floats) -> NDArray[np.bool_] | None:
+    """Which values are the commonest one, if more than half of them are; else None."""
+    if len(values) == 0:
+        return None
+    apart = np.abs(values - np.median(values))
+    same = apart <= SAME * max(float(np.abs(values).max()), np.finfo(float).tiny)
+    return same if 2 * same.sum() > len(values) else None
+
+
+def are_few(same: NDArray[np.bool_], clusters: Integers) -> bool:
+    """Whether too few clusters hold other values to say what other values there are."""
+    return len(np.unique(clusters[~same])) < LEAST_OTHERS
+
+
+FEW_DIFFER = "no interval: too few items differ"
+
+
+def few_differ(table: Floats, clusters: Integers) -> bool:
+    """Whether nearly all numbers of a table, a row an item, are the same, or those of each item."""
+    common = mostly_same(table.ravel())
+    if common is not None and are_few(np.all(common.reshape(table.shape), axis=1), clusters):
+        return True
+    return are_few(np.asarray(np.ptp(table, axis=1) == 0), clusters)
+
+
+def unseen(quantile: float) -> float:
+    """How many values of each kind that was not seen, or hardly, are added to those that were.
+
+    Half the square of the quantile, as Agresti and Coull (1998) add successes and failures: where
+    n values show no exception, the variance is that of as many exceptions as the upper end of
+    Wilson's interval (1927) of 0 in n allows. By simulation of paired differences and of judges
+    right in 70 to 99 %, 10 to 200 items, the interval then holds the truth in 93 % or more; with
+    0.5 in 90 %, with none in 17 %. Twice as many make it a tenth wider with 20 items.
+    """
+    return quantile**2 / 2
+
+
+def with_unseen(
+    values: Floats,
+    same: NDArray[np.bool_],
+    few: bool,
+    effect: float,
+    quantile: float,
+    bounds: tuple[float, float],
+) -> tuple[float, float]:
+    """The middle and the standard error of an interval of the mean of values that are mostly the
+    same: that none, or few, of 20 values differ is no evidence that none of the next 20 will.
+
+    `unseen` values are added on either side of the commonest one: as far from it as the farthest
+    that was seen, or at the bounds where values of fewer than 5 clusters differ. Of shares this is
+    the interval of Agresti and Coull (1998), of flips nearly that of Bonett and Price (2012).
+    """
+    common = float(values[same].mean())
+    size = bounds[1] - bounds[0]
+    if not few:
+        size = float(np.abs(values - common).max())
+    ends = np.array([max(bounds[0], common - size), min(bounds[1], common + size)])
+    weight = effect * unseen(quantile)
+    total = len(values) + 2 * weight
+    middle = (float(values.sum()) + weight * float(ends.sum())) / total
+    apart = float(((values - middle) ** 2).sum()) + weight * float(((ends - middle) ** 2).sum())
+    return middle, math.sqrt(apart * effect) / total
