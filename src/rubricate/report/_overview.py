@@ -22,7 +22,10 @@ from rubricate.run.results import CriterionFigures, ResultRow, Summary
 from rubricate.stats import Bootstrap, Estimate
 from rubricate.views import (
     Drawing,
+    Facts,
+    Paragraph,
     Plot,
+    Table,
     answers_bar,
     as_html,
     score_range,
@@ -66,8 +69,11 @@ class Overview:
     agreement: tuple[Plot, ...]
     calibration: Plot | None
     waiting: Plot | None
+    notices: tuple[Paragraph, ...]
+    """What the summary says below its tables."""
     tables: tuple[tuple[str, str], ...]
-    """The tables of parts of the summary, such as scores by tag: a heading and HTML."""
+    """The summary's other tables, and those of the agreement: a heading and HTML."""
+    facts: tuple[tuple[str, str], ...]
 
 
 def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap) -> Overview:
@@ -90,6 +96,9 @@ def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap)
     for row in run.rows:
         rows.setdefault(row.criterion, []).append(row)
     accuracy, kappa, n = (NOTHING, NOTHING, 0) if report is None else report.whole
+    sections = [*summary.sections()]
+    agreement = () if report is None else report.sections()
+    tables = [section for section in (*sections[1:], *agreement) if isinstance(section, Table)]
     return Overview(
         summary=summary,
         score=score,
@@ -114,11 +123,12 @@ def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap)
         agreement=() if report is None else tuple(agreement_plots(run, report)),
         calibration=None if report is None else calibration_plot(report),
         waiting=waiting_plot(waited),
+        notices=tuple(one for one in sections if isinstance(one, Paragraph) and one.text),
         tables=tuple(
-            (table.title or "", as_html([replace(table, title=None)]))
-            for one in summary.parts
-            for table in one.tables()
+            (table.title or f"by {table.columns[0].heading}", as_html([replace(table, title=None)]))
+            for table in tables
         ),
+        facts=tuple(fact for one in sections if isinstance(one, Facts) for fact in one.flowing),
     )
 
 

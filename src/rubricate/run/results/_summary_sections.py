@@ -145,7 +145,7 @@ def _judges_table(summary: Summary) -> Table:
     voted = ("weight",) if weighted else ()
     columns = [
         Column("judge", is_text=True),
-        *numbers(*voted, "votes", "abstained", "failed", "as verdict", "score alone"),
+        *numbers(*voted, "votes", "abstained", "failed", "as verdict", "score alone", "cost"),
         *(numbers(*_headings(summary), most=10) if labelled else []),
     ]
     rows = [
@@ -158,6 +158,7 @@ def _judges_table(summary: Summary) -> Table:
                 _failed(figures.votes["failed"]),
                 figure(figures.with_verdict),
                 _alone(figures, summary.score.scored),
+                dollars(figures.cost, figures.estimated_cost),
                 *(_agreement_cells(figures.agreement) if labelled else []),
             ]
         )
