@@ -388,9 +388,10 @@ class Execution:
             progress.calls += verdict.error is None or verdict.error.kind != "not_run"
             if not usage.requests and verdict.status != "failed" and self._queue.turns is not None:
                 self._queue.turns.note_unshared(call)
-        if item.escalated or item.settled:
+        if item.has_next:
             self._queue.look_up(item, self._machine.next_calls(item))
-        self._tell_progress()
+        if self._options.on_progress is not None:
+            self._options.on_progress(progress)
 
     # Listeners
 

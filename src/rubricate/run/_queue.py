@@ -253,7 +253,7 @@ class CallQueue:
                 left = self._machine.take_known(item, calls, known)
                 self.flights.plan(left)
                 of_item += item.lead(left) if self._leader_first else left
-            if (item.escalated or item.settled) and (more := self._machine.next_calls(item)):
+            if item.has_next and (more := self._machine.next_calls(item)):
                 batch.append((item, more))
 
 

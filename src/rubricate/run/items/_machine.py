@@ -60,6 +60,11 @@ class JudgedItem:
         """Whether all its verdicts are there."""
         return len(self.verdicts) == len(self.item.rubric.criteria)
 
+    @property
+    def has_next(self) -> bool:
+        """Whether answers have come that may make further calls necessary."""
+        return bool(self.escalated or self.settled)
+
     def lead(self, calls: list[Call]) -> list[Call]:
         """Those of new calls that may be made: of all to a judge one first, the others behind it.
 

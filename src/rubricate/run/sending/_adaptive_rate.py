@@ -184,11 +184,6 @@ class Concurrency:
         """Have room for so many, at least for one, from here on."""
         self.room = self.threshold = max(1.0, room)
 
-    def answered(self, seconds: float) -> None:
-        """A request was answered after so long."""
-        if self.room < self.most and seconds <= self.quick:
-            self.room += 1.0 if self.room < self.threshold else 1.0 / self.room
-
     def back(self) -> None:
         """A request is not in flight any more."""
         self.in_flight -= 1
@@ -204,11 +199,13 @@ class Outage:
         since: when the outage began (monotonic clock); None while there is none.
         paused_until: until when nothing is let through (monotonic clock); 0 if never.
         asked_until: the same as far as the endpoint has asked for it.
+        is_noted: whether anything has failed, or was paused for, since the last answer.
     """
 
     since: float | None = None
     paused_until: float = 0.0
     asked_until: float = 0.0
+    is_noted: bool = False
     _failures: int = 0
     _pause: float = 0.0
 
@@ -218,6 +215,7 @@ class Outage:
 
     def pause_longer(self, now: float) -> None:
         """Let nothing through for twice as long as the last time."""
+        self.is_noted = True
         self._pause = self._pause or FIRST_PAUSE
         self.pause(now, self._pause)
         self._pause = min(2 * self._pause, LONGEST_PAUSE)
@@ -226,11 +224,13 @@ class Outage:
         """The endpoint answers."""
         self._failures = 0
         self._pause = 0.0
+        self.is_noted = False
         self.since = None
 
     def failed(self, now: float, *, several: bool, is_news: bool) -> bool:
         """A request got no answer; whether that is an outage, of which this says something new."""
         self._failures += 1
+        self.is_noted = True
         if self._failures < FAILURES_IN_A_ROW or not several:
             return False
         if self.since is None:
@@ -250,31 +250,28 @@ class Refusals:
 
     Attributes:
         sent: when the last requests were sent (monotonic clock).
+        outcomes: of the last, whether each was refused.
     """
 
     sent: deque[float] = field(default_factory=partial(deque, maxlen=4 * RECENT))
-    _outcomes: deque[bool] = field(default_factory=partial(deque, maxlen=RECENT))
+    outcomes: deque[bool] = field(default_factory=partial(deque, maxlen=RECENT))
     _refused: deque[float] = field(default_factory=partial(deque, maxlen=MOST_REFUSED))
-
-    def accepted(self) -> None:
-        """A request was answered."""
-        self._outcomes.append(False)
 
     def add(self, sent: float) -> None:
         """A request sent then was refused."""
-        self._outcomes.append(True)
+        self.outcomes.append(True)
         self._refused.append(sent)
 
     @property
     def are_recent(self) -> bool:
         """Whether any of the last requests was refused."""
-        return True in self._outcomes
+        return True in self.outcomes
 
     @property
     def are_most(self) -> bool:
         """Whether most were, of those sent one after the other."""
         if len(self.sent) < RECENT:
-            return 2 * sum(self._outcomes) >= len(self._outcomes)
+            return 2 * sum(self.outcomes) >= len(self.outcomes)
         first = min(self._refused)
         since = sum(moment >= first for moment in self.sent)
         return len(self._refused) == MOST_REFUSED and since <= RECENT
@@ -681,10 +678,13 @@ class AdaptiveRate:
     def accepted(self, sent: float, usage: Usage, expected: float = 0.0) -> None:
         """A request sent then was answered; `expected` tokens were reckoned with."""
         self.latencies.add(usage.seconds)
-        self.refusals.accepted()
-        self.is_alive()
+        self.refusals.outcomes.append(False)
+        if self.outage.is_noted:
+            self.is_alive()
         self.pace.accepted(sent, usage.seconds, self.refusals, is_new=sent >= self._last_cut)
-        self.concurrency.answered(usage.seconds)
+        places = self.concurrency
+        if places.room < places.most and usage.seconds <= places.quick:
+            places.room += 1.0 if places.room < places.threshold else 1.0 / places.room
         if expected:
             self._reply_tokens += 0.05 * (usage.output_tokens - self._reply_tokens)
             self._take_tokens(usage.input_tokens + usage.output_tokens - expected)
