@@ -27,8 +27,6 @@ from rubricate.stats._resampling import (
 )
 
 MOST_BINS = 10_000
-MOST_STEPS = 100
-"""Of Newton's method; a dozen are usual."""
 LEAST_CLUSTERS = 10
 """Clusters below which the interval of a gain is not trusted."""
 NONE = "there is no probability with an outcome"
@@ -287,8 +285,8 @@ class PlattMap:
     def fit(
         cls, probabilities: Sequence[float | None], outcomes: Sequence[bool | None]
     ) -> PlattMap:
-        """Fit on a training split by maximum likelihood with Platt's smoothed targets, by Newton's
-        method with a line search (Lin, Lin and Weng 2007).
+        """Fit on a training split by maximum likelihood with Platt's smoothed targets, by
+        Newton's method in a trust region.
 
         Where the likeliest map would fall, it is the flat one.
 
@@ -322,28 +320,23 @@ class PlattMap:
 
 
 def _most_likely(score: Floats, target: Floats, intercept: float) -> Floats:
-    """Slope and intercept, from a slope of 0 and this intercept."""
-    design = np.column_stack([score, np.ones(len(score))])
+    """Slope and intercept of the greatest likelihood, from a slope of 0 and this intercept."""
+    design, n = np.column_stack([score, np.ones(len(score))]), len(score)
 
-    def loss(parameters: Floats) -> float:
+    def loss(parameters: Floats) -> tuple[float, Floats]:
         logit = design @ parameters
-        return float((np.logaddexp(0, logit) - target * logit).sum())
+        gradient = design.T @ (special.expit(logit) - target) / n
+        return float((np.logaddexp(0, logit) - target * logit).sum()) / n, gradient
 
-    best = np.array([0.0, intercept])
-    for _ in range(MOST_STEPS):
-        chance = special.expit(design @ best)
-        slope = design.T @ (target - chance)
-        if np.abs(slope).max() < 1e-9 * len(score):
-            break
-        curvature = (design * (chance * (1 - chance))[:, None]).T @ design
-        step = np.linalg.lstsq(curvature, slope, rcond=1e-12)[0]  # equal scores: any slope will do
-        size = 1.0
-        while loss(best + size * step) > loss(best) - 1e-4 * size * float(slope @ step):
-            size /= 2
-            if size < 1e-10:
-                return best
-        best = best + size * step
-    return best
+    def curvature(parameters: Floats) -> Floats:
+        chance = special.expit(design @ parameters)
+        return np.asarray((design * (chance * (1 - chance))[:, None]).T @ design / n)
+
+    start = np.array([0.0, intercept])
+    found = optimize.minimize(
+        loss, start, jac=True, hess=curvature, method="trust-ncg", options={"gtol": 1e-12}
+    )
+    return np.asarray(found.x)
 
 
 CalibrationMap = IsotonicMap | PlattMap
