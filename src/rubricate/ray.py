@@ -110,25 +110,24 @@ class Grader:
     def __call__(self, batch: Any) -> pyarrow.Table:
         """Grade a batch: columns by name (lists, arrays), a pyarrow table or a pandas frame."""
         table = _as_table(batch)
-        submissions = self._column(table, self._call.submission)
+        texts = self._column(table, self._call.submission) or []
         prompts = self._column(table, self._call.prompts)
         references = self._column(table, self._call.references)
-        assert submissions is not None
-        texts = [text if isinstance(text, str) else None for text in submissions]
-        there = [index for index, text in enumerate(texts) if text is not None]
-        rows: list[dict[str, Any]] = [self._failed("the row has no text to be judged")] * len(texts)
+        there = [index for index, text in enumerate(texts) if isinstance(text, str)]
+        rows = [self._failed("the row has no text to be judged")] * len(texts)
         try:
-            found = self._reward.score_batch(
-                [texts[index] for index in there],  # type: ignore[misc]
+            graded = self._reward.score_batch(
+                [texts[index] for index in there],
                 _picked(prompts, there),
                 reference=_picked(references, there),
             )
         except Exception as error:  # a job of hours is not to end for a batch
-            why = f"{type(error).__name__}: {error}"
-            rows = [self._failed(why) if text is not None else rows[0] for text in texts]
+            failed = self._failed(f"{type(error).__name__}: {error}")
+            judged = [failed] * len(there)
         else:
-            for place, index in enumerate(there):
-                rows[index] = self._row(found, place)
+            judged = [self._row(graded, place) for place in range(len(there))]
+        for index, row in zip(there, judged, strict=True):
+            rows[index] = row
         return self._extended(table, rows)
 
     def _column(self, table: pyarrow.Table, name: str | None) -> list[Any] | None:

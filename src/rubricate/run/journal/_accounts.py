@@ -170,13 +170,9 @@ def accounts_of(content: Mapping[str, Any]) -> dict[str, Account]:
 
 
 def _sum(accounts: list[Account]) -> Account:
-    heard = [one.dearest for one in accounts if one.ended]
-    return Account(
-        sum(one.ended for one in accounts),
-        sum(one.cost for one in accounts),
-        max(heard or [one.dearest for one in accounts], default=0.0),
-        sum(one.paid for one in accounts),
-        sum(one.seconds for one in accounts),
-        sum(one.open for one in accounts),
-        sum(one.known for one in accounts),
-    )
+    if len(accounts) < 2:
+        return replace(accounts[0], since={}) if accounts else Account()
+    total = Account(*map(sum, zip(*map(Account.to_list, accounts), strict=True)))  # type: ignore[arg-type]
+    answered = [account.dearest for account in accounts if account.ended]
+    total.dearest = max(answered or [account.dearest for account in accounts])
+    return total

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from zlib import crc32
 
@@ -73,29 +74,17 @@ class Exchange:
 _ALWAYS = ("model", "asked", "messages", "reply", "requests")
 
 
-class _Names(dict[str, str]):
-    """The hashes of texts; it forgets all of them when it has as many as it may."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-
-    def __missing__(self, text: str) -> str:
-        if len(self) >= self._most:
-            self.clear()
-        name = self[text] = _hashed(text)
-        return name
-
-
 class TextNames:
-    """The hashes of texts that come again and again.
+    """Gives the hashes of texts that come again and again.
 
     Attributes:
-        texts: those of texts that are short, or come for many items.
-        materials: those of texts that all of an item's requests share.
+        text: that of a text that is short, or comes for many items.
+        material: that of a text that all of an item's requests share.
     """
 
     def __init__(self) -> None:
-        self.texts, self.materials = _Names(TEXTS), _Names(MATERIALS)
+        self.text = lru_cache(TEXTS)(_hashed)
+        self.material = lru_cache(MATERIALS)(_hashed)
 
 
 class Transcript:
@@ -156,18 +145,18 @@ class Transcript:
             role, content = message["role"], message["content"]
             if shared and role == "user" and content.startswith(shared):
                 rest = content[len(shared) :]
-                texts[name := names.materials[shared]] = shared
-                texts[other := names.texts[rest]] = rest
+                texts[name := names.material(shared)] = shared
+                texts[other := names.text(rest)] = rest
                 shown.append([role, name, other])
                 shared = ""
                 continue
             if role == "assistant":
                 content, left_out = _bounded(content)
                 if left_out:
-                    shown.append([role, name := names.texts[content], left_out])
+                    shown.append([role, name := names.text(content), left_out])
                     texts[name] = content
                     continue
-            texts[name := names.texts[content]] = content
+            texts[name := names.text(content)] = content
             shown.append([role, name])
         return shown
 
