@@ -53,8 +53,8 @@ if TYPE_CHECKING:
         read_distribution as read_distribution,
         read_kept as read_kept,
     )
-    from rubricate.rubric._fingerprint import fingerprint as fingerprint
-    from rubricate.rubric._gate import Gate as Gate
+    from rubricate.rubric._code import fingerprint as fingerprint
+    from rubricate.rubric._criterion import Gate as Gate
     from rubricate.rubric._gates import GATE as GATE, Gates as Gates, Waiting as Waiting
     from rubricate.rubric._group import (
         Group as Group,
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
         read_label as read_label,
         read_object as read_object,
     )
-    from rubricate.rubric._ratio import least_ratio as least_ratio
+    from rubricate.rubric._aggregates import least_ratio as least_ratio
     from rubricate.rubric._regex import RegexCriterion as RegexCriterion
     from rubricate.rubric._rubric import Rubric as Rubric
     from rubricate.rubric._scale import ScaleCriterion as ScaleCriterion

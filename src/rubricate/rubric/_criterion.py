@@ -11,15 +11,14 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from importlib import import_module
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from rubricate._documents import PythonDocument, check_writable, validate
 from rubricate._spelling import did_you_mean, unknown_word
 from rubricate._usage import NO_USAGE, Usage
 from rubricate.errors import InputError
-from rubricate.rubric._gate import Requires, written_gates
 from rubricate.rubric._question import (
     ABSTENTION,
     Answer,
@@ -32,6 +31,60 @@ from rubricate.rubric._question import (
 )
 from rubricate.rubric._tags import read_tags
 from rubricate.rubric._verdict import CriterionVerdict, Evidence, Status, Verdict
+
+
+class Gate(PythonDocument):
+    """What another criterion must have come to.
+
+    Without `label` and `at_least` it is the criterion's best answer, such as MET.
+    """
+
+    criterion: str
+    """The name of the criterion, or of a group, for which `at_least` is needed."""
+    label: str | None = None
+    """The answer that it must have."""
+    at_least: float | None = None
+    """The least value, or the least score of a group, from 0 to 1."""
+
+    @field_validator("at_least")
+    @classmethod
+    def _is_a_share(cls, given: float | None) -> float | None:
+        if given is not None and not 0.0 <= given <= 1.0:
+            raise InputError(f"must be between 0 and 1, found {given}")
+        return given
+
+    @model_validator(mode="after")
+    def _asks_for_one_thing(self) -> Gate:
+        if self.label is not None and self.at_least is not None:
+            raise InputError("label and at_least exclude each other: give one of them")
+        return self
+
+    def to_value(self) -> Any:
+        """The gate as it is written to a file: a name alone where there is nothing else."""
+        said = {"label": self.label, "at_least": self.at_least, **(self.model_extra or {})}
+        present = {key: value for key, value in said.items() if value is not None}
+        return {"criterion": self.criterion, **present} if present else self.criterion
+
+
+def _gates(given: Any) -> Any:
+    """What may stand under `requires` as a list of gates: a name, a gate, or a list of them."""
+    if given is None:
+        return ()
+    if isinstance(given, str | Mapping | Gate):
+        given = [given]
+    if not isinstance(given, Sequence):
+        raise InputError(f"expected a criterion's name, found {given!r}")
+    return tuple({"criterion": one} if isinstance(one, str) else one for one in given)
+
+
+Requires = Annotated[tuple[Gate, ...], BeforeValidator(_gates), Field(strict=False)]
+
+
+def written_gates(gates: Sequence[Gate]) -> Any:
+    """What is written under `requires`; None for nothing."""
+    written = [gate.to_value() for gate in gates]
+    return written[0] if len(written) == 1 else written or None
+
 
 _WHOLE = re.compile(r"-?[0-9]+\Z")
 _BINARY_VALUES = {"MET": 1.0, "UNMET": 0.0}

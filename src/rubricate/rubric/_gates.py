@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from rubricate._spelling import did_you_mean
 from rubricate.errors import InputError
-from rubricate.rubric._criterion import Criterion
+from rubricate.rubric._criterion import Criterion, Gate
 from rubricate.rubric._declared import DeclaredScoring
-from rubricate.rubric._gate import Gate
 from rubricate.rubric._group import Group, Node, paths, placed
 from rubricate.rubric._question import ABSTENTION
 from rubricate.rubric._scoring import Score, ScoringRules, score

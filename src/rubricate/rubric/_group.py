@@ -17,8 +17,13 @@ from pydantic import (
 
 from rubricate._documents import PythonDocument, validate
 from rubricate.errors import InputError
-from rubricate.rubric._criterion import Criterion, build_criterion, checked_name
-from rubricate.rubric._gate import Requires, written_gates
+from rubricate.rubric._criterion import (
+    Criterion,
+    Requires,
+    build_criterion,
+    checked_name,
+    written_gates,
+)
 
 MOST_LEVELS = 100
 """How deep the groups of a tree may be, in files and in Python."""

@@ -7,6 +7,7 @@ import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
+from html import escape
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -162,8 +163,6 @@ class Rubric(PythonDocument):
     # Loading
 
     def _repr_html_(self) -> str:
-        from rubricate.rubric._html import rubric_html
-
         return rubric_html(self)
 
     @classmethod
@@ -362,3 +361,31 @@ def _section(data: Any, path: tuple[str | int, ...]) -> list[Node]:
             )
         criteria.append(node.model_copy(update={"tags": (tag, *node.tags)}))
     return criteria
+
+
+_LEFT = ' style="text-align: left"'
+
+
+def rubric_html(rubric: Rubric) -> str:
+    """The criteria in their order, those of a group below it."""
+    named = f"Rubric {rubric.name}" if rubric.name else "Rubric"
+    count = "1 criterion" if len(rubric) == 1 else f"{len(rubric)} criteria"
+    guidelines = f"<p>{escape(rubric.guidelines)}</p>" if rubric.guidelines else ""
+    headings = "".join(
+        f"<th{_LEFT}>{name}</th>" for name in ("criterion", "weight", "answers", "requirement")
+    )
+    return (
+        f"<table><caption{_LEFT}>{escape(named)}: {count}</caption><thead><tr>{headings}</tr>"
+        f"</thead><tbody>{''.join(_rows(rubric.tree, 0))}</tbody></table>{guidelines}"
+    )
+
+
+def _rows(nodes: Sequence[Node], depth: int) -> Iterator[str]:
+    for node in nodes:
+        answers = "group" if isinstance(node, Group) else ", ".join(node.labels) or "a value"
+        name = f'<td style="text-align: left; padding-left: {depth + 0.5}em">'
+        name += f"<b>{escape(node.name or '')}</b></td>"
+        rest = (f"{node.weight:g}", answers, node.requirement or "")
+        yield f"<tr>{name}{''.join(f'<td{_LEFT}>{escape(text)}</td>' for text in rest)}</tr>"
+        if isinstance(node, Group):
+            yield from _rows(node.criteria, depth + 1)

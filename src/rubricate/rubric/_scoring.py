@@ -17,12 +17,11 @@ from typing import NamedTuple
 
 from rubricate._frozen import quickly_made
 from rubricate.errors import InputError
-from rubricate.rubric._aggregates import AGGREGATES, Aggregate
+from rubricate.rubric._aggregates import AGGREGATES, Aggregate, least_ratio
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._declared import CLAMPED, CannotAssess, DeclaredScoring, ItemScoring
 from rubricate.rubric._group import Group, Node, placed
 from rubricate.rubric._penalty import LengthPenalty
-from rubricate.rubric._ratio import least_ratio
 from rubricate.rubric._verdict import Status, Verdict
 
 

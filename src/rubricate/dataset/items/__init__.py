@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.dataset.items._annotations import Annotations as Annotations
-    from rubricate.dataset.items._context import (
+    from rubricate.dataset.items._data_item import Annotations as Annotations
+    from rubricate.dataset.items._data_item import (
         ContextDocument as ContextDocument,
         read_context as read_context,
     )

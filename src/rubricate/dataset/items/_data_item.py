@@ -5,25 +5,138 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, WrapValidator
-from pydantic.dataclasses import dataclass
+from pydantic.dataclasses import dataclass as checked_dataclass
 
 from rubricate._documents import check_keys, check_writable, with_one_line_errors
-from rubricate.dataset.items._annotations import Annotations, parse_annotations
-from rubricate.dataset.items._context import ContextDocument, read_context
+from rubricate._spelling import suggestion
 from rubricate.dataset.items._transcript import Transcript
 from rubricate.errors import InputError
 from rubricate.rubric import (
+    Aggregation,
     CriterionVerdict,
     Parts,
     Rubric,
     SpokenParts,
+    Verdict,
+    aggregate,
     read_tags,
     split_thinking,
 )
+
+Annotations = dict[str, dict[str, CriterionVerdict | str | int | float | None]]
+"""Each annotator's labels by criterion name; a criterion that one did not label is missing."""
+
+_TOGETHER = Aggregation()
+
+
+def parse_annotations(given: Any, rubric: Rubric | None) -> Annotations:
+    """Check labels by annotator and criterion against the rubric; they become text.
+
+    Raises:
+        InputError: another form, a criterion that the rubric does not have, or a label that is
+            not an allowed one.
+    """
+    path: tuple[str, ...] = ("annotations",)
+    if not isinstance(given, Mapping):
+        raise InputError("expected labels as {annotator: {criterion: label}}", path=path)
+    parsed: Annotations = {}
+    for annotator, labels in given.items():
+        path = ("annotations", str(annotator))
+        if not isinstance(annotator, str) or not annotator:
+            raise InputError(f"an annotator's name must be text, found {annotator!r}", path=path)
+        if not isinstance(labels, Mapping):
+            raise InputError("expected labels as {criterion: label}", path=path)
+        if rubric is None:
+            parsed[annotator] = dict(labels)
+            continue
+        criteria = rubric.by_name
+        parsed[annotator] = {}
+        for name, label in labels.items():
+            if name not in criteria:
+                near = suggestion(str(name), rubric.names)
+                hint = f"did you mean '{near}'?" if near else f"it has {', '.join(rubric.names)}"
+                raise InputError(f"the rubric has no criterion '{name}': {hint}", path=path)
+            if label is None:
+                continue
+            try:
+                parsed[annotator][name] = criteria[name].label_of(label)
+            except InputError as error:
+                raise InputError(f"criterion '{name}' {error.message}", path=path) from None
+    return parsed
+
+
+def consensus(annotations: Annotations, rubric: Rubric) -> dict[str, Verdict]:
+    """What annotators say together, by criterion name, counted as the votes of a panel are.
+
+    The majority's label; the mean of ordered options, scales and numbers. A criterion on which
+    labels without order are tied, or that nobody labelled, is missing.
+    """
+    together: dict[str, Verdict] = {}
+    for criterion in rubric:
+        name = criterion.name
+        votes = [
+            criterion.verdict(label)
+            for labels in annotations.values()
+            if (label := labels.get(name)) is not None
+        ]
+        if votes:
+            found = aggregate(criterion, votes, _TOGETHER)
+            if not found.tied:
+                together[name] = Verdict(name, found.status, found.label, found.value)
+    return together
+
+
+KEYS = {"text", "title"}
+
+
+@dataclass(frozen=True, slots=True)
+class ContextDocument:
+    """A text that the judge is shown beside the submission, and its title if it has one.
+
+    Attributes:
+        text: what the judge is shown.
+        title: above it; None for none.
+    """
+
+    text: str
+    title: str | None = None
+
+    def to_json(self) -> str | dict[str, str]:
+        """The document as it is written to a file: its text, or an object with its title."""
+        return self.text if self.title is None else {"title": self.title, "text": self.text}
+
+
+def read_context(value: Any) -> list[ContextDocument]:
+    """Documents out of a list of texts or of `{title, text}`, or out of one text.
+
+    Raises:
+        InputError: it is something else; says which document.
+    """
+    if value is None:
+        return []
+    if isinstance(value, str | Mapping | ContextDocument):
+        return [_document(value, ())]
+    if not isinstance(value, Sequence):
+        raise InputError(f"expected texts or {{title, text}}, found {type(value).__name__}")
+    return [_document(one, (index,)) for index, one in enumerate(value)]
+
+
+def _document(value: Any, path: tuple[int, ...]) -> ContextDocument:
+    if isinstance(value, ContextDocument):
+        return value
+    if isinstance(value, str):
+        return ContextDocument(value)
+    if not isinstance(value, Mapping) or not isinstance(value.get("text"), str):
+        raise InputError("expected a text, or {title, text}", path=path)
+    title = value.get("title")
+    if value.keys() - KEYS or not isinstance(title, str | None):
+        raise InputError("expected a text, or {title, text} with nothing else", path=path)
+    return ContextDocument(value["text"], title)
+
 
 GroundTruth = list[CriterionVerdict | str | int | float | None]
 """One label per criterion: a `CriterionVerdict`, an option's label, a score, or None where
@@ -43,7 +156,7 @@ def _prompt(value: Any, checked: Callable[[Any], str | None]) -> str | None:
 
 
 @with_one_line_errors
-@dataclass(config=ConfigDict(strict=True, defer_build=True, extra="forbid"))
+@checked_dataclass(config=ConfigDict(strict=True, defer_build=True, extra="forbid"))
 class DataItem:
     """A single item to be graded, optionally with ground truth.
 

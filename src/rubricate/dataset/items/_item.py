@@ -10,9 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
-from rubricate.dataset.items._annotations import consensus
-from rubricate.dataset.items._context import ContextDocument
-from rubricate.dataset.items._data_item import DataItem
+from rubricate.dataset.items._data_item import ContextDocument, DataItem, consensus
 from rubricate.errors import InputError
 from rubricate.rubric import Criterion, DeclaredScoring, Rubric, Verdict, agreed
 

@@ -15,8 +15,7 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 from rubricate._spelling import suggestion
-from rubricate.dataset.items._context import ContextDocument, read_context
-from rubricate.dataset.items._data_item import DataItem, GroundTruth
+from rubricate.dataset.items._data_item import ContextDocument, DataItem, GroundTruth, read_context
 from rubricate.dataset.items._transcript import (
     PromptText,
     Transcript,

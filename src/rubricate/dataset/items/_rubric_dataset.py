@@ -15,9 +15,15 @@ from pydantic.dataclasses import dataclass
 
 from rubricate._documents import parse_json, with_one_line_errors
 from rubricate._files import user_path, write_text
-from rubricate.dataset.items._annotations import Annotations, consensus, parse_annotations
-from rubricate.dataset.items._context import ContextDocument
-from rubricate.dataset.items._data_item import DataItem, GroundTruth, parse_ground_truth
+from rubricate.dataset.items._data_item import (
+    Annotations,
+    ContextDocument,
+    DataItem,
+    GroundTruth,
+    consensus,
+    parse_annotations,
+    parse_ground_truth,
+)
 from rubricate.dataset.items._item import Item, ItemIds, Survey, survey_of
 from rubricate.dataset.items._rubric_document import (
     arguments_from,

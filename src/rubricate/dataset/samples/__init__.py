@@ -65,7 +65,7 @@ if TYPE_CHECKING:
         SandboxEnvironmentType as SandboxEnvironmentType,
         sample_input_len as sample_input_len,
     )
-    from rubricate.dataset.samples._skipping import (
+    from rubricate.dataset.samples._loading import (
         OnError as OnError,
         SkippedRecord as SkippedRecord,
         check_on_error as check_on_error,

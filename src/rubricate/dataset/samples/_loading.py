@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import json
 import mmap
 import operator
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from itertools import count, islice
 from operator import itemgetter
+from os import PathLike
 from threading import Lock
-from typing import Any, BinaryIO, TypedDict, cast
+from typing import Any, BinaryIO, Literal, TypedDict, cast
 
+from rubricate._files import user_path, write_text
 from rubricate.dataset.samples._dataset import MemoryDataset
 from rubricate.dataset.samples._fields import (
     DatasetRecord,
@@ -32,8 +35,43 @@ from rubricate.dataset.samples._fields import (
 from rubricate.dataset.samples._opening import Source
 from rubricate.dataset.samples._relative import resolver
 from rubricate.dataset.samples._sample import Sample
-from rubricate.dataset.samples._skipping import OnError, SkippedRecord, check_on_error
 from rubricate.errors import InputError
+
+OnError = Literal["raise", "skip"]
+"""What a reader does about a record that does not fit: raise an error, or leave it out."""
+
+
+@dataclass(frozen=True)
+class SkippedRecord:
+    """A record that was left out.
+
+    Attributes:
+        record: its number in the file, from 1.
+        line: the line on which it ends, from 1, where the file has lines.
+        error: what is wrong with it.
+    """
+
+    record: int
+    line: int | None
+    error: str
+
+
+def check_on_error(on_error: str) -> bool:
+    """Whether to skip; raises `InputError` for anything but `raise` and `skip`."""
+    if on_error not in ("raise", "skip"):
+        raise InputError(f"on_error must be 'raise' or 'skip', found {on_error!r}")
+    return on_error == "skip"
+
+
+def write_skipped(path: str | PathLike[str], skipped: Sequence[SkippedRecord]) -> None:
+    """Write one line of JSON for each record that was left out.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    lines = [json.dumps(asdict(record), ensure_ascii=False) + "\n" for record in skipped]
+    write_text(user_path(path), "".join(lines))
+
 
 CHECKED = 10_000
 """Records of a JSON Lines file that are read when it is opened; the others, when looked at."""
