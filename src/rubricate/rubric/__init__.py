@@ -20,11 +20,11 @@ if TYPE_CHECKING:
         Scored as Scored,
     )
     from rubricate.rubric._code import (
-        NOT_APPLICABLE as NOT_APPLICABLE,
         CodeCriterion as CodeCriterion,
         source_of as source_of,
     )
     from rubricate.rubric._computed import (
+        NOT_APPLICABLE as NOT_APPLICABLE,
         Computed as Computed,
         ComputedCriterion as ComputedCriterion,
     )

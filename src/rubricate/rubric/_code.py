@@ -15,12 +15,9 @@ from typing import Any, ClassVar, Literal
 from pydantic import field_validator, model_validator
 
 from rubricate.errors import InputError, UnreadableReply
-from rubricate.rubric._computed import ComputedCriterion, check_time_limit
+from rubricate.rubric._computed import NOT_APPLICABLE, ComputedCriterion, check_time_limit
 from rubricate.rubric._criterion import BINARY_LABELS, Measurement
 from rubricate.rubric._question import ABSTENTION, Reading, read_label, read_share
-
-NOT_APPLICABLE = "NOT_APPLICABLE"
-"""The label of what a callable says does not apply."""
 
 
 class CodeCriterion(ComputedCriterion):

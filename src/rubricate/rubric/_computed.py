@@ -12,6 +12,9 @@ from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._question import Question, label_question
 from rubricate.rubric._verdict import Evidence, Verdict
 
+NOT_APPLICABLE = "NOT_APPLICABLE"
+"""The label of what a callable says does not apply."""
+
 
 @dataclass(frozen=True, slots=True)
 class Computed:

@@ -21,8 +21,12 @@ from rubricate._documents import YAML_SUFFIXES
 from rubricate._files import not_written, user_path, write_text
 from rubricate.dataset.items._item import Item
 from rubricate.dataset.items._mapping import TableColumns
-from rubricate.dataset.items._rubric_dataset import RubricDataset
-from rubricate.dataset.items._rubric_document import at_line, document_text, read_whole
+from rubricate.dataset.items._rubric_dataset import (
+    RubricDataset,
+    at_line,
+    document_text,
+    read_whole,
+)
 from rubricate.dataset.items._table import is_table, open_items
 from rubricate.dataset.samples import table_name
 from rubricate.errors import InputError
