@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         RunComparison as RunComparison,
         compare_runs as compare_runs,
     )
-    from rubricate.analysis._conversation import conversation_lines as conversation_lines
     from rubricate.analysis.agreement._discrimination import DecisionRules as DecisionRules
     from rubricate.analysis._finished import (
         LOW_CONFIDENCE as LOW_CONFIDENCE,
@@ -89,7 +88,10 @@ if TYPE_CHECKING:
     from rubricate.analysis._result import Result as Result, held_run as held_run
     from rubricate.analysis._run_list import RunList as RunList, list_runs as list_runs
     from rubricate.analysis._scores_by import scores_by as scores_by, summary_by as summary_by
-    from rubricate.analysis._selection import Selection as Selection
+    from rubricate.analysis._selection import (
+        Selection as Selection,
+        conversation_lines as conversation_lines,
+    )
     from rubricate.analysis._tables import (
         By as By,
         Kind as Kind,
