@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypedDict
 
-from rubricate._frozen import quickly_made
 from rubricate.rubric import Usage
 
 TEMPERATURE, TIMEOUT = 0.0, 120.0
@@ -23,8 +22,7 @@ class Message(TypedDict):
     content: str
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Request:
     """One prompt.
 
@@ -70,8 +68,7 @@ class Quota:
 UNKNOWN = Usage(requests=1, cost=None)
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Completion:
     """One reply.
 
