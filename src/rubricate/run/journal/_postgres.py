@@ -134,7 +134,10 @@ class PostgresJournal(Journal):
             return False
         query = "SELECT 1 FROM rubricate_spending WHERE run = %s LIMIT 1"
         if connection.execute(query, (run,)).fetchone() is None:
-            connection.execute(f"{_NOTE} ON CONFLICT DO NOTHING", (run, *UNKNOWN))
+            took = """SELECT 1 FROM rubricate_records
+                WHERE run = %s AND position('"requests":0,'::bytea in record) = 0 LIMIT 1"""
+            if connection.execute(took, (run,)).fetchone() is not None:
+                connection.execute(f"{_NOTE} ON CONFLICT DO NOTHING", (run, *UNKNOWN))
         return True
 
     # What was paid

@@ -160,7 +160,8 @@ class SQLiteJournal(Journal):
                 run(_CLAIMS)
             else:
                 run(_SPENDING)
-                if has_records and run("SELECT 1 FROM spending LIMIT 1").fetchone() is None:
+                is_unpaid = run("SELECT 1 FROM spending LIMIT 1").fetchone() is None
+                if has_records and is_unpaid and run(_TOOK_REQUESTS).fetchone() is not None:
                     run(_NOTE, UNKNOWN)
         self._exchanges = "exchanges"
         if self._has_others and not self._is_cache:
@@ -344,6 +345,10 @@ _CLAIMS = (
     "CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, holder TEXT NOT NULL,"
     " renewed REAL NOT NULL) WITHOUT ROWID"
 )
+_TOOK_REQUESTS = """SELECT 1 FROM records WHERE instr(record, CAST('"requests":0,' AS BLOB)) = 0
+    LIMIT 1"""
+"""Whether there is an answer that took requests: those of code and of the built-in judge took none.
+"""
 _SPENDING = (
     "CREATE TABLE IF NOT EXISTS spending (process TEXT PRIMARY KEY, usage BLOB NOT NULL,"
     " may_have_sent INTEGER NOT NULL, written REAL NOT NULL)"
