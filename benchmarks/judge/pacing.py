@@ -96,6 +96,7 @@ ENDPOINTS: dict[str, Callable[[], Endpoint]] = {
     "600 each minute": lambda: Endpoint(1.0, window=60.0, burst=600.0),
     "600 each minute, says 5 s": lambda: Endpoint(1.0, window=60.0, burst=600.0, wait=5.0),
     "10 % refused by chance": lambda: Endpoint(1.0, chance=0.1),
+    "30 % refused by chance": lambda: Endpoint(1.0, chance=0.3),
     "20/s, from 30 s on 40/s": lambda: Endpoint(1.0, rate=20.0, burst=20.0, changes=(30.0, 2.0)),
     "40/s, from 20 s on 10/s": lambda: Endpoint(1.0, rate=40.0, burst=40.0, changes=(20.0, 0.25)),
 }
@@ -170,7 +171,10 @@ def main() -> None:
     asks = parser.parse_args().constants
     for number, name in enumerate(ENDPOINTS, 1):
         print(f"{number}: {name}")
-    print(f"{'time, refused of endpoint':34}" + "".join(f"{n:13}" for n in range(1, 11)))
+    print(
+        f"{'time, refused of endpoint':34}"
+        + "".join(f"{n:13}" for n in range(1, len(ENDPOINTS) + 1))
+    )
     usual = measured()
     print(row("as it is", usual))
     names = [
