@@ -16,8 +16,8 @@ TOOL = Path(__file__).parents[1] / "tools" / "trace_calls.py"
     ("option", "ceiling"),
     [
         (None, {"calls": 208, "files": 43}),  # to the first request of `grade()`
-        ("--shell", {"calls": 1460, "files": 106}),  # to the first request of `rubricate grade`
-        ("--job", {"files loaded": 168, "lines executed": 12100}),  # of a whole run
+        ("--shell", {"calls": 1300, "files": 97}),  # to the first request of `rubricate grade`
+        ("--job", {"files loaded": 156, "lines executed": 11950}),  # of a whole run
     ],
     ids=["grade", "shell", "job"],
 )

@@ -31,20 +31,20 @@ NAMES = {"one", "found", "given", "asked", "told", "said", "had", "left", "taken
     for verb in ("make", "made", "led", "take", "tell", "left", "late", "unknown", "opened")
 }
 CEILINGS = {
-    "analysis": 642,
+    "analysis": 612,
     "cli": 13,
     "dataset": 294,
-    "dialects": 254,
-    "docs": 54,
-    "judge": 1176,
+    "dialects": 250,
+    "docs": 46,
+    "judge": 444,
     "labelling": 7,
     "redteaming": 8,
-    "report": 54,
+    "report": 59,
     "rubric": 333,
-    "run": 1040,
-    "stats": 341,
+    "run": 948,
+    "stats": 332,
     "testing": 21,
-    "top-level modules": 92,
+    "top-level modules": 35,
     "views": 134,
 }
 """The most occurrences in each package. Lower them with what you rename."""
