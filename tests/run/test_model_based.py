@@ -559,8 +559,7 @@ class Driven:
             if answer is None:
                 verdict = call.failed(question, Failure("unreadable_reply", "?"))
             else:
-                read = criterion.read(answer)
-                verdict = Verdict(criterion.name, read.status, read.label, answer=read.answer)
+                verdict = criterion.verdict_of(criterion.read(answer))
         record = json.loads(to_json(verdict_record(verdict)))
         self.stored[question.key] = record
         return verdict_from_record(record, criterion)
