@@ -120,10 +120,10 @@ def scored_alike(a: FinishedRun, b: FinishedRun, by: Sequence[str] = ()) -> Alik
 
     Criteria are matched by name; those without a name, or whose name the other run does not have,
     by their question. An item's score is made of the verdicts that count in both runs: what failed
-    in one is left out of both, and so is an abstention where abstentions do not count. Where that
-    is what the runs' own scores are made of, they stand. A length penalty is subtracted where its
-    settings are the same, and left out of both runs otherwise. Parts are made of the verdicts that
-    count in both runs, and length takes nothing from those of criteria.
+    in one is left out of both, and so is an abstention where abstentions do not count. A length
+    penalty is subtracted where its settings are the same, and left out of both runs otherwise.
+    Parts are made of the verdicts that count in both runs, and length takes nothing from those of
+    criteria.
 
     Args:
         a, b: the runs.
@@ -145,20 +145,8 @@ def scored_alike(a: FinishedRun, b: FinishedRun, by: Sequence[str] = ()) -> Alik
         of_a, of_b = rows_a[item], rows_b[item]
         found = list(match.pairs(of_a, of_b))
         pairs += found
-        alike = (
-            rules.same_items(rules_a)
-            and rules.same_penalty(rules_a)
-            and match.same_weights
-            and rubrics[0].groups == rubrics[1].groups
-            and len(found) == len(of_a) == len(of_b)
-            and all(rules.count_alike(pair) for pair in found)
-        )
         one, other = next(iter(of_a.values())), next(iter(of_b.values()))
-        values = (
-            (one.item_score.value, other.item_score.value)
-            if alike
-            else rules.scores(rubrics[1], found, (one, other), rules_a)
-        )
+        values = rules.scores(rubrics[1], found, (one, other), rules_a)
         if values[0] is not None and values[1] is not None:
             scores[item] = values[0], values[1]
             for part in _of_whole(fields, rubrics[1], other):
@@ -204,12 +192,6 @@ class _Rules:
         penalized = isinstance(score, Mapping) and score.get("penalty") is not None
         return cls(run.rules, summary.get("length_penalty") or ({} if penalized else None))
 
-    @property
-    def _of_verdicts(self) -> tuple[object, ...]:
-        """What decides about an item's score."""
-        rules = self.scoring
-        return rules.cannot_assess, rules.partial, rules.of_items
-
     def differences(self, other: _Rules) -> Iterator[str]:
         """What another run does in another way, in words."""
         texts = [one._abstentions for one in (self, other)]
@@ -227,10 +209,6 @@ class _Rules:
         partial = rules.cannot_assess == "partial"
         return f"partial ({rules.partial:g})" if partial else rules.cannot_assess
 
-    def same_items(self, other: _Rules) -> bool:
-        """Whether the same verdicts make the same score in both, but for length."""
-        return self._of_verdicts == other._of_verdicts
-
     def same_penalty(self, other: _Rules) -> bool:
         """Whether length costs the same in both."""
         return self.length_penalty == other.length_penalty != {}
@@ -240,12 +218,6 @@ class _Rules:
         if verdict.status == "abstained":
             return self.scoring.cannot_assess != "skip"
         return verdict.status != "failed"
-
-    def count_alike(self, pair: VerdictPair) -> bool:
-        """Whether what each run's own score has of a pair can be compared."""
-        if pair.verdict_a is None or pair.verdict_a.value != pair.a.value:
-            return False
-        return self._counts(pair.verdict_a) == self._counts(pair.verdict_b)
 
     def scores(
         self,
@@ -333,9 +305,6 @@ class _Match:
         self._same = {
             name: _answers(one) == _answers(other) for name, (one, other) in self._criteria.items()
         }
-        self.same_weights = all(
-            one.weight == other.weight for one, other in self._criteria.values()
-        )
         self.differences = [*self._difference_texts(a, b)]
 
     def pairs(
