@@ -52,7 +52,7 @@ def lazy_door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
 
 
 def _imported_names(module: ModuleType) -> dict[str, str]:
-    """Each name that a package imports for type checkers alone, and from which module."""
+    """Each public name of a package, imported `as` itself, and from which module."""
     import ast  # not at the top: `import rubricate` does not need them
     import pkgutil
 
@@ -62,8 +62,8 @@ def _imported_names(module: ModuleType) -> dict[str, str]:
     return {
         alias.name: statement.module or ""
         for block in ast.parse(source).body
-        if isinstance(block, ast.If)
-        for statement in block.body
+        for statement in (block.body if isinstance(block, ast.If) else [block])
         if isinstance(statement, ast.ImportFrom)
         for alias in statement.names
+        if alias.asname == alias.name
     }
