@@ -14,12 +14,12 @@ import operator
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, asdict, dataclass
+from dataclasses import asdict, dataclass
 from itertools import count, islice
 from operator import itemgetter
 from os import PathLike
 from threading import Lock
-from typing import Any, BinaryIO, Literal, TypedDict, cast
+from typing import Any, BinaryIO, Literal, TypedDict, Unpack, cast
 
 from rubricate._files import user_path, write_text
 from rubricate.dataset.samples._dataset import MemoryDataset
@@ -107,46 +107,46 @@ class SampleOptions(TypedDict, total=False):
     """Read every record now, and reject ids that occur twice. Default: False."""
 
 
-@dataclass
 class Loading:
-    """A source of records and what a reader was asked to make of it; see `SampleOptions`.
+    """A source of records, and what a reader was asked to make of it.
 
     Attributes:
-        sample_fields: which field holds what, or a function from a record to samples.
         source: the file, beside which relative files are looked for; None for none.
         name: the dataset's name. Default: the file's.
         location: where it came from. Default: the file's path or address.
+        mapper: makes samples of records.
 
     Raises:
         InputError: an option is not what it should be.
+        TypeError: an option is none of `SampleOptions`.
     """
 
-    sample_fields: FieldSpec | RecordToSample | None = None
-    source: Source | None = None
-    name: str | None = None
-    location: str | None = None
-    _: KW_ONLY
-    auto_id: bool = False
-    shuffle: bool | int = False
-    seed: int | None = None
-    shuffle_choices: bool | int | None = None
-    limit: int | None = None
-    on_error: OnError = "raise"
-    check: bool = False
-
-    def __post_init__(self) -> None:
-        self.mapper: FieldMapper | FunctionMapper = sample_mapper(self.sample_fields)
-        self.skip = check_on_error(self.on_error)
-        if self.source is not None:
-            self.name = self.name or self.source.name
-            self.location = self.source.location
+    def __init__(
+        self,
+        sample_fields: FieldSpec | RecordToSample | None = None,
+        source: Source | None = None,
+        name: str | None = None,
+        location: str | None = None,
+        **options: Unpack[SampleOptions],
+    ) -> None:
+        if unknown := options.keys() - SampleOptions.__annotations__.keys():
+            raise TypeError(f"unexpected keyword argument '{min(unknown)}'")
+        self.source = source
+        self.name = name if source is None else name or source.name
+        self.location = location if source is None else source.location
+        self.mapper: FieldMapper | FunctionMapper = sample_mapper(sample_fields)
+        self.auto_id = options.get("auto_id", False)
+        self.check = options.get("check", False)
+        self.skip = check_on_error(options.get("on_error", "raise"))
+        self.limit, self.seed = options.get("limit"), options.get("seed")
+        self.shuffle, self.shuffle_choices = options.get("shuffle"), options.get("shuffle_choices")
         if self.limit is not None:
             self.limit = whole_number(self.limit, "limit must be None or a number from 0")
             if self.limit < 0:
                 raise InputError(f"limit must be None or a number from 0, found {self.limit}")
         if self.seed is not None:
             self.seed = whole_number(self.seed, "seed must be None or a whole number")
-        if not isinstance(self.shuffle, bool):
+        if not isinstance(self.shuffle, bool | None):
             seed = whole_number(self.shuffle, "shuffle must be true, false or a seed")
             if self.seed is not None:
                 raise InputError("shuffle is a seed and there is seed= too: give one of them")
