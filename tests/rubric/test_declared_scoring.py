@@ -185,7 +185,7 @@ def test_several_items_may_be_set_against_one_reference() -> None:
         ({"by": 3}, "scoring.by: input should be a valid list"),
         ({"by": [""]}, "scoring.by: must not be empty"),
         ({"cannot_assess": "zeor"}, "scoring.cannot_assess: unknown strategy 'zeor'"),
-        ({"partial": 2.0}, "partial must be between 0 and 1, found 2.0"),
+        ({"partial": 2.0}, "partial: input should be less than or equal to 1"),
         ({"reference": "r:h"}, "'reference' is for an aggregate in pairs, not mean"),
         (
             {"aggregate": "macro_mean", "groups": ["d"], "pairs": "task"},

@@ -150,7 +150,7 @@ def test_a_rubric_without_gates_has_none() -> None:
         ),
         (
             [{"name": "a", **X}, {"name": "b", **X, "requires": {"criterion": "a", "at_least": 2}}],
-            "[1].requires[0].at_least: must be between 0 and 1, found 2.0",
+            "[1].requires[0].at_least: input should be less than or equal to 1, found 2",
         ),
         (
             [

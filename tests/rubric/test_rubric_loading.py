@@ -220,8 +220,8 @@ def test_an_unknown_key_without_a_value_is_kept():
 
 
 WRONG_CRITERIA = {
-    "nan": ({**B, "weight": float("nan")}, ".weight", "must be a finite number, found nan"),
-    "infinite": ({**B, "weight": float("-inf")}, ".weight", "must be a finite number"),
+    "nan": ({**B, "weight": float("nan")}, ".weight", "should be a finite number, found nan"),
+    "infinite": ({**B, "weight": float("-inf")}, ".weight", "should be a finite number"),
     "text weight": ({**B, "weight": "2"}, ".weight", 'a valid number, found "2"'),
     "empty requirement": ({**B, "requirement": " "}, ".requirement", "must not be empty"),
     "no requirement": ({"name": "b"}, ".requirement", "missing required field"),

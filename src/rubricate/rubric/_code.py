@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import Field, field_validator
 
 from rubricate.errors import InputError, UnreadableReply
-from rubricate.rubric._computed import NOT_APPLICABLE, ComputedCriterion, check_time_limit
+from rubricate.rubric._computed import NOT_APPLICABLE, ComputedCriterion
 from rubricate.rubric._criterion import BINARY_LABELS, Measurement
 from rubricate.rubric._question import ABSTENTION, Reading, read_label, read_share
 
@@ -34,7 +34,7 @@ class CodeCriterion(ComputedCriterion):
     """What the callable checks, in words. Default: its name."""
     function: Callable[..., Any] | str
     """The callable, or in a file its name, as `package.module:name`."""
-    time_limit: float = 10.0
+    time_limit: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     """Seconds that one submission may take; past it the verdict is `failed`. A plain callable
     that does not end goes on in its thread; nobody waits for it."""
 
@@ -47,11 +47,6 @@ class CodeCriterion(ComputedCriterion):
             if not colon or not all(word.isidentifier() for word in words):
                 raise InputError(f"'{function}' is not of the form package.module:name")
         return function
-
-    @model_validator(mode="after")
-    def _time_limit_is_positive(self) -> CodeCriterion:
-        check_time_limit(self.time_limit)
-        return self
 
     @property
     def measurement(self) -> Measurement:

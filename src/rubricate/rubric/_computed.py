@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rubricate.errors import InputError
+from pydantic import Field
+
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._question import Question, label_question
 from rubricate.rubric._verdict import Evidence, Verdict
@@ -31,7 +31,7 @@ class ComputedCriterion(Criterion):
     needs_judge: ClassVar[bool] = False
     sees_item: ClassVar[bool] = False
     """Whether the answer may depend on more of the item than its texts."""
-    time_limit: float = 10.0
+    time_limit: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     """Seconds that one submission may take; past it the verdict is `failed`."""
 
     def described(self) -> str:
@@ -67,9 +67,3 @@ class ComputedCriterion(Criterion):
     def ask(self) -> Question:
         """The question in words; nobody is asked it."""
         return label_question(self.described(), [])
-
-
-def check_time_limit(seconds: float) -> None:
-    """Refuse a time limit that is not a positive number of seconds."""
-    if not (math.isfinite(seconds) and seconds > 0):
-        raise InputError(f"time_limit must be more than 0 seconds, found {seconds}")

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from rubricate._spelling import suggestion
 from rubricate.errors import InputError
-from rubricate.rubric._computed import Computed, ComputedCriterion, check_time_limit
+from rubricate.rubric._computed import Computed, ComputedCriterion
 from rubricate.rubric._verdict import CriterionVerdict
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ class CounterCriterion(ComputedCriterion):
     """What is required, in words. Default: the counter and its bounds."""
     counter: str
     """What is counted: one of `COUNTERS`."""
-    at_least: int | None = None
+    at_least: int | None = Field(default=None, ge=0)
     """The smallest count that is met."""
-    at_most: int | None = None
+    at_most: int | None = Field(default=None, ge=0)
     """The greatest count that is met."""
 
     @field_validator("counter")
@@ -81,12 +81,8 @@ class CounterCriterion(ComputedCriterion):
 
     @model_validator(mode="after")
     def _has_bounds(self) -> CounterCriterion:
-        check_time_limit(self.time_limit)
         if self.at_least is None and self.at_most is None:
             raise InputError(f"give at_least or at_most: the bounds for the {self.counter}")
-        for name, bound in (("at_least", self.at_least), ("at_most", self.at_most)):
-            if bound is not None and bound < 0:
-                raise InputError(f"{name} must be 0 or more, found {bound}")
         if None not in (self.at_least, self.at_most) and self.at_least > self.at_most:  # type: ignore[operator]
             raise InputError(f"at_least {self.at_least} is above at_most {self.at_most}")
         return self

@@ -6,7 +6,6 @@ and the answer's value; nothing else in the program switches on the kind.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
@@ -43,15 +42,8 @@ class Gate(PythonDocument):
     """The name of the criterion, or of a group, for which `at_least` is needed."""
     label: str | None = None
     """The answer that it must have."""
-    at_least: float | None = None
+    at_least: float | None = Field(default=None, ge=0, le=1)
     """The least value, or the least score of a group, from 0 to 1."""
-
-    @field_validator("at_least")
-    @classmethod
-    def _is_a_share(cls, given: float | None) -> float | None:
-        if given is not None and not 0.0 <= given <= 1.0:
-            raise InputError(f"must be between 0 and 1, found {given}")
-        return given
 
     @model_validator(mode="after")
     def _asks_for_one_thing(self) -> Gate:
@@ -204,7 +196,7 @@ class Criterion(PythonDocument):
     name: str = ""
     """Short name, unique in its rubric. Default: `criterion_N` by its index there, from 1; outside
     a rubric there is none."""
-    weight: float = 1.0
+    weight: float = Field(default=1.0, allow_inf_nan=False)
     """Its weight in the score; any finite number, negative for a penalty."""
     requirement: str
     """What is required, in words; the judge sees this."""
@@ -299,13 +291,6 @@ class Criterion(PythonDocument):
         if isinstance(kind, str) and kind not in KINDS and kind not in kinds():
             raise InputError(unknown_word("kind", kind, sorted(kinds())))
         return kind
-
-    @field_validator("weight")
-    @classmethod
-    def _weight_is_finite(cls, weight: float) -> float:
-        if not math.isfinite(weight):
-            raise InputError(f"must be a finite number, found {weight}")
-        return weight
 
     @model_validator(mode="after")
     def _options_fit(self) -> Criterion:

@@ -103,7 +103,7 @@ class DeclaredScoring(PythonDocument):
     """Of an aggregate in pairs, the tag (`field:value`) of the item that is their reference."""
     cannot_assess: CannotAssess | None = None
     """What an abstention or an N/A answer scores. Default: what the run is told, else `skip`."""
-    partial: float | None = None
+    partial: float | None = Field(default=None, ge=0, le=1)
     """The fraction of a positive weight that `partial` gives. Default: 0.5, or as the run says."""
 
     @model_validator(mode="before")
@@ -137,8 +137,6 @@ class DeclaredScoring(PythonDocument):
 
     @model_validator(mode="after")
     def _goes_together(self) -> DeclaredScoring:
-        if self.partial is not None:
-            check_cannot_assess("partial", self.partial)
         formula = self.formula
         for key in ("pairs", "reference"):
             if formula.in_pairs and getattr(self, key) is None:

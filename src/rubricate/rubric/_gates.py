@@ -252,7 +252,9 @@ def _unmet_by_group(
 
 
 def _skipped(name: str, gate: str, why: str) -> Verdict:
-    return Verdict(name, "skipped", reason=f"not asked: it requires '{gate}', {why}")
+    return Verdict(
+        criterion=name, status="skipped", reason=f"not asked: it requires '{gate}', {why}"
+    )
 
 
 def _undecided(name: str, gate: str, verdicts: Sequence[Verdict]) -> Verdict:
@@ -264,9 +266,9 @@ def _undecided(name: str, gate: str, verdicts: Sequence[Verdict]) -> Verdict:
             if error is not None:  # of a failure that has come down several gates, the first cause
                 told = error.message if error.kind == GATE else f"{error.kind}: {error.message}"
             message = f"not asked: it requires '{gate}': {told}"
-            return Verdict(name, "failed", error=Failure(GATE, message))
+            return Verdict(criterion=name, status="failed", error=Failure(GATE, message))
     reason = f"not asked: it requires '{gate}', of which the judge could not tell"
-    return Verdict(name, "abstained", ABSTENTION, reason=reason)
+    return Verdict(criterion=name, status="abstained", label=ABSTENTION, reason=reason)
 
 
 def _inherited(

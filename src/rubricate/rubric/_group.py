@@ -41,7 +41,7 @@ class Group(PythonDocument):
 
     name: str
     """Short name; no other group or criterion of the rubric has it."""
-    weight: float = 1.0
+    weight: float = Field(default=1.0, allow_inf_nan=False)
     """Its weight beside those that it stands with; a finite number, not negative."""
     requirement: str | None = None
     """What it is about, in words; no judge sees it."""
@@ -67,8 +67,6 @@ class Group(PythonDocument):
     @field_validator("weight")
     @classmethod
     def _is_no_penalty(cls, weight: float) -> float:
-        if not math.isfinite(weight):
-            raise InputError(f"must be a finite number, found {weight}")
         if weight < 0:
             raise InputError(
                 "a group's weight must not be negative: give the criteria in it negative weights"

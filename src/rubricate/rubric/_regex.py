@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from rubricate._spelling import unknown_word
 from rubricate.errors import InputError
-from rubricate.rubric._computed import Computed, ComputedCriterion, check_time_limit
+from rubricate.rubric._computed import Computed, ComputedCriterion
 from rubricate.rubric._verdict import CriterionVerdict, Evidence
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class RegexCriterion(ComputedCriterion):
     """Whether the criterion is met where the pattern is *not* found."""
     flags: tuple[str, ...] = Field(default=(), strict=False)
     """Any of `ASCII`, `DOTALL`, `MULTILINE`, `VERBOSE`, as in the `re` module."""
-    time_limit: float = 0.5
+    time_limit: float = Field(default=0.5, gt=0, allow_inf_nan=False)
     """Seconds that matching one submission may take; past it the verdict is `failed`."""
 
     @model_validator(mode="after")
@@ -50,7 +50,6 @@ class RegexCriterion(ComputedCriterion):
         for flag in self.flags:
             if flag not in FLAGS:
                 raise InputError(f"flags: {unknown_word('flag', flag, FLAGS)}")
-        check_time_limit(self.time_limit)
         if not self.pattern:
             raise InputError("pattern: must not be empty: it would be found in every text")
         import regex

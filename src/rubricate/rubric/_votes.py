@@ -114,8 +114,8 @@ def aggregate(
         if vote.status in ("judged", "not_applicable")
     ]
     verdict = Verdict(
-        criterion.name,
-        "failed",
+        criterion=criterion.name,
+        status="failed",
         usage=Usage.total(vote.usage for vote in votes),
         judge=judge,
         resumed=bool(votes) and all(vote.resumed for vote in votes),

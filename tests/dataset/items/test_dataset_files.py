@@ -440,7 +440,7 @@ WRONG = {
     ),
     "wrong rubric": (
         data(rubric=[{"requirement": "x", "weight": float("nan")}]),
-        "rubric[0].weight: must be a finite number, found nan",
+        "rubric[0].weight: input should be a finite number",
     ),
     "no criteria": (data(rubric=[]), "rubric: a rubric needs at least one criterion, found none"),
     "wrong rubric of an item": (

@@ -86,7 +86,9 @@ def consensus(annotations: Annotations, rubric: Rubric) -> dict[str, Verdict]:
         if votes:
             found = aggregate(criterion, votes, _TOGETHER)
             if not found.tied:
-                together[name] = Verdict(name, found.status, found.label, found.value)
+                together[name] = Verdict(
+                    criterion=name, status=found.status, label=found.label, value=found.value
+                )
     return together
 
 

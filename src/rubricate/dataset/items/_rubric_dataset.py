@@ -325,7 +325,7 @@ class RubricDataset:
         given: list[Verdict] = []
         for index, (criterion, label) in enumerate(zip(rubric, verdicts, strict=True)):
             if label is None or label == CriterionVerdict.CANNOT_ASSESS:
-                given.append(Verdict(criterion.name, "abstained"))
+                given.append(Verdict(criterion=criterion.name, status="abstained"))
                 continue
             if criterion.is_multi_choice and isinstance(label, CriterionVerdict):
                 raise InputError(
@@ -337,7 +337,9 @@ class RubricDataset:
             except InputError as error:
                 raise InputError(f"Criterion {index}: {error}") from None
             status: Status = "not_applicable" if value is None else "judged"
-            given.append(Verdict(criterion.name, status, str(label), value))
+            given.append(
+                Verdict(criterion=criterion.name, status=status, label=str(label), value=value)
+            )
         if rubric.gates is not None:
             given = [
                 *rubric.gates.applied(
