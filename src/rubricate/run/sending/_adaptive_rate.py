@@ -1,4 +1,4 @@
-"""How fast an endpoint may be asked: as told, and as learnt from its answers.
+"""How fast an endpoint may be asked: as its users say, and as learnt from its answers.
 
 It starts at the concurrency that it is given and learns from there:
 
@@ -81,8 +81,8 @@ ANSWERED = 0.25
 nothing gets through. At half, one process that is answered seldom keeps the others from waiting; at
 double, an even share of four does not."""
 REFUSED_AGAIN = 25
-"""Refusals are told of at once, but so often at most in the time for which a share is granted: 20 a
-second. At half, a pace is cut later in other processes; at double, the store is used twice as
+"""Refusals are reported at once, but so often at most in the time for which a share is granted: 20
+a second. At half, a pace is cut later in other processes; at double, the store is used twice as
 often while an endpoint refuses."""
 STALE = 0.5
 """Seconds for which answers of other processes are reckoned on from what was heard last: twice the
@@ -90,7 +90,7 @@ time between two exchanges. At half, one exchange that is late counts as silence
 process that was killed is counted for a second."""
 WITHOUT_SHARE, OVERDUE = 0.05, 2.0
 """Seconds until somebody looks again whether a share has been heard of; and for which that is
-waited for, from when others were told. At half of OVERDUE, a database under load is taken for
+waited for, from when this process reported. At half of OVERDUE, a database under load is taken for
 away; at double, a run stands still for 4 s when it is."""
 USELESS_AFTER, USELESS_SHARE = 40, 0.05
 """The pace is given up where after so many answers more than this share is still refused, of the
@@ -423,7 +423,7 @@ class _Others:
         self.rate = self._accepted = self._marked = 0.0
         self._at = time.monotonic()
 
-    def hear(self, share: Share, now: float, *, is_new: bool) -> None:
+    def update(self, share: Share, now: float, *, is_new: bool) -> None:
         before = self._accepted
         if is_new:  # what is counted may have begun anew meanwhile
             self._marked += share.accepted - before
@@ -446,43 +446,43 @@ class _Others:
         return max(0.0, self._by(now) - self._marked)
 
 
-class _Told:
+class _Reported:
     """What other processes know, from when.
 
     Attributes:
-        at: when they were told last.
+        at: when this process reported last.
         answers: how many requests had been accepted.
         rate: the pace; None where there was none.
         used: the part of the key's allowances that is used, as of about the last second.
         learnt: how often the key's pace had been measured.
         has_learnt: whether it was measured here since.
-        tells_learnt: whether that is being told.
+        reports_learnt: whether that is being reported.
         was_refused: whether a request was refused since.
-        not_before: when that is told at the earliest.
+        not_before: when that is reported at the earliest.
     """
 
     def __init__(self, now: float) -> None:
         self.at = now
-        self.answers = self._tells_answers = 0
+        self.answers = self._reports_answers = 0
         self.rate: float | None = None
         self.used = 0.0
         self.learnt = 0
-        self.has_learnt = self.tells_learnt = self.was_refused = False
+        self.has_learnt = self.reports_learnt = self.was_refused = False
         self.not_before = now
-        self._telling_since: float | None = None
+        self._reporting_since: float | None = None
 
     def is_overdue(self, now: float) -> bool:
         """Whether others should have answered long ago."""
-        return self._telling_since is not None and now - self._telling_since > OVERDUE
+        return self._reporting_since is not None and now - self._reporting_since > OVERDUE
 
-    def tells(self, now: float, answers: int) -> None:
-        self.at, self._tells_answers = now, answers
-        self._telling_since, self.was_refused = now, False
-        self.tells_learnt, self.has_learnt = self.tells_learnt or self.has_learnt, False
+    def begin(self, now: float, answers: int) -> None:
+        self.at, self._reports_answers = now, answers
+        self._reporting_since, self.was_refused = now, False
+        self.reports_learnt, self.has_learnt = self.reports_learnt or self.has_learnt, False
 
-    def heard(self, learnt: int, rate: float | None) -> None:
-        self.answers, self.learnt, self.rate = self._tells_answers, learnt, rate
-        self.tells_learnt, self._telling_since = False, None
+    def confirm(self, learnt: int, rate: float | None) -> None:
+        self.answers, self.learnt, self.rate = self._reports_answers, learnt, rate
+        self.reports_learnt, self._reporting_since = False, None
 
 
 def _used(rate: float, buckets: Iterable[TokenBucket | None]) -> float:
@@ -503,14 +503,14 @@ class _Shared:
         part: from 0 to 1.
         ends: until when it is granted (monotonic clock); 0 before it has been heard of.
         others: the other processes.
-        told: what they know; None where nothing is shared.
-        let, let_tokens: requests let through since they were told last, and their tokens.
+        reported: what they know of it; None where nothing is shared.
+        let, let_tokens: requests let through since the last report, and their tokens.
     """
 
     part: float = 1.0
     ends: float = INFINITE
     others: _Others = _NOBODY
-    told: _Told | None = None
+    reported: _Reported | None = None
     let: int = 0
     let_tokens: float = 0.0
 
@@ -636,9 +636,9 @@ class AdaptiveRate:
         if in_flight >= places.most or in_flight >= max(1.0, places.room) + places.stuck:
             return INFINITE
         if now >= shared.ends:
-            if shared.told is not None and not shared.told.is_overdue(now):
+            if shared.reported is not None and not shared.reported.is_overdue(now):
                 return WITHOUT_SHARE
-            self.keeps_share()
+            self.keep_share()
         paused = self.outage.paused_until
         wait = paused - now if paused else 0.0
         for bucket in (self._given, self.pace.bucket, self._planned):
@@ -695,8 +695,8 @@ class AdaptiveRate:
         """
         pace, now = self.pace, time.monotonic()
         self.refusals.add(sent)
-        if self.shared.told is not None:
-            self.shared.told.was_refused = True
+        if self.shared.reported is not None:
+            self.shared.reported.was_refused = True
         is_general = self.refusals.are_most
         if wait and is_general and not self._others_are_answered:
             self.outage.pause(now, wait)
@@ -722,7 +722,7 @@ class AdaptiveRate:
 
     def _cut_pace(self, now: float) -> None:
         """Learn from a refusal."""
-        pace, others, told = self.pace, self.shared.others, self.shared.told
+        pace, others, reported = self.pace, self.shared.others, self.shared.reported
         if pace.bucket is not None and pace.is_shut(now, others):
             pace.bucket.level = 0.0
             if self.refusals.are_most and not self._others_are_answered:
@@ -736,8 +736,8 @@ class AdaptiveRate:
         else:
             self.concurrency.room = INFINITE
             pace.give_up()
-        if told is not None:
-            told.has_learnt = True
+        if reported is not None:
+            reported.has_learnt = True
 
     def _begin_pace(self, rate: float, now: float) -> None:
         others, bucket = self.shared.others, TokenBucket(rate, level=0.0)
@@ -781,38 +781,42 @@ class AdaptiveRate:
 
     @property
     def is_busy(self) -> bool:
-        """Whether requests are in flight, or were let through since it was told last."""
+        """Whether requests are in flight, or were let through since the last report."""
         return self.concurrency.in_flight > 0 or self.shared.let > 0
 
     @property
     def has_news(self) -> bool:
-        """Whether a request was refused since others were told, and that was not just now."""
-        told = self.shared.told
-        return told is not None and told.was_refused and time.monotonic() >= told.not_before
+        """Whether a request was refused since the last report, and that was not just now."""
+        reported = self.shared.reported
+        return (
+            reported is not None
+            and reported.was_refused
+            and time.monotonic() >= reported.not_before
+        )
 
     @property
     def has_share(self) -> bool:
         """Whether it has its share, or shares with nobody."""
         return self.shared.ends > 0.0
 
-    def tells(self, now: float, *, waits: bool) -> Report:
+    def report(self, now: float, *, waits: bool) -> Report:
         """What other processes are to know; `waits` where requests wait here.
 
-        They know it when `hears` is called.
+        They know it when `apply` is.
         """
         from rubricate.run.sending._shares import Pace as SharedPace
         from rubricate.run.sending._shares import Report, wanted
 
         shared, bucket = self.shared, self.pace.learnt
-        told = self._told(now)
-        elapsed = max(0.01, now - told.at)
+        reported = self._reported(now)
+        elapsed = max(0.01, now - reported.at)
         used = max(
             _used(shared.let / elapsed, (self._given, bucket, self._planned)),
             _used(shared.let_tokens / elapsed, (self._tokens, self._planned_tokens)),
         )
-        told.used += min(1.0, elapsed) * (used - told.used)
+        reported.used += min(1.0, elapsed) * (used - reported.used)
         rate = None if bucket is None else bucket.rate
-        told.tells(now, self.pace.answers)
+        reported.begin(now, self.pace.answers)
         shared.let, shared.let_tokens = 0, 0.0
         places = self.concurrency
         is_held_back = waits and places.in_flight < min(
@@ -820,26 +824,26 @@ class AdaptiveRate:
         )
         requests, tokens = self._own_rates
         return Report(
-            wants=INFINITE if is_held_back else wanted(told.used, shared.others.count),
-            accepted=self.pace.answers - told.answers,
+            wants=INFINITE if is_held_back else wanted(reported.used, shared.others.count),
+            accepted=self.pace.answers - reported.answers,
             in_flight=self.concurrency.in_flight,
             requests=min(requests, default=None),
             tokens=min(tokens, default=None),
             pace=SharedPace(rate, self.pace.measured),
-            growth=rate / told.rate if rate and told.rate else 1.0,
-            has_learnt=told.tells_learnt,
-            learnt=told.learnt,
+            growth=rate / reported.rate if rate and reported.rate else 1.0,
+            has_learnt=reported.reports_learnt,
+            learnt=reported.learnt,
             wait=self.asked_to_wait,
         )
 
-    def hears(self, share: Share, now: float) -> None:
-        """Take over what other processes have told."""
-        shared, pace, told = self.shared, self.pace, self._told(now)
+    def apply(self, share: Share, now: float) -> None:
+        """Take over what other processes have reported."""
+        shared, pace, reported = self.shared, self.pace, self._reported(now)
         if shared.others is _NOBODY:
             shared.others = _Others()
         others = shared.others
         is_new = now >= shared.ends
-        others.hear(share, now, is_new=is_new)
+        others.update(share, now, is_new=is_new)
         shared.part, shared.ends = share.part, now + share.seconds
         if share.wait > self.asked_to_wait:
             self.outage.pause(now, share.wait)
@@ -847,8 +851,8 @@ class AdaptiveRate:
         if share.pace.rate is not None and not pace.is_learnt:
             pace.is_learnt, pace.bucket = True, None
         bucket = pace.learnt
-        is_own = told.tells_learnt or told.has_learnt
-        if share.learnt != told.learnt and not is_own:
+        is_own = reported.reports_learnt or reported.has_learnt
+        if share.learnt != reported.learnt and not is_own:
             pace.measured = share.pace.measured
             pace.forget_window()
             pace.is_cut()
@@ -857,38 +861,38 @@ class AdaptiveRate:
                 pace.give_up()
             else:
                 self._begin_pace(share.pace.rate, now)
-        elif bucket is not None and not told.has_learnt and share.pace.rate:
+        elif bucket is not None and not reported.has_learnt and share.pace.rate:
             bucket.rate = share.pace.rate
             bucket.size = max(1.0, share.pace.rate)
             if now - pace.mark < STALE:
                 pace.count_first(others.more)
-        told.not_before = told.at + share.seconds / REFUSED_AGAIN
+        reported.not_before = reported.at + share.seconds / REFUSED_AGAIN
         pace.others_accepted(others.more)
-        told.heard(share.learnt, None if pace.learnt is None else pace.learnt.rate)
+        reported.confirm(share.learnt, None if pace.learnt is None else pace.learnt.rate)
         self._agree()
         for bucket in self._buckets:
             self._part(bucket)
             if is_new and share.others:
                 bucket.level = 0.0  # the others have used what it would have had
 
-    def _told(self, now: float) -> _Told:
-        told = self.shared.told
-        if told is None:
-            told = self.shared.told = _Told(now)
-        return told
+    def _reported(self, now: float) -> _Reported:
+        reported = self.shared.reported
+        if reported is None:
+            reported = self.shared.reported = _Reported(now)
+        return reported
 
-    def gives_back(self) -> None:
+    def give_back(self) -> None:
         """Let nothing through before it has heard of its share."""
-        self._told(time.monotonic())
+        self._reported(time.monotonic())
         self.shared.ends = 0.0
 
-    def keeps_share(self) -> None:
+    def keep_share(self) -> None:
         """Go on with the share as it is: there is nobody to tell it anything."""
         if not self.has_share:
             self.shared.part = 1.0
         self.shared.ends = INFINITE
 
-    def shares_no_more(self) -> None:
+    def stop_sharing(self) -> None:
         """Have all that the key allows, as one process alone."""
         self.shared.part, self.shared.ends, self.shared.others = 1.0, INFINITE, _NOBODY
         self._agree()
@@ -896,10 +900,10 @@ class AdaptiveRate:
             self._part(bucket)
 
     @property
-    def untold(self) -> int:
-        """Requests that were accepted since it was told last."""
-        told = self.shared.told
-        return self.pace.answers - (0 if told is None else told.answers)
+    def unreported(self) -> int:
+        """Requests that were accepted since the last report."""
+        reported = self.shared.reported
+        return self.pace.answers - (0 if reported is None else reported.answers)
 
     @property
     def _buckets(self) -> list[TokenBucket]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Limiter:
     """Lets requests through to one endpoint.
 
-    Between `acquire` and `release` a request is in flight. What came of it is told by one of
+    Between `acquire` and `release` a request is in flight. What came of it is noted by one of
     `answered` (which is a `release`, too), `refused`, and methods of `rate`.
 
     Attributes:
@@ -44,7 +44,7 @@ class Limiter:
         self._waiting: deque[_Waiter] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_loop: asyncio.AbstractEventLoop | None = None
-        self._tell: Callable[[], None] | None = None
+        self._notify: Callable[[], None] | None = None
         self.latencies: Latencies = self.rate.latencies
         if limits is not None:
             self.join(limits)
@@ -66,55 +66,55 @@ class Limiter:
 
     # Sharing with other processes
 
-    def share(self, tell: Callable[[], None] | None) -> None:
-        """Let requests through only by what `hears` says; None to let them through as before.
+    def share(self, notify: Callable[[], None] | None) -> None:
+        """Let requests through only by the share that `apply` gets; None for as before.
 
-        `tell` is called, in any thread, when there is something that others are to know at once: a
-        request waits for a share to be heard of, or was refused.
+        `notify` is called, in any thread, when other processes are to know something at once: a
+        request waits for a share, or was refused.
         """
         with self.lock:
-            self._tell = tell
-            if tell is None:
-                self.rate.shares_no_more()
+            self._notify = notify
+            if notify is None:
+                self.rate.stop_sharing()
             else:
-                self.rate.gives_back()
+                self.rate.give_back()
             self._wake()
 
-    def tells(self) -> Report:
+    def report(self) -> Report:
         """What other processes are to know."""
         with self.lock:
             waits = any(not one.is_gone for one in self._waiting)
-            return self.rate.tells(time.monotonic(), waits=waits)
+            return self.rate.report(time.monotonic(), waits=waits)
 
-    def hears(self, share: Share) -> None:
-        """Take over what other processes have told."""
+    def apply(self, share: Share) -> None:
+        """Take over what other processes have reported."""
         with self.lock:
-            if self._tell is not None:  # has it left meanwhile?
-                self.rate.hears(share, time.monotonic())
+            if self._notify is not None:  # has it left meanwhile?
+                self.rate.apply(share, time.monotonic())
                 self._wake()
 
-    def keeps_share(self) -> None:
-        """Go on with the share as it is, where other processes cannot be told."""
+    def keep_share(self) -> None:
+        """Go on with the share as it is, where nothing can be reported."""
         with self.lock:
-            if self._tell is not None:
-                self.rate.keeps_share()
+            if self._notify is not None:
+                self.rate.keep_share()
                 self._wake()
 
-    def gives_back(self) -> int | None:
-        """Give the share back; the requests that were accepted since the others were told last.
+    def give_back(self) -> int | None:
+        """Give the share back; the requests that were accepted since the last report.
 
         None, and nothing is given back, where requests are sent.
         """
         with self.lock:
-            if self._tell is not None:
+            if self._notify is not None:
                 if not self.is_idle:
                     return None
-                self.rate.gives_back()
-            return self.rate.untold
+                self.rate.give_back()
+            return self.rate.unreported
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request waits or is on its way, or was since the others were told last."""
+        """Whether no request waits or is on its way, or was since the last report."""
         return not self._waiting and not self.rate.is_busy
 
     # Letting through
@@ -188,8 +188,8 @@ class Limiter:
             wait = self.rate.wait(now, first.tokens)
             if wait == float("inf"):
                 return
-            if self._tell is not None and not self.rate.has_share:
-                self._tell()
+            if self._notify is not None and not self.rate.has_share:
+                self._notify()
             if wait > 0.0:
                 self._look_again(first.loop, wait, loop)
                 return
@@ -232,8 +232,8 @@ class Limiter:
         """A request sent then was refused for its rate (429); the endpoint asks to wait so long."""
         with self.lock:
             self.rate.refused(sent, wait)
-            if self._tell is not None and self.rate.has_news:
-                self._tell()
+            if self._notify is not None and self.rate.has_news:
+                self._notify()
 
 
 class _Waiter:

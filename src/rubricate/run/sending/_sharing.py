@@ -100,24 +100,24 @@ class Sharing:
                     self._thread = None
                     return
             for one in leaving:
-                self._used(one.gives_back)
-            waits = [wait for one in members if (wait := self._seen_to(one)) is not None]
+                self._use(one.give_back)
+            waits = [wait for one in members if (wait := self._exchange_if_due(one)) is not None]
             if not leaving:
                 self._news.wait(min(waits, default=None))
 
-    def _seen_to(self, member: _Member) -> float | None:
+    def _exchange_if_due(self, member: _Member) -> float | None:
         """Have a member tell, where it is to; gives the seconds until it is to again."""
         wait = member.due - time.monotonic()
         if member.limiter.is_idle and not self._fails:
-            self._used(member.gives_back)
+            self._use(member.give_back)
             return None
         if wait > 0.0 and not member.is_away and not member.limiter.rate.has_news:
             return wait
-        if not self._used(member.tells):
-            member.goes_on()
+        if not self._use(member.exchange):
+            member.keep_share()
         return max(0.0, member.due - time.monotonic())
 
-    def _used(self, use: Callable[[Store], None]) -> bool:
+    def _use(self, use: Callable[[Store], None]) -> bool:
         """Use the store; whether that went well."""
         try:
             use(self._store)
@@ -163,29 +163,29 @@ class _Member:
         self._name = name
         self._me = secrets.token_hex(8)
 
-    def tells(self, store: Store) -> None:
+    def exchange(self, store: Store) -> None:
         """Tell the others, and hear of them."""
-        report = self.limiter.tells()
+        report = self.limiter.report()
         self.is_away = False
 
-        def told(value: bytes | None, now: float) -> tuple[bytes | None, Share]:
+        def exchanged(value: bytes | None, now: float) -> tuple[bytes | None, Share]:
             return exchange(value, self._me, report, now)
 
-        share = change(store, self._name, told)
-        self.limiter.hears(share)
+        share = change(store, self._name, exchanged)
+        self.limiter.apply(share)
         self.due = time.monotonic() + share.again
 
-    def goes_on(self) -> None:
-        """Go on as it is, where nobody can be told."""
+    def keep_share(self) -> None:
+        """Keep the share as it is, where nothing can be reported."""
         self.is_away = False
-        self.limiter.keeps_share()
+        self.limiter.keep_share()
         self.due = time.monotonic() + AGAIN
 
-    def gives_back(self, store: Store) -> None:
+    def give_back(self, store: Store) -> None:
         """Give the share back, unless a request has come meanwhile."""
         if self.is_away:
             return
-        accepted = self.limiter.gives_back()
+        accepted = self.limiter.give_back()
         if accepted is None:
             return
         self.is_away = True
@@ -201,11 +201,11 @@ def key_name(endpoint: str, account: str) -> str:
 
     An endpoint at `localhost` is another one on each machine.
     """
-    told = f"{endpoint}\n{account}"
+    identity = f"{endpoint}\n{account}"
     with suppress(ValueError):  # a model of one's own has an endpoint of any form
         if is_this_machine(urlsplit(endpoint).hostname or ""):
-            told += f"\n{_machine()}"
-    return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
+            identity += f"\n{_machine()}"
+    return hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
 
 
 def _machine() -> str:

@@ -162,7 +162,7 @@ class SQLiteStore:
                 return Found(None, 0 if row is None else row[1], now)
             return Found(row[0], row[1], now)
 
-        return self._used(read)
+        return self._use(read)
 
     def write(self, name: str, found: Found, value: bytes | None) -> bool:
         def write(database: sqlite3.Connection) -> bool:
@@ -175,7 +175,7 @@ class SQLiteStore:
                 cursor = database.execute(WRITE, (value, found.now, name, found.version))
             return cursor.rowcount == 1
 
-        return self._used(write)
+        return self._use(write)
 
     def in_turn(self, name: str) -> AbstractContextManager[None]:
         return nullcontext()  # quick as it is; and who is stopped keeps no lock
@@ -189,7 +189,7 @@ class SQLiteStore:
     def anew(self) -> SQLiteStore:
         return SQLiteStore(self._path, self._on_damage)
 
-    def _used(self, use: Callable[[sqlite3.Connection], T]) -> T:
+    def _use(self, use: Callable[[sqlite3.Connection], T]) -> T:
         try:
             try:
                 return use(self._opened())
