@@ -14,7 +14,7 @@ from rubricate._files import check_no_links
 from rubricate._terminal import console
 from rubricate.choosing import chosen_calibrator, chosen_judge
 from rubricate.cli._ending import ExitCode, stop_on_signals
-from rubricate.cli._grade import GradeSettings
+from rubricate.cli._grade_settings import GradeSettings
 from rubricate.cli._judging import (
     NO_JUDGE,
     advice_on,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from rubricate.dataset import SkippedRecord
 
 ASKED = (
-    *(option.name for option in options_of(Asking).values() if not option.is_path),
+    *[option.name for option in options_of(Asking).values() if not option.is_path],
     "base_url",
     "examples_count",
     "examples_pick",
