@@ -31,20 +31,20 @@ NAMES = {"one", "found", "given", "asked", "told", "said", "had", "left", "taken
     for verb in ("make", "made", "led", "take", "tell", "left", "late", "unknown", "opened")
 }
 CEILINGS = {
-    "analysis": 612,
-    "cli": 13,
+    "analysis": 606,
+    "cli": 9,
     "dataset": 294,
     "dialects": 250,
-    "docs": 46,
+    "docs": 45,
     "judge": 444,
     "labelling": 7,
     "redteaming": 8,
     "report": 59,
-    "rubric": 333,
-    "run": 948,
+    "rubric": 329,
+    "run": 869,
     "stats": 332,
     "testing": 21,
-    "top-level modules": 35,
+    "top-level modules": 31,
     "views": 134,
 }
 """The most occurrences in each package. Lower them with what you rename."""

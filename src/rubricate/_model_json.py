@@ -18,7 +18,7 @@ class Repeated(dict[str, Any]):
     """An object in which keys are repeated; it has the last value of each.
 
     Attributes:
-        counts: how often each of those keys stands in it.
+        counts: how often each of those keys is in it.
     """
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:

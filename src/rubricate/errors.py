@@ -7,7 +7,7 @@
     ├── MissingExtraError (ImportError) a feature's optional package is not installed
     ├── ModelError                      one request to a model failed; carries a kind
     ├── UnreadableReply                 a model answered, but not in the agreed form
-    ├── NoScoreError                    one score was asked for and could not be had; says why
+    ├── NoScoreError                    the judge gave no usable score; says why
     ├── JudgementError                  a text that something is asserted of could not be judged
     ├── JournalError                    a run folder cannot be written, read or locked
     └── RunStopped                      a run ended early; what was judged is kept

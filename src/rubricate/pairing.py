@@ -37,7 +37,7 @@ class _Pair:
 class Pairs:
     """The pairs of two datasets, to be graded by a model that is asked so (`Pair`); a `Gradable`.
 
-    Items are paired by their ids, or by their place where no item has an id of its own. No pair is
+    Items are paired by their ids, or by their place where no item has its own id. No pair is
     held. Where the two have their ids in different orders, those of the second that are passed over
     are held until it is their turn.
 

@@ -361,7 +361,7 @@ async def _judged(
 ) -> None:
     """Put the results of a run into a channel, and close that behind the last.
 
-    A task of its own does that, because a task can be ended from outside at any time, and a
+    Its own task does that, because a task can be ended from outside at any time, and a
     generator cannot. It does not know the stream.
     """
     try:

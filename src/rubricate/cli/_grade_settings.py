@@ -106,7 +106,7 @@ class GradeSettings(Shell, GradingOptions, ThresholdOptions):
     )
     threshold: float | list[float] | None = option(
         None,
-        "The least confidence with which a verdict stands, one for all or one a stage; see trust "
+        "The least confidence of a verdict that is kept, one for all or one a stage; see trust "
         "cascade.",
         group="Who judges",
         input_type=float | list[float] | None,
@@ -178,7 +178,7 @@ def _check_no_key_goes_there(raw: Raw) -> None:
 def _check_no_file_goes_there(config: Path, values: Raw) -> None:
     """Raise `InputError` where data from elsewhere would be sent to an address of the settings.
 
-    Whoever wrote the settings could have any file of the user's sent to a server of their own, also
+    The author of the settings could have any file of the user's sent to a server of their own, also
     from a bucket or a network that only the user can reach. A server on this machine is the user's.
     """
     if is_this_machine(urlsplit(values["base_url"]).hostname or ""):

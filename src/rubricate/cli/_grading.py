@@ -244,7 +244,7 @@ def _judge(settings: GradeSettings) -> Judge:
     first = chosen_judge(names or None, _of_builtin(options) if is_builtin else options)
     if settings.threshold is None:
         raise InputError(
-            "--escalate-to needs --threshold, the least confidence with which a verdict stands: "
+            "--escalate-to needs --threshold, the least confidence of a verdict that is kept: "
             "a number from 0 to 1; rubricate trust cascade RUN chooses it on labels"
         )
     if settings.data is not None and settings.data in later:

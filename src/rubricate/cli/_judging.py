@@ -98,7 +98,7 @@ def exit_code(
         run_dir: the run folder.
         stopped: why the run ended early; None if it did not.
         interrupted: whether somebody stopped it.
-        failed: whether a judgement that was asked for could not be had.
+        failed: whether a verdict failed.
     """
     if stopped is None:
         return ExitCode.SOME_FAILED if failed else ExitCode.FINE
