@@ -206,7 +206,7 @@ def test_the_report_page_says_what_became_of_thresholds(
     graded("--fail-under", "0.9")
     assert rubricate("report", "run").returncode == 0
     page = (tmp_path / "run" / "report.html").read_text()
-    assert '<dt>Thresholds</dt><dd>below<p class="sub">score 0.80 is below 0.9</p>' in page
+    assert '<p class="notice bad-edge">Thresholds missed: score 0.80 is below 0.9</p>' in page
 
 
 def test_a_name_may_have_commas_and_equals_signs():

@@ -206,14 +206,14 @@ def _listed(path: Path, name: str) -> ListedRun:
         check_no_links(path)
         summary = _summary(path)
         if summary is None:
-            return ListedRun(name, kind, "not ended", _when(path), problem=_GO_ON)
+            return ListedRun(name, kind, "not ended", _when(path), problem=NOT_ENDED)
         if (path / REPORT_NAME).exists():
             report = kept_report(path)
             kind = "redteam" if isinstance(report, RedTeamReport) else "compare-pair"
         check_whole(path, summary.to_dict())
         score = _score(path, summary) if kind == "grade" else None
     except (RubricateError, OSError, ValueError, KeyError, TypeError) as error:
-        return ListedRun(name, kind, "unreadable", _when(path), problem=_told(error, path))
+        return ListedRun(name, kind, "unreadable", _when(path), problem=_problem_text(error, path))
     usage, agreement = summary.usage, summary.agreement
     return ListedRun(
         run=name,
@@ -237,10 +237,10 @@ def _listed(path: Path, name: str) -> ListedRun:
     )
 
 
-_GO_ON = "has not ended: the command that began it goes on from where it is"
+NOT_ENDED = "has not ended: the command that began it goes on from where it is"
 
 
-def _told(error: Exception, path: Path) -> str:
+def _problem_text(error: Exception, path: Path) -> str:
     """An error without the folder's name, which stands before it."""
     if not isinstance(error, RubricateError):
         return "a file is damaged; run the same command again: it writes it anew from the journal"

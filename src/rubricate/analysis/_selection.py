@@ -229,13 +229,13 @@ def _item_data(item: FinishedItem, sent: Conversations | None) -> dict[str, Any]
         **{name: first[name] for name in names},
         "verdicts": [
             {name: value for name, value in row.to_dict().items() if name not in names}
-            | _sent(row, sent)
+            | _conversations_of(row, sent)
             for row in item.rows
         ],
     }
 
 
-def _sent(row: ResultRow, sent: Conversations | None) -> dict[str, Any]:
+def _conversations_of(row: ResultRow, sent: Conversations | None) -> dict[str, Any]:
     return {} if sent is None else {"conversations": [one.to_dict() for one in sent.of(row)]}
 
 

@@ -148,13 +148,13 @@ class PageItems:
             "note": criterion.note,
             "tone": tone(row.weight, row.value),
             "bits": bits,
-            "facts": [f"weight {row.weight:g}", *row.facts(), *_spent(row.usage)],
+            "facts": [f"weight {row.weight:g}", *row.facts(), *_usage_facts(row.usage)],
             "votes": [
                 {name: vote[name] for name in ("judge", "status", "label", "reason", "error")}
                 | {"tone": tone(row.weight, vote["value"])}
                 for vote in found["votes"]
             ],
-            "evidence": [_in_units(text, quote) for quote in found["evidence"]],
+            "evidence": [_in_utf16(text, quote) for quote in found["evidence"]],
         }
         flip = self._flips.get((row.item, row.criterion))
         if flip is not None:
@@ -188,7 +188,7 @@ def chunk_element(name: str, data: Any) -> Iterator[bytes]:
     yield b"</script>\n"
 
 
-def _spent(usage: Usage) -> Iterator[str]:
+def _usage_facts(usage: Usage) -> Iterator[str]:
     if tokens := usage.input_tokens + usage.output_tokens:
         yield f"{tokens} tokens"
     if usage.cost:
@@ -197,7 +197,7 @@ def _spent(usage: Usage) -> Iterator[str]:
         yield f"{usage.seconds:.1f} s"
 
 
-def _in_units(text: str | None, quote: dict[str, Any]) -> dict[str, Any]:
+def _in_utf16(text: str | None, quote: dict[str, Any]) -> dict[str, Any]:
     """A quote with its place as a browser counts it, in units of UTF-16."""
     if text is None or quote["start"] is None or text.isascii():
         return quote

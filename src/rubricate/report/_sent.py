@@ -32,7 +32,7 @@ class PageSent:
 
     def __init__(self, conversations: Conversations) -> None:
         self._conversations = conversations
-        self._room = MOST
+        self._characters_left = MOST
 
     def of_item(self, rows: tuple[ResultRow, ...]) -> tuple[list[str], list[Any]] | None:
         """What was sent and received for an item's lines of results.
@@ -41,20 +41,23 @@ class PageSent:
             The messages that others begin as, and for each line its conversations; None where the
             page has no room for them.
         """
-        before = self._room
+        before = self._characters_left
         if before < LEAST:
             return None
         texts: list[str] = []
         found = [
-            [self._told(one.judge, one.missing, one.exchanges, texts) for one in conversations]
+            [
+                self._conversation_data(one.judge, one.missing, one.exchanges, texts)
+                for one in conversations
+            ]
             for conversations in map(self._conversations.of, rows)
         ]
-        if self._room < 0:  # a long item is left out, shorter ones behind it are not
-            self._room = before
+        if self._characters_left < 0:  # a long item is left out, shorter ones behind it are not
+            self._characters_left = before
             return None
         return texts, found
 
-    def _told(
+    def _conversation_data(
         self,
         judge: str | None,
         missing: str | None,
@@ -83,7 +86,7 @@ class PageSent:
             "probabilities": one.probabilities,
             "error": None if one.error is None else ": ".join(one.error),
         }
-        self._room -= len(one.elsewhere or one.reply or "") + WORTH
+        self._characters_left -= len(one.elsewhere or one.reply or "") + WORTH
         return _without_usual(found)
 
     def _shortened(self, content: str, texts: list[str]) -> tuple[int, int, str]:
@@ -91,10 +94,10 @@ class PageSent:
         for place, text in enumerate(texts):
             shared = common_prefix(text, content)
             if shared >= WORTH or content == text:
-                self._room -= len(content) - shared
+                self._characters_left -= len(content) - shared
                 return place, wide(content[:shared]), content[shared:]
         texts.append(content)
-        self._room -= len(content)
+        self._characters_left -= len(content)
         return len(texts) - 1, wide(content), ""
 
 

@@ -109,7 +109,7 @@ class OpenStorage:
     def of(cls, options: RunOptions) -> OpenStorage:
         """Make what the options name."""
         folder = None if options.run_dir is None else RunFolder(options.run_dir)
-        journal, cache = journal_place(options), _made(cache_place(options.cache))
+        journal, cache = journal_place(options), _with_folder(cache_place(options.cache))
         if options.shard is None:
             access: Access = "alone" if options.workers is None else "driver"
             return cls(folder, journal, cache, access)
@@ -250,7 +250,7 @@ def cache_place(cache: str | Path | None) -> Place | None:
     return user_path(cache) / CACHE_NAME
 
 
-def _made(cache: Place | None) -> Place | None:
+def _with_folder(cache: Place | None) -> Place | None:
     """Make the folder of shared answers if it is not there.
 
     Raises:

@@ -154,7 +154,7 @@ class ItemResult(ItemFacts):
             tags=short_tags(data),
             tag_scores={} if declared is None else scores_by_tag(rubric, criteria, rules),
             judge_scores={
-                judge: scored(alone)[0] for judge, alone in _judges_alone(criteria).items()
+                judge: scored(alone)[0] for judge, alone in _verdicts_by_judge(criteria).items()
             },
             warnings=_warnings(own, criteria, author),
             metadata=short_metadata(data) if data.metadata else {},
@@ -263,7 +263,7 @@ def short_tags(data: DataItem) -> tuple[str, ...]:
     return tuple([tag for tag in found if len(tag) <= SHORT]) if found else ()
 
 
-def _judges_alone(criteria: Mapping[str, Verdict]) -> dict[str, dict[str, Verdict]]:
+def _verdicts_by_judge(criteria: Mapping[str, Verdict]) -> dict[str, dict[str, Verdict]]:
     """Each voting judge's own verdicts by criterion; what nobody voted on is the same for all."""
     judges = dict.fromkeys(
         vote.judge for verdict in criteria.values() for vote in verdict.votes if vote.judge

@@ -162,12 +162,12 @@ class ThresholdCheck(_Figures):
         what = name if self.figure == "mean" else f"lower bound of {name}"
         if self.value is None:
             return f"{what}: nothing was judged"
-        value = _told(self.value, self.threshold)
+        value = _distinct(self.value, self.threshold)
         if self.outcome == "passed":
             return f"{what} {value} reaches {self.threshold:.10g}"
         if self.outcome == "below":
             return f"{what} {value} is below {self.threshold:.10g}"
-        lowest, highest = (_told(end, self.threshold) for end in (self.lowest, self.highest))
+        lowest, highest = (_distinct(end, self.threshold) for end in (self.lowest, self.highest))
         some = "1 verdict" if self.failed == 1 else f"{self.failed} verdicts"
         return (
             f"{what} {value} could be {lowest} to {highest}, since {some} failed; the threshold "
@@ -175,7 +175,7 @@ class ThresholdCheck(_Figures):
         )
 
 
-def _told(value: float | None, threshold: float) -> str:
+def _distinct(value: float | None, threshold: float) -> str:
     """A figure with as many digits as tell it from its threshold."""
     if value is None:
         return "-"
