@@ -121,6 +121,9 @@ class ItemResult(ItemFacts):
         Args:
             criteria: the verdicts by criterion.
             index: the item's place in the dataset, from 0.
+
+        Raises:
+            InputError: the item's labels do not fit its rubric.
         """
         rubric, names, data = item.rubric, item.rubric.names, item.data
         labels = item.labels()
@@ -182,6 +185,9 @@ class ItemResult(ItemFacts):
             index: its place, from 0.
             metadata: of the item.
             tags: of the item.
+
+        Raises:
+            InputError: the numbers of verdicts and criteria differ.
         """
         found, groups = score_with_groups(
             rubric.tree, [verdicts[one] for one in rubric.names], rules
