@@ -197,7 +197,7 @@ class Execution:
         """Let workers work until there is nothing more to do or to spend, or `stop` is set."""
         self._answers.ledger.add(self._progress, self._sender.in_flight)
         self._queue.begin()
-        worked = self._pool.start(lambda: self._worker(done))
+        worked = self._pool.start(partial(self._worker, done))
         beginning = asyncio.create_task(self._begin_others())
         stopping = asyncio.create_task(self._stop.wait())
         committing = asyncio.create_task(self._commit_in_time())

@@ -63,7 +63,8 @@ class Groups:
         waves: dict[int, list[int]] = {}
         for index, criterion in enumerate(rubric.criteria):
             if criterion.needs_judge:
-                waves.setdefault(wave_of(rubric, criterion.name), []).append(index)
+                wave = 0 if rubric.gates is None else rubric.gates.waves[criterion.name]
+                waves.setdefault(wave, []).append(index)
             elif with_computed:
                 placed.append((index, [criterion]))
         for wave, indices in waves.items():

@@ -20,11 +20,16 @@ from rubricate.run.sending._bills import Bills
 from rubricate.run.sending._budget import RunEnds
 from rubricate.run.sending._circuit_breaker import CircuitBreaker, Raising
 from rubricate.run.sending._descriptors import bounded
-from rubricate.run.sending._hedging import Hedging, LostRequest, over_deadline
+from rubricate.run.sending._hedging import (
+    Failures,
+    Hedging,
+    LostRequest,
+    Outgoing,
+    over_deadline,
+)
 from rubricate.run.sending._judgement import Judgement
 from rubricate.run.sending._limiter import Limiter, limiter_of
 from rubricate.run.sending._options import Budget, Limits
-from rubricate.run.sending._outgoing import Failures, Outgoing
 from rubricate.run.sending._retries import Retries
 
 if TYPE_CHECKING:
