@@ -15,7 +15,7 @@ TOOL = Path(__file__).parents[1] / "tools" / "trace_calls.py"
 @pytest.mark.parametrize(
     ("option", "ceiling"),
     [
-        (None, {"calls": 208, "files": 43}),  # to the first request of `grade()`
+        (None, {"calls": 203, "files": 42}),  # to the first request of `grade()`
         ("--shell", {"calls": 1300, "files": 97}),  # to the first request of `rubricate grade`
         ("--job", {"files loaded": 156, "lines executed": 11950}),  # of a whole run
     ],
