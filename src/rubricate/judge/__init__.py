@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rubricate.judge._families import model_family as model_family
     from rubricate.judge._judge import (
         Judge as Judge,
+        LabelFile as LabelFile,
         Member as Member,
         Stage as Stage,
         check_awaitable as check_awaitable,

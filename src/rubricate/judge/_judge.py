@@ -6,7 +6,7 @@ import hashlib
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, get_args, runtime_checkable
+from typing import Any, Protocol, get_args, runtime_checkable
 
 from rubricate.dataset import Item
 from rubricate.errors import InputError, shown
@@ -23,8 +23,15 @@ from rubricate.rubric import (
     read_kept,
 )
 
-if TYPE_CHECKING:
-    from rubricate.judge._people import People
+
+class LabelFile(Protocol):
+    """Where people label what the judges before them left open: `People`."""
+
+    def note_item(self, item: Item, verdicts: Mapping[str, Verdict]) -> None:
+        """Remember what of an item waits for people."""
+
+    def write(self) -> None:
+        """Write what waits."""
 
 
 class Judge:
@@ -78,7 +85,7 @@ class Judge:
     aggregation: Aggregation | None = None
     weights: Mapping[str, float] | None = None
     learns_weights: bool = False
-    people: People | None = None
+    people: LabelFile | None = None
 
     # One criterion
 

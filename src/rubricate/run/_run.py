@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rubricate._sync import in_thread
 from rubricate.dataset import Gradable
 from rubricate.errors import InputError, RunStopped
-from rubricate.judge import Judge, People
+from rubricate.judge import Judge, LabelFile
 from rubricate.run._executor import Execution, Listeners, rarer_collections
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
@@ -65,7 +65,7 @@ class _Results:
     rules: ScoringRules
     author_key: str | None
     listeners: Listeners
-    people: People | None
+    people: LabelFile | None
     file: ResultsFile | None
     held: Held | None
 
