@@ -219,8 +219,7 @@ class VerificationResult:
         Raises:
             pydantic.ValidationError, KeyError: it did not.
         """
-        fields = {"classes": {}, "replicate": 1, **data}  # older files have none
-        parts = {name: _adapter(name).validate_python(fields[name]) for name in _PARTS}
+        parts = {name: _adapter(name).validate_python(data[name]) for name in _PARTS}
         models = str(data["answering_model"]), str(data["parsing_model"])
         return cls(question, *models, **parts)
 
