@@ -92,6 +92,8 @@ class RedTeamReport(JudgedReport):
     Attributes:
         judge: the judge's name.
         defences: the figures with and without the defence of the prompt.
+        run_dir: the run folder; None where nothing is kept.
+        usage: what the requests took: tokens, US dollars, seconds.
     """
 
     questions: int

@@ -123,6 +123,8 @@ class PairReport(PairSummary):
         pairs: how many there are.
         criteria: the figures by criterion.
         position: how often the place decided, and not the text.
+        run_dir: the run folder; None where nothing is kept.
+        usage: what the requests took: tokens, US dollars, seconds.
     """
 
     results: list[PairResult]
