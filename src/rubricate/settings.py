@@ -214,6 +214,10 @@ _SHORTER = {
     "a valid string": "a text",
     "a valid boolean": "True or False",
     "an instance of Path": "a path",
+    "'str' instances are not allowed as a Sequence value": "a list",
+    "an instance of Sequence": "a list",
+    "a valid list": "a list",
+    "a valid dictionary": "a mapping",
 }
 
 

@@ -278,7 +278,7 @@ def test_a_model_option_that_the_endpoint_refuses_ends_the_run_with_its_words(ma
         ({1: 2}, r"model_options\[1\]\S* must be a text, found 1"),
         ({"top_p": math.nan}, "model_options must be JSON values"),
         ({"since": datetime.date(2026, 1, 1)}, "model_options must be JSON values"),
-        ("a=1", "model_options must be a valid dictionary"),
+        ("a=1", "model_options must be a mapping"),
     ],
 )
 def test_model_options_that_cannot_be_sent_are_refused_before_anything_is(
