@@ -231,7 +231,7 @@ def test_an_abstention_that_turns_into_a_full_score_is_warned_about(make_dataset
         ({"weights": [1]}, "1 weights for 2 judges"),
         ({"weights": {"a": 1, "B": 1}}, "no judge is called 'B'.*did you mean 'b'"),
         ({"weights": {"a": 1}}, "weights: none for b"),
-        ({"weights": "reliable"}, "or 'reliability', found 'reliable'"),
+        ({"weights": "reliable"}, "weights.* or 'reliability'"),
         ({"strategy": "weighted"}, "needs weights"),
         (
             {
