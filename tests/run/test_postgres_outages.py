@@ -111,7 +111,7 @@ def test_a_server_that_stays_away_stops_the_run_which_then_goes_on_from_there(
     server.stop()
     error = grading.end()
     assert isinstance(error, JournalError)
-    assert re.search(r"away for \d+ s.*same command goes on", str(error))
+    assert re.search(r"away for \d+ s.*same command resumes it", str(error))
     assert len(str(error).splitlines()) == 1
     server.start()
     result = grading.again()
