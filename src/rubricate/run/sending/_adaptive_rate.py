@@ -42,16 +42,18 @@ if TYPE_CHECKING:
 # endpoints. "The same" is the time of each run within 0.02, and its refusals.
 
 INFINITE = float("inf")
-FIRST_BURST, FIRST_RATE, FIRST_ANSWERS = 20, 300.0, 64
-"""How a run starts: so many requests at once, then so many a second, until so many answers came. An
-endpoint with a low limit has refused by then, and few requests were in vain. At half the rate, a
-run at an endpoint that takes 100 a second takes 1.7 times as long as it could instead of 1.1; at
-double, an endpoint that takes 40 a second refuses half as many again. Half the burst brings 4
-refusals a request to a run at 20 a second; else half and double of the others are the same."""
-FIRST_WAVE, FIRST_RATE_MOST = 80.0, 1600.0
+FIRST_BURST, FIRST_RATE, FIRST_MORE, FIRST_ANSWERS = 20, 300.0, 0.5, 64
+"""How a run starts: so many requests at once, then so many a second, and such a share more for each
+answer, until so many answers came. An endpoint with a low limit has refused by then, and few
+requests were in vain. At half the rate, a run at an endpoint that takes 100 a second takes 1.7
+times as long instead of 1.1; at double, an endpoint that takes 40 a second refuses half as many
+again. Of the others, half and double are the same but for a run at 20 a second, to which half the
+burst brings 4 refusals a request."""
+FIRST_WAVE, FIRST_RATE_MOST, FIRST_STEP = 80.0, 1600.0, 4.0
 """Where the first answer is quick, the rate of the start is higher: so many requests in the time
-that it took, so many a second at most. The first refusal takes the rate back. At half or double,
-runs at a quick endpoint take 0.02 longer or shorter."""
+that it took, so many a second at most, and so many at once: a program that stands still for a
+moment does not make up for it. The first refusal takes the rate back. At half or double, runs at a
+quick endpoint take 0.02 longer or shorter."""
 FAILURES_IN_A_ROW = 5
 """Failures with no answer between that are taken for an outage. No simulation has failures; at
 half, two connections that break at once pause a run, at double, more requests fail in vain."""
@@ -59,10 +61,13 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
 """Seconds between two tries while there is an outage; they double from the first to the longest.
 At half or double, runs at an endpoint whose allowance is whole again each minute take 0.02 longer
 or shorter."""
-GROWTH = 0.02
-"""By what share of itself the pace grows in a second; twice that after 500 more answers without a
-refusal, and so on. At half, a run whose endpoint doubles its limit takes 1.26 times as long as it
-could instead of 1.21; at double 1.09, and an endpoint of 10 a second refuses half as many again."""
+GROWTH, GROWTH_A_SECOND, GROWTH_AT_FIRST = 0.0001, 0.02, 0.2
+"""By what share of itself the pace grows with each answer, and in a second at least (the last
+until it has been measured once); twice that after 500 more answers without a refusal, and so on.
+At half of GROWTH_A_SECOND, a run whose endpoint doubles its limit takes 1.26 times as long as it
+could, instead of 1.21; at double, 1.09, and an endpoint of 10 a second refuses half as many again.
+Half and double of the others are the same here, but tests/run/test_limits.py needs the first
+growth; GROWTH counts from 200 requests a second on."""
 SHORT, FEW = 0.5, 16
 """Between two refusals so many seconds apart, or with so many answers, the rate is measured. Half
 and double are the same."""
@@ -323,13 +328,16 @@ class Pace:
                 return
             if self.answers >= FIRST_ANSWERS:
                 self.is_learnt, self.bucket = True, None
-            elif bucket is not None and self.answers == 1:
-                first = FIRST_WAVE / seconds if seconds > 0 else FIRST_RATE_MOST
-                bucket.rate = max(FIRST_RATE, min(FIRST_RATE_MOST, first))
+            elif bucket is not None:
+                bucket.level += FIRST_MORE
+                if self.answers == 1:
+                    first = FIRST_WAVE / seconds if seconds > 0 else FIRST_RATE_MOST
+                    bucket.rate = max(FIRST_RATE, min(FIRST_RATE_MOST, first))
+                    bucket.size = FIRST_STEP
         elif bucket is not None:
-            bucket.rate *= 1.0 + min(
-                0.1, GROWTH / bucket.rate * 2.0 ** min(20, self._since_cut // 500)
-            )
+            a_second = GROWTH_A_SECOND if self.measured else GROWTH_AT_FIRST
+            share = max(GROWTH, a_second / bucket.rate)
+            bucket.rate *= 1.0 + min(0.1, share * 2.0 ** min(20, self._since_cut // 500))
             bucket.size = max(1.0, bucket.rate)
 
     def count_first(self, more: int) -> None:
