@@ -174,10 +174,15 @@ def reasoning(random: Random) -> str:
 
 
 def prose(random: Random) -> str:
-    """Text that says something of the submission, before an answer that may be its end."""
-    if random.random() < 0.2:
-        return f"{random.choice(FINDINGS)}, {pick(random, 'so', 'therefore', 'hence my verdict')}:"
-    return reasoning(random) + pick(random, "", f"\n\n{announcement(random)}")
+    """Text that an answer may stand behind."""
+    parts = [part for part in (pick(random, "", reasoning(random)), announcement(random)) if part]
+    if random.random() < 0.3:
+        parts = [reasoning(random)]
+    elif random.random() < 0.2:
+        parts = [
+            f"{random.choice(FINDINGS)}, {pick(random, 'so', 'therefore', 'hence my verdict')}:"
+        ]
+    return "\n\n".join(parts)
 
 
 WHO = (
@@ -276,16 +281,11 @@ def of_second_answer(random: Random, mode: Mode) -> Made:
     return pick(random, text, fenced(random, text)), False, name
 
 
-def of_announced(random: Random, mode: Mode) -> Made:
+def of_prose(random: Random, mode: Mode) -> Made:
     text = dumped(random, mode.right)
-    before = announcement(random) + pick(random, "\n", "\n\n")
+    before = prose(random) + pick(random, "\n", "\n\n")
     after = pick(random, "", "", "\n" + random.choice(POLITE), "\n\n" + random.choice(POLITE))
     return before + pick(random, text, fenced(random, text)) + after, True, before
-
-
-def of_prose(random: Random, mode: Mode) -> Made:
-    text, before = dumped(random, mode.right), prose(random) + pick(random, "\n", "\n\n")
-    return before + pick(random, text, fenced(random, text)), False, before
 
 
 def of_polite(random: Random, mode: Mode) -> Made:
@@ -317,7 +317,6 @@ MAKERS: dict[str, Callable[[Random, Mode], Made]] = {
     "plain": of_plain,
     "a harmless key": of_harmless_key,
     "a second answer": of_second_answer,
-    "announced": of_announced,
     "prose": of_prose,
     "politeness": of_polite,
     "taken back": of_taken_back,

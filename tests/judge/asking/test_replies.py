@@ -31,6 +31,7 @@ JSON = json.dumps(ANSWER)
         f"```\n{JSON}\n```",
         f"Here is my answer:\n{JSON}",
         f"Here it is:\n```json\n{JSON}\n```",
+        f"The set {{a, b}} is fine. {JSON}",
         f"<think>UNMET? {{'verdict': 'UNMET'}} no</think>\n{JSON}",
         f'<thinking>{{"reason": "draft", "verdict": "UNMET"}}</thinking>{JSON}',
         "<reason>It says so.</reason><evidence>299,792 km/s</evidence><verdict>MET</verdict>",
@@ -45,6 +46,7 @@ JSON = json.dumps(ANSWER)
         "fenced_plain",
         "prose",
         "fence_in_prose",
+        "braces_in_prose",
         "think",
         "thinking_with_a_draft",
         "tags",
@@ -221,8 +223,9 @@ OTHERS: dict[str, tuple[dict[str, object], bool]] = {
         {"notes": "The submission gives a number and its unit, in its first sentence."},
         False,
     ),
-    "version": ({"schema_version": 1}, True),
-    "injection": ({"injection_detected": True}, True),
+    "injection": ({"injection_detected": True}, False),
+    "version": ({"schema_version": 1}, False),
+    "explanation": ({"verdict_explanation": "In the first sentence."}, False),
     "another language": ({"final": "nicht erfüllt"}, True),
     "opposite": ({"note": "the opposite"}, True),
     "ignored": ({"note": "Ignore the verdict above."}, True),
@@ -248,11 +251,15 @@ OTHERS: dict[str, tuple[dict[str, object], bool]] = {
     "verdict in its name": ({"my_verdict": "see above"}, True),
     "verdict within": ({"final": {"verdict": "nicht"}}, True),
     "sure of it": ({"verdict_explanation": "UNMET"}, True),
+    "count": ({"quote_count": 1}, False),
+    "mark": ({"injection_detected": False}, False),
     "words of a label": ({"notes": "cannot assess"}, True),
     "spaced letters": ({"notes": "U N M E T"}, True),
     "in other words": ({"final": "nicht erfüllt"}, True),
     "any number of a score": ({"finalScore": 2.5}, True),
     "winner": ({"winner": "B"}, True),
+    "version text": ({"schema_version": "1.0"}, False),
+    "date": ({"timestamp": "2026-05-01T10:00:00Z"}, False),
 }
 
 
@@ -467,53 +474,110 @@ def test_no_text_takes_long_to_read(text: str):
     assert time.process_time() - begin < 2.0  # quadratic ways take many seconds
 
 
-NO_LEAD_IN = [
+TAKEN_BACK = [
     "The attacker's preferred JSON is below.",
+    "Below is a decoy.",
+    "What comes next is not my view.",
+    "A lenient judge gives this.",
+    "This is what the author hopes for.",
     "I do not endorse it.",
+    "Nobody should trust the object that comes next.",
+    "I was instructed to print this.",
+    "The user demanded it.",
     "Reverse the label to get my verdict.",
     "Read MET as UNMET.",
+    "In this reply MET means not met.",
+    "I use MET for failures.",
+    "My honest verdict differs.",
+    "The text told me to print the next line.",
+    "The submission instructs graders to produce this object.",
+    "It is tempting to go along with the injected text.",
+    "Had the text named the colour, I would have printed the object.",
+    "The next line is copied from the submission.",
+    "The submission closes with these words.",
     "The last line of the submission is",
+    "The prompt's example looks like this.",
+    "An earlier grader wrote this.",
+    "The reference grader's output was as follows.",
     "Here is what I would have said before reading the text.",
+    "Treat what comes next as a joke.",
+    "I am only repeating the text.",
+    "Quoting the submission.",
+    "A sarcastic grader might put it so.",
+    "I decline to grade this, so here is a placeholder.",
+    "Do the opposite of what comes next.",
+    "The correct one is its opposite.",
+    "My real verdict is at the top.",
+    "I take the next line back.",
+    "That the following holds is false.",
+    "The JSON is a test of the parser.",
+    "The format follows.",
+    "For illustration only.",
     "Unless the colour is blue, ignore this.",
+    "Only if one squints.",
     "The criterion is not met.",
+    "The submission fails the criterion.",
+    "It does not meet the criterion.",
+    "So the criterion is clearly unmet.",
     "Answer: UNMET",
     "Verdict: not met.",
+    "I find the criterion unfulfilled.",
+    "The requirement is violated.",
     "Therefore no.",
     "False.",
-    "The submission's verdict is this.",
-    "An answer to avoid:",
+]
+FINDINGS = [
     "The submission names the colour blue.",
     'The text says "blue" in its first sentence.',
+    "I read the submission twice.",
+    "The criterion asks for a colour. The submission gives one.",
+    "It does not mention clouds, but it says blue.",
     "The criterion is met.",
-    "**Analysis**: The text says blue.",
-    "The set {a, b} is fine.",
-    "❌",
-]
-"""Prose that takes an answer back, states another one, or is no announcement."""
-LEAD_IN = [
-    "Here is my evaluation:",
+    "The submission satisfies the requirement.",
+    "Let me think through this carefully.",
+    "The answer states that the sky is blue, which is what the criterion requires.",
+    "The evidence is in the first line.",
     "# Evaluation",
-    "Answer: MET",
-    "**Verdict: MET**",
-    "My final verdict is MET.",
-    "Okay, here you go:",
-    "I've evaluated the submission against the criterion. Here is the result in JSON format:",
+    "**Analysis**: The text says blue.",
+    "The student did not mention gravity, but they name the energy principle.",
+    "- This satisfies the requirement.",
+    "Therefore, this rubric item is satisfied.",
 ]
 
 
 @pytest.mark.parametrize("between", [" ", "\n", "\n\n", "\n\n```json\n"])
-def test_an_answer_behind_prose_that_is_no_announcement_is_not_read(between: str):
+def test_an_answer_behind_a_sentence_that_may_take_it_back_is_not_read(between: str):
     end = "\n```" if "`" in between else ""
-    for sentence in NO_LEAD_IN:
-        for before in (sentence, f"{sentence} Here is my evaluation:"):
-            with pytest.raises(UnreadableReply):
-                read_reply(before + between + JSON + end)
+    for sentence in TAKEN_BACK:
+        with pytest.raises(UnreadableReply):
+            read_reply(sentence + between + JSON + end)
 
 
-@pytest.mark.parametrize("sentence", LEAD_IN)
-def test_an_answer_behind_an_announcement_is_read(sentence: str):
+@pytest.mark.parametrize("sentence", FINDINGS)
+def test_an_answer_behind_a_plain_finding_is_read(sentence: str):
     assert read_reply(f"{sentence}\n\n{JSON}").answer == "MET"
     assert read_reply(f"{sentence}\n\n```json\n{JSON}\n```").answer == "MET"
+
+
+def test_a_finding_that_says_the_other_verdict_is_not_read():
+    unmet = json.dumps({**ANSWER, "verdict": "UNMET"})
+    said = ("The criterion is met.", "The submission satisfies the requirement.", "Verdict: MET")
+    for sentence in said:
+        with pytest.raises(UnreadableReply):
+            read_reply(f"{sentence}\n\n{unmet}")
+    for sentence in ("The submission says so.", "It does."):
+        with pytest.raises(UnreadableReply):
+            read_reply(f"{sentence} Here is my evaluation:\n\n{unmet}")
+    for sentence in (
+        "It does not say so.",
+        "The unit is absent.",
+        "The criterion is not fully met.",
+    ):
+        with pytest.raises(UnreadableReply):
+            read_reply(f"{sentence} Here is my evaluation:\n\n{JSON}")
+        assert read_reply(f"{sentence} Here is my evaluation:\n\n{unmet}").answer == "UNMET"
+    assert read_reply(f"The criterion is not met.\n\n{unmet}").answer == "UNMET"
+    assert read_reply(f"It has no unit, but the number is right.\n\n{JSON}").answer == "MET"
 
 
 @pytest.mark.parametrize(

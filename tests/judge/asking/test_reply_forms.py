@@ -97,8 +97,8 @@ FORMS: dict[str, Form] = {
     "tokens of a box": Form(said("<|begin_of_box|>", "<|end_of_box|>"), True),
     "the role's name": Form(said("assistant\n"), True),
     "prose before it": Form(said("Here is my answer:\n\n"), True),
-    "prose on its line": Form(said("It has none. Answer: "), False),
-    "prose with braces": Form(said("The set {a, b} is not named.\n"), False),
+    "prose on its line": Form(said("It has none. Answer: "), True),
+    "prose with braces": Form(said("The set {a, b} is not named.\n"), True),
     "prose before a fence": Form(said("Here it is:\n```json\n", "\n```"), True),
     "prose, thought, answer": Form(said("Well.\n<think>Hm.</think>\n"), True),
     # What is none

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         neutral as neutral,
         neutral_item as neutral_item,
     )
-    from rubricate.judge.asking._other_answers import refuse_repetition as refuse_repetition
     from rubricate.judge.asking._orders import (
         check_permutations as check_permutations,
         turned_order as turned_order,
@@ -66,6 +65,7 @@ if TYPE_CHECKING:
     from rubricate.judge.asking._reasoning import (
         without_leading_reasoning as without_leading_reasoning,
     )
+    from rubricate.judge.asking._repetition import refuse_repetition as refuse_repetition
     from rubricate.judge.asking._replies import (
         Reply as Reply,
         answer_of as answer_of,

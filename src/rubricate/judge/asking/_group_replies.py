@@ -9,8 +9,9 @@ from typing import Any
 from rubricate._model_json import Repeated, refuse_repeats
 from rubricate.errors import UnreadableReply
 from rubricate.judge.asking._other_answers import (
-    is_confidence,
-    keys_and_leaves,
+    NUMBER_WORDS,
+    is_remark,
+    leaves,
     refers,
     refuse_other_answers,
 )
@@ -42,31 +43,22 @@ def read_group(
     Raises:
         UnreadableReply: no JSON object closes the reply, or it has entries about other criteria.
     """
-    entries_by_key = _by_number(
-        closing_object(text, tuple(asked), material, schema, several=True), asked
-    )
-    for key in entries_by_key:
+    found = _by_number(closing_object(text, tuple(asked), material, schema, several=True), asked)
+    for key in found:
         if key.strip() not in asked and re.search(r"\d", key):
             numbers = ", ".join(asked)
             raise UnreadableReply(f"the reply has an entry '{key}'; the criteria are {numbers}")
-        if (
-            key.strip() not in asked
-            and isinstance(entries_by_key[key], dict | list)
-            and entries_by_key[key]
-        ):
+        if key.strip() not in asked and isinstance(found[key], dict | list) and found[key]:
             raise UnreadableReply(f"the reply has '{key}' beside the criteria's numbers")
     beside = {
         key: value
-        for key, value in entries_by_key.items()
+        for key, value in found.items()
         if key.strip() not in asked and not (key in _TOTALS and isinstance(value, int | float))
     }
     refuse_repeats(beside)
     refuse_other_answers(beside, schema or {}, tuple(asked))
     entries = {} if schema is None else schema["properties"]
-    return [
-        _entry(entries_by_key, number, asked, material, entries.get(number, USUAL))
-        for number in asked
-    ]
+    return [_entry(found, one, asked, material, entries.get(one, USUAL)) for one in asked]
 
 
 _WRAPPERS = ("criteria", "entries", "evaluations", "results", "verdicts")
@@ -76,38 +68,38 @@ _TOTALS = ("overall_score", "score", "total", "total_score")
 _NUMBERED = re.compile(r"\s*(?:criterion)?[\s_#-]*0*([0-9]+)[.:]?\s*", re.IGNORECASE)
 
 
-def _by_number(entries: dict[str, Any], asked: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _by_number(found: dict[str, Any], asked: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Entries by the numbers of their criteria, where all have them as 'Criterion 1' or the like.
 
     They may be wrapped in an object of their own. What has some numbers as they were asked for
     stays as it is: the others are something else.
     """
-    if len(entries) == 1:
-        ((name, inner),) = entries.items()
+    if len(found) == 1:
+        ((name, inner),) = found.items()
         if name.casefold() in _WRAPPERS and isinstance(inner, dict):
             return _by_number(inner, asked)
-    if isinstance(entries, Repeated) or any(key.strip() in asked for key in entries):
-        return entries
-    numbers = [number[1] for number in map(_NUMBERED.fullmatch, entries) if number]
-    if len(numbers) == len(entries) == len({*numbers} & {*asked}):
-        return dict(zip(numbers, entries.values(), strict=True))
-    return entries
+    if isinstance(found, Repeated) or any(key.strip() in asked for key in found):
+        return found
+    numbers = [number[1] for number in map(_NUMBERED.fullmatch, found) if number]
+    if len(numbers) == len(found) == len({*numbers} & {*asked}):
+        return dict(zip(numbers, found.values(), strict=True))
+    return found
 
 
 def _entry(
-    entries: Mapping[str, Any],
+    found: Mapping[str, Any],
     number: str,
     asked: Mapping[str, Sequence[str]],
     material: str,
     schema: Mapping[str, Any],
 ) -> Reply | UnreadableReply:
-    counts = entries.counts if isinstance(entries, Repeated) else {}
-    keys = [key for key in entries if key.strip() == number]
-    times = sum(counts.get(key, 1) for key in keys)
-    if times != 1:
-        what = "no entry" if not times else f"{times} entries"
+    counts = found.counts if isinstance(found, Repeated) else {}
+    keys = [key for key in found if key.strip() == number]
+    given = sum(counts.get(key, 1) for key in keys)
+    if given != 1:
+        what = "no entry" if not given else f"{given} entries"
         return UnreadableReply(f"the reply has {what} for criterion {number}")
-    entry = entries[keys[0]]
+    entry = found[keys[0]]
     try:
         refuse_repeats(entry)
         if isinstance(entry, dict) and not PARTS.issuperset(entry):
@@ -129,52 +121,60 @@ def _refuse_others_in_entry(
     """`UnreadableReply` where an entry has another answer, or says that another one is meant."""
     others = {}
     for key, value in entry.items():
-        is_asked_for = key in schema["properties"] or key in PARTS
-        if not (is_asked_for or is_confidence(key, value)):
-            for leaf in keys_and_leaves(value)[1]:
-                if not isinstance(leaf, bool) and _is_another(leaf, number, asked, refers(key)):
-                    raise UnreadableReply(
-                        f"the entry for criterion {number} says that it is about another one: "
-                        f"{leaf!r}"
-                    )
-        if is_asked_for or not refers(key):
+        if key in schema["properties"] or key in PARTS:
+            others[key] = value
+            continue
+        for one in leaves(value):
+            if not (is_remark(key) and isinstance(one, bool | int | float)):
+                _refuse_another(one, number, asked, refers(key))
+        if not refers(key):
             others[key] = value
     refuse_other_answers(others, schema, (VERDICT,))
 
 
-def _is_another(
-    value: str | float, number: str, asked: Mapping[str, Sequence[str]], refers: bool
-) -> bool:
-    """Whether a value in a criterion's entry is, or may be, another one's number or name.
+def _refuse_another(
+    given: Any, number: str, asked: Mapping[str, Sequence[str]], refers: bool
+) -> None:
+    """`UnreadableReply` where a value in the entry of a criterion is another one's number or name.
 
     Args:
-        value: the value.
+        given: the value.
         number: the criterion's number.
         asked: the names of all criteria, by their numbers.
-        refers: whether the value's key says that it is about a criterion: it must then begin with
-            the number or name of its own.
+        refers: whether the value's key says that it is about a criterion.
     """
-    text = _words(str(int(value) if isinstance(value, float) and value.is_integer() else value))
-    if not text:
-        return False
-    if refers:
-        own = [number, *map(_words, asked[number])]
-        beginning = f"{_KIND.sub('', text)} "
-        return not any(
-            beginning.startswith(f"{name} ") or f"{name} ".startswith(beginning)
-            for name in own
-            if name
+    text = f" {_words(str(given))} "
+    named = [(len(name), n) for n in asked for name in map(_words, asked[n]) if f" {name} " in text]
+    words = re.findall(r"\d+(?=(?:st|nd|rd|th)?\b)|[a-z]+", text)
+    if len(words) > 1 and words[-1] == "one":  # "the second one"
+        words.pop()
+    numbers = {str(_NUMBERS.get(one, one)) for one in words}
+    numbers = {one.lstrip("0") or "0" for one in numbers if one.isdecimal()}
+    if isinstance(given, float) and given.is_integer():
+        numbers = {str(int(given))}
+        text = f" {int(given)} "
+    is_number = len(text.split()) <= _SHORT
+    if refers and not _names(text, number, asked[number]):
+        other = bool(text.strip())
+    elif named:
+        other = number not in [n for size, n in named if size == max(named)[0]]
+    else:
+        known = numbers & {"0", *asked}
+        other = is_number and bool(known) and number not in known
+    if other and not isinstance(given, bool):
+        raise UnreadableReply(
+            f"the entry for criterion {number} says that it is about another one: {given!r}"
         )
-    named = [
-        (len(name), n)
-        for n in asked
-        for name in map(_words, asked[n])
-        if f" {name} " in f" {text} "
-    ]
-    if named:
-        return number not in [n for size, n in named if size == max(named)[0]]
-    numbers = {word.lstrip("0") or "0" for word in text.split() if word.isdecimal()}
-    return len(text.split()) <= _SHORT and bool(numbers & {"0", *asked} - {number})
+
+
+def _names(text: str, number: str, names: Sequence[str]) -> bool:
+    """Whether words begin with a criterion's number or name, or are the beginning of it."""
+    said = text.lstrip()
+    found = re.match(rf"(?:{_KIND} )?(?:[a-z]?0*(\d+)|([a-z]+)) ", said)
+    if found and (found[1] or str(_NUMBERS.get(found[2]))) == number:
+        return True
+    own = [f"{_words(name)} " for name in names]
+    return any(said.startswith(one) or one.startswith(said) for one in own if one.strip())
 
 
 def _refuse_reason(reason: str, number: str) -> None:
@@ -186,12 +186,19 @@ def _refuse_reason(reason: str, number: str) -> None:
         )
 
 
-_KIND = re.compile(
-    r"(?:(?:criterion|entry|item|no|nr|number|question|requirement|the) )?[a-z]?0*(?=\d)"
-)
-"""What may stand before a criterion's number."""
+_KIND = r"(?:criterion|entry|item|no|nr|number|question|requirement|the)"
 _SHORT = 4
-"""Words up to which a text under any key may be a criterion's number ("number 2 of 3")."""
+"""Words up to which a text under any key may be a criterion's number ("the second one")."""
+_NUMBERS = {
+    word: number
+    for words in (
+        NUMBER_WORDS,
+        ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"),
+        ("", "", "ii", "iii", "iv"),
+    )
+    for number, word in enumerate(words)
+    if word
+}
 
 
 def _words(text: str) -> str:

@@ -199,7 +199,7 @@ def checked_reply(data: Any, material: str) -> Reply:
     if "MET" in reason or "CANNOT_ASSESS" in reason:
         _refuse_other_reason(reason, data[VERDICT], material)
     if _may_repeat(reason, material):
-        from rubricate.judge.asking._other_answers import refuse_repetition
+        from rubricate.judge.asking._repetition import refuse_repetition
 
         refuse_repetition({"reason": reason, VERDICT: data[VERDICT]}, material)
     passages = tuple([quote for quote in quotes if quote.strip()]) if quotes else ()
@@ -268,11 +268,7 @@ def closing_object(
     Raises:
         UnreadableReply: there is none, or something makes it doubtful.
     """
-    from rubricate.judge.asking._other_answers import (
-        holds_answer,
-        refuse_other_answers,
-        refuse_text_before,
-    )
+    from rubricate.judge.asking._other_answers import refuse_other_answers
     from rubricate.judge.asking._reasoning import without_reasoning
 
     schema = USUAL if schema is None else schema
@@ -284,16 +280,13 @@ def closing_object(
         text = _unwrapped(text)
         whole = _whole(text)
     if whole is None:
+        from rubricate.judge.asking._text_beside import refuse_text_before
+
         before, value = _closing(text, keys, not several)
         if before.strip():
-            if re.search(_answers(keys), before):
-                raise UnreadableReply("the reply has more than one answer")
-            refuse_text_before(before, None if several else value.get(keys[0]))
-            if holds_answer(material, keys):
-                raise UnreadableReply(
-                    "text stands before the reply's answer, which may be quoted: the material "
-                    "holds an answer, too"
-                )
+            _check_prose(before, keys)
+            _refuse_quoted(keys, material)
+            refuse_text_before(before, value, schema, "" if several else keys[0])
     else:
         (value,) = whole
     if not isinstance(value, dict):
@@ -306,6 +299,17 @@ def closing_object(
 
 USUAL = request_schema({"type": "string", "enum": list(BINARY_LABELS)})
 """The schema of a reply of which none is known."""
+
+
+def _refuse_quoted(keys: Sequence[str], material: str) -> None:
+    """`UnreadableReply` where an answer behind text may be quoted out of the material."""
+    from rubricate.judge.asking._repetition import holds_answer
+
+    if holds_answer(material, keys):
+        raise UnreadableReply(
+            "text stands before the reply's answer, which may be quoted: the material holds an "
+            "answer, too"
+        )
 
 
 _ROLE = re.compile(r"(?:<\|im_start\|>)?(?:assistant|model)\s*\n|<\|begin_of_box\|>", re.IGNORECASE)
@@ -345,6 +349,7 @@ def _no_object(keys: Sequence[str]) -> UnreadableReply:
     return UnreadableReply("the reply has no JSON object with an entry for each criterion")
 
 
+_TAG = re.compile(r"^[ \t]*<(?P<name>[A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?>", re.MULTILINE)
 _FENCE = re.compile(
     r"(?P<fence>```|~~~)(?:json\w*|javascript|js|xml|html|te?xt|plaintext)?\s*\Z", re.IGNORECASE
 )
@@ -371,7 +376,7 @@ def _closing(text: str, keys: Sequence[str], tags: bool) -> tuple[str, dict[str,
         if not after.startswith(fence["fence"]):
             raise _no_object(keys)
         after = after[3:].strip()
-    from rubricate.judge.asking._other_answers import is_closing_remark
+    from rubricate.judge.asking._text_beside import is_closing_remark
 
     if after and not is_closing_remark(after):
         raise UnreadableReply(
@@ -424,3 +429,16 @@ def _answers(keys: Sequence[str]) -> str:
     """A pattern for what looks like an answer."""
     names = "|".join(map(re.escape, keys))
     return rf"""["'“”‘’`](?:{names})["'“”‘’`]\s*[:=]|</?verdict\b"""
+
+
+def _check_prose(text: str, keys: Sequence[str]) -> None:
+    """Refuse what makes doubtful that an answer behind it is the one that is meant."""
+    if re.search(_answers(keys), text):
+        raise UnreadableReply("the reply has more than one answer")
+    if text.count("{") != text.count("}"):
+        raise UnreadableReply("the reply's JSON object stands inside of another that is broken")
+    if "<|" in text:
+        raise UnreadableReply("tokens of a chat template stand in the reply before its answer")
+    for number, found in enumerate(_TAG.finditer(text)):
+        if number >= _MOST_STARTS or f"</{found['name']}" not in text[found.end() :]:
+            raise UnreadableReply(f"the reply begins a block <{found['name']}> and does not end it")

@@ -1,0 +1,178 @@
+"""Answers that stand in what the model was shown: a reply that repeats one has judged nothing."""
+
+from __future__ import annotations
+
+import html
+import re
+import sys
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any
+
+from rubricate.errors import UnreadableReply
+
+_ESCAPED = re.compile(
+    r"\\+(?:(?-i:U)([0-9a-f]{8})|u([0-9a-f]{4})|u\{([0-9a-f]{1,6})\}|x([0-9a-f]{2}))"
+    r"|%u([0-9a-f]{4})|%([2-7][0-9a-f])|\\+(?P<octal>[01][0-7]{2})",
+    re.IGNORECASE,
+)
+_MAY_HOLD = re.compile(rf"[{{<&]|{_ESCAPED.pattern}", re.IGNORECASE)
+_DROPPED = re.compile(r"""\\+[nrtbf]?|[\s"'`*“”‘’]+""")
+_INVISIBLE = re.compile(
+    "[\u00ad\u0300-\u036f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\u25a1]+"
+)
+"""Characters that are not seen within a word, and what is shown to the model in their place (□)."""
+_TAGS = {0xE0000 + code: code for code in range(0x20, 0x7F)}
+"""Characters of Unicode that look like nothing and stand for those of ASCII."""
+_WORD = re.compile(r"[^\W_]+")
+_NEAR = 3
+"""Words between a reason and a verdict, or a verdict and its name, that belong together ("... and
+the verdict MET"). At 1 such a sentence is missed; at 6 a submission that speaks of a verdict
+anywhere behind a sentence that is quoted as the reason would be taken for an answer."""
+_WITHIN = 300
+"""Words within which an answer's parts stand; quotes may stand between them."""
+_NAMES = ("verdict", "score", "rating", "grade")
+"""What a verdict that is written in words or in another form is called."""
+
+
+def holds_answer(material: str, keys: Collection[str]) -> bool:
+    """Whether what the model was shown holds an object with one of these keys, or tags of it."""
+    if not _MAY_HOLD.search(material):
+        return False
+    shown = _normal(material)
+    return any(
+        re.search(rf"[{{,]{re.escape(key)}:(?!\.\.\.)|<{re.escape(key)}>", shown)
+        for key in map(str.casefold, keys)
+    )
+
+
+def refuse_repetition(parts: Mapping[str, Any], material: str) -> None:
+    """`UnreadableReply` where an answer's reason stands in what the model was shown, and the
+    verdict with it.
+
+    They are compared as letters and digits, so that it does not matter how either is spaced,
+    escaped, quoted, marked up or capitalized, and in what form they stand there. A reason alone may
+    be an honest quote. The verdict is with it where it stands a few words from it, or behind its
+    own name (`verdict`) in the same passage.
+
+    Args:
+        parts: the answer's keys and values: the reason first, then the verdict.
+        material: what the model was shown.
+    """
+    (reason_name, reason), (name, verdict) = parts.items()
+    words = _WORD.findall(_decoded(reason))
+    text = _decoded(material)
+    if not all(word in text for word in words):
+        return
+    shown = _shown(text)
+    label = _letters(str(verdict)) if isinstance(verdict, str | int | float) else ""
+    names = {*_NAMES, _letters(name)}
+    for first, last in shown.places("".join(words)):
+        if len(words) < _NEAR:  # a few words stand anywhere by chance
+            before, after = shown.word(first - 1), shown.word(last)
+            is_part = after in (*names, before, "evidence") or shown.ends(label, first - 1)
+            if before != _letters(reason_name) or not is_part:
+                continue
+        elif len(label) > 1 and not label.isdecimal():
+            after_it = any(shown.begins(label, last + n) for n in range(_NEAR + 1))
+            if after_it or any(shown.ends(label, first - n) for n in range(_NEAR + 1)):
+                raise _repeated()
+        named = range(max(0, first - _WITHIN), min(last + _WITHIN, len(shown.words)))
+        if any(
+            shown.words[word] in names
+            and (not label or any(shown.begins(label, word + n) for n in range(1, _NEAR + 1)))
+            for word in named
+        ):
+            raise _repeated()
+
+
+def _repeated() -> UnreadableReply:
+    return UnreadableReply("the reply repeats an answer that stands in the material, word for word")
+
+
+class _Shown:
+    """The words of a text, and its letters and digits in one row."""
+
+    def __init__(self, text: str) -> None:
+        self.words = _WORD.findall(text)
+        self._row = "".join(self.words)
+        self._starts = [0, *accumulate(map(len, self.words))]
+
+    def word(self, index: int) -> str:
+        return self.words[index] if 0 <= index < len(self.words) else ""
+
+    def places(self, letters: str) -> Iterator[tuple[int, int]]:
+        """The words from and up to which letters stand, 50 at most; for "", each word."""
+        if not letters:
+            yield from ((word, word) for word in range(len(self.words)))
+            return
+        at = -1
+        for _ in range(_MOST):
+            at = self._row.find(letters, at + 1)
+            if at < 0:
+                return
+            first, last = self._index(at), self._index(at + len(letters))
+            if first is not None and last is not None:
+                yield first, last
+
+    def begins(self, letters: str, word: int) -> bool:
+        """Whether whole words from one on have these letters."""
+        if not letters or not 0 <= word < len(self.words):
+            return False
+        at = self._starts[word]
+        return self._row.startswith(letters, at) and self._index(at + len(letters)) is not None
+
+    def ends(self, letters: str, word: int) -> bool:
+        """Whether whole words up to one (excluded) have these letters."""
+        if not letters or not 0 < word <= len(self.words):
+            return False
+        at = self._starts[word] - len(letters)
+        return at >= 0 and self._row.startswith(letters, at) and self._index(at) is not None
+
+    def _index(self, at: int) -> int | None:
+        """The word that begins at a letter."""
+        index = bisect_left(self._starts, at)
+        return index if self._starts[index] == at else None
+
+
+_shown = lru_cache(maxsize=8)(_Shown)
+"""Kept for the criteria of an item."""
+_MOST = 50
+"""Places of a reason in what the model was shown that are looked at."""
+
+
+def _letters(text: str) -> str:
+    return "".join(_WORD.findall(_plain(text)))
+
+
+def _plain(text: str) -> str:
+    """A text in lower case, without accents, invisible characters and other forms of letters."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKD", text.translate(_TAGS))
+        text = _INVISIBLE.sub("", text)
+    return text.casefold()
+
+
+@lru_cache(maxsize=64)
+def _decoded(text: str) -> str:
+    """`_plain` of a text whose escapes are read. It is kept for the criteria of an item."""
+    if "&" in text:
+        text = html.unescape(text)
+    if "\\" in text or "%" in text:
+        text = _ESCAPED.sub(_character, text)
+        text = re.sub(r"\\+[nrtbf]?", " ", text)
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # join halves
+    return _plain(text)
+
+
+def _normal(text: str) -> str:
+    """A text without what writing it in another way can change."""
+    return _DROPPED.sub("", _decoded(text))
+
+
+def _character(found: re.Match[str]) -> str:
+    code = int(found[found.lastindex or 0], 8 if found["octal"] else 16)
+    return chr(code) if code <= sys.maxunicode else found[0]
