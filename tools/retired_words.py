@@ -36,7 +36,7 @@ CEILINGS = {
     "dataset": 294,
     "dialects": 250,
     "docs": 45,
-    "judge": 444,
+    "judge": 650,
     "labelling": 7,
     "redteaming": 8,
     "report": 59,
