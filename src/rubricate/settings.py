@@ -213,6 +213,7 @@ _SHORTER = {
     "a valid number": "a number",
     "a valid string": "a text",
     "a valid boolean": "True or False",
+    "an instance of Event": "an asyncio.Event",
     "an instance of Path": "a path",
     "'str' instances are not allowed as a Sequence value": "a list",
     "an instance of Sequence": "a list",

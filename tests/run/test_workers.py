@@ -11,7 +11,7 @@ import logging
 import sqlite3
 import threading
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -126,6 +126,8 @@ def _local(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LocalMember, "freezing", "")
     monkeypatch.setattr(_driving, "block_size", lambda items, workers: 4)
     monkeypatch.setattr(_worker, "find_spec", lambda name: object())
+    # One that "dies" here leaves no process behind, and would never put it back.
+    monkeypatch.setattr(_worker, "rarer_collections", nullcontext)
 
 
 def dataset_of(texts: list[str]) -> RubricDataset:

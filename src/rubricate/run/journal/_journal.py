@@ -305,7 +305,7 @@ def _row(key: str, record: dict[str, Any], lines: bytes) -> Row:
     """
     reason, quoted = record.get("reason"), b""
     if lines and isinstance(reason, str) and len(reason) >= SHORTEST:
-        quoted = to_json(to_json(reason)[1:-1].decode())[1:-1]
+        quoted = _as_in_reply(reason)
         at = lines.rfind(quoted, -REACH)
         if at >= 0:
             record = record | {"reason": [len(lines) - at, len(quoted)]}
@@ -313,6 +313,13 @@ def _row(key: str, record: dict[str, Any], lines: bytes) -> Row:
             quoted = b""
     content = to_json(record)
     return Row(key, content, zlib.crc32(quoted, checksum(key, content)), lines or None)
+
+
+def _as_in_reply(reason: str) -> bytes:
+    """A reason as a reply's JSON has it within the JSON of its exchange."""
+    if reason.isascii() and reason.isprintable() and '"' not in reason and "\\" not in reason:
+        return reason.encode()  # JSON has nothing to escape, as in most reasons
+    return to_json(to_json(reason)[1:-1].decode())[1:-1]
 
 
 def checksum(key: str, record: bytes) -> int:
