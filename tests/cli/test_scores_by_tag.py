@@ -69,7 +69,7 @@ def test_scores_by_tag_are_columns_of_items_and_a_table_of_the_page(
     assert [row["tag_scores.axis:a"] for row in rows] == ["1.0", "0.0", "0.0"]
     assert rubricate("report", "run", "-o", "page.html").returncode == 0
     page = (tmp_path / "page.html").read_text()
-    assert "<h2>By axis</h2>" in page
+    assert "<h2>by axis</h2>" in page
     assert "<script>alert" not in page
 
 
