@@ -145,7 +145,8 @@ def test_a_killed_shard_keeps_the_others_from_nothing_but_what_it_may_have_sent(
     run.kill(1.0, 20, shard="1/2", delay=0.02)
     other.communicate(timeout=60)
     run.end(1.0)
-    assert 88 <= run.billed <= 101
+    # 99 or 100 on a quiet machine; on a busy one the killed shard has reserved more at once.
+    assert 70 <= run.billed <= 101
 
 
 def test_a_new_beginning_has_a_new_account(run: Run):
