@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from asyncio import selector_events
+from asyncio import BaseEventLoop, selector_events
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager, redirect_stdout, suppress
 from inspect import CO_OPTIMIZED
@@ -28,6 +28,7 @@ from pathlib import Path
 from subprocess import PIPE
 from types import FrameType
 from typing import Any
+from unittest.mock import patch
 
 import rubricate
 
@@ -131,7 +132,12 @@ def of_shell() -> Trace:
             trace.stop()
         return write(self, data)
 
-    with tempfile.TemporaryDirectory() as folder, endpoint() as url, chdir(folder):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        endpoint() as url,
+        chdir(folder),
+        patch.object(BaseEventLoop, "time", lambda _: 0.0),  # no timer of a slow machine fires
+    ):
         transport.write = noted
         trace.begin()
         try:
