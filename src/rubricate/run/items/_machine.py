@@ -171,39 +171,49 @@ class ItemMachine:
             calls: the calls.
             known: what is stored of their answers, at least.
         """
-        progress, (records, cached) = self._progress, known
-        unknown: list[Call] = []
+        if not (known.records or self._only_failed):
+            return calls
         saved: list[Usage] = []
-        for call in calls:
-            questions: list[Question] = []
-            for question in call.questions:
-                record, name = records.get(question.key), question.criterion.name
-                if record is not None and record["status"] != "failed":
-                    verdict = _remembered(item, call, question, record)
-                    self._vote(item, call.voter, question, verdict)
-                    progress.count(verdict)
-                    if question.key in cached:
-                        progress.cached += 1
-                    else:
-                        progress.resumed += 1
-                    saved.append(verdict.usage)
-                elif record is None and self._only_failed and name not in item.again:
-                    self._vote(item, call.voter, question, call.failed(question, NOT_RUN))
-                    progress.done += 1
-                else:
-                    questions.append(question)
-                    if record is not None:
-                        item.failed_before.add(name)
-            if questions:
-                failed_before = questions[0].key in records
-                is_same = len(questions) == len(call.questions)
-                if is_same and failed_before == call.failed_before:
-                    unknown.append(call)
-                else:
-                    unknown.append(call.about(questions, failed_before=failed_before))
+        left = [self._left_of(item, call, known, saved) for call in calls]
         if saved:
-            progress.saved = Usage.total((progress.saved, *saved))
-        return unknown
+            self._progress.saved = Usage.total((self._progress.saved, *saved))
+        return [call for call in left if call is not None]
+
+    def _left_of(
+        self, item: JudgedItem, call: Call, known: Known, saved: list[Usage]
+    ) -> Call | None:
+        """A call about what is not stored of its answers; None where all are.
+
+        Args:
+            item, call, known: as of `take_known`.
+            saved: gets what the stored ones took when they were asked for.
+        """
+        progress, (records, cached) = self._progress, known
+        questions: list[Question] = []
+        for question in call.questions:
+            record, name = records.get(question.key), question.criterion.name
+            if record is not None and record["status"] != "failed":
+                verdict = _remembered(item, call, question, record)
+                self._vote(item, call.voter, question, verdict)
+                progress.count(verdict)
+                if question.key in cached:
+                    progress.cached += 1
+                else:
+                    progress.resumed += 1
+                saved.append(verdict.usage)
+            elif record is None and self._only_failed and name not in item.again:
+                self._vote(item, call.voter, question, call.failed(question, NOT_RUN))
+                progress.done += 1
+            else:
+                questions.append(question)
+                if record is not None:
+                    item.failed_before.add(name)
+        if not questions:
+            return None
+        failed_before = questions[0].key in records
+        if len(questions) == len(call.questions) and failed_before == call.failed_before:
+            return call
+        return call.about(questions, failed_before=failed_before)
 
     def take(self, item: JudgedItem, call: Call, verdicts: Collection[Verdict]) -> None:
         """Take a judge's answers, one to each question of a call."""

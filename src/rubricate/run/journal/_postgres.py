@@ -374,15 +374,17 @@ class PostgresJournal(Journal):
         """Write a batch, texts and what was paid, in one statement and so in one transaction."""
 
         rows = [*self._packed(batch, texts)]
+        columns = [[*column] for column in zip(*rows, strict=True)] or [[], [], [], []]
+        keys, records, checksums, exchanges = columns
         names = sorted(texts)  # in one order, so that no two wait for another
         parameters = {
             "run": self._writing.run,
             "names": names,
             "texts": [texts[name] for name in names],
-            "keys": [as_bytes(row.key) for row in rows],
-            "records": [row.record for row in rows],
-            "checksums": [row.checksum for row in rows],
-            "exchanges": [row.exchanges for row in rows],
+            "keys": [as_bytes(key) for key in keys],
+            "records": records,
+            "checksums": checksums,
+            "exchanges": exchanges,
             "process": None if paid is None else paid.process,
             "usage": b"" if paid is None else paid.usage,
             "may_have_sent": 0 if paid is None else paid.may_have_sent,

@@ -196,6 +196,7 @@ def _of_verdicts(item: ItemResult) -> Iterator[dict[str, Any]]:
     first: dict[str, Any] = {}
     if item.groups or item.tags or item.tag_scores:
         first = {"groups": _groups(item), "tags": item.tags, "tag_scores": item.tag_scores}
+        first = {name: value for name, value in first.items() if value}
     for criterion in item.rubric:
         name = criterion.name
         verdict, label = item.criteria[name], item.labels.get(name)
@@ -220,15 +221,16 @@ def _of_verdicts(item: ItemResult) -> Iterator[dict[str, Any]]:
             "votes": verdict.votes,
             "tied": verdict.tied,
             "stage": verdict.stage,
-            "annotations": {
-                annotator: labels[name]
-                for annotator, labels in item.annotations.items()
-                if name in labels
-            },
+            "annotations": _annotations(item, name) if item.annotations else {},
             "keys": tuple(item.keys.get(name, ())),
             **first,
         }
         first = {}
+
+
+def _annotations(item: ItemResult, name: str) -> dict[str, str]:
+    annotations = item.annotations.items()
+    return {annotator: labels[name] for annotator, labels in annotations if name in labels}
 
 
 def _groups(item: ItemResult) -> dict[str, GroupRow]:
@@ -253,9 +255,8 @@ def _ends(values: Mapping[str, Any]) -> tuple[bytes, bytes]:
 
 
 def _line(head: bytes, values: dict[str, Any], tail: bytes) -> bytes:
-    for name in _SELDOM:
-        if name in values and not values[name]:
-            del values[name]
+    if not values["human_reason"]:
+        del values["human_reason"]
     # orjson takes ten times as long for a dataclass as for a dictionary
     values["usage"] = values["usage"].to_dict()
     if values["votes"]:

@@ -143,13 +143,12 @@ class Sender:
 
     def in_flight(self) -> Usage:
         """What requests in flight are likely to take, each by what others to its model took."""
-        sent = self._hedging.in_flight
-        models = {out.breaker: out.model for out in sent}
+        sent: dict[CircuitBreaker, list[Outgoing]] = {}
+        for out in self._hedging.in_flight:
+            sent.setdefault(out.breaker, []).append(out)
         return Usage.total(
-            self._bills[breaker].in_flight(
-                model, [out.request for out in sent if out.breaker is breaker]
-            )
-            for breaker, model in models.items()
+            self._bills[breaker].in_flight(some[0].model, [out.request for out in some])
+            for breaker, some in sent.items()
         )
 
     @property
