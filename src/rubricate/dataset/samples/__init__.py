@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from rubricate.dataset.samples._dataset import (
         Dataset as Dataset,
         MemoryDataset as MemoryDataset,
+        OnError as OnError,
+        SkippedRecord as SkippedRecord,
+        check_on_error as check_on_error,
+        write_skipped as write_skipped,
     )
     from rubricate.dataset.samples._fields import (
         DatasetRecord as DatasetRecord,
@@ -64,12 +68,6 @@ if TYPE_CHECKING:
         SandboxEnvironmentSpec as SandboxEnvironmentSpec,
         SandboxEnvironmentType as SandboxEnvironmentType,
         sample_input_len as sample_input_len,
-    )
-    from rubricate.dataset.samples._loading import (
-        OnError as OnError,
-        SkippedRecord as SkippedRecord,
-        check_on_error as check_on_error,
-        write_skipped as write_skipped,
     )
     from rubricate.dataset.samples._values import (
         is_missing as is_missing,

@@ -109,16 +109,8 @@ def csv_records(
             numbered = numbered_rows(text, options)
         except (TypeError, ValueError) as error:
             raise InputError(f"delimiter {delimiter!r}: {error}") from None
-        rows = _rows(numbered, encoding, source)
-        names = fieldnames if fieldnames is not None else next((row for _, row in rows), [])
-        _check_names(names := list(names), source)
-        width = len(names)
-        while names and not names[-1].strip():
-            names.pop()
-        count = len(names)
-        for line, row in itertools.islice(rows, wanted):
-            fits = len(row) == count
-            yield line, dict(zip(names, row)) if fits else _fitted(row, names, width)  # noqa: B905
+        records = _records(numbered, fieldnames, encoding, source)
+        yield from itertools.islice(records, wanted)
 
 
 def _options(dialect: str, delimiter: str | None, source: Source) -> dict[str, Any]:
@@ -134,19 +126,38 @@ def _options(dialect: str, delimiter: str | None, source: Source) -> dict[str, A
     return {"dialect": dialect, "delimiter": delimiter}
 
 
-def _rows(numbered: Iterable[tuple[int, list[str]]], encoding: str, source: Source) -> Rows:
-    """The rows that are not blank, with the line on which each ends.
+def _records(
+    numbered: Iterable[tuple[int, list[str]]],
+    fieldnames: Sequence[str] | None,
+    encoding: str,
+    source: Source,
+) -> Iterator[Record]:
+    """The records of the rows that are not blank, each with the line on which its row ends.
 
-    A row of blank cells that are fewer than those of the first row is no blank row: it is ragged.
+    A row of blank cells that are fewer than those of the first row is not blank but ragged.
     """
     line, width = 0, 0
+    names: list[str] = []
+    header = fieldnames
     try:
         for line, row in numbered:
             if row and ((row[0] and not row[0].isspace()) or "".join(row).strip()):
                 width = width or len(row)
-                yield line, row
-            elif 1 < len(row) < width:
-                yield line, row
+            elif not 1 < len(row) < width:
+                continue
+            if not names:
+                is_header = header is None
+                names = list(row if header is None else header)
+                _check_names(names, source)
+                header_width = len(names)
+                while names and not names[-1].strip():
+                    names.pop()
+                if is_header:
+                    continue
+            if len(row) == len(names):
+                yield line, dict(zip(names, row))  # noqa: B905 - as long as each other
+            else:
+                yield line, _fitted(row, names, header_width)
     except InputError as error:
         raise error.within(file=source.shown) from None
     except UnicodeError as error:
@@ -221,7 +232,11 @@ def _mostly_split(
 ) -> Iterator[tuple[int, list[str]]]:
     number = 0
     for line in lines:
-        row = _split(line, delimiter)
+        row: list[str] | None
+        if QUOTE in line or "\r" in line or line == "\n":
+            row = _split(line, delimiter)
+        else:  # inline: most lines of most files, and a call takes as long as the split
+            row = line.rstrip("\n").split(delimiter)
         if row is None:
             for used, row in _parsed(itertools.chain((line,), lines), options, number):
                 yield used, row

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rubricate.dataset.samples._dataset import MemoryDataset
+from rubricate.dataset.samples._dataset import MemoryDataset, OnError
 from rubricate.dataset.samples._fields import FieldSpec, Record, RecordToSample, decoded
 from rubricate.dataset.samples._json_text import without_nan
-from rubricate.dataset.samples._loading import Loading, OnError
+from rubricate.dataset.samples._loading import Loading
 from rubricate.errors import InputError, MissingExtraError
 
 WAITS = (1.0, 2.0, 4.0)

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import json
 import mmap
 import operator
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from itertools import count, islice
 from operator import itemgetter
-from os import PathLike
 from threading import Lock
-from typing import Any, BinaryIO, Literal, TypedDict, Unpack, cast
+from typing import Any, BinaryIO, TypedDict, Unpack, cast
 
-from rubricate._files import user_path, write_text
-from rubricate.dataset.samples._dataset import MemoryDataset
+from rubricate.dataset.samples._dataset import (
+    MemoryDataset,
+    OnError,
+    SkippedRecord,
+    check_on_error,
+)
 from rubricate.dataset.samples._fields import (
     DatasetRecord,
     FieldMapper,
@@ -36,42 +37,6 @@ from rubricate.dataset.samples._opening import Source
 from rubricate.dataset.samples._relative import resolver
 from rubricate.dataset.samples._sample import Sample
 from rubricate.errors import InputError
-
-OnError = Literal["raise", "skip"]
-"""What a reader does about a record that does not fit: raise an error, or leave it out."""
-
-
-@dataclass(frozen=True)
-class SkippedRecord:
-    """A record that was left out.
-
-    Attributes:
-        record: its number in the file, from 1.
-        line: the line on which it ends, from 1, where the file has lines.
-        error: what is wrong with it.
-    """
-
-    record: int
-    line: int | None
-    error: str
-
-
-def check_on_error(on_error: str) -> bool:
-    """Whether to skip; raises `InputError` for anything but `raise` and `skip`."""
-    if on_error not in ("raise", "skip"):
-        raise InputError(f"on_error must be 'raise' or 'skip', found {on_error!r}")
-    return on_error == "skip"
-
-
-def write_skipped(path: str | PathLike[str], skipped: Sequence[SkippedRecord]) -> None:
-    """Write one line of JSON for each record that was left out.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
-    lines = [json.dumps(asdict(record), ensure_ascii=False) + "\n" for record in skipped]
-    write_text(user_path(path), "".join(lines))
-
 
 CHECKED = 10_000
 """Records of a JSON Lines file that are read when it is opened; the others, when looked at."""
@@ -202,7 +167,7 @@ class Loading:
                 batch = list(islice(pending, most))
                 if not batch:
                     break
-                fitting = mapper.plain([record for _, record in batch])
+                fitting = mapper.plain(list(map(itemgetter(1), batch)))
                 if fitting is not None:
                     samples += fitting
                     origins += () if numbers is None else numbers[done : done + len(batch)]
