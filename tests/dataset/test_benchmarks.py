@@ -316,7 +316,9 @@ def test_two_files_for_one_task_are_refused(tmp_path):
 
 
 def test_an_id_that_stands_twice_is_refused(tmp_path):
-    with pytest.raises(InputError, match="record 2: the id 'p1' stands twice, first in record 1"):
+    with pytest.raises(
+        InputError, match="record 2: the id 'p1' is defined twice, first in record 1"
+    ):
         open_benchmark(written(tmp_path, "hb.jsonl", HEALTH, HEALTH), {"p1": "x"})
 
 

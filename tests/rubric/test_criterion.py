@@ -98,7 +98,7 @@ def test_at_least_two_options_are_scorable(options: list[dict[str, Any]]) -> Non
 
 @pytest.mark.parametrize("again", ["good", "GOOD", " Good "])
 def test_two_options_of_one_label_are_refused_whatever_the_letter_case(again: str) -> None:
-    with pytest.raises(ValueError, match="stands twice"):
+    with pytest.raises(ValueError, match="is defined twice"):
         choice(options=[*OPTIONS, {"label": again, "value": 0.0}])
 
 

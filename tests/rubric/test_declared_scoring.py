@@ -271,12 +271,12 @@ def test_what_the_run_is_told_and_what_is_declared_go_together(
         (
             {"cannot_assess": "skip"},
             {"cannot_assess": "zero"},
-            "the rubric declares cannot_assess zero, and the option says skip: leave one out",
+            "the rubric declares cannot_assess zero, and the option sets skip: leave one out",
         ),
         (
             {"partial": 0.5},
             {"partial": 0.25},
-            "the rubric declares partial 0.25, and the option says 0.5: leave one out",
+            "the rubric declares partial 0.25, and the option sets 0.5: leave one out",
         ),
         (
             {"length_penalty": {"free_budget": 1, "max_cap": 2}},

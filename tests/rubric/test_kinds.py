@@ -46,7 +46,10 @@ def build(data: dict[str, Any]) -> Criterion:
         ({"kind": "scale", "levels": {"one": "bad", "2": "good"}}, "'one' is not a whole number"),
         ({"kind": "scale", "levels": {1: " ", 2: "good"}}, "the description of 1 is empty"),
         ({"kind": "scale", "options": [{"label": "a", "value": 1}]}, "has no options"),
-        ({"kind": "scale", "levels": {1: "bad", "1": "poor", 2: "good"}}, "levels: 1 stands twice"),
+        (
+            {"kind": "scale", "levels": {1: "bad", "1": "poor", 2: "good"}},
+            "levels: 1 is defined twice",
+        ),
         ({"kind": "scale", "low": 0, "high": 10**12}, "must be within ±999999999, found 1000"),
         ({"kind": "scale", "min": 0, "max": 10}, "unknown key 'min': did you mean 'low'?"),
         ({"kind": "scale", "hihg": 7}, "unknown key 'hihg': did you mean 'high'?"),
@@ -61,7 +64,10 @@ def build(data: dict[str, Any]) -> Criterion:
             "time_limit: input should be greater than 0",
         ),
         ({"kind": "metric", "tp_instructions": []}, "tp_instructions: at least one item"),
-        ({"kind": "metric", "tp_instructions": ["a", " A"]}, "tp_instructions: 'a' stands twice"),
+        (
+            {"kind": "metric", "tp_instructions": ["a", " A"]},
+            "tp_instructions: 'a' is listed twice",
+        ),
         (
             {"kind": "metric", "tp_instructions": ["a"], "tn_instructions": ["A"]},
             "'A' is in both tp_instructions and tn_instructions",

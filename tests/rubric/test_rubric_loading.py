@@ -115,7 +115,7 @@ def test_guidelines_stand_inside_or_beside_and_none_are_lost(
 @pytest.mark.parametrize("beside", ["in", "out"])
 def test_two_texts_of_guidelines_are_an_error(beside: str) -> None:
     rubric = {"guidelines": "in", "criteria": [A]}
-    with pytest.raises(InputError, match="'guidelines' stand inside 'rubric' and beside it"):
+    with pytest.raises(InputError, match="'guidelines' are inside 'rubric' and beside it"):
         Rubric.from_dict({"guidelines": beside, "rubric": rubric})
 
 
@@ -135,7 +135,7 @@ def test_a_file_that_gives_all_weights_or_none_is_told_nothing(given: Any, caplo
 
 @pytest.mark.parametrize("other", ["criteria", "sections"])
 def test_criteria_beside_a_rubric_are_an_error_and_not_dropped(other: str) -> None:
-    with pytest.raises(InputError, match=f"'rubric' and '{other}' stand side by side"):
+    with pytest.raises(InputError, match=f"found both 'rubric' and '{other}'"):
         Rubric.from_dict({"rubric": [A], other: [B]})
 
 
@@ -240,7 +240,7 @@ WRONG_CRITERIA = {
     "two of one label": (
         {**CHOICE, "options": [*CHOICE["options"], {"label": "Yes", "value": 0}]},
         "",
-        "the label 'Yes' stands twice",
+        "the label 'Yes' is defined twice",
     ),
     "value too large": (
         {**CHOICE, "options": [{"label": "no", "value": 0}, {"label": "yes", "value": 100}]},
@@ -290,8 +290,8 @@ def test_a_wrong_criterion_is_named_by_file_and_path(wrong: str, shape: str, wri
         ([], "at least one criterion, found none"),
         ({"criteria": []}, "at least one criterion, found none"),
         ({"sections": []}, "at least one criterion, found none"),
-        ([A, B, {**B, "name": "a"}], "the name 'a' stands twice: criteria 1 and 3"),
-        ([{"name": "criterion_2", "requirement": "x"}, {"requirement": "y"}], "stands twice"),
+        ([A, B, {**B, "name": "a"}], "the name 'a' is defined twice: criteria 1 and 3"),
+        ([{"name": "criterion_2", "requirement": "x"}, {"requirement": "y"}], "is defined twice"),
         (
             {"criteria": [A], "guidlines": "x"},
             "unknown key 'guidlines': did you mean 'guidelines'?",
@@ -314,7 +314,7 @@ def test_what_is_wrong_with_the_whole_rubric_names_the_file(
 def test_the_path_of_the_whole_rubric_leads_through_its_key() -> None:
     with pytest.raises(InputError) as caught:
         Rubric.from_dict({"rubric": [A, A]})
-    assert str(caught.value) == "rubric: the name 'a' stands twice: criteria 1 and 2"
+    assert str(caught.value) == "rubric: the name 'a' is defined twice: criteria 1 and 2"
 
 
 @pytest.mark.parametrize("key", ["qid", "uid", "idx", "nap"])

@@ -129,7 +129,7 @@ def test_a_tree_in_a_dataset_and_in_an_item_comes_back_from_its_file(tmp_path: P
         ),
         (
             {"name": "g", "criteria": [{"requirement": "x"}, {"name": "g", "requirement": "y"}]},
-            r"^the name 'g' stands twice: criteria\[0\] and criteria\[0\]\.criteria\[1\]$",
+            r"^the name 'g' is defined twice: criteria\[0\] and criteria\[0\]\.criteria\[1\]$",
         ),
     ],
 )

@@ -335,7 +335,7 @@ def test_two_declarations_that_differ_are_refused() -> None:
             "scores by 'axs': no criterion has a tag of that field, and no item a tag ",
         ),
         ({"by": ["domian"]}, "did you mean 'domain'?"),
-        ({"cannot_assess": "fail"}, "the rubric declares cannot_assess zero, and the option says "),
+        ({"cannot_assess": "fail"}, "the rubric declares cannot_assess zero, and the option sets "),
     ],
 )
 def test_what_cannot_be_meant_is_said_before_anything_is_asked(

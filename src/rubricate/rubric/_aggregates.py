@@ -20,9 +20,9 @@ class Scored(NamedTuple):
     """What an aggregate is made of: an item's score, or its part under a tag.
 
     Attributes:
-        value: None where there is none.
-        lowest, highest: what it could be had the missing verdicts come; None where no answer could
-            have given a score.
+        value: None if there is none.
+        lowest, highest: the range it could still take if verdicts are missing; None if no answer
+            could have given a score.
         pair: which items belong together: they have one reference, and intervals are by pair.
         is_reference: whether the item is that reference.
         certain: whether a value stays one, whatever the missing verdicts are.
@@ -44,7 +44,7 @@ class Aggregated:
 
     Attributes:
         value: None where no item has a score.
-        lowest, highest: the least and the most that it could be had the missing verdicts come.
+        lowest, highest: the range it could still take if verdicts are missing.
         values: the numbers that it is the mean of; of an aggregate in groups, those inside the
             outermost.
         pairs: of each of them what it is paired by.
@@ -88,16 +88,16 @@ class Aggregate:
         numbers = against_references(scores) if self.in_pairs else list(scores)
         inner = means_of_groups(numbers, 1) if self.in_groups else numbers
         mean = _mean(means_of_groups(inner, 0) if self.in_groups else inner)
-        known = [one for one in inner if one.value is not None]
+        known = [score for score in inner if score.value is not None]
         return Aggregated(
             value=self.clipped(mean.value),
             lowest=self.clipped(mean.lowest),
             highest=self.clipped(mean.highest),
-            values=tuple(one.value for one in known if one.value is not None),
-            pairs=tuple(one.pair for one in known),
-            strata=tuple("".join(one.groups[:1]) for one in known),
-            n=sum(one.value is not None for one in numbers),
-            without=sum(one.value is None for one in numbers),
+            values=tuple(score.value for score in known if score.value is not None),
+            pairs=tuple(score.pair for score in known),
+            strata=tuple("".join(score.groups[:1]) for score in known),
+            n=sum(score.value is not None for score in numbers),
+            without=sum(score.value is None for score in numbers),
         )
 
     def clipped(self, mean: float | None) -> float | None:
@@ -113,10 +113,12 @@ def against_references(scores: Sequence[Scored]) -> list[Scored]:
     It rises with t and falls with r, so its ends are those of theirs. Where both are 0 there is
     none.
     """
-    references = {one.pair: one for one in scores if one.is_reference}
+    references = {score.pair: score for score in scores if score.is_reference}
     nothing = Scored(None, None, None)
     return [
-        _against(one, references.get(one.pair, nothing)) for one in scores if not one.is_reference
+        _against(score, references.get(score.pair, nothing))
+        for score in scores
+        if not score.is_reference
     ]
 
 
@@ -151,22 +153,22 @@ def means_of_groups(scores: Sequence[Scored], level: int) -> list[Scored]:
         scores: each with its groups.
         level: 0 for that; 1 for the means of what is directly inside the outermost groups.
     """
-    depth = max((len(one.groups) for one in scores), default=0)
+    depth = max((len(score.groups) for score in scores), default=0)
     for length in range(depth, level, -1):
         groups: dict[tuple[str, ...], list[Scored]] = {}
-        for one in scores:
-            groups.setdefault(one.groups[:length], []).append(one)
+        for score in scores:
+            groups.setdefault(score.groups[:length], []).append(score)
         scores = [_mean(of_group, name) for name, of_group in groups.items()]
     return list(scores)
 
 
 def _mean(scores: Sequence[Scored], groups: tuple[str, ...] = ()) -> Scored:
     """The mean of those that have a value, with the least and the most that it could be."""
-    known = [one.value for one in scores if one.value is not None]
+    known = [score.value for score in scores if score.value is not None]
     mean = fsum(known) / len(known) if known else None
     least, most = _least_mean(scores, 1), _least_mean(scores, -1)
     ends = [end for end in (mean, least, None if most is None else -most) if end is not None]
-    certain = any(one.certain and one.value is not None for one in scores)
+    certain = any(score.certain and score.value is not None for score in scores)
     return Scored(
         mean, min(ends, default=None), max(ends, default=None), certain=certain, groups=groups
     )
@@ -177,21 +179,23 @@ def _least_mean(scores: Sequence[Scored], sign: int) -> float | None:
 
     None where no answers could give a mean.
     """
-    ends = [(one, one.lowest if sign > 0 else one.highest) for one in scores]
+    ends = [(score, score.lowest if sign > 0 else score.highest) for score in scores]
     fixed = [
-        sign * end for one, end in ends if end is not None and one.value is not None and one.certain
+        sign * end
+        for score, end in ends
+        if end is not None and score.value is not None and score.certain
     ]
     optional = [
         (1.0, sign * end)
-        for one, end in ends
-        if end is not None and (one.value is None or not one.certain)
+        for score, end in ends
+        if end is not None and (score.value is None or not score.certain)
     ]
     return least_ratio(fsum(fixed), float(len(fixed)), optional)
 
 
 AGGREGATES: Mapping[str, Aggregate] = {
-    one.name: one
-    for one in (
+    aggregate.name: aggregate
+    for aggregate in (
         Aggregate("mean", "the mean of the items' scores"),
         Aggregate(
             "clipped_mean",

@@ -8,7 +8,7 @@ import inspect
 import sys
 import tokenize
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -29,6 +29,7 @@ class CodeCriterion(ComputedCriterion):
     """
 
     sees_item: ClassVar[bool] = True
+    own_fields: ClassVar[Sequence[str]] = ("function", "time_limit")
     kind: Literal["code"] = "code"
     requirement: str = ""
     """What the callable checks, in words. Default: its name."""
@@ -36,7 +37,7 @@ class CodeCriterion(ComputedCriterion):
     """The callable, or in a file its name, as `package.module:name`."""
     time_limit: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     """Seconds that one submission may take; past it the verdict is `failed`. A plain callable
-    that does not end goes on in its thread; nobody waits for it."""
+    that does not return keeps its thread busy, but the run does not wait for it."""
 
     @field_validator("function")
     @classmethod
@@ -79,16 +80,16 @@ class CodeCriterion(ComputedCriterion):
         if here not in sys.path and "" not in sys.path:
             sys.path.append(here)
         try:
-            found: Any = importlib.import_module(module)
+            value: Any = importlib.import_module(module)
             for word in name.split("."):
-                found = getattr(found, word)
+                value = getattr(value, word)
         except Exception as error:
             raise InputError(
                 f"function: cannot load '{self.function}': {type(error).__name__}: {error}"
             ) from None
-        if not callable(found):
+        if not callable(value):
             raise InputError(f"function: '{self.function}' cannot be called")
-        return found  # type: ignore[no-any-return]
+        return value  # type: ignore[no-any-return]
 
     @property
     def named_code(self) -> str | None:
@@ -137,28 +138,25 @@ class CodeCriterion(ComputedCriterion):
             raise InputError(f"'{label}' is not MET, UNMET, CANNOT_ASSESS or a number from 0 to 1")
         return share
 
-    def label_of(self, given: object) -> str:
-        if isinstance(given, str) and given in BINARY_LABELS:
-            return str(given)
-        if isinstance(given, bool):
-            return "MET" if given else "UNMET"
-        share = read_share(given)
+    def label_of(self, label: object) -> str:
+        if isinstance(label, str) and label in BINARY_LABELS:
+            return str(label)
+        if isinstance(label, bool):
+            return "MET" if label else "UNMET"
+        share = read_share(label)
         if share is None:
             raise InputError(
-                f"has no label {given!r}; allowed: MET, UNMET, CANNOT_ASSESS, or a number from 0 "
+                f"has no label {label!r}; allowed: MET, UNMET, CANNOT_ASSESS, or a number from 0 "
                 "to 1"
             )
         return f"{share!r}"
 
     def _own_fields(self) -> dict[str, Any]:
-        return {
-            "function": self.function_name,
-            "time_limit": None if self.time_limit == 10.0 else self.time_limit,
-        }
+        return {**super()._own_fields(), "function": self.function_name}
 
 
 def source_of(function: Callable[..., Any]) -> str:
-    """A callable's source text; empty where there is none to be had."""
+    """A callable's source text; empty if there is none."""
     try:
         return inspect.getsource(function)
     except (OSError, TypeError, SyntaxError, tokenize.TokenError):
@@ -169,10 +167,10 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None), types.EllipsisType)
 
 
 def fingerprint(value: object) -> Any:
-    """What could change what a callable gives, as JSON values that are equal where that is.
+    """Everything that could change a callable's results, as JSON values.
 
-    Of a function: its compiled code, its defaults, the values that it holds (closures, partial
-    arguments, attributes of a callable object) and the plain values and functions of its own
+    For a function: its compiled code, its defaults, the values that it holds (closures, partial
+    arguments, attributes of a callable object) and the plain values and functions of the same
     module that it names. Not followed: other modules, files, and objects of other classes.
     """
     return _of(value, set())

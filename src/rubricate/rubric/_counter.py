@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 COUNTERS = {
     "words": "words of visible text",
-    "characters": "characters of the text as it stands",
+    "characters": "characters of the text as it is",
     "paragraphs": "paragraphs outside lists, tables and quotations",
     "headings": "headings of any level",
     "list_items": "items of lists",
@@ -60,6 +60,7 @@ class CounterCriterion(ComputedCriterion):
     """
 
     telltale: ClassVar[Sequence[str]] = ("at_least", "at_most")
+    own_fields: ClassVar[Sequence[str]] = ("counter", "at_least", "at_most", "time_limit")
     kind: Literal["counter"] = "counter"
     requirement: str = ""
     """What is required, in words. Default: the counter and its bounds."""
@@ -99,22 +100,14 @@ class CounterCriterion(ComputedCriterion):
 
     def compute(self, submission: str, item: object = None) -> Computed:
         """Count, and compare with the bounds."""
-        found = document_counts(submission)[self.counter]
+        count = document_counts(submission)[self.counter]
         low = 0 if self.at_least is None else self.at_least
-        met = low <= found and (self.at_most is None or found <= self.at_most)
+        met = low <= count and (self.at_most is None or count <= self.at_most)
         label = CriterionVerdict.MET if met else CriterionVerdict.UNMET
-        return Computed(label.value, f"{self.counter.replace('_', ' ')}: {found}")
+        return Computed(label.value, f"{self.counter.replace('_', ' ')}: {count}")
 
     def identity(self) -> object:
         return [self.counter, self.at_least, self.at_most]
-
-    def _own_fields(self) -> dict[str, Any]:
-        return {
-            "counter": self.counter,
-            "at_least": self.at_least,
-            "at_most": self.at_most,
-            "time_limit": None if self.time_limit == 10.0 else self.time_limit,
-        }
 
 
 @lru_cache(maxsize=4)

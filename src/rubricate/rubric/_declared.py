@@ -29,11 +29,11 @@ Alone = Literal["avoided", "none"]
 
 
 class ItemScoring(NamedTuple):
-    """What an item scores, as its rubric declares it.
+    """How an item is scored, as its rubric declares it.
 
     Attributes:
-        raw: whether the score stays as it is, and not in [0, 1]; penalty criteria alone then make
-            one only where they stand beside no others.
+        raw: whether the score is not clamped to [0, 1]; penalty criteria alone then make a score
+            only if the rubric has no others.
         avoids: whether penalty criteria alone make a score: the share of their weight that does
             not apply.
         skipped: what a criterion counts whose gate does not hold.
@@ -89,10 +89,10 @@ class DeclaredScoring(PythonDocument):
     aggregate: str = "mean"
     """What all items score together; see `AGGREGATES`."""
     by: tuple[str, ...] = Field(default=(), strict=False)
-    """What scores are also told by: `tags`, or fields such as `axis`, `theme` and `domain`."""
+    """What scores are also broken down by: `tags`, or fields such as `axis` and `domain`."""
     pooled: tuple[str, ...] = Field(default=(), strict=False)
-    """Fields of criteria's tags by which the plain mean of all verdicts' values is told, each
-    verdict counting once whatever its weight and item."""
+    """Fields of criteria's tags for which the plain mean of all verdicts' values is reported; each
+    verdict counts once, whatever its weight and item."""
     groups: tuple[str, ...] = Field(default=(), strict=False)
     """Of an aggregate in groups, the fields of an item that they are made by, the outermost first:
     `[domain, task]` is the mean over domains of the mean over tasks of the items' mean."""
@@ -102,7 +102,7 @@ class DeclaredScoring(PythonDocument):
     reference: str | None = None
     """Of an aggregate in pairs, the tag (`field:value`) of the item that is their reference."""
     cannot_assess: CannotAssess | None = None
-    """What an abstention or an N/A answer scores. Default: what the run is told, else `skip`."""
+    """What an abstention or an N/A answer scores. Default: the run's option, else `skip`."""
     partial: float | None = Field(default=None, ge=0, le=1)
     """The fraction of a positive weight that `partial` gives. Default: 0.5, or as the run says."""
 
@@ -132,8 +132,8 @@ class DeclaredScoring(PythonDocument):
 
     @field_validator("cannot_assess", mode="before")
     @classmethod
-    def _strategy_is_known(cls, given: object) -> object:
-        return check_cannot_assess(given, 0.5) if isinstance(given, str) else given
+    def _strategy_is_known(cls, strategy: object) -> object:
+        return check_cannot_assess(strategy, 0.5) if isinstance(strategy, str) else strategy
 
     @model_validator(mode="after")
     def _goes_together(self) -> DeclaredScoring:
@@ -150,7 +150,7 @@ class DeclaredScoring(PythonDocument):
         if self.groups and not formula.in_groups:
             raise InputError(f"'groups' is for an aggregate in groups, not {formula.name}")
         if both := [field for field in self.pooled if field in self.by]:
-            raise InputError(f"'{both[0]}' stands in 'by' and in 'pooled'; keep one of them")
+            raise InputError(f"'{both[0]}' is in 'by' and in 'pooled'; keep one of them")
         if formula.in_pairs and self.items == "raw":
             raise InputError(f"the aggregate {formula.name} is for items: clamped, not raw")
         if self.reference is not None and not split_tag(self.reference)[0]:
@@ -180,14 +180,14 @@ IN_PAIRS = (
 
 
 def agreed(
-    one: DeclaredScoring | None, other: DeclaredScoring | None, where: str
+    first: DeclaredScoring | None, second: DeclaredScoring | None, where: str
 ) -> DeclaredScoring | None:
     """The scoring that two places declare.
 
     Raises:
         InputError: they declare different ones.
     """
-    if one is None or other is None or one == other:
-        return one if other is None else other
-    keys = [key for key in type(one).model_fields if getattr(one, key) != getattr(other, key)]
+    if first is None or second is None or first == second:
+        return first if second is None else second
+    keys = [key for key in type(first).model_fields if getattr(first, key) != getattr(second, key)]
     raise InputError(f"the scoring is declared in two ways ({', '.join(keys)}): {where}")

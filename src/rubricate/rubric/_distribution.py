@@ -17,7 +17,7 @@ from rubricate.rubric._verdict import Status
 
 Obtained = Literal["logprobs", "replicates", "model"]
 """How probabilities were obtained: from the model's own for the verdict's token, as frequencies of
-sampled answers, or as what a judge with probabilities of its own says."""
+sampled answers, or reported by a judge that has its own probabilities."""
 _STATUSES: tuple[Status, ...] = ("judged", "not_applicable", "abstained")
 
 
@@ -60,8 +60,10 @@ def _expected(
     masses = dict.fromkeys(_STATUSES, 0.0)
     for label, share in shares.items():
         masses[criterion.status(label)] += share
-    status = max(_STATUSES, key=lambda one: (round(masses[one], 9), -_STATUSES.index(one)))
-    of_status = {label: one for label, one in shares.items() if criterion.status(label) == status}
+    status = max(_STATUSES, key=lambda kind: (round(masses[kind], 9), -_STATUSES.index(kind)))
+    of_status = {
+        label: share for label, share in shares.items() if criterion.status(label) == status
+    }
     if status != "judged" or not masses[status]:
         return _reading(criterion, _greatest(criterion, of_status), shares, answer)
     mean = math.fsum(share * (criterion.value(label) or 0.0) for label, share in of_status.items())

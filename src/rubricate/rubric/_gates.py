@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 
 from rubricate._spelling import did_you_mean
 from rubricate.errors import InputError
@@ -29,7 +30,7 @@ class Gates:
     """What the criteria of a rubric require.
 
     Args:
-        tree: the rubric's criteria and groups; each name stands once.
+        tree: the rubric's criteria and groups, whose names differ.
 
     Attributes:
         waves: of each criterion, from 0, how many must be settled one after the other before it.
@@ -57,7 +58,7 @@ class Gates:
         self._sizes: Counter[str] = Counter()
         for name, groups in paths(tree):
             if name in self.waves:
-                self._above[name] = [one for one in (name, *groups) if one in self._needed_by]
+                self._above[name] = [node for node in (name, *groups) if node in self._needed_by]
                 self._sizes.update(self._above[name])
 
     def _check(self, name: str, gate: Gate) -> None:
@@ -72,24 +73,24 @@ class Gates:
                     f"'{name}' requires the group '{wanted}': say at_least which score"
                 )
             return
-        said = f"'{name}' requires '{wanted}'"
+        requirement = f"'{name}' requires '{wanted}'"
         highest = node.value_range[1]
         if gate.label is not None:
             if gate.label == ABSTENTION:
-                raise InputError(f"{said} to be {ABSTENTION}, which settles nothing")
+                raise InputError(f"{requirement} to be {ABSTENTION}, which settles nothing")
             try:
                 node.label_of(gate.label)
             except InputError as error:
-                raise InputError(f"{said}, which {error.message}") from None
+                raise InputError(f"{requirement}, which {error.message}") from None
         elif gate.at_least is None and node.weight < 0:
             raise InputError(
-                f"{said}, a fault: say which label, such as "
+                f"{requirement}, a fault: say which label, such as "
                 f"{{criterion: {wanted}, label: {node.labels[1] if node.labels else 'UNMET'}}}"
             )
         elif gate.at_least is not None and gate.at_least > highest:
             raise InputError(
-                f"{said} to be at least {gate.at_least:g}; no answer to it is worth more than "
-                f"{highest:g}"
+                f"{requirement} to be at least {gate.at_least:g}; no answer to it is worth "
+                f"more than {highest:g}"
             )
 
     def _all_waves(self) -> dict[str, int]:
@@ -100,27 +101,20 @@ class Gates:
                 needs[name] = [inner.name for inner in node.criteria]
             else:
                 needs[name] = [gate.criterion for gate in self._gates.get(name, ())]
-        needed_by: dict[str, list[str]] = defaultdict(list)
-        for name, wanted in needs.items():
-            for one in wanted:
-                needed_by[one].append(name)
-        left = {name: len(wanted) for name, wanted in needs.items()}
-        waves: dict[str, int] = {}
-        ready = [name for name, count in left.items() if not count]
-        for name in ready:  # grows while it is gone through
-            of_needs = [waves[one] for one in needs[name]]
-            step = 0 if isinstance(self._nodes[name], Group) else 1
-            waves[name] = max(of_needs, default=-step) + step
-            for one in needed_by[name]:
-                left[one] -= 1
-                if not left[one]:
-                    ready.append(one)
-        if len(waves) < len(needs):
-            circle = _circle(needs, waves)
+        try:
+            ordered = [*TopologicalSorter(needs).static_order()]
+        except CycleError as error:
+            *circle, _ = reversed(error.args[1])  # each requires the next one
+            start = circle.index(next(name for name in needs if name in circle))
+            circle = [*circle[start:], *circle[: start + 1]]
             if len(circle) > 2 * SHOWN:
-                left_out = f"... ({len(circle) - 2 * SHOWN:,} more) ..."
-                circle = [*circle[:SHOWN], left_out, *circle[-SHOWN:]]
-            raise InputError(f"gates go in a circle: {' -> '.join(circle)}")
+                more = f"... ({len(circle) - 2 * SHOWN:,} more) ..."
+                circle = [*circle[:SHOWN], more, *circle[-SHOWN:]]
+            raise InputError(f"gates go in a circle: {' -> '.join(circle)}") from None
+        waves: dict[str, int] = {}
+        for name in ordered:
+            step = 0 if isinstance(self._nodes[name], Group) else 1
+            waves[name] = max((waves[required] for required in needs[name]), default=-step) + step
         return waves
 
     def __len__(self) -> int:
@@ -149,7 +143,7 @@ class Gates:
         for gate in self.of(name):
             node = self._nodes[gate.criterion]
             if isinstance(node, Group):
-                yield from (one.name for one in _leaves(node))
+                yield from (leaf.name for leaf in _leaves(node))
             else:
                 yield node.name
 
@@ -165,30 +159,30 @@ class Gates:
             verdicts: by name, those of all that it has `awaited`.
             declared: how items are scored, and so the groups that are required.
         """
-        found: dict[Status, Verdict] = {}
+        outcomes: dict[Status, Verdict] = {}
         for gate in self.of(name):
             node = self._nodes[gate.criterion]
             if isinstance(node, Group):
-                given = [verdicts[one.name] for one in _leaves(node)]
-                whole = score(node.criteria, given, ScoringRules(declared=declared))
-                verdict = _unmet_by_group(name, gate, whole, given)
+                of_group = [verdicts[leaf.name] for leaf in _leaves(node)]
+                whole = score(node.criteria, of_group, ScoringRules(declared=declared))
+                verdict = _unmet_by_group(name, gate, whole, of_group)
             else:
                 verdict = _unmet(name, gate, node, verdicts[node.name])
             if verdict is not None:
-                found.setdefault(verdict.status, verdict)
-        return next((found[status] for status in _WORST if status in found), None)
+                outcomes.setdefault(verdict.status, verdict)
+        return next((outcomes[status] for status in _WORST if status in outcomes), None)
 
     def applied(
         self, verdicts: Mapping[str, Verdict], declared: DeclaredScoring | None = None
     ) -> dict[str, Verdict]:
         """Labels with `skipped` for what nobody had to be asked by them, labelled or not."""
-        found = dict(verdicts)
+        settled = dict(verdicts)
         for name in sorted(self._gates, key=self.waves.__getitem__):
-            if all(one in found for one in self.awaited(name)):
-                outcome = self.outcome(name, found, declared)
+            if all(required in settled for required in self.awaited(name)):
+                outcome = self.outcome(name, settled, declared)
                 if outcome is not None and outcome.status == "skipped":
-                    found[name] = outcome
-        return found
+                    settled[name] = outcome
+        return settled
 
 
 @dataclass(slots=True)
@@ -214,10 +208,10 @@ class Waiting:
             self.open[node] -= 1
             if self.open[node]:
                 continue
-            for one in self.needed_by[node]:
-                self.required[one] -= 1
-                if not self.required[one]:
-                    known.append(one)
+            for waiting in self.needed_by[node]:
+                self.required[waiting] -= 1
+                if not self.required[waiting]:
+                    known.append(waiting)
         return known
 
 
@@ -232,21 +226,21 @@ def _unmet(name: str, gate: Gate, required: Criterion, verdict: Verdict) -> Verd
     else:
         least = required.value_range[1] if gate.at_least is None else gate.at_least
         holds = verdict.value is not None and verdict.value >= least - _EXACT
-    said = verdict.label if verdict.label is not None else verdict.value
-    return None if holds else _skipped(name, gate.criterion, f"which is {said}")
+    answer = verdict.label if verdict.label is not None else verdict.value
+    return None if holds else _skipped(name, gate.criterion, f"which is {answer}")
 
 
 def _unmet_by_group(
-    name: str, gate: Gate, found: Score, verdicts: Sequence[Verdict]
+    name: str, gate: Gate, group: Score, verdicts: Sequence[Verdict]
 ) -> Verdict | None:
     """The same for a gate on a group: decided where the bounds of its score leave no doubt."""
     assert gate.at_least is not None
-    if found.lowest is None or found.highest is None:
+    if group.lowest is None or group.highest is None:
         return _skipped(name, gate.criterion, "which has no score")
-    if found.value is not None and found.lowest >= gate.at_least - _EXACT:
+    if group.value is not None and group.lowest >= gate.at_least - _EXACT:
         return None
-    if found.highest < gate.at_least - _EXACT:
-        scores = f"which scores {found.highest:.3g}, less than {gate.at_least:g}"
+    if group.highest < gate.at_least - _EXACT:
+        scores = f"which scores {group.highest:.3g}, less than {gate.at_least:g}"
         return _skipped(name, gate.criterion, scores)
     return _undecided(name, gate.criterion, verdicts)
 
@@ -262,10 +256,10 @@ def _undecided(name: str, gate: str, verdicts: Sequence[Verdict]) -> Verdict:
     for verdict in verdicts:
         if verdict.status == "failed":
             error = verdict.error
-            told = "failed"
+            cause = "failed"
             if error is not None:  # of a failure that has come down several gates, the first cause
-                told = error.message if error.kind == GATE else f"{error.kind}: {error.message}"
-            message = f"not asked: it requires '{gate}': {told}"
+                cause = error.message if error.kind == GATE else f"{error.kind}: {error.message}"
+            message = f"not asked: it requires '{gate}': {cause}"
             return Verdict(criterion=name, status="failed", error=Failure(GATE, message))
     reason = f"not asked: it requires '{gate}', of which the judge could not tell"
     return Verdict(criterion=name, status="abstained", label=ABSTENTION, reason=reason)
@@ -287,13 +281,3 @@ def _leaves(group: Group) -> Iterator[Criterion]:
     for _, node in placed(group.criteria):
         if not isinstance(node, Group):
             yield node
-
-
-def _circle(needs: Mapping[str, Sequence[str]], settled: Mapping[str, int]) -> list[str]:
-    """The names of one circle among what is not settled, the first again at its end."""
-    name = next(name for name in needs if name not in settled)
-    way: dict[str, int] = {}
-    while name not in way:
-        way[name] = len(way)
-        name = next(one for one in needs[name] if one not in settled)
-    return [*list(way)[way[name] :], name]

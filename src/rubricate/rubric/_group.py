@@ -42,7 +42,7 @@ class Group(PythonDocument):
     name: str
     """Short name; no other group or criterion of the rubric has it."""
     weight: float = Field(default=1.0, allow_inf_nan=False)
-    """Its weight beside those that it stands with; a finite number, not negative."""
+    """Its weight among its siblings; a finite number, not negative."""
     requirement: str | None = None
     """What it is about, in words; no judge sees it."""
     requires: Requires = ()
@@ -110,7 +110,7 @@ Node = Criterion | Group
 
 
 def check_levels(levels: int) -> None:
-    """Refuse a tree with so many levels of groups."""
+    """Reject a tree with more than `MOST_LEVELS` levels of groups."""
     if levels > MOST_LEVELS:
         raise InputError(f"a tree has {MOST_LEVELS} levels at most")
 
@@ -133,7 +133,7 @@ def build_node(data: Any, path: Sequence[str | int] = ()) -> Node:
             f"expected a list of criteria, found {type(inner).__name__}", path=(*path, "criteria")
         )
     check_levels(path.count("criteria"))  # before Python's own limit is reached
-    nodes = [build_node(one, (*path, "criteria", index)) for index, one in enumerate(inner)]
+    nodes = [build_node(entry, (*path, "criteria", index)) for index, entry in enumerate(inner)]
     return validate(Group, {**data, "criteria": nodes}, path)
 
 
@@ -142,14 +142,14 @@ AnyNode = Annotated[SerializeAsAny[Criterion] | SerializeAsAny["Group"], PlainVa
 
 def restricted(nodes: Sequence[Node], names: Collection[str]) -> tuple[Node, ...]:
     """A tree with the criteria of these names alone, and the groups that hold one of them."""
-    left: list[Node] = []
+    kept: list[Node] = []
     for node in nodes:
         if not isinstance(node, Group):
             if node.name in names:
-                left.append(node)
+                kept.append(node)
         elif inner := restricted(node.criteria, names):
-            left.append(node.model_copy(update={"criteria": inner}))
-    return tuple(left)
+            kept.append(node.model_copy(update={"criteria": inner}))
+    return tuple(kept)
 
 
 def flat_weights(nodes: Sequence[Node]) -> dict[str, float]:
@@ -158,24 +158,24 @@ def flat_weights(nodes: Sequence[Node]) -> dict[str, float]:
     A group's weight is shared out among its own in proportion to theirs, signs apart. Of a list of
     criteria these are their weights.
     """
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for node in nodes:
         if isinstance(node, Group):
             inner = flat_weights(node.criteria)
             total = sum(map(abs, inner.values()))
-            found |= {
+            weights |= {
                 name: node.weight * weight / total if total else 0.0
                 for name, weight in inner.items()
             }
         else:
-            found[node.name] = node.weight
-    return found
+            weights[node.name] = node.weight
+    return weights
 
 
 def paths(
     nodes: Sequence[Node], above: tuple[str, ...] = ()
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each node's name, with those of the groups that it stands in, from the outermost."""
+    """Each node's name, with those of the groups around it, from the outermost."""
     for node in nodes:
         yield node.name, above
         if isinstance(node, Group):

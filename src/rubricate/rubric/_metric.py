@@ -57,8 +57,8 @@ class ConfusionCounts:
 class MetricCriterion(Criterion):
     """How well a text picks, or classifies, a list of items.
 
-    A judge says of each item in the lists how the text classifies it, without being told which
-    list it is in; code does the counting. Without `tn_instructions` (`tp_only`) an item that the
+    A judge says how the text classifies each item in the lists, without knowing which list it is
+    in; code does the counting. Without `tn_instructions` (`tp_only`) an item that the
     text names as positive is a true positive if it is expected, else a false positive, and an
     expected item that it does not name is a false negative. With them (`full_matrix`) only items
     that the text classifies count; the others are `unmentioned`.
@@ -73,6 +73,11 @@ class MetricCriterion(Criterion):
         "repeated_extraction",
         "count_unmentioned",
     )
+    own_fields: ClassVar[Sequence[str]] = (
+        *("tp_instructions", "tn_instructions", "fp_instructions", "fn_instructions"),
+        *("metrics", "score_metric", "repeated_extraction", "count_unmentioned"),
+    )
+    always_written: ClassVar[Sequence[str]] = ("metrics",)
     kind: Literal["metric"] = "metric"
     tp_instructions: tuple[str, ...] = Field(strict=False)
     """Items that the text should name, or classify as positive."""
@@ -107,7 +112,7 @@ class MetricCriterion(Criterion):
                 raise InputError(f"{name}_instructions: an item must not be empty")
             repeated = [key for key, count in Counter(map(_key, items)).items() if count > 1]
             if repeated:
-                raise InputError(f"{name}_instructions: '{repeated[0]}' stands twice")
+                raise InputError(f"{name}_instructions: '{repeated[0]}' is listed twice")
         positive = {_key(item): "tp_instructions" for item in self.tp_instructions}
         positive |= {
             _key(item): "fn_instructions"
@@ -123,7 +128,7 @@ class MetricCriterion(Criterion):
         for name in (*self.metrics, *filter(None, [self.score_metric])):
             self._check_metric(name)
         if len(set(self.metrics)) < len(self.metrics):
-            raise InputError(f"metrics: one stands twice: {', '.join(self.metrics)}")
+            raise InputError(f"metrics: one is listed twice: {', '.join(self.metrics)}")
         return self
 
     def _check_metric(self, name: str) -> None:
@@ -214,11 +219,11 @@ class MetricCriterion(Criterion):
             UnreadableReply: an item is missing, unknown, there twice or said to be two things, or a
                 part has another form.
         """
-        given = read_object(answer, "an object with 'items'")
-        if given is None:
+        data = read_object(answer, "an object with 'items'")
+        if data is None:
             return Reading(ABSTENTION)
-        entries = self._entries(given)
-        others = self._others(given, entries) if self.evaluation_mode == "tp_only" else []
+        entries = self._entries(data)
+        others = self._others(data, entries) if self.evaluation_mode == "tp_only" else []
         cells, unmentioned = self._cells(entries, others)
         counts = ConfusionCounts(*(sum(times for _, times in cells[name]) for name in CELLS))
         detail: dict[str, Any] = {name: [item for item, _ in cells[name]] for name in CELLS}
@@ -235,30 +240,30 @@ class MetricCriterion(Criterion):
     def _entries(self, answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """The answer's entries by item, checked, one for each."""
         known = {_key(item): item for item in self.items}
-        found: dict[str, dict[str, Any]] = {}
+        entries: dict[str, dict[str, Any]] = {}
         for raw in _objects(answer.get("items"), "items"):
             name, classified = raw.get("item"), raw.get("classified")
             key = _key(name) if isinstance(name, str) else ""
             if key not in known:
                 raise UnreadableReply(f"{reprlib.repr(name)} in 'items' is not one of the items")
-            if key in found:
+            if key in entries:
                 raise UnreadableReply(f"the item '{known[key]}' is in 'items' twice")
             if classified not in CLASSES:
                 raise UnreadableReply(
                     f"'classified' of '{known[key]}' is {reprlib.repr(classified)}, not one of: "
                     + ", ".join(CLASSES)
                 )
-            found[key] = {"item": known[key], "classified": classified, **self._rest(raw)}
-        if missing := [item for key, item in known.items() if key not in found]:
+            entries[key] = {"item": known[key], "classified": classified, **self._rest(raw)}
+        if missing := [item for key, item in known.items() if key not in entries]:
             raise UnreadableReply(f"'items' lacks {listed(missing)}")
-        return found
+        return entries
 
     def _others(
         self, answer: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]]
     ) -> list[dict[str, Any]]:
         """What else the text names; listed items and, where asked for, repetitions left out."""
         known = {_key(item) for item in self.items}
-        found: list[dict[str, Any]] = []
+        others: list[dict[str, Any]] = []
         for raw in _objects(answer.get("others", []), "others"):
             name = raw.get("item")
             if not isinstance(name, str) or not name.strip():
@@ -271,8 +276,8 @@ class MetricCriterion(Criterion):
             if _key(name) in known:
                 continue
             known |= {_key(name)} if self.repeated_extraction else set()
-            found.append({"item": name.strip(), **self._rest(raw)})
-        return found
+            others.append({"item": name.strip(), **self._rest(raw)})
+        return others
 
     def _rest(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         quote, times = raw.get("quote") or "", raw.get("times", 1)
@@ -311,7 +316,7 @@ class MetricCriterion(Criterion):
         return cells, unmentioned
 
     def counts(self, label: str) -> ConfusionCounts:
-        """The counts that a label such as `tp 2, fp 1, tn 0, fn 2` stands for.
+        """The counts in a label such as `tp 2, fp 1, tn 0, fn 2`.
 
         Raises:
             InputError: it is of another form.
@@ -335,9 +340,9 @@ class MetricCriterion(Criterion):
 
     def value(self, label: str) -> float | None:
         """The score metric of a label, which is the four counts or, from a person, the value."""
-        given = read_share(label)
-        if given is not None:
-            return given
+        share = read_share(label)
+        if share is not None:
+            return share
         return self.counts(str(label)).metric(self.score_metric or self.metrics[0]) or 0.0
 
     @property
@@ -347,31 +352,19 @@ class MetricCriterion(Criterion):
     def must_quote(self, label: str) -> bool:
         return False  # its items do
 
-    def label_of(self, given: object) -> str:
+    def label_of(self, label: object) -> str:
         """A label from a person: the four counts, or the score metric's value in [0, 1]."""
-        if given == ABSTENTION:
+        if label == ABSTENTION:
             return ABSTENTION
-        share = read_share(given)
+        share = read_share(label)
         if share is not None:
             return f"{share:g}"
-        if not isinstance(given, str) or not _LABEL.fullmatch(given):
+        if not isinstance(label, str) or not _LABEL.fullmatch(label):
             raise InputError(
-                f"has no label {given!r}; allowed: a number from 0 to 1, or counts such as "
+                f"has no label {label!r}; allowed: a number from 0 to 1, or counts such as "
                 "'tp 2, fp 1, tn 0, fn 2'"
             )
-        return str(self.counts(given))
-
-    def _own_fields(self) -> dict[str, Any]:
-        return {
-            "tp_instructions": list(self.tp_instructions),
-            "tn_instructions": list(self.tn_instructions) or None,
-            "fp_instructions": list(self.fp_instructions) or None,
-            "fn_instructions": list(self.fn_instructions) or None,
-            "metrics": list(self.metrics),
-            "score_metric": self.score_metric,
-            "repeated_extraction": None if self.repeated_extraction else False,
-            "count_unmentioned": self.count_unmentioned or None,
-        }
+        return str(self.counts(label))
 
 
 def _key(item: str) -> str:

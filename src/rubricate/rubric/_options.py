@@ -1,4 +1,4 @@
-"""What a score can be told."""
+"""The options of scoring."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Scoring(Settings):
         self.under(None)
 
     def under(self, declared: DeclaredScoring | None) -> ScoringRules:
-        """The rules of a run that is told this, of a rubric or dataset that declares its scoring.
+        """The rules of a run with these options, for a rubric or dataset that declares its scoring.
 
         Raises:
             InputError: the two contradict each other.
@@ -79,17 +79,19 @@ class Scoring(Settings):
     def _penalty(self) -> LengthPenalty | None:
         from rubricate.rubric._penalty import LengthPenalty
 
-        given = self.length_penalty
-        if given is None or isinstance(given, LengthPenalty):
-            return given
-        if not isinstance(given, Mapping):
-            raise InputError(f"length_penalty must be a LengthPenalty or a mapping, found {given}")
-        return LengthPenalty.from_dict(given)
+        penalty = self.length_penalty
+        if penalty is None or isinstance(penalty, LengthPenalty):
+            return penalty
+        if not isinstance(penalty, Mapping):
+            raise InputError(
+                f"length_penalty must be a LengthPenalty or a mapping, found {penalty}"
+            )
+        return LengthPenalty.from_dict(penalty)
 
 
-def _one_of(name: str, declared: _T | None, told: _T | None) -> _T | None:
-    if declared is not None and told is not None and declared != told:
+def _one_of(name: str, declared: _T | None, chosen: _T | None) -> _T | None:
+    if declared is not None and chosen is not None and declared != chosen:
         raise InputError(
-            f"the rubric declares {name} {declared}, and the option says {told}: leave one out"
+            f"the rubric declares {name} {declared}, and the option sets {chosen}: leave one out"
         )
-    return declared if told is None else told
+    return declared if chosen is None else chosen

@@ -45,8 +45,8 @@ def split_thinking(submission: str | Mapping[str, str]) -> Parts:
             to the end. Any other text is all output; tags `<output>` around it are not.
     """
     if isinstance(submission, str):
-        found = _from_json(submission)
-        return found if found is not None else _from_tags(submission)
+        parts = _from_json(submission)
+        return parts if parts is not None else _from_tags(submission)
     return Parts(submission.get("thinking", ""), submission.get("output", ""))
 
 
@@ -74,7 +74,7 @@ def _from_tags(text: str) -> Parts:
 
 
 def count_words(text: str) -> int:
-    """The number of words: what white space stands between."""
+    """The number of words: the pieces between white space."""
     return len(text.split())
 
 
@@ -141,7 +141,7 @@ class LengthPenalty:
         return cls(**data)
 
     @classmethod
-    def parse(cls, given: str | Mapping[str, object]) -> LengthPenalty:
+    def parse(cls, settings: str | Mapping[str, object]) -> LengthPenalty:
         """A penalty from text such as `free_budget=6000,max_cap=8000`, or loaded YAML.
 
         Args:
@@ -150,9 +150,9 @@ class LengthPenalty:
         Raises:
             InputError: as for `from_dict`, or a pair has another form.
         """
-        if isinstance(given, str):
-            given = parse_pairs(given, "free_budget=6000")
-        return cls.from_dict(given)
+        if isinstance(settings, str):
+            settings = parse_pairs(settings, "free_budget=6000")
+        return cls.from_dict(settings)
 
     def to_dict(self) -> dict[str, Any]:
         """The settings as JSON values; what counts, where that is not words, by its name."""

@@ -150,12 +150,12 @@ def read_object(answer: object, form: str = "an object") -> Mapping[str, Any] | 
     raise UnreadableReply(f"the verdict {reprlib.repr(answer)} is not {form}")
 
 
-def read_share(given: object) -> float | None:
+def read_share(value: object) -> float | None:
     """A number from 0 to 1, given as one or as text; None if it is none."""
-    if isinstance(given, bool) or not isinstance(given, Real | str):
+    if isinstance(value, bool) or not isinstance(value, Real | str):
         return None
     try:
-        number = float(given)
+        number = float(value)
     except (ValueError, OverflowError):
         return None
     return number + 0.0 if math.isfinite(number) and 0.0 <= number <= 1.0 else None

@@ -31,6 +31,13 @@ class RegexCriterion(ComputedCriterion):
     """
 
     telltale: ClassVar[Sequence[str]] = ("pattern", "regex", "case_sensitive", "invert")
+    own_fields: ClassVar[Sequence[str]] = (
+        "pattern",
+        "case_sensitive",
+        "invert",
+        "flags",
+        "time_limit",
+    )
     kind: Literal["regex"] = "regex"
     requirement: str = ""
     """What the pattern checks for, in words. Default: the pattern."""
@@ -66,8 +73,8 @@ class RegexCriterion(ComputedCriterion):
 
     def described(self) -> str:
         """What is checked, in words."""
-        found = "does not match" if self.invert else "matches"
-        return self.requirement or f"The submission {found} the pattern {self.pattern}"
+        verb = "does not match" if self.invert else "matches"
+        return self.requirement or f"The submission {verb} the pattern {self.pattern}"
 
     def compute_at_once(self, submission: str) -> Computed | None:
         try:
@@ -94,15 +101,6 @@ class RegexCriterion(ComputedCriterion):
 
     def identity(self) -> object:
         return [self.pattern, self.case_sensitive, self.invert, self.flags]
-
-    def _own_fields(self) -> dict[str, Any]:
-        return {
-            "pattern": self.pattern,
-            "case_sensitive": self.case_sensitive or None,
-            "invert": self.invert or None,
-            "flags": list(self.flags) or None,
-            "time_limit": None if self.time_limit == 0.5 else self.time_limit,
-        }
 
 
 def _shown(pattern: str) -> str:

@@ -48,7 +48,7 @@ class Rubric(PythonDocument):
 
     `Rubric([Criterion(...), Group(...), ...])`. All criteria are in `criteria` (also under the name
     `rubric`), those in groups too, depth-first; their names are in `names`. `tree` has them with
-    the groups that they stand in.
+    the groups that they are in.
     """
 
     criteria: tuple[Entry, ...] = Field(strict=False)
@@ -75,14 +75,14 @@ class Rubric(PythonDocument):
 
     @model_validator(mode="after")
     def _criteria_fit_together(self) -> Rubric:
-        if self._nested is not None:  # pydantic asks again behind an `__init__` of one's own
+        if self._nested is not None:  # pydantic validates again after a custom `__init__`
             return self
         if not self.criteria:
             raise InputError("a rubric needs at least one criterion, found none")
-        given: tuple[Node, ...] = self.criteria
+        nodes: tuple[Node, ...] = self.criteria
         leaves: list[Criterion] = []
-        tree = _named(given, leaves)
-        is_nested = len(leaves) != len(given) or any(isinstance(node, Group) for node in given)
+        tree = _named(nodes, leaves)
+        is_nested = len(leaves) != len(nodes) or any(isinstance(node, Group) for node in nodes)
         self.__dict__["criteria"] = tuple(leaves)
         self._nested = tree if is_nested else None
         first: dict[str, tuple[int, str]] = {}
@@ -92,7 +92,7 @@ class Rubric(PythonDocument):
                 both = f"{where} and {place}"
                 if not is_nested:
                     both = f"criteria {other + 1} and {index + 1}"
-                raise InputError(f"the name '{node.name}' stands twice: {both}")
+                raise InputError(f"the name '{node.name}' is defined twice: {both}")
             first[node.name] = index, place
         if not math.isfinite(sum(abs(node.weight) for node in tree)):
             raise InputError("the weights are too large to be added up")
@@ -128,7 +128,7 @@ class Rubric(PythonDocument):
 
     @cached_property
     def paths(self) -> dict[str, tuple[str, ...]]:
-        """The names of the groups that each criterion and group stands in, from the outermost."""
+        """The names of the groups around each criterion and group, from the outermost."""
         return dict(paths(self.tree))
 
     @property
@@ -170,7 +170,7 @@ class Rubric(PythonDocument):
         """Build a rubric from loaded JSON or YAML.
 
         Accepts a list of criteria, `{criteria: [...]}`, `{rubric: ...}` (any of the shapes), or
-        `{sections: [{name, criteria}]}`; name, guidelines and scoring may stand beside them. An
+        `{sections: [{name, criteria}]}`; name, guidelines and scoring may be beside them. An
         entry that has `criteria` itself is a group.
 
         Args:
@@ -185,7 +185,7 @@ class Rubric(PythonDocument):
             check_keys(data, {*cls.model_fields, "rubric", "sections"})
             for other in ("criteria", "sections"):
                 if other in data:
-                    raise InputError(f"'rubric' and '{other}' stand side by side; keep one of them")
+                    raise InputError(f"found both 'rubric' and '{other}'; keep one of them")
             beside = {key: value for key, value in data.items() if key != "rubric"}
             try:
                 rubric = cls.from_dict(data["rubric"])
@@ -211,8 +211,8 @@ class Rubric(PythonDocument):
             criteria += _section(section, ("sections", index))
         rubric = validate(cls, {**fields, "criteria": tuple(criteria)})
         for level in (rubric.tree, *(group.criteria for group in rubric.groups.values())):
-            unsaid = [one for one in level if "weight" not in one.model_fields_set]
-            _tell_weights(len(level), tuple((one.name, one.weight) for one in unsaid))
+            unsaid = [node for node in level if "weight" not in node.model_fields_set]
+            _tell_weights(len(level), tuple((node.name, node.weight) for node in unsaid))
         return rubric
 
     @classmethod
@@ -302,10 +302,10 @@ def _top_level(rubric: Rubric) -> dict[str, Any]:
 
 
 def _together(inside: Mapping[str, Any], beside: Mapping[str, Any]) -> dict[str, Any]:
-    """What stands inside `rubric` and beside it; `InputError` for two texts of guidelines."""
-    said = [one.get("guidelines") for one in (inside, beside)]
-    if not any(map(_blank, said)):
-        raise InputError("'guidelines' stand inside 'rubric' and beside it; keep one of them")
+    """The fields inside `rubric` and beside it; `InputError` for two texts of guidelines."""
+    texts = [fields.get("guidelines") for fields in (inside, beside)]
+    if not any(map(_blank, texts)):
+        raise InputError("'guidelines' are inside 'rubric' and beside it; keep one of them")
     return {**inside, **{key: value for key, value in beside.items() if not _blank(value)}}
 
 
@@ -329,7 +329,9 @@ def _named(nodes: Sequence[Node], leaves: list[Criterion]) -> tuple[Node, ...]:
     for node in nodes:
         if isinstance(node, Group):
             inner = _named(node.criteria, leaves)
-            same = all(one is other for one, other in zip(inner, node.criteria, strict=True))
+            same = all(
+                named_node is other for named_node, other in zip(inner, node.criteria, strict=True)
+            )
             named.append(node if same else node.model_copy(update={"criteria": inner}))
         else:
             leaves.append(node.at(len(leaves)))

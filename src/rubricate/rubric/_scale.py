@@ -35,6 +35,8 @@ class ScaleCriterion(Criterion):
         "higher_is_better",
     )
     written: ClassVar[str] = "whose bounds are low and high, or levels"
+    own_fields: ClassVar[Sequence[str]] = ("low", "high", "levels", "higher_is_better")
+    always_written: ClassVar[Sequence[str]] = ("low", "high")
     kind: Literal["scale"] = "scale"
     low: int = 1
     """The lowest score. Default: the lowest of `levels`, else 1."""
@@ -59,7 +61,7 @@ class ScaleCriterion(Criterion):
             scores = [_level(key) for key in levels]
             if len(set(scores)) < len(scores):
                 twice = next(score for score in scores if scores.count(score) > 1)
-                raise InputError(f"levels: {twice} stands twice")
+                raise InputError(f"levels: {twice} is defined twice")
             data["levels"] = levels = dict(zip(scores, levels.values(), strict=True))
         elif isinstance(levels, Sequence) and not isinstance(levels, str):
             low = data.get("low", 1)
@@ -161,34 +163,26 @@ class ScaleCriterion(Criterion):
         lower_is_less = (self.weight < 0) != self.higher_is_better
         return str(math.ceil(score - 0.5) if lower_is_less else math.floor(score + 0.5))
 
-    def label_of(self, given: object) -> str:
-        if given == ABSTENTION:
+    def label_of(self, label: object) -> str:
+        if label == ABSTENTION:
             return ABSTENTION
-        score = _whole(given)
+        score = _whole(label)
         if score is None or not self.low <= score <= self.high:
             raise InputError(
-                f"has no label {given!r}; allowed: whole numbers from {self.low} to {self.high}"
+                f"has no label {label!r}; allowed: whole numbers from {self.low} to {self.high}"
             )
         return str(score)
 
-    def _own_fields(self) -> dict[str, Any]:
-        return {
-            "low": self.low,
-            "high": self.high,
-            "levels": self.levels,
-            "higher_is_better": None if self.higher_is_better else False,
-        }
 
-
-def _whole(given: object) -> int | None:
+def _whole(value: object) -> int | None:
     """The whole number that something is or says; None if it is none."""
-    if isinstance(given, bool):
+    if isinstance(value, bool):
         return None
-    if isinstance(given, int):
-        return int(given)
-    if isinstance(given, float) and given.is_integer():
-        return int(given)
-    if isinstance(given, str) and (match := re.fullmatch(r"\s*([+-]?[0-9]{1,9})(\.0*)?\s*", given)):
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and (match := re.fullmatch(r"\s*([+-]?[0-9]{1,9})(\.0*)?\s*", value)):
         return int(match.group(1))
     return None
 

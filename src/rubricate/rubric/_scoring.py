@@ -5,7 +5,7 @@ where w+ are the positive weights; where only negative weights are left it is
 `clamp(1 + sum(w v) / sum(|w|), 0, 1)`; where nothing is left there is none. A rubric can declare
 that scores are not clamped (`ItemScoring`).
 
-In a tree, a group's score is its value among those that it stands with: the same formula at every
+In a tree, a group's score is its value among its siblings: the same formula at every
 level. A group without a score is left out. A list of criteria is a tree of one level.
 """
 
@@ -186,7 +186,7 @@ _Range = tuple[float, float, float]
 
 
 class _Level:
-    """What counts of nodes that stand together.
+    """What counts of nodes at one level of a tree.
 
     `known` are the weights and values that make the value; those in `certain` count however the
     missing verdicts come, those in `optional` may also stay out. `judged` and `missing` count
@@ -213,7 +213,7 @@ class _Level:
         self.points_missing = self.faults_only = self.stays = False
 
     def add_unjudged(self, criterion: Criterion, status: Status, rules: _Rules) -> None:
-        """Count in a verdict that has no value of its own."""
+        """Count in a verdict without a value."""
         weight = criterion.weight
         stand_in = _stand_in(weight, status, rules)
         value = None if status == "failed" else stand_in
@@ -280,30 +280,30 @@ def _level(
     nodes: Sequence[Node], verdicts: Iterator[Verdict], rules: _Rules, groups: dict[str, Score]
 ) -> _Level | None:
     """What counts of nodes, once the groups below are scored; None for too few verdicts."""
-    found = _Level()
-    known, certain = found.known, found.certain
+    level = _Level()
+    known, certain = level.known, level.certain
     for node in nodes:
         if type(node) is Group:
-            groups[node.name] = NO_SCORE  # stands before those in it
+            groups[node.name] = NO_SCORE  # so that it is listed before those in it
             below = rules._replace(gated=True) if node.requires else rules
             inner = _level(node.criteria, verdicts, below, groups)
             if inner is None:
                 return None
             groups[node.name] = inner.score(rules.scoring, node.criteria)
-            found.add_group(node.weight, inner, groups[node.name])
+            level.add_group(node.weight, inner, groups[node.name])
             continue
         verdict = next(verdicts, None)
         if verdict is None:
             return None
         if verdict.status != "judged":
-            found.add_unjudged(node, verdict.status, rules)
+            level.add_unjudged(node, verdict.status, rules)
             continue
-        found.judged += 1
+        level.judged += 1
         weight, value = node.weight, verdict.value
         if value is not None:
             known.append((weight, value))
             certain.append((weight, value, value))
-    return found
+    return level
 
 
 def _extremes(
@@ -325,8 +325,8 @@ def _extremes(
     ends = [(0.0, least_ratio(sign * sums.raw + shift, sums.positive, good))]
     if not sums.positive and scoring.avoids:
         ends.append((1.0, least_ratio(sign * sums.raw, sums.negative, bad)))
-    found = [base + sign * ratio for base, ratio in ends if ratio is not None]
-    return found if scoring.raw else [min(1.0, max(0.0, end)) for end in found]
+    scores = [base + sign * ratio for base, ratio in ends if ratio is not None]
+    return scores if scoring.raw else [min(1.0, max(0.0, end)) for end in scores]
 
 
 def _stand_in(weight: float, status: Status, rules: _Rules) -> float | None:

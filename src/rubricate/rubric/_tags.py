@@ -40,7 +40,7 @@ def read_tags(data: Any) -> tuple[str, ...]:
 
 
 def tags_by(field: str, tags: Iterable[str]) -> list[str]:
-    """Those of some tags that scores by a field are told by."""
+    """The tags of a field, by which scores can be broken down; of `tags`, all."""
     return [tag for tag in tags if field == TAGS or split_tag(tag)[0] == field]
 
 
@@ -51,18 +51,18 @@ def values_of(field: str, tags: Iterable[str], metadata: Mapping[str, Any]) -> t
     """
     if field == TAGS:
         return tuple(tags)
-    found = tuple(dict.fromkeys(split_tag(tag)[1] for tag in tags_by(field, tags)))
+    values = tuple(dict.fromkeys(split_tag(tag)[1] for tag in tags_by(field, tags)))
     value = metadata.get(field, "")
-    return found or (() if value in ("", None) else (str(value),))
+    return values or (() if value in ("", None) else (str(value),))
 
 
 def grouped_tags(
     fields: Iterable[str], tags: Sequence[Sequence[str]]
 ) -> dict[str, tuple[int, ...]]:
-    """Of the tags that fields are told by, which of `tags` have each: their places, from 0."""
-    found: dict[str, dict[int, None]] = {}
+    """For each tag of some fields, the indices (from 0) of the entries of `tags` that have it."""
+    by_tag: dict[str, dict[int, None]] = {}
     for field in fields:
         for place, own in enumerate(tags):
             for tag in tags_by(field, own):
-                found.setdefault(tag, {})[place] = None
-    return {tag: tuple(sorted(places)) for tag, places in found.items()}
+                by_tag.setdefault(tag, {})[place] = None
+    return {tag: tuple(sorted(places)) for tag, places in by_tag.items()}

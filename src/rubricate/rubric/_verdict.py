@@ -26,8 +26,8 @@ class CriterionVerdict(StrEnum):
 class Evidence:
     """A passage that a verdict rests on.
 
-    `start` and `end` are character offsets into the submission; both are None when the quoted
-    words do not stand there.
+    `start` and `end` are character offsets into the submission; both are None if the quoted words
+    are not in it.
 
     Attributes:
         quote: the words, as the judge gave them.
@@ -39,7 +39,7 @@ class Evidence:
 
     @property
     def invented(self) -> bool:
-        """Whether the quoted words do not stand in the submission."""
+        """Whether the quoted words are not in the submission."""
         return self.start is None
 
     @property

@@ -10,6 +10,7 @@ import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from rubricate._usage import Usage
@@ -58,8 +59,8 @@ class Aggregation:
         """The same, with the strategy that a criterion asks for itself."""
         if criterion.aggregation is None:
             return self
-        asked: dict[str, Any] = {criterion.measurement: criterion.aggregation}
-        return replace(self, **asked)
+        strategy: dict[str, Any] = {criterion.measurement: criterion.aggregation}
+        return replace(self, **strategy)
 
 
 class _Ballot(NamedTuple):
@@ -126,27 +127,27 @@ def aggregate(
         if not ballots and len(abstained) >= aggregation.min_votes:
             return replace(_abstained(verdict), reason=abstained[0].reason)
         return replace(verdict, error=_no_quorum(len(ballots), votes, aggregation.min_votes))
-    found = _decided(criterion, ballots, strategy)
-    if found is None:
+    outcome = _decided(criterion, ballots, strategy)
+    if outcome is None:
         return _abstained(verdict)
     speaker = min(
         (ballot.vote for ballot in ballots),
-        key=lambda vote: (vote.label != found.label, _distance(vote.value, found.value)),
+        key=lambda vote: (vote.label != outcome.label, _distance(vote.value, outcome.value)),
     )
     return replace(
         verdict,
-        status="not_applicable" if found.value is None else "judged",
-        label=found.label,
-        value=found.value,
+        status="not_applicable" if outcome.value is None else "judged",
+        label=outcome.label,
+        value=outcome.value,
         probability=speaker.probability if len(votes) == 1 else None,
         reason=speaker.reason,
         evidence=speaker.evidence,
-        tied=found.tied,
+        tied=outcome.tied,
     )
 
 
 def check_weights(weights: Sequence[float] | None, count: int) -> list[float]:
-    """The weights of so many judges; all 1 where none are given."""
+    """The weights of `count` judges; all 1 by default."""
     if weights is None:
         return [1.0] * count
     if len(weights) != count:
@@ -170,8 +171,8 @@ def _no_quorum(count: int, votes: Sequence[Verdict], needed: int) -> Failure:
     return Failure("quorum", message)
 
 
-def _distance(one: float | None, other: float | None) -> float:
-    return 0.0 if one is None or other is None else abs(one - other)
+def _distance(first: float | None, second: float | None) -> float:
+    return 0.0 if first is None or second is None else abs(first - second)
 
 
 def _decided(criterion: Criterion, ballots: list[_Ballot], strategy: str) -> _Outcome | None:
@@ -186,17 +187,17 @@ def _decided(criterion: Criterion, ballots: list[_Ballot], strategy: str) -> _Ou
     even = bool(apart) and _same(for_it, against_it)
     if not even and for_it > against_it:
         return _Outcome(_most(apart, lambda vote: 0.0)[0].label or "", None)
-    found = _COUNTS[strategy](criterion, scoring)
-    return found._replace(tied=found.tied or even)
+    outcome = _COUNTS[strategy](criterion, scoring)
+    return outcome._replace(tied=outcome.tied or even)
 
 
 def _total(ballots: Sequence[_Ballot]) -> float:
     return math.fsum(ballot.weight for ballot in ballots)
 
 
-def _same(one: float, other: float) -> bool:
+def _same(first: float, second: float) -> bool:
     """Whether two sums of weights are equal, but for rounding."""
-    return math.isclose(one, other, rel_tol=1e-9)
+    return math.isclose(first, second, rel_tol=1e-9)
 
 
 def _most(ballots: Sequence[_Ballot], value: Callable[[Verdict], float]) -> tuple[Verdict, bool]:
@@ -219,19 +220,17 @@ def _mode(criterion: Criterion, ballots: Sequence[_Ballot]) -> _Outcome:
     return _Outcome(vote.label or "", vote.value, tied)
 
 
-def _at(choose: Callable[[list[_Ballot]], float]) -> _Count:
-    """A count that gives the value that `choose` makes of the ballots, and the nearest label."""
-
-    def count(criterion: Criterion, ballots: Sequence[_Ballot]) -> _Outcome:
-        value = min(1.0, max(0.0, choose(list(ballots))))
-        for ballot in ballots:
-            if ballot.vote.value is not None and math.isclose(
-                ballot.vote.value, value, rel_tol=0.0, abs_tol=1e-12
-            ):
-                return _Outcome(ballot.vote.label or "", ballot.vote.value)
-        return _Outcome(criterion.nearest_label(value), value)
-
-    return count
+def _at(
+    choose: Callable[[Sequence[_Ballot]], float], criterion: Criterion, ballots: Sequence[_Ballot]
+) -> _Outcome:
+    """The value that `choose` makes of the ballots, and the nearest label."""
+    value = min(1.0, max(0.0, choose(ballots)))
+    for ballot in ballots:
+        if ballot.vote.value is not None and math.isclose(
+            ballot.vote.value, value, rel_tol=0.0, abs_tol=1e-12
+        ):
+            return _Outcome(ballot.vote.label or "", ballot.vote.value)
+    return _Outcome(criterion.nearest_label(value), value)
 
 
 def _values(ballots: Sequence[_Ballot]) -> list[float]:
@@ -245,25 +244,24 @@ def _weighted_mean(ballots: Sequence[_Ballot]) -> float:
     return math.fsum(weighted) / _total(ballots)
 
 
-def _met_if(least: Callable[[list[bool]], bool]) -> _Count:
-    def count(criterion: Criterion, ballots: Sequence[_Ballot]) -> _Outcome:
-        met = least([ballot.vote.label == "MET" for ballot in ballots])
-        return _Outcome("MET" if met else "UNMET", 1.0 if met else 0.0)
-
-    return count
+def _met_if(
+    holds: Callable[[list[bool]], bool], criterion: Criterion, ballots: Sequence[_Ballot]
+) -> _Outcome:
+    met = holds([ballot.vote.label == "MET" for ballot in ballots])
+    return _Outcome("MET" if met else "UNMET", 1.0 if met else 0.0)
 
 
 _Count = Callable[[Criterion, Sequence[_Ballot]], _Outcome]
 _COUNTS: dict[str, _Count] = {
     "majority": _mode,
     "weighted": _mode,
-    "unanimous": _met_if(all),
-    "any": _met_if(any),
+    "unanimous": partial(_met_if, all),
+    "any": partial(_met_if, any),
     "mode": _mode,
     "weighted_mode": _mode,
-    "mean": _at(_weighted_mean),
-    "weighted_mean": _at(_weighted_mean),
-    "median": _at(lambda ballots: statistics.median(_values(ballots))),
-    "min": _at(lambda ballots: min(_values(ballots))),
-    "max": _at(lambda ballots: max(_values(ballots))),
+    "mean": partial(_at, _weighted_mean),
+    "weighted_mean": partial(_at, _weighted_mean),
+    "median": partial(_at, lambda ballots: statistics.median(_values(ballots))),
+    "min": partial(_at, lambda ballots: min(_values(ballots))),
+    "max": partial(_at, lambda ballots: max(_values(ballots))),
 }

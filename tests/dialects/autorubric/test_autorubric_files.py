@@ -25,7 +25,7 @@ TOLD = {
 }
 """What the user is told of a file."""
 REFUSED = {
-    "names-twice": "the name 'same' stands twice: criteria 1 and 2",
+    "names-twice": "the name 'same' is defined twice: criteria 1 and 2",
     "labels-as-people-write-them": "has no label ' very SATISFIED '",
     "options-of-their-own": "the value of the option 'none' must be between 0 and 1",
 }
@@ -150,7 +150,7 @@ def test_names_that_stand_twice_get_a_suffix_and_a_warning() -> None:
     twice = [Criterion(name="a", **R), Criterion(name="a", **R)]
     with pytest.warns(UserWarning, match="the name 'a' is there twice: criterion 2 is 'a_2' here"):
         assert Rubric(twice).names == ["a", "a_2"]
-    with pytest.raises(ValueError, match="the name 'a' stands twice"):
+    with pytest.raises(ValueError, match="the name 'a' is defined twice"):
         rubricate.Rubric(twice)
 
 

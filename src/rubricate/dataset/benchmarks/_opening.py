@@ -91,7 +91,7 @@ def open_benchmark(
 
     Raises:
         InputError (ValueError): the file cannot be read or is of no known format, a record does not
-            fit, an id stands twice or is no task's, or no task has a text; says where.
+            fit, an id is defined twice or is no task's, or no task has a text; says where.
     """
     source = str(data)
     found = _format(source, format)
@@ -185,7 +185,9 @@ def _tasks(data: str, format: Benchmark, columns: TableColumns) -> Iterator[Task
                 answers=[replace(one, text=text_of_chat(one.text)) for one in answers],
             )
             if task.id in ids:
-                raise InputError(f"the id '{task.id}' stands twice, first in record {ids[task.id]}")
+                raise InputError(
+                    f"the id '{task.id}' is defined twice, first in record {ids[task.id]}"
+                )
             ids[task.id] = number
             yield task
         except InputError as error:
