@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from rubricate._frozen import quickly_made
@@ -73,18 +74,19 @@ class Usage:
         Models and judges of your own say what they took; one wrong number must not end a run, nor
         make it cheaper.
         """
+        requests, read, cached, written, cost, seconds, reasoning, estimated = _fields(self)
         try:
             # Of whole numbers, the bits of all say whether one is negative or too large.
-            counts = self.requests | self.input_tokens | self.cached_tokens | self.output_tokens
-            counts |= self.reasoning_tokens
-            cost, seconds, estimated = self.cost or 0.0, self.seconds, self.estimated_cost
-            total = cost + seconds + estimated  # not a number if one of them is none
+            counts = requests | read | cached | written | reasoning
+            total = (cost or 0.0) + seconds + estimated  # not a number if one of them is none
             return (
                 type(counts) is int
                 and 0 <= counts < MOST_TOKENS
                 and type(total) in _NUMBERS
                 and total < MOST
-                and min(cost, seconds, estimated) >= 0.0
+                and (cost is None or cost >= 0.0)
+                and seconds >= 0.0
+                and estimated >= 0.0
             )
         except TypeError:
             return False
@@ -155,5 +157,7 @@ class Usage:
         ]
 
 
+_fields = attrgetter(*Usage.__slots__)
+"""All fields of a usage, in their order: twice as fast as one after the other."""
 NO_USAGE = Usage()
 """The usage of what took nothing."""

@@ -117,8 +117,6 @@ class Context(Judgement):
 
     def left(self, usage: Usage) -> Usage:
         """What is to be counted yet of all that the judgement took: what it did not `send`."""
-        if usage is self.took:
-            return NO_USAGE
         left = usage - self._known - self.took
         return left if left.requests >= 0 else NO_USAGE  # a judge that does not tell all
 

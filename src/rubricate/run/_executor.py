@@ -235,7 +235,7 @@ class Execution:
         """Make one call after the other."""
         queue, breathed = self._queue, time.monotonic()
         while self._may_begin() and not self._pool.leave():
-            if self._answers.is_full:
+            if self._answers.is_remote and self._answers.is_full:
                 await self._answers.ready()
                 continue
             turns = queue.turns
@@ -372,11 +372,12 @@ class Execution:
         """Take the verdicts that a call has given, and put them into the journal."""
         progress = self._progress
         usage = verdicts[0].usage if len(verdicts) == 1 else Usage.total(v.usage for v in verdicts)
-        if (untold := context.untold(usage)) is not NO_USAGE:
-            usage += untold
-            verdicts = [replace(verdicts[0], usage=verdicts[0].usage + untold), *verdicts[1:]]
-        if (left := context.left(usage)) is not NO_USAGE:
-            context.takes(left)
+        if usage is not context.took:
+            untold = context.untold(usage)
+            if untold is not NO_USAGE:
+                usage += untold
+                verdicts = [replace(verdicts[0], usage=verdicts[0].usage + untold), *verdicts[1:]]
+            context.takes(context.left(usage))
         self._machine.take(item, call, verdicts)
         for question, verdict in zip(call.questions, verdicts, strict=True):
             self._answers.put(

@@ -312,9 +312,10 @@ def _row(key: str, record: dict[str, Any], lines: bytes) -> Row:
 
 def _as_in_reply(reason: str) -> bytes:
     """A reason as a reply's JSON has it within the JSON of its exchange."""
-    if reason.isascii() and reason.isprintable() and '"' not in reason and "\\" not in reason:
-        return reason.encode()  # JSON has nothing to escape, as in most reasons
-    return to_json(to_json(reason)[1:-1].decode())[1:-1]
+    once = to_json(reason)[1:-1]
+    if len(once) == len(reason):  # nothing is escaped, as in most reasons
+        return once
+    return to_json(once.decode())[1:-1]
 
 
 def checksum(key: str, record: bytes) -> int:
@@ -355,7 +356,9 @@ def _deflated(text: bytes) -> bytes:
     The memory is after its length: 256 kB anew for each is dear.
     """
     if len(text) < _PACKED_FROM:
-        return zlib.compress(text, 0)
-    window = min(zlib.MAX_WBITS, max(9, len(text).bit_length()))
-    packing = zlib.compressobj(1, zlib.DEFLATED, window, min(8, window - 6))
+        level, window, memory = 0, 9, 1
+    else:
+        level, window = 1, min(zlib.MAX_WBITS, len(text).bit_length())
+        memory = min(8, window - 6)
+    packing = zlib.compressobj(level, zlib.DEFLATED, window, memory)
     return packing.compress(text) + packing.flush()

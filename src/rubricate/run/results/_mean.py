@@ -24,14 +24,21 @@ class Mean:
         self.count += 1
         if not number:
             return
+        partials = self._partials
+        if len(partials) == 1:  # whole numbers, halves and the like: their sum is exact
+            (partial,) = partials
+            total = partial + number
+            if total - partial == number and total - number == partial:
+                partials[0] = total
+                return
         kept = 0
-        for partial in self._partials:
+        for partial in partials:
             larger, smaller = (number, partial) if abs(number) > abs(partial) else (partial, number)
             number = larger + smaller
             if rest := smaller - (number - larger):
-                self._partials[kept] = rest
+                partials[kept] = rest
                 kept += 1
-        self._partials[kept:] = [number]
+        partials[kept:] = [number]
 
     @property
     def total(self) -> float:

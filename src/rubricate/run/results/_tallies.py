@@ -67,12 +67,13 @@ class Tallies:
     def add(self, item: ItemResult) -> None:
         """Count an item in."""
         self._items += 1
-        for position, criterion in enumerate(item.rubric):
+        verdicts, labels, tallies = item.criteria, item.labels, self._criteria
+        for position, criterion in enumerate(item.rubric.criteria):
             name, place = criterion.name, (item.index, position)
-            verdict, human = item.criteria[name], item.labels.get(name)
-            tally = self._criteria.get(name)
+            verdict, human = verdicts[name], labels.get(name)
+            tally = tallies.get(name)
             if tally is None:
-                tally = self._criteria[name] = CriterionTally(name, criterion, place)
+                tally = tallies[name] = CriterionTally(name, criterion, place)
             tally.add(criterion, place, verdict, human)
             if verdict.votes or verdict.detail or verdict.evidence:
                 self._add_details(criterion, tally.stratum, place, verdict, human)

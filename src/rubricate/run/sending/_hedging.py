@@ -109,7 +109,8 @@ class Outgoing:
 
     def takes(self, usage: Usage, *, is_answered: bool) -> None:
         """An attempt took this, by its answer or by an estimate."""
-        self.usage = usage if self.usage is NO_USAGE else self.usage + usage
+        before = self.usage
+        self.usage = usage if before is NO_USAGE else before + usage
         self.judgement.takes(usage)
         if self.claims:
             self.claims, settle = self.claims[:-1], self.claims[-1]
