@@ -334,7 +334,7 @@ class Criterion(PythonDocument):
         return self
 
     def __hash__(self) -> int:
-        return hash((type(self), self.name, self.weight, self.requirement))
+        return hash((self.name, self.requirement))
 
     @property
     def is_named(self) -> bool:
