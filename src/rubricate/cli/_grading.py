@@ -89,7 +89,7 @@ def graded(settings: GradeSettings) -> int:
         return 0
     if skipped := getattr(dataset, "skipped", ()):  # of a table
         _report_skipped(skipped, folder.path, notes)
-    if settings.judge is None and settings.examples is None and survey.asked:
+    if settings.judge is None and settings.examples is None and survey.to_judge:
         notes.print(NO_JUDGE, style="dim")
     certificate = None if settings.certificate is None else _certificate(settings.certificate)
     if not settings.quiet:

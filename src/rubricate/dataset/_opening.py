@@ -84,5 +84,5 @@ def _dataset_document(data: str) -> dict[str, object] | None:
     try:
         document = read_document(data)
     except InputError:
-        return None  # whoever reads it as what it may be says what is wrong
+        return None  # the reader that it is given to next says what is wrong
     return document if isinstance(document, dict) and "items" in document else None

@@ -57,7 +57,7 @@ class Plan:
             criterion.load_code()
         self.items = found.items
         self.verdicts = found.verdicts
-        self.asked = found.asked
+        self.asked = found.to_judge
         self.rubric = found.rubric
         self.scoring = found.scoring
         self.gated = found.gated
@@ -67,7 +67,7 @@ class Plan:
         self._shard = shard
         if shard is not None:
             part = survey_of(self)
-            self.items, self.verdicts, self.asked = part.items, part.verdicts, part.asked
+            self.items, self.verdicts, self.asked = part.items, part.verdicts, part.to_judge
 
     def __iter__(self) -> Iterator[Item]:
         shard, read = self._shard, self._read

@@ -62,15 +62,15 @@ def _has_entries(record: Mapping[str, Any], *keys: str) -> bool:
     )
 
 
-def _label(given: Any, path: str) -> str | None:
+def _label(grade: Any, path: str) -> str | None:
     """The label that a person's grade is: Yes and No, true and false, 1 and 0; None for none."""
-    if given is None:
+    if grade is None:
         return None
-    folded = given.strip().casefold() if isinstance(given, str) else given
+    folded = grade.strip().casefold() if isinstance(grade, str) else grade
     for label, grades in (("MET", ("yes", True)), ("UNMET", ("no", False))):
         if folded in grades:  # 1 and 0 equal True and False
             return label
-    raise InputError(f"expected yes, no, true, false, 1 or 0, found {shown(given)}", path=(path,))
+    raise InputError(f"expected yes, no, true, false, 1 or 0, found {shown(grade)}", path=(path,))
 
 
 def _is_healthbench(record: Mapping[str, Any]) -> bool:
@@ -189,13 +189,13 @@ def _race(record: Mapping[str, Any]) -> Task:
         raise InputError(f"expected an object, found {shown(weights)}", path=("dimension_weight",))
     if missing := [name for name in dimensions if name not in weights]:
         raise InputError(f"has no weight of '{missing[0]}'", path=("dimension_weight",))
-    taken: set[str] = {*dimensions}
+    names: set[str] = {*dimensions}
     tree: list[dict[str, Any]] = []
     for dimension, entries in dimensions.items():
         path = ("criterions", dimension)
         if not isinstance(entries, list):
             raise InputError(f"expected a list of criteria, found {shown(entries)}", path=path)
-        criteria = each(partial(_race_criterion, dimension, taken), entries, *path)
+        criteria = each(partial(_race_criterion, dimension, names), entries, *path)
         tree.append({"name": dimension, "weight": weights[dimension], "criteria": criteria})
     language = record.get("language")
     return Task(
@@ -206,12 +206,12 @@ def _race(record: Mapping[str, Any]) -> Task:
     )
 
 
-def _race_criterion(dimension: str, taken: set[str], entry: Any) -> dict[str, Any]:
+def _race_criterion(dimension: str, names: set[str], entry: Any) -> dict[str, Any]:
     if not isinstance(entry, Mapping):
         raise InputError(f"expected an object, found {shown(entry)}")
     title, why = text_in(entry, "criterion"), entry.get("explanation")
-    name = unique_name(title, taken)
-    taken.add(name)
+    name = unique_name(title, names)
+    names.add(name)
     return {
         **{"name": name, "kind": "scale", "low": 0, "high": 10},
         "weight": entry.get("weight", 1.0),
@@ -234,13 +234,13 @@ def _record(record: Mapping[str, Any]) -> Task:
         next((name for name in names if record.get(name) is not None), None)
         for names in (PROMPTS, ANSWERS, IDS)
     )
-    taken: set[str] = set()
+    names: set[str] = set()
 
     def read(entry: Any) -> dict[str, Any]:
         criterion = criterion_of(entry)
         if isinstance(title := criterion.pop("title", criterion.get("name")), str):
-            criterion["name"] = unique_name(title, taken)
-            taken.add(criterion["name"])
+            criterion["name"] = unique_name(title, names)
+            names.add(criterion["name"])
         return criterion
 
     used = {key, prompt, answer, own_id}

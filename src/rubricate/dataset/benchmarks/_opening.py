@@ -46,16 +46,16 @@ def format_of(data: str) -> Benchmark | None:
     if isinstance(source, Source):
         if source.suffix in (".csv", ".tsv"):
             return None  # has no lists
-        if not source.remote and not Path(source.given).is_file():
+        if not source.remote and not Path(source.address).is_file():
             return None  # what is looked at in a pipe is gone
     try:
         with closing(_records(source)) as records:
             first = [record for _, record in islice(records, 2)]
     except InputError:
-        return None  # whoever reads it says what is wrong
-    for one in FORMATS.values():
-        if first and all(isinstance(each, Mapping) and one.fits(each) for each in first):
-            return one
+        return None  # reading it later says what is wrong
+    for benchmark in FORMATS.values():
+        if first and all(isinstance(each, Mapping) and benchmark.fits(each) for each in first):
+            return benchmark
     return None
 
 
@@ -94,11 +94,11 @@ def open_benchmark(
             fit, an id is defined twice or is no task's, or no task has a text; says where.
     """
     source = str(data)
-    found = _format(source, format)
-    if found is RACE and references is None:
+    benchmark = _format(source, format)
+    if benchmark is RACE and references is None:
         raise InputError("is scored against references: name them (--references FILE)", file=source)
     columns, skips = columns or TableColumns(), check_on_error(on_error)
-    tasks = {task.id: task for task in _tasks(source, found, columns)}
+    tasks = {task.id: task for task in _tasks(source, benchmark, columns)}
     answers = {id: list(task.answers) for id, task in tasks.items()}
     if submissions is not None:
         answers = _by_task(tasks, submissions, columns, skips=skips, links=follow_links)
@@ -122,10 +122,10 @@ def open_benchmark(
     return RubricDataset(
         "",
         items=_numbered(items),
-        name=f"{found.name}-{Path(source).name.partition('.')[0]}",
-        scoring=found.scoring,
+        name=f"{benchmark.name}-{Path(source).name.partition('.')[0]}",
+        scoring=benchmark.scoring,
         metadata={
-            "benchmark": found.name,
+            "benchmark": benchmark.name,
             "without_submission": [id for id in tasks if not answers[id]],
         },
     )
@@ -136,8 +136,8 @@ def _format(data: str, name: str | None) -> Benchmark:
         if name not in FORMATS:
             raise InputError(unknown_word("format", name, FORMATS))
         return FORMATS[name]
-    found = format_of(data)
-    if found is None:
+    benchmark = format_of(data)
+    if benchmark is None:
         for _ in _records(data):  # says what cannot be read
             break
         raise InputError(
@@ -145,7 +145,7 @@ def _format(data: str, name: str | None) -> Benchmark:
             "and its rubric",
             file=data,
         )
-    return found
+    return benchmark
 
 
 def _records(data: str | Source) -> Generator[tuple[int | None, Any], None, None]:
@@ -158,10 +158,10 @@ def _records(data: str | Source) -> Generator[tuple[int | None, Any], None, None
             with source.open() as file:
                 whole = parse_json_bytes(file.read())
         except InputError as error:
-            raise error.within(file=source.given) from None
-        yield from ((None, one) for one in (whole if isinstance(whole, list) else [whole]))
+            raise error.within(file=source.address) from None
+        yield from ((None, record) for record in (whole if isinstance(whole, list) else [whole]))
     else:
-        yield from Records(source.given).read()
+        yield from Records(source.address).read()
 
 
 def _tasks(data: str, format: Benchmark, columns: TableColumns) -> Iterator[Task]:
@@ -182,7 +182,7 @@ def _tasks(data: str, format: Benchmark, columns: TableColumns) -> Iterator[Task
             task = replace(
                 task,
                 id=task.id or str(number),
-                answers=[replace(one, text=text_of_chat(one.text)) for one in answers],
+                answers=[replace(answer, text=text_of_chat(answer.text)) for answer in answers],
             )
             if task.id in ids:
                 raise InputError(
@@ -199,7 +199,7 @@ Submissions = str | Path | Mapping[str, str]
 
 def _by_task(
     tasks: Mapping[str, Task],
-    given: Submissions,
+    submissions: Submissions,
     columns: TableColumns,
     *,
     skips: bool,
@@ -210,17 +210,17 @@ def _by_task(
     Raises:
         InputError: a text is for no task, or a record has none.
     """
-    found: Iterable[tuple[str, Answer]]
-    if isinstance(given, Mapping):
-        found = ((id, Answer("", text)) for id, text in given.items())
-    elif user_path(given).is_dir():
-        found = _in_folder(user_path(given), skips=skips, links=links)
+    texts: Iterable[tuple[str, Answer]]
+    if isinstance(submissions, Mapping):
+        texts = ((id, Answer("", text)) for id, text in submissions.items())
+    elif user_path(submissions).is_dir():
+        texts = _in_folder(user_path(submissions), skips=skips, links=links)
     else:
-        found = _in_file(str(given), columns)
+        texts = _in_file(str(submissions), columns)
     by_task: dict[str, list[Answer]] = {id: [] for id in tasks}
-    for id, answer in found:
+    for id, answer in texts:
         if id not in by_task:
-            where = None if isinstance(given, Mapping) else given
+            where = None if isinstance(submissions, Mapping) else submissions
             raise InputError(f"there is no task '{id}'{did_you_mean(id, by_task)}", file=where)
         by_task[id].append(answer)
     return by_task
@@ -249,7 +249,7 @@ def _in_file(data: str, columns: TableColumns) -> Iterator[tuple[str, Answer]]:
                 raise InputError(f"expected an object, found {type(record).__name__}")
             id = _column(record, own.get("id"), IDS)
             text = _column(record, own.get("submission"), TEXTS)
-            rest = {key: one for key, one in record.items() if key not in (id, text, "prompt")}
+            rest = {key: value for key, value in record.items() if key not in (id, text, "prompt")}
             answer = Answer("", text_of_chat(record[text]), metadata=rest)
         except InputError as error:
             raise located(error, data, number, line) from error.__cause__

@@ -106,30 +106,30 @@ def each(
     read: Callable[[Any], dict[str, Any]], entries: Iterable[Any], *path: str
 ) -> list[dict[str, Any]]:
     """What is read of entries one by one; an `InputError` says at which of `path` it is."""
-    found = []
+    fields = []
     for index, entry in enumerate(entries):
         try:
-            found.append(read(entry))
+            fields.append(read(entry))
         except InputError as error:
             raise error.within((*path, index)) from None
-    return found
+    return fields
 
 
 def rubric_of(criteria: Sequence[Mapping[str, Any]], *path: str) -> Rubric:
-    """The rubric of criteria, or an `InputError` with where they stand in the record."""
+    """The rubric of criteria, or an `InputError` with their place in the record."""
     try:
         return Rubric.from_dict(list(criteria))
     except InputError as error:
         raise error.within(path) from None
 
 
-def unique_name(title: str, taken: Collection[str]) -> str:
-    """What stands before the first colon, or the beginning; numbered where it stands twice."""
+def unique_name(title: str, used: Collection[str]) -> str:
+    """The text before the first colon, or its beginning; numbered if that name is used already."""
     begin = " ".join(title.partition(":")[0].split())
     if len(begin) > LONGEST_NAME:
         begin = f"{begin[: LONGEST_NAME - 1].rstrip()}…"
     name, number = begin, 1
-    while name in taken:
+    while name in used:
         number += 1
         name = f"{begin} ({number})"
     return name
@@ -153,26 +153,26 @@ def criterion_of(entry: Any, weights: Mapping[str, float] | None = None) -> dict
     if not isinstance(entry, Mapping):
         raise InputError(f"expected a criterion, found {shown(entry)}")
     rest = dict(entry)
-    found: dict[str, Any] = {}
-    given = [key for key in WEIGHTS if rest.get(key) is not None]
-    values = {key: _weight(key, rest.pop(key), weights) for key in given}
+    criterion: dict[str, Any] = {}
+    known = [key for key in WEIGHTS if rest.get(key) is not None]
+    values = {key: _weight(key, rest.pop(key), weights) for key in known}
     if len(set(values.values())) > 1:
-        raise InputError(f"{' and '.join(given)} differ: {', '.join(map(str, values.values()))}")
+        raise InputError(f"{' and '.join(known)} differ: {', '.join(map(str, values.values()))}")
     text = next(
         (key for key in TEXTS if isinstance(rest.get(key), str) and rest[key].strip()), None
     )
     if text is None:
         raise InputError(f"a criterion needs its text, under one of: {', '.join(TEXTS)}")
-    found["requirement"] = rest.pop(text)
+    criterion["requirement"] = rest.pop(text)
     if values:
-        found["weight"] = next(iter(values.values()))
+        criterion["weight"] = next(iter(values.values()))
     tags = rest.pop("tags", None) or []
-    if not isinstance(tags, list | tuple) or not all(isinstance(one, str) for one in tags):
+    if not isinstance(tags, list | tuple) or not all(isinstance(tag, str) for tag in tags):
         raise InputError(f"expected a list of texts, found {shown(tags)}", path=("tags",))
     tags = [*tags, *_axes(rest)]
     if tags:
-        found["tags"] = list(dict.fromkeys(tags))
-    return {**rest, **found}
+        criterion["tags"] = list(dict.fromkeys(tags))
+    return {**rest, **criterion}
 
 
 def _axes(rest: dict[str, Any]) -> list[str]:
@@ -180,18 +180,18 @@ def _axes(rest: dict[str, Any]) -> list[str]:
     for key in AXES:
         value = rest.get(key)
         values = value if isinstance(value, list | tuple) else [value]
-        if values != [None] and all(isinstance(one, str) and one.strip() for one in values):
-            tags += [f"{key.removeprefix('criterion_')}:{one}" for one in values]
+        if values != [None] and all(isinstance(value, str) and value.strip() for value in values):
+            tags += [f"{key.removeprefix('criterion_')}:{value}" for value in values]
             del rest[key]
     return tags
 
 
-def _weight(key: str, given: Any, weights: Mapping[str, float] | None) -> float:
-    if isinstance(given, str) and weights and given.strip() in weights:
-        return weights[given.strip()]
-    if isinstance(given, str) and re.fullmatch(r"\s*[+-]?\d+(\.\d+)?\s*", given):
-        given = float(given)
-    if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
+def _weight(key: str, weight: Any, weights: Mapping[str, float] | None) -> float:
+    if isinstance(weight, str) and weights and weight.strip() in weights:
+        return weights[weight.strip()]
+    if isinstance(weight, str) and re.fullmatch(r"\s*[+-]?\d+(\.\d+)?\s*", weight):
+        weight = float(weight)
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
         known = f" (known words: {', '.join(weights)})" if weights else ""
-        raise InputError(f"expected a number, found {shown(given)}{known}", path=(key,))
-    return float(given)
+        raise InputError(f"expected a number, found {shown(weight)}{known}", path=(key,))
+    return float(weight)

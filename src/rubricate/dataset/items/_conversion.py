@@ -1,4 +1,4 @@
-"""PDF, HTML and DOCX to Markdown, in a process of its own that has bounds.
+"""PDF, HTML and DOCX to Markdown, in a child process that has bounds.
 
 A document of a stranger may be a bomb: small, and of hundreds of megabytes or hours once unpacked.
 `Converter` hands documents to a child process that may use so much memory, and ends it where one
@@ -32,10 +32,11 @@ MEMORY = 2 * 2**30
 UNPACKED = 64 * 2**20
 """Bytes that the parts of a DOCX file may have without its media."""
 MEDIA = 1024 * 2**20
+"""Bytes of its media, which are listed and not unpacked."""
 LONGEST = 20 * 10**6
 """Characters of text that a document may have."""
 DEPTH = 5000
-"""Python's recursion limit in the child: converters go down a page's elements."""
+"""Python's recursion limit in the child: converters recurse into a page's elements."""
 NEVER_SHOWN = [
     "head", "title", "script", "style", "noscript", "template", "datalist", "iframe", "noframes",
     "noembed", "canvas", "audio", "video", "defs", "metadata", "desc",
@@ -110,7 +111,7 @@ class Converter:
             process.stdin.write(content)
             process.stdin.flush()
             size = int(process.stdout.readline())
-            found: dict[str, Any] = json.loads(process.stdout.read(size))
+            reply: dict[str, Any] = json.loads(process.stdout.read(size))
         except (OSError, ValueError):
             self.close()
             why = "the converter ended; is it damaged?"
@@ -122,9 +123,9 @@ class Converter:
             raise
         finally:
             timer.cancel()
-        if "error" in found:
-            raise _unconvertible(found["error"])
-        return Converted(found["text"], found["hidden"])
+        if "error" in reply:
+            raise _unconvertible(reply["error"])
+        return Converted(reply["text"], reply["hidden"])
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         self._too_long = True
@@ -140,7 +141,7 @@ class _RefusedError(Exception):
 
 
 def serve() -> None:
-    """Convert what comes on standard input: a line with suffix and size, then so many bytes."""
+    """Convert documents from standard input: a line with suffix and size, then `size` bytes."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -148,7 +149,7 @@ def serve() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     import signal
 
-    for name in ("SIGINT", "SIGHUP"):  # whoever started this ends it
+    for name in ("SIGINT", "SIGHUP"):  # the process that started this ends it
         if number := getattr(signal, name, None):
             signal.signal(number, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
@@ -204,10 +205,10 @@ def _of_docx(content: bytes) -> Converted:
         parts = archive.infolist()
     media = sum(part.file_size for part in parts if "/media/" in part.filename)
     size = sum(part.file_size for part in parts) - media
-    for found, most in ((size, UNPACKED), (media, MEDIA)):
-        if found > most:
+    for unpacked, most in ((size, UNPACKED), (media, MEDIA)):
+        if unpacked > most:
             raise _RefusedError(
-                f"unpacked it has {found / 2**20:,.0f} MB, more than {most / 2**20:,.0f}"
+                f"unpacked it has {unpacked / 2**20:,.0f} MB, more than {most / 2**20:,.0f}"
             )
     without_data = mammoth.images.img_element(lambda image: {"src": ""})
     page = mammoth.convert_to_html(io.BytesIO(content), convert_image=without_data)

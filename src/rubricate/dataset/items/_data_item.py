@@ -33,7 +33,7 @@ Annotations = dict[str, dict[str, CriterionVerdict | str | int | float | None]]
 _TOGETHER = Aggregation()
 
 
-def parse_annotations(given: Any, rubric: Rubric | None) -> Annotations:
+def parse_annotations(annotations: Any, rubric: Rubric | None) -> Annotations:
     """Check labels by annotator and criterion against the rubric; they become text.
 
     Raises:
@@ -41,10 +41,10 @@ def parse_annotations(given: Any, rubric: Rubric | None) -> Annotations:
             not an allowed one.
     """
     path: tuple[str, ...] = ("annotations",)
-    if not isinstance(given, Mapping):
+    if not isinstance(annotations, Mapping):
         raise InputError("expected labels as {annotator: {criterion: label}}", path=path)
     parsed: Annotations = {}
-    for annotator, labels in given.items():
+    for annotator, labels in annotations.items():
         path = ("annotations", str(annotator))
         if not isinstance(annotator, str) or not annotator:
             raise InputError(f"an annotator's name must be text, found {annotator!r}", path=path)
@@ -84,10 +84,10 @@ def consensus(annotations: Annotations, rubric: Rubric) -> dict[str, Verdict]:
             if (label := labels.get(name)) is not None
         ]
         if votes:
-            found = aggregate(criterion, votes, _TOGETHER)
-            if not found.tied:
+            verdict = aggregate(criterion, votes, _TOGETHER)
+            if not verdict.tied:
                 together[name] = Verdict(
-                    criterion=name, status=found.status, label=found.label, value=found.value
+                    criterion=name, status=verdict.status, label=verdict.label, value=verdict.value
                 )
     return together
 
@@ -124,7 +124,7 @@ def read_context(value: Any) -> list[ContextDocument]:
         return [_document(value, ())]
     if not isinstance(value, Sequence):
         raise InputError(f"expected texts or {{title, text}}, found {type(value).__name__}")
-    return [_document(one, (index,)) for index, one in enumerate(value)]
+    return [_document(document, (index,)) for index, document in enumerate(value)]
 
 
 def _document(value: Any, path: tuple[int, ...]) -> ContextDocument:
@@ -247,18 +247,17 @@ class DataItem:
 
     def reason(self, index: int) -> str | None:
         """Why the label of `ground_truth` at an index from 0 is given; None where nobody says."""
-        found = self.ground_truth_reasons[index] if self.ground_truth_reasons else None
-        return found if found and found.strip() else None
+        reason = self.ground_truth_reasons[index] if self.ground_truth_reasons else None
+        return reason if reason and reason.strip() else None
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """What its file tags it with (`tags`, of its own or in the metadata); none where that is
-        something else."""
-        found = self.metadata.get("tags") or self.extra.get("tags")
-        if not found:
+        """The tags in its file or its metadata (`tags`); none if that holds something else."""
+        tags = self.metadata.get("tags") or self.extra.get("tags")
+        if not tags:
             return ()
         try:
-            return (found,) if isinstance(found, str) else read_tags(found)
+            return (tags,) if isinstance(tags, str) else read_tags(tags)
         except InputError:
             return ()
 

@@ -31,8 +31,8 @@ def documents_in(folder: Path, *, follow_links: bool = False) -> dict[str, Path]
 
     Args:
         folder: the folder.
-        follow_links: whether links may lead out of it. Whoever sends you a folder could have your
-            own files judged and stored with them.
+        follow_links: whether links may lead out of it. With them, somebody who sends you a folder
+            could have your own files judged and stored.
 
     Raises:
         InputError: two have the same name, or a link leads out of the folder.
@@ -82,10 +82,10 @@ def read_document(
     path = user_path(path)
     try:
         with open_file(path) as file:
-            found = os.fstat(file.fileno())
-            if found.st_size > MOST_BYTES:
+            status = os.fstat(file.fileno())
+            if status.st_size > MOST_BYTES:
                 raise InputError(
-                    f"has {found.st_size / 2**20:,.0f} MB, more than {MOST_BYTES / 2**20:,.0f}",
+                    f"has {status.st_size / 2**20:,.0f} MB, more than {MOST_BYTES / 2**20:,.0f}",
                     file=path,
                 )
             content = file.read(MOST_BYTES)
@@ -127,10 +127,10 @@ def _not_utf8(content: bytes, position: int) -> str:
             from charset_normalizer import from_bytes
         except ImportError:  # of the extra `documents`; it only says more
             return f"is not UTF-8 text (byte {position}): save it as UTF-8"
-        found = from_bytes(content[:MOST_GUESSED]).best()
-        if found is None:
+        guess = from_bytes(content[:MOST_GUESSED]).best()
+        if guess is None:
             return f"is a binary file, or text in no known encoding (byte {position} is not UTF-8)"
-        name = found.encoding
+        name = guess.encoding
     return (
         f"is not UTF-8 text (byte {position}) but seems to be {name}: save it as UTF-8 "
         f"(iconv -f {name} -t utf-8)"

@@ -96,18 +96,19 @@ class Item:
         Raises:
             InputError: the labels do not fit the rubric.
         """
-        given = self.data.ground_truth
+        own_labels = self.data.ground_truth
         together = consensus(self.data.annotations, self.rubric) if self.data.annotations else {}
-        if given is None:
+        if own_labels is None:
             return together
-        if len(given) != len(self.rubric):
+        if len(own_labels) != len(self.rubric):
             raise InputError(
-                f"Ground truth has {len(given)} values, but rubric has {len(self.rubric)} criteria",
+                f"Ground truth has {len(own_labels)} values, but rubric has {len(self.rubric)} "
+                "criteria",
                 path=("ground_truth",),
             )
         own = {
             criterion.name: criterion.verdict(label)
-            for criterion, label in zip(self.rubric, given, strict=True)
+            for criterion, label in zip(self.rubric, own_labels, strict=True)
             if label is not None
         }
         if self.data.ground_truth_reasons is not None:
@@ -124,7 +125,7 @@ class Survey:
     Attributes:
         items: how many items.
         verdicts: how many criteria they have together.
-        asked: how many of those need a judge.
+        to_judge: how many of those need a judge.
         rubric: the rubric of all items; None where they differ.
         named_code: the criteria whose code the rubrics only name.
         scoring: what the dataset and the rubrics declare of scores; None where they do not.
@@ -134,7 +135,7 @@ class Survey:
 
     items: int
     verdicts: int
-    asked: int
+    to_judge: int
     rubric: Rubric | None
     named_code: tuple[Criterion, ...] = ()
     scoring: DeclaredScoring | None = None
@@ -182,7 +183,7 @@ def survey_of(
         InputError: labels do not fit, or the rubrics declare different scorings; with the item's
             place.
     """
-    items = verdicts = asked = asked_each = 0
+    items = verdicts = to_judge = judged_each = 0
     own = scoring
     first: Rubric | None = None
     last: Rubric | None = None
@@ -201,9 +202,9 @@ def survey_of(
             except InputError as error:
                 raise error.within(("items", index)) from None
             scoring = declared
-            asked_each = 0
+            judged_each = 0
             for criterion in item.rubric.criteria:
-                asked_each += criterion.needs_judge
+                judged_each += criterion.needs_judge
                 if criterion.named_code is not None:
                     named[criterion] = None
             gated |= item.rubric.gates is not None
@@ -211,9 +212,9 @@ def survey_of(
         same = same and item.rubric is first
         items += 1
         verdicts += len(item.rubric.criteria)
-        asked += asked_each
+        to_judge += judged_each
     return Survey(
-        items, verdicts, asked, first if same else None, tuple(named), scoring, gated, read
+        items, verdicts, to_judge, first if same else None, tuple(named), scoring, gated, read
     )
 
 
@@ -237,24 +238,24 @@ class ItemIds:
         self._hashes.append(hash(name))
 
     def settle(self, names: Names) -> None:
-        """Look again at those that seem to stand twice, once all are noted.
+        """Look again at those that seem to occur twice, once all are noted.
 
         Raises:
             InputError: two items were given the same id; names up to five such ids.
         """
         ordered = sorted(self._hashes)
-        self._often = {one for one, other in pairwise(ordered) if one == other}
+        self._often = {earlier for earlier, later in pairwise(ordered) if earlier == later}
         if not self._often:
             self._hashes = array("q")
             return
         self._hashes = array("q", ordered)
-        given = Counter(
+        counts = Counter(
             name for name, is_hash in names() if not is_hash and hash(name) in self._often
         )
-        if repeated := [name for name, count in given.items() if count > 1]:
+        if repeated := [name for name, count in counts.items() if count > 1]:
             shown = ", ".join(f"'{name}'" for name in repeated[:5])
-            raise InputError(f"items share an id: {shown}; give each item an id of its own")
-        self._given = set(given)
+            raise InputError(f"items share an id: {shown}; give each item a different id")
+        self._given = set(counts)
 
     def assigner(self) -> Callable[[str, bool], str]:
         """A function that gives each item its final id; to be called in the items' order."""

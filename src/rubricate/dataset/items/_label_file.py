@@ -1,9 +1,8 @@
 """Labels that people give while they work, written back into a dataset's file.
 
 Each change is on disk before it counts as made. The file is replaced as a whole, so that a reader
-sees it before or after a change and a killed process leaves nothing half done. Whoever changes it
-holds a lock and takes up first what others have changed since, so that several processes can
-label one file.
+sees it before or after a change and a killed process leaves nothing half done. A change is made
+under a lock, after reading what other processes have changed, so that several can label one file.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class NewLabel:
 
 @dataclass(frozen=True, slots=True)
 class Adjudication:
-    """The label that holds, whoever said what before; None takes an earlier decision back."""
+    """The label that holds, whatever annotators said before; None takes a decision back."""
 
     item: str
     annotator: str
@@ -190,8 +189,10 @@ class LabelFile:
             reasons = item["ground_truth_reasons"]
             reasons[rubric.names.index(change.criterion)] = change.reason or None
             item["ground_truth_reasons"] = reasons if item["ground_truth"] else None
-        said = {"annotator": change.annotator, "label": change.label, "reason": change.reason}
-        kept = None if change.label is None else {key: text for key, text in said.items() if text}
+        decision = {"annotator": change.annotator, "label": change.label, "reason": change.reason}
+        kept = (
+            None if change.label is None else {key: text for key, text in decision.items() if text}
+        )
         _put(item, "adjudications", change.criterion, None, kept)
         return index
 
@@ -219,10 +220,10 @@ class LabelFile:
 
     def _state(self) -> tuple[int, ...] | None:
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except OSError:
             return None
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _put(

@@ -80,7 +80,7 @@ def item_of(
         read("submission", _submission),
         ground_truth=labels,
         reference_submission=read("reference", _reference),
-        id=read("id", lambda given: "" if is_missing(given) else str(given)),
+        id=read("id", lambda value: "" if is_missing(value) else str(value)),
         prompt=read("prompt", _prompt),
         context=read("context", _context),
         metadata=metadata,
@@ -146,15 +146,15 @@ class TableColumns:
         Returns:
             The name of the column by what it is: `submission`, `prompt`, `label.accuracy`.
         """
-        found = dict(self.columns)
+        by_use = dict(self.columns)
         own = {**OWN_NAMES, **{f"{LABEL}{name}": (f"{LABEL}{name}",) for name in criteria}}
         for what, candidates in own.items():
-            if what not in found:
+            if what not in by_use:
                 for name in candidates:
-                    if name in names and name not in found.values():
-                        found[what] = name
+                    if name in names and name not in by_use.values():
+                        by_use[what] = name
                         break
-        return found
+        return by_use
 
 
 class RowReader:
@@ -189,17 +189,17 @@ class RowReader:
         if not row.keys() <= self._names.keys():
             self._names.update(dict.fromkeys(row))
             self._found = self._columns.found_in(list(self._names), self._rubric.names)
-        found = self._found
-        if found.get("submission") not in row:
+        by_use = self._found
+        if by_use.get("submission") not in row:
             raise self._problem(row) or InputError("has no submission")
-        values = {what: row.get(column) for what, column in found.items()}
+        values = {what: row.get(column) for what, column in by_use.items()}
         values["submission"] = _parsed_chat(values["submission"])
-        used = found.values()
+        used = by_use.values()
         rest = {name: value for name, value in row.items() if name not in used}
-        given = rest.get("metadata")
-        if isinstance(given, dict) and given.keys().isdisjoint(rest):
-            rest = {name: value for name, value in rest.items() if name != "metadata"} | given
-        return item_of(values, self._rubric, rest, found)
+        nested = rest.get("metadata")
+        if isinstance(nested, dict) and nested.keys().isdisjoint(rest):
+            rest = {name: value for name, value in rest.items() if name != "metadata"} | nested
+        return item_of(values, self._rubric, rest, by_use)
 
     def check(self) -> None:
         """Raise `InputError` if the mapping did not fit the rows so far."""
@@ -302,7 +302,7 @@ def _values_of(
     sample: Sample, rubric: Rubric, target: TargetUse, labels: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What of an item a sample itself has; `labels` go before those of its target."""
-    given: Mapping[str, Any] = {}
+    by_target: Mapping[str, Any] = {}
     reference = None
     texts = [sample.target] if isinstance(sample.target, str) else sample.target
     if target == "ground_truth" and sample.target:
@@ -311,14 +311,14 @@ def _values_of(
                 f"target has {len(texts)} labels, and the rubric {len(rubric)} criteria: "
                 f"{', '.join(rubric.names)}"
             )
-        given = dict(zip(rubric.names, texts, strict=True))
+        by_target = dict(zip(rubric.names, texts, strict=True))
     elif target == "reference" and sample.target:
         reference = "\n\n".join(texts)
     return {
         "prompt": _input_text(sample.input),
         "reference": reference,
         "id": sample.id,
-        **{f"{LABEL}{name}": label for name, label in (labels or given).items()},
+        **{f"{LABEL}{name}": label for name, label in (labels or by_target).items()},
     }
 
 
@@ -362,20 +362,20 @@ def _context(value: Any) -> list[ContextDocument]:
             value = json.loads(value)
     values = value if isinstance(value, list | tuple) else [value]
     documents: list[ContextDocument] = []
-    for one in values:
+    for value in values:
         try:
-            documents += read_context(one)
+            documents += read_context(value)
         except InputError:
-            documents.append(ContextDocument(json.dumps(one, ensure_ascii=False, default=str)))
+            documents.append(ContextDocument(json.dumps(value, ensure_ascii=False, default=str)))
     return documents
 
 
-def _input_text(given: str | list[ChatMessage]) -> str:
+def _input_text(messages: str | list[ChatMessage]) -> str:
     """An input as text: of several messages, each behind its role."""
-    if isinstance(given, str):
-        return given
-    text = given[0].text if len(given) == 1 else render_turns(map(turn_of, given))
-    return PromptText.of(text, given)
+    if isinstance(messages, str):
+        return messages
+    text = messages[0].text if len(messages) == 1 else render_turns(map(turn_of, messages))
+    return PromptText.of(text, messages)
 
 
 def _label(criterion: Criterion, value: Any) -> CriterionVerdict | str | None:

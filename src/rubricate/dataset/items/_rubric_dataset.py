@@ -64,11 +64,11 @@ class RubricDataset:
     """A collection of items tied to a prompt and a rubric.
 
     Attributes:
-        prompt: what the items are responses to; None where each item has a prompt of its own.
-        rubric: the rubric of all items that have none of their own.
+        prompt: what the items are responses to; None if each item has its own prompt.
+        rubric: the rubric of all items without their own.
         items: the items to be graded.
         name: the dataset's name.
-        reference_submission: an exemplary response for items that have none of their own.
+        reference_submission: an exemplary response for items without their own.
         metadata: anything else worth keeping.
         scoring: how all items are scored, where that is not as usual and not in the rubric.
         extra: unknown keys of the file it came from; written back where they stood.
@@ -183,12 +183,12 @@ class RubricDataset:
         Raises:
             InputError: two items were given the same identifier.
         """
-        given = list(map(attrgetter("id"), self.items))
-        if len(set(given)) == len(given):
-            return given
+        own_ids = list(map(attrgetter("id"), self.items))
+        if len(set(own_ids)) == len(own_ids):
+            return own_ids
         names = [(item.id, item.id == item.content_id()) for item in self.items]
         ids = ItemIds()
-        for name in given:
+        for name in own_ids:
             ids.add(name)
         ids.settle(lambda: names)
         return list(map(ids.assigner(), *zip(*names, strict=True)))
@@ -322,10 +322,10 @@ class RubricDataset:
             raise InputError("Cannot compute score: no rubric provided and no global rubric set")
         if len(verdicts) != len(rubric):
             raise InputError(f"{len(verdicts)} verdicts for a rubric of {len(rubric)} criteria")
-        given: list[Verdict] = []
+        judged: list[Verdict] = []
         for index, (criterion, label) in enumerate(zip(rubric, verdicts, strict=True)):
             if label is None or label == CriterionVerdict.CANNOT_ASSESS:
-                given.append(Verdict(criterion=criterion.name, status="abstained"))
+                judged.append(Verdict(criterion=criterion.name, status="abstained"))
                 continue
             if criterion.is_multi_choice and isinstance(label, CriterionVerdict):
                 raise InputError(
@@ -337,22 +337,24 @@ class RubricDataset:
             except InputError as error:
                 raise InputError(f"Criterion {index}: {error}") from None
             status: Status = "not_applicable" if value is None else "judged"
-            given.append(
+            judged.append(
                 Verdict(criterion=criterion.name, status=status, label=str(label), value=value)
             )
         if rubric.gates is not None:
-            given = [
+            judged = [
                 *rubric.gates.applied(
-                    {one.criterion: one for one in given}, rubric.scoring
+                    {verdict.criterion: verdict for verdict in judged}, rubric.scoring
                 ).values()
             ]
-        found, groups = score_with_groups(rubric.tree, given, ScoringRules(declared=rubric.scoring))
+        total, groups = score_with_groups(
+            rubric.tree, judged, ScoringRules(declared=rubric.scoring)
+        )
         if not normalize:
-            return found.raw
-        values = {one.criterion: one.value for one in given}
+            return total.raw
+        values = {verdict.criterion: verdict.value for verdict in judged}
         values |= {name: score.value for name, score in groups.items()}
         counted = (node for node in rubric.tree if values[node.name] is not None)
-        return found.value or 0.0 if any(node.weight > 0 for node in counted) else 0.0
+        return total.value or 0.0 if any(node.weight > 0 for node in counted) else 0.0
 
     # Files
 
@@ -479,9 +481,9 @@ class RubricDataset:
             labels=labels or {},
             context=context,
         )
-        found = cls(prompt, rubric, items, name or getattr(dataset, "name", None))
-        found.item_ids()
-        return found
+        made = cls(prompt, rubric, items, name or getattr(dataset, "name", None))
+        made.item_ids()
+        return made
 
     # Splitting
 
@@ -620,7 +622,7 @@ def document_text(path: str | Path, document: Mapping[str, Any], before: str = "
     """A dataset as text: YAML for .yaml and .yml, JSON Lines for .jsonl, else JSON.
 
     `before` is what the file has now: letters beyond ASCII stay as it has them, and so does a JSON
-    document that stands on one line.
+    document on one line.
     """
     path, ascii_only = user_path(path), before.isascii()
     if path.suffix.lower() in YAML_SUFFIXES:

@@ -140,9 +140,9 @@ def _balanced_halves(
     shuffled = list(items)
     rng.shuffle(shuffled)
     middle = len(shuffled) // 2
-    left, right = shuffled[:middle], shuffled[middle:]
+    first, second = shuffled[:middle], shuffled[middle:]
     surplus = dict.fromkeys((stratum for item in items for stratum in strata[item]), 0)
-    for half, sign in ((left, 1), (right, -1)):
+    for half, sign in ((first, 1), (second, -1)):
         for item in half:
             for stratum in strata[item]:
                 surplus[stratum] += sign
@@ -150,11 +150,13 @@ def _balanced_halves(
     for _ in range(rounds):
         if all(-1 <= difference <= 1 for difference in surplus.values()):
             break
-        rng.shuffle(left)
-        for place, (leaving, entering) in enumerate(zip(left, right, strict=True)):
+        rng.shuffle(first)
+        for place, (leaving, entering) in enumerate(zip(first, second, strict=True)):
             lost, gained = strata[leaving], strata[entering]
             # The exchange changes the sum of squares by 4 * (cost - gain).
-            gain = sum([surplus[one] for one in lost]) - sum([surplus[one] for one in gained])
+            gain = sum([surplus[stratum] for stratum in lost]) - sum(
+                [surplus[stratum] for stratum in gained]
+            )
             if gain <= 0:
                 continue
             cost = len(lost ^ gained)
@@ -163,6 +165,6 @@ def _balanced_halves(
                     surplus[stratum] -= 2
                 for stratum in gained:
                     surplus[stratum] += 2
-                left[place], right[place] = entering, leaving
+                first[place], second[place] = entering, leaving
 
-    return (left, right) if rng.random() < 0.5 else (right, left)
+    return (first, second) if rng.random() < 0.5 else (second, first)

@@ -47,7 +47,7 @@ def is_table(data: str) -> bool:
             return first.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
         record = parse_json_bytes(first)
     except InputError:
-        return False  # whoever reads it says what is wrong
+        return False  # reading it later says what is wrong
     return isinstance(record, dict) and "submission" in record
 
 
@@ -80,7 +80,7 @@ class ItemTable:
 
     Attributes:
         name: the file's name without its suffix.
-        skipped: the rows that the survey left out, where it was told to skip what does not fit.
+        skipped: the rows that the survey left out, with `on_error="skip"`.
     """
 
     def __init__(self, data: str, rubric: Rubric, columns: TableColumns, on_error: OnError) -> None:
@@ -113,16 +113,16 @@ class ItemTable:
                 ids.add(item.id)
                 yield self._item(item.id, item)
 
-        found = survey_of(noted())
-        if not found.items and not self.skipped:
+        survey = survey_of(noted())
+        if not survey.items and not self.skipped:
             raise InputError("has no rows to grade", file=self._records.shown)
         try:
             rows.check()
             ids.settle(lambda: self._names(limit))
         except InputError as error:
             raise error.within(file=self._records.shown) from None
-        self._ids, self._surveyed = ids, (limit, found)
-        return found
+        self._ids, self._surveyed = ids, (limit, survey)
+        return survey
 
     def to_grade(self, limit: int | None = None) -> Iterator[Item]:
         """The items of the rows that fit, the first `limit` of them, read now."""

@@ -29,7 +29,7 @@ class Turn(NamedTuple):
 
 
 def render_turns(turns: Iterable[Turn]) -> str:
-    """A conversation as text: `user: ...` and `assistant: ...`, each turn on a line of its own.
+    """A conversation as text: `user: ...` and `assistant: ...`, each turn on its own line.
 
     Further lines of a turn are indented, so that no text can pass for another turn.
     """
@@ -54,7 +54,7 @@ def is_conversation(value: object) -> bool:
         isinstance(value, Sequence)
         and not isinstance(value, str)
         and bool(value)
-        and all(isinstance(one, Mapping) and "role" in one for one in value)
+        and all(isinstance(message, Mapping) and "role" in message for message in value)
     )
 
 
@@ -99,11 +99,11 @@ class Transcript(str):
             if message.role != "assistant":
                 other.append(message.text)
                 continue
-            said = split_thinking(message.text)
+            parts = split_thinking(message.text)
             content = message.content if isinstance(message.content, list) else []
             thinking += [part.reasoning for part in content if part.type == "reasoning"]
-            thinking.append(said.thinking)
-            output.append(said.output)
+            thinking.append(parts.thinking)
+            output.append(parts.output)
         return SpokenParts(*("\n".join(filter(None, texts)) for texts in (thinking, output, other)))
 
     def to_list(self) -> list[dict[str, Any]]:
@@ -174,7 +174,7 @@ def turn_of(message: ChatMessage) -> Turn:
     )
 
 
-def text_of_chat(given: Any) -> str:
+def text_of_chat(chat: Any) -> str:
     """Text as it is; one message as its text; several, or one that calls tools, as a `Transcript`.
 
     So is one that has more than text, such as an image.
@@ -184,15 +184,15 @@ def text_of_chat(given: Any) -> str:
     Raises:
         InputError: it is neither, or a message has no content, an unknown role or a misspelt key.
     """
-    if isinstance(given, str):
-        return given
-    if not isinstance(given, Sequence) or not all(isinstance(part, Mapping) for part in given):
-        raise InputError(f"expected text or a list of chat messages, found {type(given).__name__}")
-    for message in given:
+    if isinstance(chat, str):
+        return chat
+    if not isinstance(chat, Sequence) or not all(isinstance(part, Mapping) for part in chat):
+        raise InputError(f"expected text or a list of chat messages, found {type(chat).__name__}")
+    for message in chat:
         check_keys(message, MESSAGE_KEYS)
         if "content" not in message and "tool_calls" not in message:
             raise InputError("a message has no content")
-    messages = [_message(message) for message in given]
+    messages = [_message(message) for message in chat]
     content = messages[0]["content"] if len(messages) == 1 else None
     if isinstance(content, str) and not messages[0]["tool_calls"]:
         return content

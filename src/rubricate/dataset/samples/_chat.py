@@ -1,7 +1,7 @@
 """Chat messages: what a sample's input may be besides plain text.
 
 Parts of a message's content are models too, each with its `type`; a message's `role` and a part's
-`type` tell pydantic which one is meant.
+`type` tell pydantic which model to use.
 """
 
 from __future__ import annotations

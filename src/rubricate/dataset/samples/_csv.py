@@ -1,6 +1,6 @@
 """Reading samples from CSV.
 
-Most lines are a row each, with cells that stand in quotes as a whole or not at all. Those are cut
+Most lines are a row each, with cells that are in quotes as a whole or not at all. Those are cut
 by the text's own `split`, several times as quickly as the `csv` module goes through it letter by
 letter. Whatever else there is (quotes in quotes, cells of several lines, escapes) goes to it.
 """
@@ -28,7 +28,7 @@ from rubricate.errors import InputError
 
 QUOTE = '"'
 LONGEST_CELL = 2**31 - 1
-"""Characters: the most that the `csv` module can be told on every system."""
+"""Characters: the highest limit that the `csv` module accepts on every system."""
 Rows = Iterator[tuple[int | None, list[str]]]
 
 
@@ -60,7 +60,7 @@ def csv_dataset(
         name: the dataset's name. Default: the file's, without its suffix.
         fs_options: options of the file system of an address, such as `{"anon": True}`.
         fieldnames: the fields' names, for a file whose first row is a record.
-        delimiter: what stands between cells. Default: the dialect's own, and a tab in files
+        delimiter: what separates cells. Default: the dialect's own, and a tab in files
             named `.tsv` or `.tab`.
         **options: `auto_id`, `shuffle`, `seed`, `shuffle_choices`, `limit`, `on_error` and `check`;
             see `SampleOptions`.
@@ -275,7 +275,7 @@ def _split(line: str, delimiter: str) -> list[str] | None:
 def _parsed(
     lines: Iterator[str], options: dict[str, Any], before: int = 0
 ) -> Iterator[tuple[int, list[str]]]:
-    """What the `csv` module makes of lines of which the first stands behind line `before`."""
+    """The rows that the `csv` module reads of lines; `before` lines come before the first."""
     end = _End()
     reader = csv.reader(itertools.chain(lines, end), **options)
     done = before

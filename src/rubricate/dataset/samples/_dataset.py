@@ -108,7 +108,7 @@ def _relabelled(target: str | list[str], order: list[int]) -> str | list[str] | 
     try:
         if type(target) is str:
             return LETTERS[order.index(_POSITIONS[target])]
-        return [LETTERS[order.index(_POSITIONS[one])] for one in target]
+        return [LETTERS[order.index(_POSITIONS[label])] for label in target]
     except (LookupError, ValueError):  # no letter, that of no choice, or a new place without one
         return None
 
@@ -118,7 +118,7 @@ def _followed(sample: Sample, index: int, order: list[int]) -> str | list[str]:
     target = sample.target
     if isinstance(target, str):
         return _moved(target, sample, index, order) if target.strip() else target
-    return [_moved(one, sample, index, order) for one in target]
+    return [_moved(label, sample, index, order) for label in target]
 
 
 def _moved(target: str, sample: Sample, index: int, order: list[int]) -> str:
@@ -235,7 +235,7 @@ class Dataset(Sequence[Sample], abc.ABC):
             shown = ", ".join(repr(name) for name in repeated[:5])
             more = f" and {len(repeated) - 5} more" if len(repeated) > 5 else ""
             raise InputError(
-                f"samples share an id: {shown}{more}; give each an id of its own, or auto_id=True",
+                f"samples share an id: {shown}{more}; give each a different id, or auto_id=True",
                 file=self.location,
             )
 
@@ -259,11 +259,11 @@ class Dataset(Sequence[Sample], abc.ABC):
         return as_html([table, *rest])
 
 
-def _text(given: Any) -> str:
+def _text(value: Any) -> str:
     """An input or a target in one text."""
-    if isinstance(given, str):
-        return given
-    return " ".join(str(getattr(part, "text", part)) for part in given)
+    if isinstance(value, str):
+        return value
+    return " ".join(str(getattr(part, "text", part)) for part in value)
 
 
 class SampleStore(Protocol):
@@ -289,7 +289,7 @@ class MemoryDataset(Dataset):
     Its readers' kind holds records, and turns each into a `Sample` when it is first looked at.
 
     Attributes:
-        skipped: the records that were left out, where the reader was told to skip such.
+        skipped: the records that were left out, with `on_error="skip"`.
     """
 
     def __init__(
@@ -302,7 +302,7 @@ class MemoryDataset(Dataset):
         """A dataset of the given samples.
 
         Args:
-            samples: the samples; the dataset keeps a list of its own.
+            samples: the samples; the dataset keeps its own list.
             name: the dataset's name.
             location: where it came from.
             shuffled: whether the samples' order is a shuffled one.

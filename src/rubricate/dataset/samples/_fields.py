@@ -237,11 +237,11 @@ def _quick_mapping(
 
 def _named(record: DatasetRecord, names: Sequence[str]) -> dict[str, Any]:
     """The fields of these names; a NaN in a list of them is None."""
-    found = {}
+    values = {}
     for name in names:
         value = record.get(name)
-        found[name] = without_nan(value) if type(value) is list else value
-    return found
+        values[name] = without_nan(value) if type(value) is list else value
+    return values
 
 
 def _at_field(
@@ -249,9 +249,9 @@ def _at_field(
 ) -> InputError:
     from rubricate._documents import input_error  # its models would make each import slower
 
-    found = error if isinstance(error, InputError) else input_error(error)
-    place = ", ".join([f"field '{name}'", *map(str, found.path)])
-    return InputError(f"{place}: {found.message}{'' if present else absent}{has}")
+    problem = error if isinstance(error, InputError) else input_error(error)
+    place = ", ".join([f"field '{name}'", *map(str, problem.path)])
+    return InputError(f"{place}: {problem.message}{'' if present else absent}{has}")
 
 
 class FunctionMapper:

@@ -65,7 +65,7 @@ def hf_dataset(
         retry: ask the Hub again, after 1, 2 and 4 seconds, where it cannot be reached, answers too
             late, or says that it is busy.
         on_error: `skip` leaves out records that do not fit; they are in the dataset's `skipped`.
-        check: refuse ids that stand twice.
+        check: reject ids that occur twice.
         **kwargs: passed to `datasets.load_dataset`.
 
     Raises:

@@ -265,7 +265,7 @@ def gc_paused() -> Iterator[None]:
 
     What other parts of the program see of it: no collection while a reader makes samples, in any
     thread; and cycles that were young then wait for a full collection. A program that has paused
-    collection, or has frozen objects of its own, keeps both as they are.
+    collection, or has frozen its own objects, keeps both as they are.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -325,13 +325,13 @@ class _LineStore:
             for index in indices:
                 if self._samples[index] is None:
                     self._read_block(bisect_right(self._firsts, index) - 1)
-        found: list[Sample] = []
+        samples: list[Sample] = []
         for index in indices:
             sample = self._samples[index]
             if isinstance(sample, InputError):
                 raise sample.with_traceback(None)
-            found.append(cast("Sample", sample))
-        return found
+            samples.append(cast("Sample", sample))
+        return samples
 
     def _read_block(self, number: int) -> None:
         """Turn a block's lines into samples: some at once where all fit, else one by one."""

@@ -27,14 +27,14 @@ def kind_of(part: object) -> str | None:
     """
     if not isinstance(part, Mapping):
         return None
-    given = part.get("type")
-    if given == "data":  # another provider's form, as messages keep it
+    kind = part.get("type")
+    if kind == "data":  # another provider's form, as messages keep it
         return kind_of(part.get("data"))
-    if given == "tool_result":
+    if kind == "tool_result":
         inner = part.get("content")
         return next(filter(None, map(kind_of, inner)), None) if isinstance(inner, list) else None
-    if isinstance(given, str):
-        return _named(given.lower())
+    if isinstance(kind, str):
+        return _named(kind.lower())
     return None if "text" in part else _by_key(part)
 
 
@@ -62,10 +62,10 @@ def kinds_in(contents: Iterable[object]) -> str:
     Args:
         contents: of each message, text or a list of parts as JSON values.
     """
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for content in contents:
         if isinstance(content, Sequence) and not isinstance(content, str):
             for part in content:
                 if (kind := kind_of(part)) is not None:
-                    found[NAMES[kind]] = None
-    return " and ".join(found)
+                    names[NAMES[kind]] = None
+    return " and ".join(names)

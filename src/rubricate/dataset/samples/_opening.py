@@ -40,21 +40,21 @@ class Source:
     """
 
     def __init__(self, file: str | os.PathLike[str], fs_options: dict[str, Any] | None) -> None:
-        given = os.fspath(file)
-        if not isinstance(given, str):
-            raise InputError(f"expected a path or an address as text, found {given!r}")
-        if given.startswith("file://"):
-            given = local_path(given)
-        self.remote = "://" in given or given.startswith("memory:")
-        if given.startswith("~"):
-            given = str(user_path(given))
-        self.given = given
+        address = os.fspath(file)
+        if not isinstance(address, str):
+            raise InputError(f"expected a path or an address as text, found {address!r}")
+        if address.startswith("file://"):
+            address = local_path(address)
+        self.remote = "://" in address or address.startswith("memory:")
+        if address.startswith("~"):
+            address = str(user_path(address))
+        self.address = address
         self.options = dict(fs_options or {})
         wanted = self.options.pop("compression", "infer")
         is_web = self.is_web
-        path = PurePosixPath(urlsplit(given).path) if is_web else Path(given)
-        self.location = given if self.remote else str(Path(given).resolve())
-        self.shown = given.partition("?")[0] if is_web else given
+        path = PurePosixPath(urlsplit(address).path) if is_web else Path(address)
+        self.location = address if self.remote else str(Path(address).resolve())
+        self.shown = address.partition("?")[0] if is_web else address
         self.name = path.stem
         self._compression = COMPRESSIONS.get(path.suffix.lower())
         if self._compression:
@@ -68,13 +68,13 @@ class Source:
     @property
     def is_web(self) -> bool:
         """Whether it is fetched over HTTP."""
-        return self.given.lower().startswith(("http://", "https://"))
+        return self.address.lower().startswith(("http://", "https://"))
 
     @property
     def folder(self) -> str:
         """The path or address of the folder that it is in."""
         if not self.remote:
-            return str(Path(self.given).absolute().parent)
+            return str(Path(self.address).absolute().parent)
         return self.shown.rpartition("/")[0]
 
     @contextlib.contextmanager
@@ -89,7 +89,7 @@ class Source:
         with contextlib.ExitStack() as stack:
             try:
                 raw = stack.enter_context(
-                    self._open_remote() if self.remote else open_file(Path(self.given), CHUNK)
+                    self._open_remote() if self.remote else open_file(Path(self.address), CHUNK)
                 )
                 yield stack.enter_context(self._decompressed(raw))
             except InputError:  # what a record function raises may be one of these too
@@ -115,9 +115,9 @@ class Source:
         """The remote file system and the path in it."""
         import fsspec.core
 
-        scheme = urlsplit(self.given).scheme
+        scheme = urlsplit(self.address).scheme
         try:
-            filesystem, path = fsspec.core.url_to_fs(self.given, **self.options)
+            filesystem, path = fsspec.core.url_to_fs(self.address, **self.options)
         except ImportError:
             raise MissingExtraError(f"reading {scheme}://", EXTRAS.get(scheme, scheme)) from None
         except ValueError as error:

@@ -25,7 +25,7 @@ ROLES = ("system", "user", "assistant", "tool")
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for none: None or NaN."""
+    """Whether a value is missing: None or NaN."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
@@ -69,8 +69,8 @@ def _message(value: Any, index: int) -> ChatMessage:
         raise InputError(f"expected a chat message (an object), found {shown(value)}", path=where)
     role, content = value.get("role"), value.get("content")
     if role not in ROLES:
-        found = "" if role is None else f": found {shown(role)}, known are {', '.join(ROLES)}"
-        raise InputError(f"role not specified for chat input in dataset{found}", path=where)
+        problem = "" if role is None else f": found {shown(role)}, known are {', '.join(ROLES)}"
+        raise InputError(f"role not specified for chat input in dataset{problem}", path=where)
     if content is None and role == "assistant" and value.get("tool_calls"):
         content = ""  # OpenAI's messages that only call tools
     if content is None:
@@ -97,7 +97,7 @@ def _message(value: Any, index: int) -> ChatMessage:
 
 
 def _parts(content: Any) -> Any:
-    """A message's parts; images and the like in another provider's form are data of its own."""
+    """A message's parts; images and the like in another provider's form become `data` parts."""
     if not isinstance(content, list | tuple):
         return content
     return [
@@ -190,15 +190,15 @@ def read_metadata_model(
     """Metadata as the given model sees it, from its own column or from the record's fields."""
     own = read_metadata(record.get(name))
     values = without_nan(dict(record)) if own is None else own
-    found = metadata_model(values, model, whole=own is not None)
-    return found.model_dump()
+    metadata = metadata_model(values, model, whole=own is not None)
+    return metadata.model_dump()
 
 
 def read_sandbox(value: Any) -> SandboxEnvironmentSpec | None:
     """A type, a list of type and configuration (or one as JSON text), or an object of both."""
     if _is_none(value):
         return None
-    given = value
+    written = value
     if isinstance(value, str):
         if not value.lstrip().startswith(("[", "{")):
             return SandboxEnvironmentSpec(value)
@@ -212,7 +212,7 @@ def read_sandbox(value: Any) -> SandboxEnvironmentSpec | None:
         value = [value["type"], value.get("config")]
     if not isinstance(value, list | tuple) or len(value) != 2 or not isinstance(value[0], str):
         raise InputError(
-            f"Invalid 'sandbox' value: {shown(given)}. Sandbox must be string or 2-item list"
+            f"Invalid 'sandbox' value: {shown(written)}. Sandbox must be string or 2-item list"
         )
     return SandboxEnvironmentSpec(value[0], value[1])
 
