@@ -15,7 +15,6 @@ from rubricate.judge import (
     Judge,
     JudgeLike,
     Voting,
-    given_judge,
     named_judge,
     options_of_mode,
 )
@@ -50,21 +49,20 @@ def chosen_dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
 
 def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:
     """The judge, panel or cascade of the argument `judge` and the options of `agrade`."""
-    voting = {name: getattr(options, name) for name in options_set(Voting, options)}
+    voting = options_set(Voting, options)
     endpoint: Endpoint = options
     asking: Asking = options
     if asking.permutations is not None and "permutations" not in options_of_mode(asking.mode):
         asking = replace(part(Asking, options), permutations=None)
         if options.permutations != 1:  # each order is a vote
             voting["permutations"] = options.permutations
-    several = given_judge(judge)
-    if several is not None and several.voters:
+    if isinstance(judge, Judge) and judge.voters:
         own = [*voting, *options_set(Endpoint, endpoint), *options_set(Asking, asking)]
         if own:
             raise InputError(
-                f"{own[0]} is for judges that are listed; a {type(several).__name__} has its own"
+                f"{own[0]} is for judges that are listed; a {type(judge).__name__} has its own"
             )
-        return several
+        return judge
     repeats = "replicates" in voting or "permutations" in voting
     if isinstance(judge, Sequence) and not isinstance(judge, str):
         if len(judge) > 1 or repeats:
@@ -78,7 +76,8 @@ def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:
         return _panel([named_judge(judge, endpoint, asking)], voting)
     if options.min_votes > 1:
         raise InputError(f"min_votes is {options.min_votes}, but there is only one vote")
-    reject_unsupported(Voting, options, (), "there is one")
+    if voting:
+        reject_unsupported(Voting, options, (), "there is one")
     if (judge is None or judge == "builtin") and isinstance(options, Planning):
         reject_unsupported(Planning, options, _BUILTIN, "builtin is none")
     return named_judge(judge, endpoint, asking)
@@ -96,15 +95,14 @@ def _one_of_several(judge: JudgeLike, endpoint: Endpoint, asking: Asking) -> Jud
         return named_judge(judge, asking=Asking(mode=asking.mode, examples=asking.examples))
     if isinstance(judge, str):
         return named_judge(judge, endpoint, asking)
-    own = given_judge(judge)
-    if own is None:
+    if not isinstance(judge, Judge):
         return named_judge(judge, asking=asking)
-    if asking.mode != "explained" and not (asking.mode == "probability" and own.probability_mode):
+    if asking.mode != "explained" and not (asking.mode == "probability" and judge.probability_mode):
         raise InputError(
-            f"the mode is for language models and the built-in judge; {own.name} answers as it "
+            f"the mode is for language models and the built-in judge; {judge.name} answers as it "
             "does: give the mode to the others (ModelJudge(model, Probability())), or leave it out"
         )
-    return own
+    return judge
 
 
 def chosen_calibrator(

@@ -288,10 +288,11 @@ def _judge(options: PairOptions) -> Judge:
     if not listed:
         raise InputError("the list of judges is empty")
     pairing = [ModelJudge(_model(judge_like, options), Pair()) for judge_like in listed]
-    voting = {name: getattr(options, name) for name in options_set(PairVoting, options)}
+    voting = options_set(PairVoting, options)
     if len(pairing) > 1 or "replicates" in voting:
         return Panel(pairing, **voting)
-    reject_unsupported(PairVoting, options, (), "there is one")
+    if voting:
+        reject_unsupported(PairVoting, options, (), "there is one")
     return pairing[0]
 
 

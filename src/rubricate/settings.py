@@ -262,13 +262,13 @@ def options_of(kind: type) -> Mapping[str, Option]:
     }
 
 
-def options_set(kind: type, options: object) -> list[str]:
-    """The options of a class that are not the default in a value."""
-    return [
-        name
-        for name, option in options_of(kind).items()
-        if getattr(options, name) != option.default
-    ]
+def options_set(kind: type, options: object) -> dict[str, Any]:
+    """The options of a class that are not the default in a value, with their values there."""
+    changed: dict[str, Any] = {}
+    for name, option in options_of(kind).items():
+        if (value := getattr(options, name)) != option.default:
+            changed[name] = value
+    return changed
 
 
 def reject_unsupported(
@@ -285,10 +285,9 @@ def reject_unsupported(
     Raises:
         InputError: there is one.
     """
-    for name in options_set(kind, options):
-        applies_to = options_of(kind)[name].applies_to
-        if applies_to not in supported:
-            raise InputError(f"{name} is for {applies_to}; {why}")
+    for name, option in options_of(kind).items():
+        if option.applies_to not in supported and getattr(options, name) != option.default:
+            raise InputError(f"{name} is for {option.applies_to}; {why}")
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from rubricate.judge._choose import (
         JudgeLike as JudgeLike,
         closing as closing,
-        given_judge as given_judge,
-        is_given as is_given,
         language_model as language_model,
         made_for as made_for,
         named_judge as named_judge,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, TypeGuard, TypeVar, cast, get_args
+from typing import Any, TypeVar, cast, get_args
 
 from rubricate.errors import InputError
 from rubricate.judge._judge import Judge, check_own
@@ -108,16 +108,6 @@ def language_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Mod
     return model if isinstance(model, Model) else None
 
 
-def given_judge(judge: object) -> Judge | None:
-    """The judge that a caller has given itself; None for a name, a model or a callable."""
-    return judge if isinstance(judge, Judge) else None
-
-
-def is_given(judge: object) -> TypeGuard[Judge | Model]:
-    """Whether a caller has given a judge or a model itself: whoever makes one closes it."""
-    return isinstance(judge, Judge | Model)
-
-
 def made_for(judge: object, chosen: Judge) -> list[Judge]:
     """The judges that were made of what a caller has named, and are closed when the call ends.
 
@@ -125,7 +115,7 @@ def made_for(judge: object, chosen: Judge) -> list[Judge]:
         judge: what the caller has named, alone or in a list.
         chosen: the judge, or the panel of them, that was made of it.
     """
-    if is_given(judge):
+    if isinstance(judge, Judge | Model):
         return []
     theirs: set[int] = set()
     for named in _given(judge):
@@ -140,8 +130,9 @@ def made_for(judge: object, chosen: Judge) -> list[Judge]:
 
 def _given(judge: object) -> list[Judge | Model]:
     """The judges and models that a caller has given itself, alone or in a list."""
-    listed = judge if isinstance(judge, Sequence) and not isinstance(judge, str) else [judge]
-    return [one for one in listed if is_given(one)]
+    if isinstance(judge, Sequence) and not isinstance(judge, str):
+        return [listed for listed in judge if isinstance(listed, Judge | Model)]
+    return [judge] if isinstance(judge, Judge | Model) else []
 
 
 async def closing(work: Coroutine[Any, Any, _T], *judges: object) -> _T:

@@ -43,7 +43,6 @@ from rubricate.judge import (
     OwnPrompt,
     Pair,
     Send,
-    is_given,
     language_model,
     named_judge,
     pair_criterion,
@@ -221,7 +220,7 @@ async def _attack(call: RedTeamCall) -> AsyncIterator[_Attack]:
     try:
         yield _Attack(dataset, judge, defences, form, len(questions), names)
     finally:
-        if not is_given(call.judge):
+        if not isinstance(call.judge, Judge | Model):
             await judge.aclose()
 
 

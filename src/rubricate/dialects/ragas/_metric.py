@@ -22,8 +22,6 @@ from rubricate.judge import (
     Judge,
     Model,
     ModelJudge,
-    given_judge,
-    is_given,
     language_model,
     named_judge,
 )
@@ -142,7 +140,7 @@ class RubricMetric:
                 f"the metric {self.name} has no llm: set metric.llm to a model's name, such as "
                 "'openai/gpt-4.1-mini', or to a model"
             )
-        if given_judge(llm) is not None or llm == "builtin":
+        if isinstance(llm, Judge) or llm == "builtin":
             if kind in self._prompts:
                 raise InputError(
                     f"the metric {self.name} has a {kind.value}_prompt, and its llm is a judge "
@@ -188,10 +186,10 @@ def _model(llm: Llm, timeout: float | None) -> Model:
     """
     if isinstance(llm, str):
         return HTTPModel(llm) if timeout is None else HTTPModel(llm, timeout=timeout)
-    client = None if is_given(llm) else client_model(llm, timeout)
+    client = None if isinstance(llm, Judge | Model) else client_model(llm, timeout)
     if client is not None:
         return client
-    model = language_model(llm) if is_given(llm) or callable(llm) else None
+    model = language_model(llm) if isinstance(llm, Judge | Model) or callable(llm) else None
     if model is not None:
         return model
     raise InputError(

@@ -23,7 +23,7 @@ from rubricate.dialects.ragas.dataset_schema import (
 )
 from rubricate.dialects.ragas.run_config import RunConfig
 from rubricate.errors import InputError, MissingExtraError, NoScoreError
-from rubricate.judge import Judge, closing, given_judge, is_given
+from rubricate.judge import Judge, Model, closing
 from rubricate.rubric import Rubric, Verdict
 from rubricate.settings import option, part, takes
 
@@ -264,9 +264,9 @@ async def grade_samples(
         for metric in metrics:
             judges[metric.name] = judge = metric.judge(kind, llm, timeout)
             own = llm if metric.llm is None else metric.llm
-            if not is_given(own):
+            if not isinstance(own, Judge | Model):
                 to_close.append(judge)
-            if given_judge(own) is not None or own == "builtin":  # it sees the response alone
+            if isinstance(own, Judge) or own == "builtin":  # it sees the response alone
                 _check_responses(dataset, judge.name)
         items = [_item(sample, str(index), metrics) for index, sample in enumerate(dataset)]
         rubric = Rubric([metric.criterion() for metric in metrics])

@@ -31,11 +31,11 @@ from rubricate.judge import (
     Endpoint,
     Explained,
     Judge,
+    Model,
     JudgeLike,
     JudgesLike,
     ModelJudge,
     Panel,
-    is_given,
     language_model,
     named_judge,
 )
@@ -183,7 +183,7 @@ class RubricEvaluator:
         self.grading = check_grading(call.grading)
         self.max_concurrent = call.max_concurrent
         self.max_retries = call.max_retries
-        self._closes_judge = not is_given(call.model)
+        self._closes_judge = not isinstance(call.model, Judge | Model)
         self.judge: Judge = _judge(call.model, call.chunk_tokens, part(Endpoint, call))
 
     async def grade(

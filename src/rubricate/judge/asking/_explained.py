@@ -68,18 +68,13 @@ class Explained(Prompting):
             return "explained, one criterion a request"
         return f"explained, {self.criteria_per_call} criteria a request"
 
-    @property
-    def is_rewritten(self) -> bool:
-        """Whether a class derived from this one makes another request."""
-        return type(self).request is not Explained.request
-
     @cached_property
-    def _is_usual(self) -> bool:
+    def is_usual(self) -> bool:
         """Whether what is sent is what `render` makes, and nothing more."""
-        return not (self.is_rewritten or self.states_confidence)
+        return type(self).request is Explained.request and not self.states_confidence
 
     def turned(self, turn: int) -> Prompting | None:
-        return replace(self, turn=turn) if self._is_usual else None
+        return replace(self, turn=turn) if self.is_usual else None
 
     def shown(self, item: Item) -> tuple[Example, ...]:
         """The examples that are shown beside an item."""
@@ -98,14 +93,14 @@ class Explained(Prompting):
 
     def item_digest(self, item: Item) -> bytes | None:
         """Nothing is rendered: the templates are in the key themselves."""
-        if not self._is_usual:
+        if not self.is_usual:
             return None
         material = material_digest(item, self.shown(item), self.fenced)
         return templates_digest(PROMPT_VERSION) + material
 
     def criterion_digest(self, item: Item, criterion: Criterion) -> bytes:
         suffix = key_suffix(self.require_evidence, criterion)
-        if not self._is_usual:
+        if not self.is_usual:
             return suffix
         return question_digest(criterion, self.order(item, criterion)) + suffix
 

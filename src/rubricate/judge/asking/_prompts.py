@@ -223,7 +223,7 @@ def templates_digest(folder: str) -> bytes:
 def material_digest(item: Item, examples: tuple[Example, ...], fenced: bool) -> bytes:
     """A hash of what `prefix` is made of, for keys."""
     texts = (*(texts_of(item) if fenced else _own_texts(item)), item.guidelines or "")
-    lengths = [len(text) for text in texts]
+    lengths = [*map(len, texts)]
     absent = (item.reference is None, item.guidelines is None)
     return _digest("".join((repr((fenced, examples, absent, lengths)), *texts)))
 

@@ -117,7 +117,8 @@ def on_the_whole(prompting: Prompting) -> WholePrompting | WholeProbability:
     Raises:
         InputError: there is none.
     """
-    if isinstance(prompting, Explained) and prompting.fenced and not prompting.is_rewritten:
+    is_own = type(prompting).request is not Explained.request
+    if isinstance(prompting, Explained) and prompting.fenced and not is_own:
         return WholePrompting(
             "findings",
             prompting.shuffle,

@@ -68,9 +68,9 @@ class Groups:
             elif with_computed:
                 placed.append((index, [criterion]))
         for wave, indices in waves.items():
-            of_wave = groups.waves[wave] = [rubric.criteria[index] for index in indices]
+            of_wave = groups.waves[wave] = [*map(rubric.criteria.__getitem__, indices)]
             for part in filter(None, _grouped(judge, of_wave)):
-                placed.append((indices[part[0]], [of_wave[index] for index in part]))
+                placed.append((indices[part[0]], [*map(of_wave.__getitem__, part)]))
         placed.sort(key=itemgetter(0))
         for place, (_, group) in enumerate(placed):
             groups.whole.append((group, group))

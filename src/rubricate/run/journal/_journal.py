@@ -265,6 +265,8 @@ class MemoryJournal(Journal):
 
     def get_many(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         records = self._records
+        if not records:
+            return {}
         return {key: orjson.loads(records[key]) for key in keys if key in records}
 
     def put(self, key: str, record: dict[str, Any], exchanges: bytes | Transcript = b"") -> None:
