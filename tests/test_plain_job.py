@@ -15,9 +15,9 @@ TOOL = Path(__file__).parents[1] / "tools" / "trace_calls.py"
 @pytest.mark.parametrize(
     ("option", "ceiling"),
     [
-        (None, {"calls": 203, "files": 42}),  # to the first request of `grade()`
-        ("--shell", {"calls": 1244, "files": 95}),  # to the first request of `rubricate grade`
-        ("--job", {"files loaded": 156, "lines executed": 11950}),  # of a whole run
+        (None, {"calls": 182, "files": 40}),  # to the first request of `grade()`
+        ("--shell", {"calls": 1214, "files": 95}),  # to the first request of `rubricate grade`
+        ("--job", {"files loaded": 154, "lines executed": 11900}),  # of a whole run
     ],
     ids=["grade", "shell", "job"],
 )

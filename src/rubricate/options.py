@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from rubricate.judge import Asking, Endpoint, Voting
 from rubricate.rubric import Scoring
@@ -72,18 +72,16 @@ class GradeCall(GradingOptions, kw_only=False):
 
     dataset: Gradable
     judge: JudgesLike = None
-
-    @property
-    def stop(self) -> asyncio.Event | None:
-        """Nothing but an interrupt ends a plain call early."""
-        return None
+    stop: ClassVar[asyncio.Event | None] = None  # nothing but an interrupt ends a plain call early
 
 
 class AsyncGradeCall(GradeCall, kw_only=False):
     """What `agrade` is called with."""
 
     _: KW_ONLY
-    stop: asyncio.Event | None = option(None, "Set this to end the run early and cleanly.")
+    stop: asyncio.Event | None = option(  # type: ignore[misc]
+        None, "Set this to end the run early and cleanly."
+    )
 
 
 class GradeOneCall(JudgingOptions, kw_only=False):

@@ -212,9 +212,10 @@ class RubricDataset:
         for index, (item, name) in enumerate(zip(self.items[:limit], ids, strict=False)):
             prompt = self.prompt if item.prompt is None else item.prompt
             reference = item.reference_submission
+            rubric = self.rubric if item.rubric is None else item.rubric
             yield Item.of(
                 item,
-                item.rubric or self.rubric or self.get_item_rubric(index),
+                self.get_item_rubric(index) if rubric is None else rubric,
                 id=name,
                 prompt=self.get_item_prompt(index) if prompt is None else prompt,
                 reference=self.reference_submission if reference is None else reference,
