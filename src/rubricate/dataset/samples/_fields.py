@@ -14,15 +14,8 @@ from rubricate.dataset.samples._json_text import without_nan
 from rubricate.dataset.samples._sample import Sample, check_frozen, plain_sample, plain_samples
 from rubricate.dataset.samples._values import (
     FIELD_READERS,
-    read_choices,
-    read_files,
-    read_id,
-    read_input,
     read_metadata,
     read_metadata_model,
-    read_sandbox,
-    read_setup,
-    read_target,
 )
 from rubricate.errors import InputError
 
@@ -117,8 +110,9 @@ class FieldMapper:
             raise InputError(f"metadata must be a list of field names, found {metadata!r}")
         elif metadata is not None:
             self._names = list(metadata)
-        self.quick = _quick_mapping(spec, self._names, self._model)
-        """As a call, but errors do not name the field."""
+        self._columns = [
+            (field, getattr(spec, field), FIELD_READERS[field]) for field in FIELD_READERS
+        ]
 
     def plain(self, records: Sequence[Any]) -> list[Sample] | None:
         """The samples of records that all are as most are; None where some are not.
@@ -168,71 +162,28 @@ class FieldMapper:
             InputError: a value cannot be read; names the field, what was found and which fields
                 the record has.
         """
+        values: dict[str, Any] = {}
+        name = "metadata"
         try:
-            return [self.quick(record, resolve)]
-        except (InputError, ValidationError):
-            raise self._explained(record) from None
-
-    def _explained(self, record: DatasetRecord) -> InputError:
-        """The first thing wrong with the record, with its field."""
-        has = f"; the record has the fields {', '.join(map(repr, record)) or '(none)'}"
-        for field, read in FIELD_READERS.items():
-            name = getattr(self._spec, field)
-            try:
-                read(record.get(name))
-            except (InputError, ValidationError) as error:
-                return _at_field(error, name, " (there is no such field)", name in record, has)
-        try:
-            if self._model is not None:
-                read_metadata_model(record, "metadata", self._model)
-            else:
-                read_metadata(record.get("metadata"))
+            for field, name, read in self._columns:
+                value = record.get(name)
+                if value is not None or field == "input":
+                    values[field] = read(value)
+            name = "metadata"
+            values[name] = self._metadata(record)
         except (InputError, ValidationError) as error:
-            return _at_field(error, "metadata", "", True, has)
-        return InputError(f"cannot be read{has}")
-
-
-def _quick_mapping(
-    spec: FieldSpec, names: list[str] | None, model: type[BaseModel] | None
-) -> Callable[[DatasetRecord, Resolve | None], Sample]:
-    """A function from record to sample. What is as it should be is taken without a further call."""
-    input_name, target_name, choices_name, id_name = spec.input, spec.target, spec.choices, spec.id
-    sandbox_name, files_name, setup_name = spec.sandbox, spec.files, spec.setup
-
-    def mapped(record: DatasetRecord, resolve: Resolve | None) -> Sample:
-        get = record.get
-        input_ = get(input_name)
-        if type(input_) is not str or not input_:
-            input_ = read_input(input_)
-        target = get(target_name)
-        if type(target) is not str:
-            target = read_target(target)
-        choices = get(choices_name)
-        if choices is not None:
-            choices = read_choices(choices)
-        id_ = get(id_name)
-        if id_ is not None and (type(id_) is not str or not id_ or id_.isspace()):
-            id_ = read_id(id_)
-        if names is not None:
-            metadata = _named(record, names) if names else None
-        elif model is not None:
-            metadata = read_metadata_model(record, "metadata", model)
-        else:
-            metadata = get("metadata")
-            if type(metadata) is not dict and metadata is not None:
-                metadata = read_metadata(metadata)
-        sample = plain_sample(input_, choices, target, id_, metadata)
-        sandbox, files, setup = get(sandbox_name), get(files_name), get(setup_name)
-        if sandbox is files is setup is None and type(input_) is str:
-            return sample
-        sample.sandbox = read_sandbox(sandbox)
-        sample.files = read_files(files)
-        sample.setup = read_setup(setup)
+            raise _at_field(error, name, record) from None
+        sample = plain_sample(**values)
         if resolve is not None:
             resolve(sample)
-        return sample
+        return [sample]
 
-    return mapped
+    def _metadata(self, record: DatasetRecord) -> dict[str, Any] | None:
+        if self._model is not None:
+            return read_metadata_model(record, "metadata", self._model)
+        if self._names is None:
+            return read_metadata(record.get("metadata"))
+        return _named(record, self._names) if self._names else None
 
 
 def _named(record: DatasetRecord, names: Sequence[str]) -> dict[str, Any]:
@@ -244,14 +195,16 @@ def _named(record: DatasetRecord, names: Sequence[str]) -> dict[str, Any]:
     return values
 
 
-def _at_field(
-    error: InputError | ValidationError, name: str, absent: str, present: bool, has: str
-) -> InputError:
+def _at_field(error: InputError | ValidationError, name: str, record: DatasetRecord) -> InputError:
     from rubricate._documents import input_error  # its models would make each import slower
 
     problem = error if isinstance(error, InputError) else input_error(error)
     place = ", ".join([f"field '{name}'", *map(str, problem.path)])
-    return InputError(f"{place}: {problem.message}{'' if present else absent}{has}")
+    absent = "" if name in record or name == "metadata" else " (there is no such field)"
+    return InputError(
+        f"{place}: {problem.message}{absent}; the record has the fields "
+        f"{', '.join(map(repr, record)) or '(none)'}"
+    )
 
 
 class FunctionMapper:

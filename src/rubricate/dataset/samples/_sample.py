@@ -194,29 +194,44 @@ class _Values:
     """A sample's values. Instances of a plain class share the table of their attributes' names,
     so that their `__dict__` takes half the memory of a dictionary written out."""
 
-    def __init__(self, input: Any, choices: Any, target: Any, id: Any, metadata: Any) -> None:
+    def __init__(
+        self,
+        input: Any,
+        choices: Any,
+        target: Any,
+        id: Any,
+        metadata: Any,
+        sandbox: Any = None,
+        files: Any = None,
+        setup: Any = None,
+    ) -> None:
         self.input = input
         self.choices = choices
         self.target = target
         self.id = id
         self.metadata = metadata
-        self.sandbox = self.files = self.setup = None
+        self.sandbox, self.files, self.setup = sandbox, files, setup
 
 
 def plain_sample(
     input: str | list[ChatMessage],
-    choices: list[str] | None,
-    target: str | list[str],
-    id: int | str | None,
-    metadata: dict[str, Any] | None,
+    choices: list[str] | None = None,
+    target: str | list[str] = "",
+    id: int | str | None = None,
+    metadata: dict[str, Any] | None = None,
+    sandbox: SandboxEnvironmentSpec | None = None,
+    files: dict[str, str] | None = None,
+    setup: str | None = None,
 ) -> Sample:
     """A sample of values that are known to have the fields' types, without validating them.
 
-    It equals `Sample(input, choices, target, id, metadata)` and costs about a tenth of it, which
-    is what makes reading a million records quick. Containers are taken over, not copied.
+    It equals `Sample(...)` of the same arguments and costs about a tenth of it, which is what makes
+    reading a million records quick. Containers are taken over, not copied.
     """
     sample = _new(Sample)
-    _set_values(sample, _Values(input, choices, target, id, metadata).__dict__)
+    _set_values(
+        sample, _Values(input, choices, target, id, metadata, sandbox, files, setup).__dict__
+    )
     _set_fields_set(sample, _ALL_FIELDS)
     _set_extra(sample, None)
     _set_private(sample, None)
