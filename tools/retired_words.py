@@ -35,7 +35,7 @@ CEILINGS = {
     "cli": 9,
     "dataset": 0,
     "dialects": 250,
-    "docs": 45,
+    "docs": 2,
     "judge": 650,
     "labelling": 7,
     "redteaming": 8,

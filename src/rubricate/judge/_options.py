@@ -125,7 +125,7 @@ class Asking(OwnPrompt):
     )
     permutations: int | None = option(
         None,
-        "Ask in so many orders of the answers.",
+        "Ask in N orders of the answers.",
         more="At most 6. In explained mode each is a vote; in probability mode their probabilities "
         "are averaged.",
         group="How they are asked",
@@ -178,7 +178,7 @@ class Asking(OwnPrompt):
     )
     chunk_tokens: int | None = option(
         None,
-        "Read submissions of more tokens in parts of at most so many.",
+        "Read submissions of more tokens in parts of at most N.",
         more="See docs/long-documents.md.",
         group="How they are asked",
         default_text="whole",

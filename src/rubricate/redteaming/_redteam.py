@@ -91,7 +91,7 @@ class RedTeamOptions(AskingOptions, OwnPrompt):
     )
     limit: int | None = option(
         None,
-        "Attack only so many of the wrong answers, from the first.",
+        "Attack only the first N wrong answers.",
         group="What is graded",
         unit="wrong answers",
         common=True,

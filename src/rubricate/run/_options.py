@@ -58,7 +58,7 @@ class Storage(SharedAnswers):
 
     run_dir: str | Path | None = option(
         None,
-        "The run folder, for journal and results; taken up again if it is there.",
+        "The run folder, for journal and results; resumed if it exists.",
         group="The run",
         input_type=str | None,
         is_path=True,
@@ -136,7 +136,7 @@ class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Workers, S
 
     limit: int | None = option(
         None,
-        "Grade only so many items, from the first.",
+        "Grade only the first N items.",
         group="What is graded",
         unit="items",
         common=True,

@@ -94,7 +94,7 @@ class Budget(Settings):
     )
     max_time: float | None = option(
         None,
-        "End after so many seconds.",
+        "End after N seconds.",
         more="Requests in flight are broken off.",
         group="Limits",
         unit="seconds",

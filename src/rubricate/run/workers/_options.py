@@ -44,7 +44,7 @@ class Fleet:
             match = None
         if match is None or (address is not None and not _ADDRESS.fullmatch(address)):
             raise InputError(
-                "workers must be a number (8: so many on this machine), the address of a Ray "
+                "workers must be a number (8: on this machine), the address of a Ray "
                 "cluster (ray://host:10001, host:6379, or auto for the one that this machine is "
                 f"in, else one for each core), or both (8@auto); found {text!r}"
             )
@@ -60,7 +60,7 @@ class Workers(Settings):
 
     workers: int | str | None = option(
         None,
-        "Judge in so many processes, by Ray: 8 on this machine, ray://head:10001 on a cluster, "
+        "Judge in N processes, by Ray: 8 on this machine, ray://head:10001 on a cluster, "
         "auto on that of this machine (if there is none, one for each core), 8@auto eight of that.",
         more="Limits on requests in flight are for each of them.",
         group="The run",
