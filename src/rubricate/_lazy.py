@@ -9,7 +9,8 @@ the name is public:
         __getattr__, __dir__ = lazy_door(__name__)
 
 These imports are read from the source, so that each name is written once. It takes 0.2 ms for a
-package, when one of its names is first used.
+package, when one of its names is first used. `from PACKAGE import *` stands for the names that a
+lazy package imports itself.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def lazy_door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
     """The `__getattr__` and `__dir__` of a package.
 
     Args:
-        package: its name; under `if TYPE_CHECKING` it says `from MODULE import NAME as NAME`.
+        package: its name.
     """
     module, homes = sys.modules[package], dict[str, str]()
 
@@ -41,12 +42,13 @@ def lazy_door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
             loaded = vars(import_module(home))
         except AttributeError as error:  # else it would be taken for "there is no such name"
             raise ImportError(f"{home} cannot be loaded: {error}") from error
+        for other, its_home in homes.items():  # also of homes that were loaded meanwhile
+            names = vars(sys.modules[its_home]) if its_home in sys.modules else {}
+            if other in names:
+                vars(module).setdefault(other, names[other])
         if name not in loaded:  # itself a lazy name of its home
             return vars(module).setdefault(name, getattr(sys.modules[home], name))
-        for other, its_home in homes.items():  # all names of one home at once
-            if its_home == home and other in loaded:
-                vars(module).setdefault(other, loaded[other])
-        return loaded[name]
+        return vars(module)[name]
 
     return load, lambda: sorted(module.__all__)
 
@@ -59,11 +61,14 @@ def _imported_names(module: ModuleType) -> dict[str, str]:
     source = pkgutil.get_data(module.__name__, "__init__.py")
     if source is None:
         raise ImportError(f"{module.__name__} needs its source, to know its names")
-    return {
-        alias.name: statement.module or ""
-        for block in ast.parse(source).body
-        for statement in (block.body if isinstance(block, ast.If) else [block])
-        if isinstance(statement, ast.ImportFrom)
-        for alias in statement.names
-        if alias.asname == alias.name
-    }
+    names = dict[str, str]()
+    for block in ast.parse(source).body:
+        for statement in block.body if isinstance(block, ast.If) else [block]:
+            if isinstance(statement, ast.ImportFrom):
+                home = statement.module or ""
+                for alias in statement.names:
+                    if alias.name == "*":
+                        names.update(_imported_names(import_module(home)))
+                    elif alias.asname == alias.name:
+                        names[alias.name] = home
+    return names

@@ -6,27 +6,19 @@
 first used: reading samples loads no rubrics.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
     from rubricate.dataset._opening import open_dataset as open_dataset
-    from rubricate.dataset.benchmarks import *  # noqa: F403 - those that it names itself
-    from rubricate.dataset.items import *  # noqa: F403 - those that it names itself
-    from rubricate.dataset.samples import *  # noqa: F403 - those that it names itself
+    from rubricate.dataset.benchmarks import (
+        FORMATS as FORMATS,
+        format_of as format_of,
+        open_benchmark as open_benchmark,
+        unique_name as unique_name,
+    )
+    from rubricate.dataset.items import *  # noqa: F403
+    from rubricate.dataset.samples import *  # noqa: F403
 else:
-
-    def __getattr__(name: str) -> Any:
-        if name == "__all__":
-            parts = [import_module(f"{__name__}.{part}") for part in _PARTS]
-            return sorted(each for part in parts for each in part.__all__)
-        for part in () if name.startswith("_") else _PARTS:
-            if name in (module := import_module(f"{__name__}.{part}")).__all__:
-                return globals().setdefault(name, getattr(module, name))
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-    def __dir__() -> list[str]:
-        return __getattr__("__all__")
-
-
-_PARTS = ("items", "_opening", "samples", "benchmarks")
+    __getattr__, __dir__ = lazy_door(__name__)
