@@ -11,13 +11,10 @@ import pytest
 
 from rubricate.dialects.inspect_ai.dataset import (
     Dataset,
-    FieldSpec,
-    Sample,
     csv_dataset,
     file_dataset,
     json_dataset,
 )
-from rubricate.errors import InputError
 
 
 def inputs(dataset: Dataset) -> list[str]:
@@ -122,64 +119,6 @@ def test_a_bad_json_document_is_refused_with_its_line(write):
     assert "a.json:3" in message
 
 
-@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
-def test_nan_is_a_missing_value(write, name):
-    content = '{"input": "x", "target": NaN, "id": NaN, "metadata": {"a": NaN, "b": "NaN"}}'
-    (sample,) = json_dataset(write(name, content))
-    assert (sample.target, sample.id) == ("", None)
-    assert sample.metadata == {"a": None, "b": "NaN"}
-
-
-def test_an_encoding_is_used_and_a_wrong_one_names_the_file(write):
-    path = write("a.jsonl", '{"input": "é"}\n'.encode("latin-1"))
-    assert inputs(json_dataset(path, encoding="latin-1")) == ["é"]
-    refused(json_dataset, path)
-    refused(json_dataset, path, encoding="no-such-encoding")
-
-
-# --- CSV
-
-
-def test_quotes_inside_quotes_are_doubled(write):
-    assert inputs(csv_dataset(write("a.csv", 'input,target\n"say ""hi"", now",A\n'))) == [
-        'say "hi", now'
-    ]
-
-
-def test_header_names_are_taken_as_they_are_and_listed_where_the_input_is_not_among_them(write):
-    message = refused(csv_dataset, write("a.csv", "question , target\none,A\n"))
-    assert "a.csv:2: record 1" in message
-    assert "No input in dataset" in message
-    assert "'question ', ' target'" in message
-
-
-# --- record functions and sample_fields
-
-RECORDS = '{"q": "one", "n": 1}\n{"q": "two", "n": 0}\n{"q": "three", "n": 2}\n'
-
-
-@pytest.mark.parametrize("lazily", [False, True], ids=["function", "generator function"])
-def test_an_error_in_a_record_function_names_the_record_and_is_the_cause(write, lazily):
-    def one(record):
-        return Sample(record["answer"])
-
-    def several(record):
-        yield Sample(record["answer"])
-
-    with pytest.raises(
-        InputError, match=r"a\.jsonl:1: record 1.*KeyError: 'answer'.*'q', 'n'"
-    ) as e:
-        json_dataset(write("a.jsonl", RECORDS), several if lazily else one)
-    assert isinstance(e.value.__cause__, KeyError)
-
-
-@pytest.mark.parametrize("fields", [{"input": "q"}, FieldSpec, "q"], ids=["dict", "class", "text"])
-@pytest.mark.parametrize("read", [csv_dataset, json_dataset, file_dataset])
-def test_sample_fields_of_a_wrong_kind_are_refused_with_the_accepted_kinds(write, read, fields):
-    with pytest.raises(ValueError, match="FieldSpec"):
-        read(write("a.jsonl", RECORDS), fields)
-
-
 # --- limit
 
 
@@ -194,13 +133,6 @@ def test_a_limit_is_the_most_samples_and_keeps_name_and_location(
     assert inputs(dataset) == ["one", "two"][:count]
     assert dataset.name == "a"
     assert dataset.location.endswith(name)
-
-
-def test_a_limit_counts_samples_not_records(write):
-    dataset = json_dataset(
-        write("a.jsonl", RECORDS), lambda r: [Sample(r["q"])] * (r["n"] + 1), limit=3
-    )
-    assert inputs(dataset) == ["one", "one", "two"]
 
 
 # --- over HTTP

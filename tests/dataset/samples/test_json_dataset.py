@@ -67,11 +67,11 @@ def test_a_byte_order_mark_is_left_out(write):
 
 def test_large_integers_keep_their_digits_and_nan_is_missing(write):
     metadata = '{"n": 123456789012345678901234567890, "v": [NaN]}'
-    text = f'{{"input": "x", "target": NaN, "metadata": {metadata}}}'
+    text = f'{{"input": "x", "target": NaN, "id": NaN, "metadata": {metadata}}}'
     for name, content in (("a.jsonl", text), ("a.json", f"[{text}]")):
         (sample,) = json_dataset(write(name, content))
         assert sample.metadata == {"n": 123456789012345678901234567890, "v": [None]}
-        assert sample.target == ""
+        assert (sample.target, sample.id) == ("", None)
 
 
 @pytest.mark.parametrize(
@@ -117,6 +117,8 @@ def test_what_is_not_there_or_not_text_says_so(write, tmp_path):
     with pytest.raises(InputError, match="not UTF-8"):
         json_dataset(path)
     assert json_dataset(path, encoding="latin-1")[0].input == "naïve"
+    with pytest.raises(InputError, match=r"latin\.jsonl.*'no-such-encoding'"):
+        json_dataset(path, encoding="no-such-encoding")
 
 
 def test_a_limit_reads_no_further_than_it_must(write):
@@ -143,6 +145,7 @@ def test_a_seeded_order_is_that_of_random(write):
         assert [s.id for s in json_dataset(path, limit=9, **options)] == order[:9]
     numbered = json_dataset(path, auto_id=True, shuffle=True, seed=7)
     assert [s.id for s in numbered] == [n + 1 for n in order]
+    assert [s.id for s in json_dataset(path, seed=7)] == list(range(100))  # a seed alone
     with pytest.raises(InputError, match="seed"):
         json_dataset(path, shuffle=7, seed=7)
     random.seed(7)
@@ -213,14 +216,16 @@ def test_relative_files_are_found_beside_the_dataset(write, tmp_path):
 
 
 def test_an_error_in_a_late_line_says_as_much_as_one_in_the_first(write):
-    text = lines(12_000) + '\n{"input": "", "id": 5}\n' + lines(3)
-    dataset = json_dataset(write("a.jsonl", text))
+    path = write("a.jsonl", lines(12_000) + '\n{"input": "", "id": 5}\n' + lines(3))
+    dataset = json_dataset(path)
     seen: list[Sample] = []
     with pytest.raises(InputError, match=r"a\.jsonl:12002: record 12001: field 'input': No input"):
         seen.extend(dataset)
     assert len(seen) == 12_000
-    with pytest.raises(InputError, match=r"a\.jsonl:12002: record 12001"):
-        json_dataset(write("a.jsonl", text), check=True)
+    for use in (lambda: dataset[12_000], dataset.sort, lambda: json_dataset(path, check=True)):
+        with pytest.raises(InputError, match=r"a\.jsonl:12002: record 12001"):
+            use()
+    assert (dataset[11_999].id, dataset[-1].id) == (11_999, 2)
 
 
 def test_lines_of_any_length_stand_in_any_order(write):
@@ -245,8 +250,34 @@ def test_whole_numbers_of_numpy_are_numbers(write):
     assert [sample.id for sample in again] == [sample.id for sample in expected]
     with pytest.raises(InputError, match=r"limit must be .* found 2\.0"):
         json_dataset(path, limit=2.0)
-    with pytest.raises(InputError, match=r"shuffle must be .* found 'yes'"):
-        json_dataset(path, shuffle="yes")
+    for options in ({"shuffle": "yes"}, {"shuffle_choices": "yes"}, {"limit": "3"}):
+        with pytest.raises(InputError, match=f"{next(iter(options))} must be .* found '"):
+            json_dataset(path, **options)
+
+
+def test_choices_are_shuffled_by_a_seed_and_a_wrong_target_names_the_file_and_the_sample(write):
+    record = {"input": "x", "id": "s7", "choices": ["p", "q"], "target": "B"}
+    path = write("a.jsonl", json.dumps(record))
+    by_reader, by_method = json_dataset(path, shuffle_choices=0), json_dataset(path)
+    by_method.shuffle_choices(0)
+    assert list(by_reader) == list(by_method)
+    wrong = write("b.jsonl", json.dumps({**record, "target": "Z"}))
+    with pytest.raises(InputError, match=r"b\.jsonl.*'s7'"):
+        json_dataset(wrong, shuffle_choices=42)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("inline text", "missing.txt", "https://example.com/a", "data:text/plain;base64,eA=="),
+        *("a\0b", "line\n" * 2000, "/nowhere/at/all"),
+    ],
+    ids=lambda value: repr(value[:20]),
+)
+def test_anything_but_a_path_beside_the_dataset_stays(write, value):
+    record = {"input": "x", "setup": value, "files": {"a": value}}
+    (sample,) = json_dataset(write("a.json", json.dumps([record])))
+    assert (sample.setup, sample.files) == (value, {"a": value})
 
 
 def test_nan_in_a_list_of_metadata_is_none(write):

@@ -6,6 +6,8 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rubricate import Dataset, InputError, MemoryDataset, Sample
 from rubricate.dataset import ChatMessageUser
@@ -27,8 +29,12 @@ def test_it_is_a_sequence_with_a_list_of_its_own():
     assert dataset[0] in dataset
     assert next(reversed(dataset)) is dataset[4]
     assert len(MemoryDataset(s for s in given)) == 5
-    with pytest.raises(IndexError, match="out of range"):
-        dataset[5]
+    for index in (5, -6, np.int64(5)):
+        with pytest.raises(IndexError, match="list index out of range"):
+            dataset[index]
+    for attribute in ("name", "location", "shuffled"):
+        with pytest.raises(AttributeError):
+            setattr(dataset, attribute, "other")
     assert repr(dataset) == "<MemoryDataset: 5 samples, name='name', location='/place', shuffled>"
 
 
@@ -59,6 +65,12 @@ def test_sorting_and_shuffling_change_it_in_place_and_return_nothing():
     both = MemoryDataset([Sample(input="abcdef"), chat])
     both.sort()
     assert both[0] is chat
+
+
+def test_the_samples_can_be_replaced():
+    dataset = MemoryDataset(samples())
+    dataset.samples = [sample for sample in dataset if sample.id < 3]
+    assert [sample.id for sample in dataset] == [0, 1, 2]
 
 
 def choices(*pairs: tuple[list[str], str | list[str]]) -> MemoryDataset:
@@ -94,6 +106,19 @@ def test_more_than_26_choices_go_on_with_numbers():
     (sample,) = dataset
     place = sample.choices.index("choice 27")
     assert sample.target == ("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[place] if place < 26 else str(place - 25))
+
+
+@settings(deadline=None)  # the first sample builds pydantic's validators
+@given(count=st.integers(1, 40), seed=st.integers(), data=st.data())
+def test_a_target_follows_its_choice(count, seed, data):
+    choices = [f"choice {n}" for n in range(count)]
+    labels = [*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", *map(str, range(1, 15))][:count]
+    target = data.draw(st.sampled_from(labels))
+    dataset = MemoryDataset([Sample("x", choices=choices, target=target)])
+    dataset.shuffle_choices(seed)
+    moved = dataset[0]
+    assert sorted(moved.choices) == sorted(choices)
+    assert moved.choices[labels.index(moved.target)] == choices[labels.index(target)]
 
 
 @pytest.mark.parametrize("target", ["Z", "0", "1", "word", "A,B", "é", ["A", "Z"]])

@@ -52,8 +52,9 @@ def test_a_sample_of_a_file_is_like_one_made_by_hand(tmp_path):
     assert pickle.loads(pickle.dumps(read)) == made
     copy = read.model_copy(update={"target": "u"})
     assert (copy.target, read.target) == ("u", "t")
-    read.target = "v"
-    assert read.model_dump()["target"] == "v"
+    for value in ("v", 5):  # assignment is not validated
+        read.target = value
+        assert read.target == value
 
 
 @pytest.mark.parametrize(
