@@ -24,6 +24,7 @@ from rubricate import (
     ScaleCriterion,
 )
 from rubricate.analysis import (
+    Plots,
     agreement_report,
     compare_runs,
     list_runs,
@@ -33,6 +34,7 @@ from rubricate.analysis import (
 )
 from rubricate.errors import ModelError
 from rubricate.report import write_report
+from rubricate.views import estimate_text
 
 TONE = [("cold", 0.0), ("mild", 0.4), ("warm", 1.0), ("no tone", None)]
 TOPIC = [("art", 1.0), ("sport", 1.0), ("law", 1.0), ("none", None)]
@@ -450,6 +452,21 @@ def test_intervals_stay_inside_what_scores_can_be(tmp_path, rubricate):
     assert (float(interval[1]), float(interval[2])) == (round(listed.low, 2), round(listed.high, 2))
     assert 0 < listed.low < 0.2
     assert 0.95 < listed.high < 1
+
+
+def test_a_declared_score_has_one_interval_in_the_list_the_page_and_the_plot(tmp_path, rubricate):
+    labels = ["MET", "MET", "MET", "UNMET", "UNMET", "MET"]
+    items = [DataItem(submission=text, description="") for text in texts(6)]
+    rubric = Rubric([Criterion(name="one", requirement="<one>")], scoring={"aggregate": "mean"})
+    graded(rubric, items, {"m": labels}, tmp_path / "run")
+    score = list_runs(tmp_path / "run").runs[0].score
+    overall = read_summary(read_run(tmp_path / "run")).scoring.overall
+    assert (score.value, score.low, score.high) == (overall.value, overall.low, overall.high)
+    write_report(tmp_path / "run", tmp_path / "page.html")
+    shown = f"95 % interval {score.low:.2f} to {score.high:.2f}"
+    assert shown in (tmp_path / "page.html").read_text("utf-8")
+    legend = dict(Plots(read_run(tmp_path / "run")).scores().plots[0].legend)
+    assert legend["band"] == f"judge's mean {estimate_text(score)}"
 
 
 def test_options_of_an_item_s_own_are_one_criterion_by_its_name(tmp_path, rubricate):

@@ -289,6 +289,19 @@ def test_ones_own_labelled_items_are_attacked_in_place_of_the_suites():
     assert report.questions == 1
 
 
+def test_labels_of_annotators_count_as_those_of_a_dataset_do():
+    dataset = own_items()
+    for item in dataset.items:
+        labels, item.ground_truth = item.ground_truth, None
+        named = zip(("capital", "rude", "style"), labels or (), strict=False)
+        item.annotations = {"ann": dict(named)} if labels else {}
+    dataset.items[1].ground_truth = ["MET", None, None]  # beside them: labels of both are read
+    report, _ = attacked(robust, limit=None, dataset=dataset, form="pair")
+    assert report.questions == 1
+    report, _ = attacked(robust, limit=None, dataset=dataset)
+    assert report.questions == 2
+
+
 def test_ones_own_items_are_attacked_in_pairs_where_there_is_a_right_one():
     def respond(request: JudgeRequest) -> Rule:
         return Rule(verdict="FIRST" if "Paris" in request.submission else "SECOND")

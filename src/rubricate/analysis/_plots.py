@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rubricate.analysis._finished import FinishedRun, mean_score
+from rubricate.analysis._finished import FinishedRun, mean_score, read_summary
 from rubricate.analysis.agreement import (
     AgreementReport,
     CriterionAgreement,
@@ -36,6 +36,7 @@ from rubricate.views import (
 )
 
 BINS = 20
+NO_MEAN = Estimate(None)
 MOST, ACROSS = 24, 4
 """Plots of one picture, and how many stand side by side."""
 WIDEST_CONFUSION = 12
@@ -62,7 +63,8 @@ class Plots:
         if all(score is None for score in scores):
             raise InputError("no item has a score", file=self._run.path)
         human = [*self._run.human_scores.values()]
-        return self._picture([scores_plot(scores, human, with_mean=True)], path)
+        mean = mean_score(scores, read_summary(self._run))
+        return self._picture([scores_plot(scores, human, mean)], path)
 
     def agreement(self, path: str | Path | None = None) -> Picture:
         """The judge against the human labels: of each criterion, and of the items' scores.
@@ -112,25 +114,23 @@ class Plots:
 
 
 def scores_plot(
-    scores: Sequence[float | None], human: Sequence[float | None], *, with_mean: bool = False
+    scores: Sequence[float | None], human: Sequence[float | None], mean: Estimate = NO_MEAN
 ) -> Plot:
     """How many items have which score, by the judge and by human labels.
 
     Args:
         scores: the items' scores; None for an item that has none.
         human: those by the labels.
-        with_mean: whether the judge's mean is drawn, with its interval.
+        mean: the judge's mean, which is drawn with its interval. Default: none.
     """
     judged, people = _known(scores), _known(human)
     legend = [("judge", "judge"), *([("human", "human labels")] if people else [])]
     marks, band = None, None
-    if with_mean:
-        mean = mean_score(judged)
-        if mean.value is not None:
-            marks = {"": mean.value}
-            legend.append(("band", f"judge's mean {estimate_text(mean)}"))
-        if mean.low is not None and mean.high is not None:
-            band = (mean.low, mean.high)
+    if mean.value is not None:
+        marks = {"": mean.value}
+        legend.append(("band", f"judge's mean {estimate_text(mean)}"))
+    if mean.low is not None and mean.high is not None:
+        band = (mean.low, mean.high)
     caption = f"{len(judged)} items"
     caption += f", {len(people)} of them with all labels" if people else ""
     without = len(scores) - len(judged)

@@ -167,9 +167,11 @@ def questions_of(dataset: RubricDataset) -> Iterator[AttackedQuestion]:
     """
     labelled = [
         (index, criterion, name, label)
-        for index, item in enumerate(dataset.items)
+        for index in range(len(dataset.items))
         for (name, criterion), label in zip(
-            dataset.get_item_rubric(index).by_name.items(), item.ground_truth or (), strict=False
+            dataset.get_item_rubric(index).by_name.items(),
+            dataset.get_item_labels(index),
+            strict=True,
         )
         if criterion.needs_judge and criterion.is_binary and criterion.weight > 0
     ]

@@ -46,6 +46,19 @@ if TYPE_CHECKING:
         DocumentFigures as DocumentFigures,
         DocumentTally as DocumentTally,
     )
+    from rubricate.run.results._figures import (
+        AgreementFigures as AgreementFigures,
+        CalibrationFigures as CalibrationFigures,
+        CertificateFigures as CertificateFigures,
+        CriterionFigures as CriterionFigures,
+        InventedQuotes as InventedQuotes,
+        JudgeFigures as JudgeFigures,
+        ScoreFigures as ScoreFigures,
+        StageFigures as StageFigures,
+        StratifiedFigures as StratifiedFigures,
+        ThresholdCheck as ThresholdCheck,
+        ThresholdOutcome as ThresholdOutcome,
+    )
     from rubricate.run.results._folder import (
         CACHE_NAME as CACHE_NAME,
         JOURNAL_NAMES as JOURNAL_NAMES,
@@ -93,22 +106,9 @@ if TYPE_CHECKING:
         result_lines as result_lines,
         rows_of as rows_of,
     )
-    from rubricate.run.results._summary import (
-        AgreementFigures as AgreementFigures,
-        CalibrationFigures as CalibrationFigures,
-        CertificateFigures as CertificateFigures,
-        CriterionFigures as CriterionFigures,
-        InventedQuotes as InventedQuotes,
-        JudgeFigures as JudgeFigures,
-        ScoreFigures as ScoreFigures,
-        StageFigures as StageFigures,
-        StratifiedFigures as StratifiedFigures,
-        Summary as Summary,
-    )
+    from rubricate.run.results._summary import Summary as Summary
     from rubricate.run.results._tallies import Tallies as Tallies, as_declared as as_declared
     from rubricate.run.results._thresholds import (
-        ThresholdCheck as ThresholdCheck,
-        ThresholdOutcome as ThresholdOutcome,
         Thresholds as Thresholds,
         check_thresholds as check_thresholds,
     )

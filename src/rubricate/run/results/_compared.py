@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from rubricate.rubric import ABSTENTION, Criterion, Verdict
-from rubricate.run.results._summary import AgreementFigures, StratifiedFigures
+from rubricate.run.results._figures import AgreementFigures, StratifiedFigures
 from rubricate.stats import Agreement, agreement_of_counts, stratified
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from rubricate.rubric import (
     AGGREGATES,
@@ -19,7 +19,7 @@ from rubricate.rubric import (
     tags_by,
     values_of,
 )
-from rubricate.run.results._summary_part import SummaryPart
+from rubricate.run.results._figures import Figures, SummaryPart
 from rubricate.views import Column, Row, Table, ends, figure, numbers
 
 if TYPE_CHECKING:
@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 UNDECIDED = ("abstained", "failed")
 
 
-class _Figures(BaseModel):
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
-
-class GroupMean(_Figures):
+class GroupMean(Figures):
     """The score of a group over all items, with its interval and bounds."""
 
     name: str
@@ -71,7 +67,7 @@ class GroupScore(GroupMean):
     """Verdicts of the group that failed or abstained."""
 
 
-class FieldScores(_Figures):
+class FieldScores(Figures):
     """Scores by one field."""
 
     field: str

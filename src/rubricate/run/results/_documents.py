@@ -10,7 +10,7 @@ from pydantic import AliasChoices, Field
 
 from rubricate.rubric import Verdict
 from rubricate.run.journal import DOCUMENT
-from rubricate.run.results._summary_part import SummaryPart
+from rubricate.run.results._figures import SummaryPart
 
 if TYPE_CHECKING:
     from rubricate.run.results._results import ItemResult

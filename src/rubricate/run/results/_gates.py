@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rubricate.rubric import GATE
-from rubricate.run.results._summary_part import SummaryPart
+from rubricate.run.results._figures import SummaryPart
 
 if TYPE_CHECKING:
     from rubricate.run.results._results import ItemResult

@@ -1,190 +1,56 @@
-"""The figures of a run, as data: what `summary.json` holds and the table shows."""
+"""The summary of a run: what `summary.json` holds, and how it is shown."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Iterable, Iterator
+from typing import Any, get_args
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_serializer
+from pydantic import AliasChoices, Field, model_serializer
 
-from rubricate.run.results._declared_scores import DeclaredFigures
+from rubricate.run.results._declared_scores import DeclaredFigures, interval_text
 from rubricate.run.results._documents import DocumentFigures
+from rubricate.run.results._figures import (
+    AgreementFigures,
+    CalibrationFigures,
+    CertificateFigures,
+    CriterionFigures,
+    InventedQuotes,
+    JudgeFigures,
+    ScoreFigures,
+    StageFigures,
+    StratifiedFigures,
+    SummaryPart,
+    ThresholdOutcome,
+)
 from rubricate.run.results._gates import GateFigures
-from rubricate.run.results._outcome import Outcome
-from rubricate.run.results._summary_part import SummaryPart
-from rubricate.run.results._thresholds import ThresholdOutcome
+from rubricate.run.results._outcome import Outcome, UsageFigures
 from rubricate.run.results._tree_scores import TreeFigures
-from rubricate.views import Report
+from rubricate.views import (
+    GAP,
+    NONE,
+    Cell,
+    Column,
+    Facts,
+    Paragraph,
+    Report,
+    Row,
+    Section,
+    Table,
+    Words,
+    cost_text,
+    dollars,
+    figure,
+    numbers,
+    percent,
+    say,
+    stratified_text,
+    weight_text,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rubricate.views import Section
-
-
-class _Figures(BaseModel):
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
-
-class AgreementFigures(_Figures):
-    """Agreement of the judge's answers with people's, over pairs in which both decided."""
-
-    n: int
-    """Pairs in which the judge and a person both gave an answer that counts."""
-    accuracy: float | None
-    """The share of equal pairs; None for n = 0, and of answers that are numbers."""
-    kappa: float | None
-    """Cohen's kappa, with squared distances where the answers are in order; None where undefined.
-    Over several criteria the stratified one; see `StratifiedFigures`."""
-    undefined: str | None = None
-    """Why kappa is None."""
-
-
-class StratifiedFigures(_Figures):
-    """What the kappas over several criteria are: those of all criteria, of judges and of stages."""
-
-    estimator: str = "mean of the criteria's kappas, weighted by n"
-    criteria: int
-    """Criteria whose kappa is in that of all."""
-    left_out: int
-    """Criteria without one: judge and people gave one and the same answer throughout."""
-
-
-class CriterionFigures(_Figures):
-    """One criterion over all items."""
-
-    name: str
-    weight: float | None
-    """None where it is not the same for all items."""
-    weight_range: tuple[float, float] | None = None
-    """The lowest and the highest weight, where items differ in it."""
-    only_number: bool = False
-    """Whether the name is nothing but a number in the items' own rubrics, under which each item
-    has another criterion; there where it is."""
-    binary: bool
-    """Whether its answers are MET and UNMET."""
-    labels: dict[str, int]
-    """How often each label was given, in the criterion's own order; numbers that code or a metric
-    gave are not counted one by one."""
-    judged: int
-    abstained: int
-    not_applicable: int
-    failed: int
-    skipped: int = 0
-    """Not asked for, because what the criterion requires does not hold; there where gates are."""
-    value: float | None
-    """The mean value of the judged verdicts, in [0, 1]."""
-    agreement: AgreementFigures | None
-    """None where no item has a human label."""
-    judges_agree: float | None = None
-    """The share of pairs of votes that are the same answer; None where no two judges decided."""
-    tied: int = 0
-    """Verdicts whose votes were evenly split."""
-    quotes: int = 0
-    """Quotes of the judges, of all votes together."""
-    invented_quotes: int = 0
-    """Those of them that do not stand in the submission."""
-
-
-class JudgeFigures(_Figures):
-    """One judge of several that vote."""
-
-    name: str
-    weight: float | None
-    """How much its votes counted; None where all counted alike."""
-    votes: dict[str, int]
-    """How many of its votes have each status."""
-    with_verdict: float | None
-    """The share of its votes that are the verdict that all votes came to; None for the only judge
-    of a cascade's last stage, whose votes are the verdict by construction."""
-    agreement: AgreementFigures | None
-    """With the human labels."""
-    score: float | None
-    """The mean score that it alone would give; None behind the first stage of a cascade."""
-    scored: int = 0
-    """Items that this mean is of."""
-    cost: float | None
-    """US dollars that its votes took when they were asked for; None where not known."""
-    estimated_cost: float = 0.0
-    """Those of them that are an estimate."""
-    seconds: float
-    """Waiting time of its votes, added up."""
-    quotes: int = 0
-    """Quotes in its votes."""
-    invented_quotes: int = 0
-    """Those of them that do not stand in the submission."""
-    first_error: str | None = None
-    """Why its first vote failed, in the dataset's order, if one did."""
-
-
-class InventedQuotes(_Figures):
-    """A judge that quotes what submissions do not say."""
-
-    judge: str
-    quotes: int
-    """All its quotes."""
-    invented: int
-    """Those that do not stand in the submission."""
-
-
-class StageFigures(_Figures):
-    """One stage of a cascade."""
-
-    name: str
-    threshold: float | None
-    """The least confidence with which its verdict stands; None at the last stage."""
-    asked: int
-    """Criteria of items that came to it, failures not run left out."""
-    decided: int
-    """Those whose verdict is its own; one that failed, or waits for people, is nobody's."""
-    agreement: AgreementFigures | None
-    """With the human labels, of the verdicts that are its own."""
-    cost: float | None
-    """US dollars that its judges' answers took when they were asked for; None where not known."""
-    estimated_cost: float = 0.0
-    """Those of them that are an estimate."""
-
-
-class ScoreFigures(_Figures):
-    """The mean over items."""
-
-    mean: float | None
-    """Mean score of the items that have one; where the scoring declares another aggregate, that."""
-    lowest: float | None
-    """The least that it could have been had the missing verdicts come."""
-    highest: float | None
-    """The most that it could have been."""
-    scored: int
-    """Items with a score."""
-    coverage: float
-    """Mean share of applicable criteria that were judged."""
-    labelled: int = 0
-    """Items that have a score both by the judge and by people: a label on every criterion."""
-    judge_mean: float | None = None
-    """Mean score of these items by the judge."""
-    human_mean: float | None = None
-    """Mean score of these items by the human labels."""
-    penalty: float | None = None
-    """Mean length penalty, which is in all of these; None where length costs nothing."""
-
-
-class CalibrationFigures(_Figures):
-    """What a calibration did to a run's verdicts."""
-
-    map: str
-    """Its name and the beginning of its hash."""
-    applied: int
-    """Verdicts whose probability it mapped."""
-    changed: int
-    """Those whose label it changed."""
-
-
-class CertificateFigures(_Figures):
-    """Whether judge, prompt and rubric are those of a certificate."""
-
-    file: str
-    holds: bool
-    differences: list[str]
-    """What is not as certified, in words; empty where the certificate holds."""
+AGREEMENT = ("accuracy", "kappa", "n")
+"""The columns that there are where people labelled."""
+STRATIFIED = ("accuracy", "stratified kappa", "n")
+"""Those of figures over several criteria."""
 
 
 class Summary(Report, Outcome):
@@ -273,9 +139,284 @@ class Summary(Report, Outcome):
         return f"Summary of {self.dataset or 'a run'}"
 
     def sections(self) -> Iterable[Section]:
-        from rubricate.run.results._summary_sections import summary_sections
-
-        return summary_sections(self)
+        return _sections(self)
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def _sections(summary: Summary) -> Iterator[Section]:
+    """The table of criteria, with the run's figures below."""
+    yield from _tables(summary)
+    yield Facts(tuple(_figures(summary)))
+    for voter in summary.judges:
+        error = voter.first_error
+        if error and not (summary.nothing_judged or summary.is_why_it_stopped(error)):
+            share = f"{voter.votes['failed']} of {sum(voter.votes.values())} votes failed"
+            yield say(f"judge {voter.name}: {share}; the first: {error}", "error")
+    yield from _quotes(summary)
+    if summary.first_abstention is not None:
+        count = summary.verdicts["abstained"]
+        yield say(f"Abstained {count} times; first, on {summary.first_abstention}")
+    if summary.warnings:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in summary.warnings.items())
+        yield say(f"Items with a warning: {kinds}", "warning")
+        yield say(f"First warning: {summary.first_warning}", "warning")
+    yield from summary.problems()
+    if summary.certificate is not None:
+        yield _certificate(summary.certificate)
+    if summary.thresholds is not None:
+        passed = summary.thresholds.outcome == "passed"
+        yield say(str(summary.thresholds), "" if passed else "alarm")
+    if summary.note is not None:
+        yield say(summary.note, "quiet")
+
+
+def _tables(summary: Summary) -> Iterator[Section]:
+    """The tables of criteria, judges and stages; where nothing was judged they had only dashes."""
+    if summary.nothing_judged:
+        yield say(_heading(summary), "strong")
+        yield from summary.nothing()
+        yield GAP
+        return
+    yield from (_criteria_table(summary), GAP)
+    if summary.judges:
+        yield from (_judges_table(summary), GAP)
+    if summary.stages:
+        yield from (_stages_table(summary), GAP)
+    for part in summary.parts:
+        for table in part.tables():
+            yield from (table, GAP)
+
+
+def _quotes(summary: Summary) -> Iterator[Paragraph]:
+    """What is to be said of the judges' quotes."""
+    for judge in summary.invented_quotes:
+        share = f"{judge.invented} of {judge.quotes} quotes are not in the submission"
+        yield say(f"judge {judge.judge}: {share}: trust its reasons less", "warning")
+    if summary.asked_again_for_evidence or summary.abstained_for_evidence:
+        yield say(
+            "asked again because what is quoted is not in the submission: "
+            f"{summary.asked_again_for_evidence}; abstained for want of evidence: "
+            f"{summary.abstained_for_evidence}",
+            "warning",
+        )
+
+
+def _certificate(figures: CertificateFigures) -> Paragraph:
+    if figures.holds:
+        return say(f"Certificate {figures.file}: judge, prompt and rubric are as certified")
+    what = "; ".join(figures.differences)
+    return say(f"Certificate {figures.file} does not hold: {what}", "alarm")
+
+
+def _heading(summary: Summary) -> str:
+    what = f"{summary.dataset or 'dataset'}: {summary.items} items"
+    if any(figures.only_number for figures in summary.criteria):
+        asked = sum(summary.verdicts.values()) + summary.not_run
+        return f"{what} with {asked} criteria of their own, judged by {summary.judge}"
+    return f"{what} x {len(summary.criteria)} criteria, judged by {summary.judge}"
+
+
+def _criteria_table(summary: Summary) -> Table:
+    answers = any(not figures.binary for figures in summary.criteria)
+    columns = [Column("criterion", is_text=True), Column("weight")]
+    if answers:
+        columns.append(Column("answers", is_text=True))
+    else:
+        columns += [Column("met", tone="good"), Column("unmet")]
+    votes = ("agree",) if summary.judges else ()
+    agreement = AGREEMENT if summary.agreement is not None else ()
+    skipped = ("skipped",) if summary.gates is not None and summary.gates.skipped else ()
+    columns += numbers("abstained", *skipped, "failed", "value", *votes, *agreement)
+    rows = []
+    named = [figures for figures in summary.criteria if not figures.only_number]
+    for figures in named:
+        row = _criterion_row(figures, answers, bool(skipped), bool(votes))
+        if agreement:
+            row += _agreement_cells(figures.agreement)
+        rows.append(Row(row))
+    several = len(summary.criteria) > 1 or len(named) < len(summary.criteria)
+    totals = [Row(_total_row(summary, answers), "strong")] if several else []
+    return Table(columns, rows, _heading(summary), totals)
+
+
+def _judges_table(summary: Summary) -> Table:
+    weighted = any(figures.weight is not None for figures in summary.judges)
+    labelled = any(figures.agreement is not None for figures in summary.judges)
+    voted = ("weight",) if weighted else ()
+    columns = [
+        Column("judge", is_text=True),
+        *numbers(*voted, "votes", "abstained", "failed", "as verdict", "score alone", "cost"),
+        *(numbers(*_headings(summary), most=10) if labelled else []),
+    ]
+    rows = [
+        Row(
+            [
+                figures.name,
+                *([figure(figures.weight)] if weighted else []),
+                str(figures.votes["judged"] + figures.votes["not_applicable"]),
+                str(figures.votes["abstained"]),
+                _failed(figures.votes["failed"]),
+                figure(figures.with_verdict),
+                _alone(figures, summary.score.scored),
+                dollars(figures.cost, figures.estimated_cost),
+                *(_agreement_cells(figures.agreement) if labelled else []),
+            ]
+        )
+        for figures in summary.judges
+    ]
+    return Table(columns, rows)
+
+
+def _stages_table(summary: Summary) -> Table:
+    labelled = any(figures.agreement is not None for figures in summary.stages)
+    agreement = _headings(summary) if labelled else ()
+    headings = ("threshold", "asked", "decided", "cost", *agreement)
+    rows = [
+        Row(
+            [
+                f"{place} {figures.name}",
+                figure(figures.threshold),
+                str(figures.asked),
+                str(figures.decided),
+                dollars(figures.cost, figures.estimated_cost),
+                *(_agreement_cells(figures.agreement) if labelled else []),
+            ]
+        )
+        for place, figures in enumerate(summary.stages, start=1)
+    ]
+    return Table([Column("stage", is_text=True), *numbers(*headings, most=10)], rows)
+
+
+def _criterion_row(
+    figures: CriterionFigures, answers: bool, skipped: bool, votes: bool
+) -> list[Cell]:
+    row: list[Cell] = [figures.name, weight_text(figures.weight, figures.weight_range)]
+    if answers:
+        shown = [
+            f"{label} {count}"
+            for label, count in figures.labels.items()
+            if label != "CANNOT_ASSESS"
+        ]
+        row.append("; ".join(shown) or NONE)
+    else:
+        row += [str(figures.labels.get("MET", 0)), str(figures.labels.get("UNMET", 0))]
+    row += [str(figures.abstained), *([str(figures.skipped)] if skipped else [])]
+    row += [_failed(figures.failed), figure(figures.value)]
+    if votes:
+        row.append(figure(figures.judges_agree))
+    return row
+
+
+def _total_row(summary: Summary, answers: bool) -> list[Cell]:
+    met = sum(figures.labels.get("MET", 0) for figures in summary.criteria)
+    unmet = sum(figures.labels.get("UNMET", 0) for figures in summary.criteria)
+    row: list[Cell] = ["all, stratified" if _is_stratified(summary) else "all", ""]
+    row += [""] if answers else [str(met), str(unmet)]
+    counts = summary.verdicts
+    row.append(str(counts["abstained"]))
+    if summary.gates is not None and summary.gates.skipped:
+        row.append(str(counts["skipped"]))
+    row += [_failed(counts["failed"]), ""]
+    if summary.judges:
+        row.append("")
+    return row if summary.agreement is None else row + _agreement_cells(summary.agreement)
+
+
+def _agreement_cells(figures: AgreementFigures | None) -> list[Cell]:
+    if figures is None:
+        return [NONE, NONE, NONE]
+    return [figure(figures.accuracy), figure(figures.kappa), str(figures.n)]
+
+
+def _is_stratified(summary: Summary) -> bool:
+    return summary.stratified is not None
+
+
+def _headings(summary: Summary) -> tuple[str, ...]:
+    return STRATIFIED if _is_stratified(summary) else AGREEMENT
+
+
+def _alone(judge: JudgeFigures, scored: int) -> str:
+    """A judge's own mean score; of how many items, where these are not those of the score above."""
+    text = figure(judge.score)
+    return text if judge.score is None or judge.scored == scored else f"{text} (n {judge.scored})"
+
+
+def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
+    usage = summary.usage
+    if not summary.nothing_judged:
+        yield from _score_rows(summary)
+    if summary.calibration is not None:
+        done = summary.calibration
+        told = f"{done.map}: {done.applied} probabilities, {done.changed} labels changed"
+        yield "calibration", told
+    if summary.strategies and not summary.nothing_judged:
+        ways = ", ".join(f"{name} {value}" for name, value in summary.strategies.items())
+        yield "votes", f"{sum(figures.tied for figures in summary.criteria)} tied; {ways}"
+    tokens = f"{usage.input_tokens} in, {usage.output_tokens} out"
+    if usage.cached_tokens:
+        tokens += f", {usage.cached_tokens} of those in cached"
+    if usage.reasoning_tokens:
+        tokens += f", {usage.reasoning_tokens} of those out reasoning"
+    if summary.mode is not None:
+        yield "asked", summary.mode
+    yield "calls", _calls(usage)
+    for part in summary.parts:
+        yield from part.facts()
+    yield "tokens", tokens
+    yield "seconds", f"{usage.seconds:.1f}"
+    cost = cost_text(usage)
+    if usage.cost is None:
+        why = (
+            "no price for this model" if usage.input_tokens else "no token counts from the endpoint"
+        )
+        cost += f" ({why})"
+    yield "cost", cost
+    if usage.saved_input_tokens or usage.saved_output_tokens:
+        saved = f"{usage.saved_input_tokens} tokens in, {usage.saved_output_tokens} out"
+        yield "not asked again", saved
+    if usage.damaged:
+        yield "damaged records", f"{usage.damaged}, asked again"
+    if summary.run_dir is not None:
+        yield "run folder", summary.run_dir
+
+
+def _score_rows(summary: Summary) -> Iterator[tuple[str, str]]:
+    """The score, that of people, and how far they agree."""
+    score = summary.score
+    line = f"{figure(score.mean)}   n {score.scored}"
+    if summary.scoring is not None and (interval := interval_text(summary.scoring.overall)):
+        line += f"   95 % {interval}"
+    line += f"   bounds {figure(score.lowest)} to {figure(score.highest)}"
+    line += f"   coverage {percent(score.coverage)}"
+    if score.scored < summary.items:
+        line += f"   ({score.scored} of {summary.items} items have a score)"
+    yield "score", line
+    if score.human_mean is not None:
+        yield (
+            "by human labels",
+            f"{figure(score.human_mean)}   n {score.labelled}   "
+            f"the judge on the same items {figure(score.judge_mean)}",
+        )
+    over = summary.stratified
+    if over is not None:
+        yield "stratified kappa", stratified_text(over.criteria, over.left_out)
+    if score.penalty is not None:
+        yield "length penalty", f"{figure(score.penalty)} on average, in the score"
+
+
+def _calls(usage: UsageFigures) -> str:
+    calls = f"{usage.calls}"
+    more = {"journal": usage.resumed, "cache": usage.cached}
+    if any(more.values()):
+        shown = [f"{count} more from the {source}" for source, count in more.items() if count]
+        calls += f" ({', '.join(shown)})"
+    if usage.requests not in (0, usage.calls):
+        calls += f", {usage.requests} request{'' if usage.requests == 1 else 's'}"
+    return calls
+
+
+def _failed(count: int) -> Words:
+    return Words(str(count), "alarm" if count else "")

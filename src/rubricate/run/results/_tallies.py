@@ -14,17 +14,17 @@ from rubricate.judge import ABSTAINED, ASKED_AGAIN, REQUIRED
 from rubricate.rubric import ABSTENTION, BINARY_LABELS, Criterion, Usage, Verdict
 from rubricate.run.results._compared import PairCounts, Stratum, stratum_of, vote_of
 from rubricate.run.results._declared_scores import DeclaredFigures
-from rubricate.run.results._mean import BoundedMean, Mean
-from rubricate.run.results._outcome import OutcomeTally
-from rubricate.run.results._summary import (
+from rubricate.run.results._figures import (
     CalibrationFigures,
     CriterionFigures,
     InventedQuotes,
     JudgeFigures,
     ScoreFigures,
     StageFigures,
-    Summary,
 )
+from rubricate.run.results._mean import BoundedMean, Mean
+from rubricate.run.results._outcome import OutcomeTally
+from rubricate.run.results._summary import Summary
 
 if TYPE_CHECKING:
     from rubricate.judge import Stage

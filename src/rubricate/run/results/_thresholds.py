@@ -12,19 +12,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Self
 
-from pydantic import BaseModel, ConfigDict
-
 from rubricate._spelling import suggestion
 from rubricate.errors import InputError
+from rubricate.run.results._figures import (
+    TOLERANCE,
+    CriterionFigures,
+    Reached,
+    ThresholdCheck,
+    ThresholdOutcome,
+)
 
 if TYPE_CHECKING:
     from rubricate.rubric import Criterion
-    from rubricate.run.results._summary import CriterionFigures, Summary
+    from rubricate.run.results._summary import Summary
 
-Outcome = Literal["passed", "below", "undecided"]
 Figure = Literal["mean", "lower bound"]
-TOLERANCE = 1e-9
-"""What a mean may be below its threshold: it is a sum of floats."""
 _NAMED = re.compile(r"(?P<name>.+?)=(?P<number>\s*[-+.0-9eE]+\s*)(?:,|$)", re.DOTALL)
 
 
@@ -136,69 +138,6 @@ def _number(text: str) -> float:
     return number
 
 
-class _Figures(BaseModel):
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
-
-class ThresholdCheck(_Figures):
-    """One figure with its threshold."""
-
-    criterion: str | None
-    """None for the score."""
-    figure: Figure
-    """The mean of what was judged, or the least that it could be had the missing verdicts come."""
-    threshold: float
-    value: float | None
-    """The figure, in [0, 1]; None where nothing was judged."""
-    failed: int
-    """The verdicts in it that failed."""
-    lowest: float | None
-    highest: float | None
-    """The least and the most that the mean could be had the missing verdicts come."""
-    outcome: Outcome
-
-    def __str__(self) -> str:
-        name = "score" if self.criterion is None else self.criterion
-        what = name if self.figure == "mean" else f"lower bound of {name}"
-        if self.value is None:
-            return f"{what}: nothing was judged"
-        value = _distinct(self.value, self.threshold)
-        if self.outcome == "passed":
-            return f"{what} {value} reaches {self.threshold:.10g}"
-        if self.outcome == "below":
-            return f"{what} {value} is below {self.threshold:.10g}"
-        lowest, highest = (_distinct(end, self.threshold) for end in (self.lowest, self.highest))
-        some = "1 verdict" if self.failed == 1 else f"{self.failed} verdicts"
-        return (
-            f"{what} {value} could be {lowest} to {highest}, since {some} failed; the threshold "
-            f"is {self.threshold:.10g}"
-        )
-
-
-def _distinct(value: float | None, threshold: float) -> str:
-    """A figure with as many digits as tell it from its threshold."""
-    if value is None:
-        return "-"
-    for digits in (2, 3, 4, 6):
-        text = f"{value:.{digits}f}"
-        if abs(value - threshold) <= TOLERANCE or abs(float(text) - threshold) > TOLERANCE:
-            return text
-    return repr(value)
-
-
-class ThresholdOutcome(_Figures):
-    """What became of all thresholds."""
-
-    outcome: Outcome
-    """`passed` if all are reached, `below` if a figure is below its threshold, else `undecided`."""
-    checks: list[ThresholdCheck]
-
-    def __str__(self) -> str:
-        told = [one for one in self.checks if one.outcome != "passed"] or self.checks
-        word = {"passed": "reached", "below": "missed", "undecided": "undecided"}[self.outcome]
-        return f"Thresholds {word}: {'; '.join(map(str, told))}"
-
-
 def check_thresholds(
     summary: Summary, *, mean: Thresholds | None = None, lower_bound: Thresholds | None = None
 ) -> ThresholdOutcome:
@@ -229,7 +168,7 @@ def check_thresholds(
             one = figures[name]
             checks.append(_check(name, kind, threshold, _ends(one), one.failed))
     outcomes = {one.outcome for one in checks}
-    outcome: Outcome = "passed"
+    outcome: Reached = "passed"
     if outcomes - {"passed"}:
         outcome = "below" if "below" in outcomes else "undecided"
     return ThresholdOutcome(outcome=outcome, checks=checks)
@@ -255,7 +194,7 @@ def _check(
     mean, lowest, highest = ends
     value = mean if figure == "mean" else lowest
     least = threshold - TOLERANCE
-    outcome: Outcome
+    outcome: Reached
     if mean is None or value is None:
         outcome = "undecided"
     elif figure == "lower bound" or not failed:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from rubricate.rubric import Group
 from rubricate.run.results._declared_scores import GROUP_COLUMNS, GroupMean
+from rubricate.run.results._figures import SummaryPart
 from rubricate.run.results._mean import BoundedMean, Mean
-from rubricate.run.results._summary_part import SummaryPart
 from rubricate.views import Column, Row, Table, figure, numbers, weight_text
 
 if TYPE_CHECKING:
