@@ -39,6 +39,8 @@ SHORT = 200
 class ItemFacts:
     """What results keep of an item beside its verdicts."""
 
+    __slots__ = ()  # what inherits has the fields: no object of millions has a `__dict__`
+
     description: str = ""
     """What the item is, in a few words."""
     tags: tuple[str, ...] = ()

@@ -158,7 +158,11 @@ ROW_FIELDS = tuple(_NAMES)
 """The fields of a row: those that say which verdict it is, and all others as they are declared."""
 ITEM_FIELDS = ("item_score", "human_score", "judge_scores", "warnings", "metadata")
 """What all lines of an item end with, which is written once."""
-_SHARED = ("item", "description", *ITEM_FIELDS)
+_OFTEN_ALIKE = (
+    *("item", "description", "weight", "value", "human_value", "annotations", "groups"),
+    *("tag_scores", *ITEM_FIELDS),
+)
+"""Fields whose value a row shares with the row before where both are equal."""
 _SELDOM = ("human_reason", "groups", "tags", "tag_scores")
 """Fields that a line has only where there is something in them."""
 
@@ -350,15 +354,21 @@ def read_rows(path: Path) -> Iterator[tuple[ResultRow, ...]]:
     """
     rows: list[ResultRow] = []
     for row in read_lines(path, ROWS):
-        if rows and row.item != rows[0].item:
-            yield tuple(rows)
-            rows = []
-        for name in _SHARED if rows else ():  # so that a run in memory has it once an item
-            if getattr(row, name) == getattr(rows[0], name):
-                object.__setattr__(row, name, getattr(rows[0], name))
+        if rows:
+            _share(row, rows[-1])  # a run in memory takes a third less (one judge, ten criteria)
+            if row.item != rows[0].item:
+                yield tuple(rows)
+                rows = []
         rows.append(row)
     if rows:
         yield tuple(rows)
+
+
+def _share(row: ResultRow, before: ResultRow) -> None:
+    for name in _OFTEN_ALIKE:
+        value, earlier = getattr(row, name), getattr(before, name)
+        if value is not earlier and value == earlier:
+            object.__setattr__(row, name, earlier)
 
 
 def line_schema(lines: TypeAdapter[_Line]) -> dict[str, Any]:
