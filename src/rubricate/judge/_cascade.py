@@ -49,9 +49,9 @@ class Cascade(Judge):
                 f"{len(thresholds)} thresholds for {len(stages)} stages: give one, or one for each "
                 "stage but the last"
             )
-        for one in thresholds:
-            if isinstance(one, bool) or not 0 <= one <= 1:
-                raise InputError(f"a threshold must be between 0 and 1, found {one}")
+        for limit in thresholds:
+            if isinstance(limit, bool) or not 0 <= limit <= 1:
+                raise InputError(f"a threshold must be between 0 and 1, found {limit}")
         chosen = [_asked(stage) for stage in stages]
         if any(isinstance(judge, People) for judge in chosen[:-1]):
             raise InputError("people are asked last: nobody comes after them")

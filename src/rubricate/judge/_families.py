@@ -32,6 +32,6 @@ def model_family(name: str) -> str | None:
     `groq/llama-3.3-70b` or an address is of the family `meta`. None where nothing is recognised.
     """
     for part in reversed(name.casefold().split("/")):
-        if found := _WORD.search(part):
-            return _FAMILY_OF[found.group(1)]
+        if match := _WORD.search(part):
+            return _FAMILY_OF[match.group(1)]
     return None

@@ -81,10 +81,10 @@ class Panel(Judge):
             raise InputError(
                 f"the replicates must be at most {MOST_REPLICATES:,}, found {replicates:,}"
             )
-        for one in chosen:
-            if one.voters:
+        for member in chosen:
+            if member.voters:
                 raise InputError(
-                    f"{one.name} is several judges: list those that vote, each by itself"
+                    f"{member.name} is several judges: list those that vote, each by itself"
                 )
         if replicates > 1 and any(judge.probability_mode for judge in chosen):
             raise InputError(
@@ -110,7 +110,7 @@ class Panel(Judge):
         self.name = " + ".join(names) + (f" x {replicates}" if replicates > 1 else "")
         self.name += f" in {permutations} orders" if permutations > 1 else ""
         self.votes_needed = min_votes
-        self.prompt_version = ", ".join(_each(one.prompt_version for one in chosen)) or None
+        self.prompt_version = ", ".join(_each(member.prompt_version for member in chosen)) or None
         self.mode = modes_of(chosen)
         self.caches_prefixes = any(judge.caches_prefixes for judge in chosen)
         self._members = tuple(

@@ -147,7 +147,7 @@ class _Plain:
         parts.append(text[at:])
         self.text = "".join(parts).replace("İ", "i").lower().translate(SAME)
         self._begins = [cut[0] for cut in self._cuts]
-        self._made = [cut[2] for cut in self._cuts]
+        self._cut_ends = [cut[2] for cut in self._cuts]
 
     def place(self, offset: int) -> int:
         """The place in the plain text of an offset into the text."""
@@ -162,7 +162,7 @@ class _Plain:
         return self._offset(start), self._offset(end - 1, last=True) + 1
 
     def _offset(self, place: int, *, last: bool = False) -> int:
-        number = bisect_right(self._made, place) - 1
+        number = bisect_right(self._cut_ends, place) - 1
         if number < 0:
             return place
         begin, end, _, plain_end = self._cuts[number]

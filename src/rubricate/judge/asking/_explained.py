@@ -116,11 +116,11 @@ class Explained(Prompting):
         return criteria_order(criteria, item, self.shuffle)
 
 
-def check_criteria_per_call(given: CriteriaPerCall) -> CriteriaPerCall:
+def check_criteria_per_call(value: CriteriaPerCall) -> CriteriaPerCall:
     """The number of criteria a call, if it is one; `InputError` if not."""
-    if given == "all" or (isinstance(given, int) and not isinstance(given, bool) and given >= 1):
-        return given
-    raise InputError(f"criteria per call must be a number from 1, or 'all', found {given!r}")
+    if value == "all" or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
+        return value
+    raise InputError(f"criteria per call must be a number from 1, or 'all', found {value!r}")
 
 
 def asking_confidence(request: Request) -> Request:

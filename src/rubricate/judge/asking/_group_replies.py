@@ -27,7 +27,7 @@ from rubricate.judge.asking._replies import (
 
 def read_group(
     text: str,
-    asked: Mapping[str, Sequence[str]],
+    names: Mapping[str, Sequence[str]],
     material: str = "",
     schema: Mapping[str, Any] | None = None,
 ) -> list[Reply | UnreadableReply]:
@@ -38,27 +38,29 @@ def read_group(
 
     Args:
         text, material, schema: as for `read_reply`.
-        asked: the names of the criteria that were asked about, by their numbers.
+        names: the names of the criteria that were asked about, by their numbers.
 
     Raises:
         UnreadableReply: no JSON object closes the reply, or it has entries about other criteria.
     """
-    found = _by_number(closing_object(text, tuple(asked), material, schema, several=True), asked)
-    for key in found:
-        if key.strip() not in asked and re.search(r"\d", key):
-            numbers = ", ".join(asked)
+    entries = _by_number(closing_object(text, tuple(names), material, schema, several=True), names)
+    for key in entries:
+        if key.strip() not in names and re.search(r"\d", key):
+            numbers = ", ".join(names)
             raise UnreadableReply(f"the reply has an entry '{key}'; the criteria are {numbers}")
-        if key.strip() not in asked and isinstance(found[key], dict | list) and found[key]:
+        if key.strip() not in names and isinstance(entries[key], dict | list) and entries[key]:
             raise UnreadableReply(f"the reply has '{key}' beside the criteria's numbers")
     beside = {
         key: value
-        for key, value in found.items()
-        if key.strip() not in asked and not (key in _TOTALS and isinstance(value, int | float))
+        for key, value in entries.items()
+        if key.strip() not in names and not (key in _TOTALS and isinstance(value, int | float))
     }
     refuse_repeats(beside)
-    refuse_other_answers(beside, schema or {}, tuple(asked))
-    entries = {} if schema is None else schema["properties"]
-    return [_entry(found, one, asked, material, entries.get(one, USUAL)) for one in asked]
+    refuse_other_answers(beside, schema or {}, tuple(names))
+    schemas = {} if schema is None else schema["properties"]
+    return [
+        _entry(entries, number, names, material, schemas.get(number, USUAL)) for number in names
+    ]
 
 
 _WRAPPERS = ("criteria", "entries", "evaluations", "results", "verdicts")
@@ -68,42 +70,42 @@ _TOTALS = ("overall_score", "score", "total", "total_score")
 _NUMBERED = re.compile(r"\s*(?:criterion)?[\s_#-]*0*([0-9]+)[.:]?\s*", re.IGNORECASE)
 
 
-def _by_number(found: dict[str, Any], asked: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _by_number(entries: dict[str, Any], names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Entries by the numbers of their criteria, where all have them as 'Criterion 1' or the like.
 
     They may be wrapped in an object of their own. What has some numbers as they were asked for
     stays as it is: the others are something else.
     """
-    if len(found) == 1:
-        ((name, inner),) = found.items()
+    if len(entries) == 1:
+        ((name, inner),) = entries.items()
         if name.casefold() in _WRAPPERS and isinstance(inner, dict):
-            return _by_number(inner, asked)
-    if isinstance(found, Repeated) or any(key.strip() in asked for key in found):
-        return found
-    numbers = [number[1] for number in map(_NUMBERED.fullmatch, found) if number]
-    if len(numbers) == len(found) == len({*numbers} & {*asked}):
-        return dict(zip(numbers, found.values(), strict=True))
-    return found
+            return _by_number(inner, names)
+    if isinstance(entries, Repeated) or any(key.strip() in names for key in entries):
+        return entries
+    numbers = [number[1] for number in map(_NUMBERED.fullmatch, entries) if number]
+    if len(numbers) == len(entries) == len({*numbers} & {*names}):
+        return dict(zip(numbers, entries.values(), strict=True))
+    return entries
 
 
 def _entry(
-    found: Mapping[str, Any],
+    entries: Mapping[str, Any],
     number: str,
-    asked: Mapping[str, Sequence[str]],
+    names: Mapping[str, Sequence[str]],
     material: str,
     schema: Mapping[str, Any],
 ) -> Reply | UnreadableReply:
-    counts = found.counts if isinstance(found, Repeated) else {}
-    keys = [key for key in found if key.strip() == number]
-    given = sum(counts.get(key, 1) for key in keys)
-    if given != 1:
-        what = "no entry" if not given else f"{given} entries"
+    counts = entries.counts if isinstance(entries, Repeated) else {}
+    keys = [key for key in entries if key.strip() == number]
+    count = sum(counts.get(key, 1) for key in keys)
+    if count != 1:
+        what = "no entry" if not count else f"{count} entries"
         return UnreadableReply(f"the reply has {what} for criterion {number}")
-    entry = found[keys[0]]
+    entry = entries[keys[0]]
     try:
         refuse_repeats(entry)
         if isinstance(entry, dict) and not PARTS.issuperset(entry):
-            _refuse_others_in_entry(entry, number, asked, schema)
+            _refuse_others_in_entry(entry, number, names, schema)
         reply = checked_reply(entry, material)
         if reply.reason and "riterion " in reply.reason:
             _refuse_reason(reply.reason, number)
@@ -115,7 +117,7 @@ def _entry(
 def _refuse_others_in_entry(
     entry: dict[str, Any],
     number: str,
-    asked: Mapping[str, Sequence[str]],
+    names: Mapping[str, Sequence[str]],
     schema: Mapping[str, Any],
 ) -> None:
     """`UnreadableReply` where an entry has another answer, or says that another one is meant."""
@@ -124,57 +126,59 @@ def _refuse_others_in_entry(
         if key in schema["properties"] or key in PARTS:
             others[key] = value
             continue
-        for one in leaves(value):
-            if not (is_remark(key) and isinstance(one, bool | int | float)):
-                _refuse_another(one, number, asked, refers(key))
+        for leaf in leaves(value):
+            if not (is_remark(key) and isinstance(leaf, bool | int | float)):
+                _refuse_another(leaf, number, names, refers(key))
         if not refers(key):
             others[key] = value
     refuse_other_answers(others, schema, (VERDICT,))
 
 
 def _refuse_another(
-    given: Any, number: str, asked: Mapping[str, Sequence[str]], refers: bool
+    value: Any, number: str, names: Mapping[str, Sequence[str]], refers: bool
 ) -> None:
     """`UnreadableReply` where a value in the entry of a criterion is another one's number or name.
 
     Args:
-        given: the value.
+        value: it.
         number: the criterion's number.
-        asked: the names of all criteria, by their numbers.
+        names: those of all criteria, by their numbers.
         refers: whether the value's key says that it is about a criterion.
     """
-    text = f" {_words(str(given))} "
-    named = [(len(name), n) for n in asked for name in map(_words, asked[n]) if f" {name} " in text]
+    text = f" {_words(str(value))} "
+    named = [(len(name), n) for n in names for name in map(_words, names[n]) if f" {name} " in text]
     words = re.findall(r"\d+(?=(?:st|nd|rd|th)?\b)|[a-z]+", text)
     if len(words) > 1 and words[-1] == "one":  # "the second one"
         words.pop()
-    numbers = {str(_NUMBERS.get(one, one)) for one in words}
-    numbers = {one.lstrip("0") or "0" for one in numbers if one.isdecimal()}
-    if isinstance(given, float) and given.is_integer():
-        numbers = {str(int(given))}
-        text = f" {int(given)} "
+    numbers = {str(_NUMBERS.get(word, word)) for word in words}
+    numbers = {word.lstrip("0") or "0" for word in numbers if word.isdecimal()}
+    if isinstance(value, float) and value.is_integer():
+        numbers = {str(int(value))}
+        text = f" {int(value)} "
     is_number = len(text.split()) <= _SHORT
-    if refers and not _names(text, number, asked[number]):
+    if refers and not _names(text, number, names[number]):
         other = bool(text.strip())
     elif named:
         other = number not in [n for size, n in named if size == max(named)[0]]
     else:
-        known = numbers & {"0", *asked}
+        known = numbers & {"0", *names}
         other = is_number and bool(known) and number not in known
-    if other and not isinstance(given, bool):
+    if other and not isinstance(value, bool):
         raise UnreadableReply(
-            f"the entry for criterion {number} says that it is about another one: {given!r}"
+            f"the entry for criterion {number} says that it is about another one: {value!r}"
         )
 
 
 def _names(text: str, number: str, names: Sequence[str]) -> bool:
     """Whether words begin with a criterion's number or name, or are the beginning of it."""
-    said = text.lstrip()
-    found = re.match(rf"(?:{_KIND} )?(?:[a-z]?0*(\d+)|([a-z]+)) ", said)
-    if found and (found[1] or str(_NUMBERS.get(found[2]))) == number:
+    text_start = text.lstrip()
+    match = re.match(rf"(?:{_KIND} )?(?:[a-z]?0*(\d+)|([a-z]+)) ", text_start)
+    if match and (match[1] or str(_NUMBERS.get(match[2]))) == number:
         return True
     own = [f"{_words(name)} " for name in names]
-    return any(said.startswith(one) or one.startswith(said) for one in own if one.strip())
+    return any(
+        text_start.startswith(name) or name.startswith(text_start) for name in own if name.strip()
+    )
 
 
 def _refuse_reason(reason: str, number: str) -> None:

@@ -87,13 +87,13 @@ class ModelJudge(Judge):
         self._reasks = reasks
         self._memory = self.prompting.memory()
         other = self.prompting.otherwise
-        self._other = None if other is None else self.asked(other)
+        self._other = None if other is None else self.with_prompting(other)
         self._unfit: dict[str, None] = {}
-        self._begun: tuple[Item, hashlib.blake2b | None] | None = None
+        self._last_item: tuple[Item, hashlib.blake2b | None] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is kept of the last item and of the model as it is here."""
-        state = self.__dict__ | {"_begun": None}
+        state = self.__dict__ | {"_last_item": None}
         for name in ("identity", "_fingerprint"):
             state.pop(name, None)
         return state
@@ -103,7 +103,7 @@ class ModelJudge(Judge):
         about_asking = self.prompting.note(self._memory, self._unfit)
         return ". ".join([line for line in (about_asking, self.model.note) if line]) or None
 
-    def asked(self, prompting: Prompting) -> ModelJudge:
+    def with_prompting(self, prompting: Prompting) -> ModelJudge:
         """The same model under the same name, asked in another way."""
         return ModelJudge(self.model, prompting, name=self.name, reasks=self._reasks)
 
@@ -120,7 +120,7 @@ class ModelJudge(Judge):
             raise no_orders(self.name)
         other = copy(self)
         other.prompting = prompting
-        other._begun = None
+        other._last_item = None
         return other
 
     # Keys
@@ -137,9 +137,9 @@ class ModelJudge(Judge):
     def key(self, item: Item, criterion: Criterion) -> str:
         if self._other is not None and (other := self.asked_otherwise(criterion)) is not None:
             return other.key(item, criterion)
-        last = self._begun
+        last = self._last_item
         if last is None or last[0] is not item:  # criteria come item by item
-            last = self._begun = (item, self._of_item(item))
+            last = self._last_item = (item, self._of_item(item))
         if last[1] is None:
             return self.prompting.request_key(self._fingerprint, item, criterion)
         digest = last[1].copy()
@@ -265,22 +265,22 @@ class ModelJudge(Judge):
         indexes = prompting.group_order(item, criteria)
         group = _Group(indexes)
         for _ in range(1 + self._reasks):
-            pending = group.left()
+            pending = group.pending()
             if not pending:
                 break
-            asked = {str(indexes.index(index) + 1): criteria[index] for index in pending}
-            request = self._group_request(item, asked, group)
+            numbered = {str(indexes.index(index) + 1): criteria[index] for index in pending}
+            request = self._group_request(item, numbered, group)
             try:
                 completion = await send(self.model, request)
             except ModelError as error:
-                group.took(pending, error.usage)
+                group.spend(pending, error.usage)
                 for index in pending:
                     failure = failure_of(error, group.wrong.get(index, ""))
                     failed = self._failed(criteria[index], *failure, group.spent[index])
-                    group.found[index] = failed
+                    group.verdicts[index] = failed
                 break
-            group.took(pending, completion.usage)
-            for index, reply in zip(pending, _replies(completion, request, asked), strict=True):
+            group.spend(pending, completion.usage)
+            for index, reply in zip(pending, _replies(completion, request, numbered), strict=True):
                 criterion = criteria[index]
                 try:
                     if isinstance(reply, UnreadableReply):
@@ -291,13 +291,13 @@ class ModelJudge(Judge):
                     group.unreadable(index, wrong_with(error))
                 else:
                     required = prompting.require_evidence
-                    group.came(index, verdict, unsupported(required, criterion, reading, verdict))
-            group.lost = completion if group.left() == pending else None
-        for index in group.left():
-            group.found[index] = group.lacking(index) or self._failed(
+                    group.judged(index, verdict, unsupported(required, criterion, reading, verdict))
+            group.lost = completion if group.pending() == pending else None
+        for index in group.pending():
+            group.verdicts[index] = group.lacking(index) or self._failed(
                 criteria[index], "unreadable_reply", group.wrong[index], group.spent[index]
             )
-        verdicts = [group.found[index] for index in range(len(criteria))]
+        verdicts = [group.verdicts[index] for index in range(len(criteria))]
         if prompting.shuffle is None:
             return verdicts
         names = {"criteria": [criteria[index].title for index in indexes]}
@@ -308,17 +308,21 @@ class ModelJudge(Judge):
             for answer in verdicts
         ]
 
-    def _group_request(self, item: Item, asked: Mapping[str, Criterion], group: _Group) -> Request:
+    def _group_request(
+        self, item: Item, numbered: Mapping[str, Criterion], group: _Group
+    ) -> Request:
         """What is sent about criteria, by their numbers, which they keep when asked about again."""
-        criteria = list(asked.values())
+        criteria = list(numbered.values())
         if not group.wrong:
             return self.prompting.group_request(item, criteria)
-        request = self.prompting.group_request(item, criteria, list(asked))
+        request = self.prompting.group_request(item, criteria, list(numbered))
         if group.lost is not None:
             request = self.model.after_unreadable(request, group.lost)
         system, user = request.messages
-        wrong = [group.wrong[index] for index in group.left()]
-        lines = [f"- criterion {number}: {why}" for number, why in zip(asked, wrong, strict=True)]
+        wrong = [group.wrong[index] for index in group.pending()]
+        lines = [
+            f"- criterion {number}: {why}" for number, why in zip(numbered, wrong, strict=True)
+        ]
         content = "\n".join([user["content"], "", "An earlier answer could not be used:", *lines])
         return replace(request, messages=(system, Message(role="user", content=content)))
 
@@ -331,21 +335,21 @@ class _Group:
 
     def __init__(self, indexes: Sequence[int]) -> None:
         self._indexes = indexes
-        self.found: dict[int, Verdict] = {}
+        self.verdicts: dict[int, Verdict] = {}
         self.wrong: dict[int, str] = {}
         self.lost: Completion | None = None
         self._unsupported: dict[int, Verdict] = {}
         self._times: Counter[int] = Counter()
         self.spent = [Usage()] * len(indexes)
 
-    def came(self, index: int, verdict: Verdict, wrong: str) -> None:
+    def judged(self, index: int, verdict: Verdict, wrong: str) -> None:
         """Take a verdict, unless something is wrong with its quotes."""
         if wrong:
             self.wrong[index], self._unsupported[index] = wrong, verdict
             self._times[index] += 1
             return
         times = self._times[index]
-        self.found[index] = asked_for_quotes(verdict, times) if times else verdict
+        self.verdicts[index] = asked_for_quotes(verdict, times) if times else verdict
 
     def unreadable(self, index: int, wrong: str) -> None:
         """Note what is wrong with an answer that is none."""
@@ -359,11 +363,11 @@ class _Group:
             return None
         return asked_for_quotes(verdict, self._times[index] - 1, self.wrong[index])
 
-    def left(self) -> list[int]:
+    def pending(self) -> list[int]:
         """The indexes that have no verdict yet."""
-        return [index for index in self._indexes if index not in self.found]
+        return [index for index in self._indexes if index not in self.verdicts]
 
-    def took(self, indexes: Sequence[int], usage: Usage) -> None:
+    def spend(self, indexes: Sequence[int], usage: Usage) -> None:
         """Share out what a call took among the criteria that it was about."""
         for index, part in zip(indexes, usage.split(len(indexes)), strict=True):
             self.spent[index] += part
@@ -374,12 +378,14 @@ def _evidence(prompting: Prompting, quotes: tuple[str, ...], item: Item) -> tupl
 
 
 def _replies(
-    completion: Completion, request: Request, asked: Mapping[str, Criterion]
+    completion: Completion, request: Request, numbered: Mapping[str, Criterion]
 ) -> list[Reply | UnreadableReply]:
     """What a reply says about each of the criteria, which are given by their numbers."""
     from rubricate.judge.asking._group_replies import read_group
 
-    names = {number: (criterion.name, criterion.requirement) for number, criterion in asked.items()}
+    names = {
+        number: (criterion.name, criterion.requirement) for number, criterion in numbered.items()
+    }
     try:
         return answer_of(
             completion,
@@ -387,4 +393,4 @@ def _replies(
             lambda text, material, schema: read_group(text, names, material, schema),
         )
     except UnreadableReply as error:
-        return [error] * len(asked)
+        return [error] * len(numbered)

@@ -21,11 +21,11 @@ MOST_TURNS = 6
 """So many different orders every criterion has: the fewest answers are two and CANNOT_ASSESS."""
 
 
-def check_permutations(given: int) -> int:
+def check_permutations(value: int) -> int:
     """The number of orders, if it can be one; `InputError` if not."""
-    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MOST_TURNS:
-        raise InputError(f"permutations must be a number from 1 to {MOST_TURNS}, found {given!r}")
-    return given
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_TURNS:
+        raise InputError(f"permutations must be a number from 1 to {MOST_TURNS}, found {value!r}")
+    return value
 
 
 def answer_order(

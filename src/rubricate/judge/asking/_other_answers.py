@@ -70,30 +70,23 @@ _NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:\.\d+)?(?![\w%]|\.\d)")
 
 def _plain(key: str) -> str:
     """A key without case, space and punctuation."""
-    return "".join([one for one in key.casefold() if one.isalnum()])
+    return "".join([character for character in key.casefold() if character.isalnum()])
 
 
-def leaves(value: Any) -> Iterator[Any]:
+def _parts(value: Any) -> Iterator[Any]:
+    """A JSON value and everything in it."""
+    pending = [value]
+    while pending:
+        yield (part := pending.pop())
+        if isinstance(part, dict | list):
+            pending += part.values() if isinstance(part, dict) else part
+
+
+def leaves(value: Any) -> list[Any]:
     """The texts, numbers and truth values of a JSON value."""
-    left = [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, dict | list):
-            left += one.values() if isinstance(one, dict) else one
-        elif one is not None:
-            yield one
-
-
-def _keys(value: Any) -> Iterator[str]:
-    """The keys of the objects in a JSON value."""
-    left = [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, dict):
-            yield from one
-            left += one.values()
-        elif isinstance(one, list):
-            left += one
+    return [
+        part for part in _parts(value) if part is not None and not isinstance(part, dict | list)
+    ]
 
 
 def refers(key: str) -> bool:
@@ -118,27 +111,27 @@ class Answers:
 
     @classmethod
     def of(cls, schemas: Iterable[Mapping[str, Any]]) -> Answers:
-        found = cls()
-        left: list[Any] = list(schemas)
-        while left:
-            one = left.pop()
-            if not isinstance(one, Mapping):  # true and false are schemas, too
+        answers = cls()
+        pending: list[Any] = list(schemas)
+        while pending:
+            schema = pending.pop()
+            if not isinstance(schema, Mapping):  # true and false are schemas, too
                 continue
-            left += (*one.get("anyOf", ()), one.get("items"))
-            for name, inner in one.get("properties", {}).items():
+            pending += (*schema.get("anyOf", ()), schema.get("items"))
+            for name, inner in schema.get("properties", {}).items():
                 if name not in _FREE:
-                    found.names.add(name)
-                    left.append(inner)
-            kind = one.get("type")
-            if "enum" in one:
-                found.labels += [str(label) for label in one["enum"]]
-                found.yes_or_no |= 2 <= len(one["enum"]) <= 3  # with CANNOT_ASSESS
+                    answers.names.add(name)
+                    pending.append(inner)
+            kind = schema.get("type")
+            if "enum" in schema:
+                answers.labels += [str(label) for label in schema["enum"]]
+                answers.yes_or_no |= 2 <= len(schema["enum"]) <= 3  # with CANNOT_ASSESS
             elif kind in ("integer", "number"):
-                bounds = one.get("minimum", float("-inf")), one.get("maximum", float("inf"))
-                found.bounds.append(bounds)
-            found.yes_or_no |= kind == "boolean"
-            found.any_text |= kind == "string" and "enum" not in one
-        return found
+                bounds = schema.get("minimum", float("-inf")), schema.get("maximum", float("inf"))
+                answers.bounds.append(bounds)
+            answers.yes_or_no |= kind == "boolean"
+            answers.any_text |= kind == "string" and "enum" not in schema
+        return answers
 
     def have(self, value: Any) -> bool:
         """Whether a text, number or truth value can be read as an answer."""
@@ -154,9 +147,9 @@ class Answers:
             return True
         if self.yes_or_no and len(words) <= _SHORT // 2 and any(map(_YES_OR_NO.fullmatch, words)):
             return True
-        numbers: list[float] = [float(one) for one in _NUMBER.findall(text)]
+        numbers: list[float] = [float(word) for word in _NUMBER.findall(text)]
         if short:
-            numbers += [NUMBER_WORDS.index(one) for one in words if one in NUMBER_WORDS]
+            numbers += [NUMBER_WORDS.index(word) for word in words if word in NUMBER_WORDS]
         if any(map(self._have_number, numbers)):
             return True
         return bool(words) and ((self.any_text and short) or bool(self.mentions(text, short)))
@@ -170,8 +163,9 @@ class Answers:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if value in (None, "", [], {}) or (is_number and "confidence" in name):
             return False
-        known = {_plain(one) for one in (*self.names, *answers) if not one.isdecimal()}
-        is_named = any(one in name for one in known if len(one) > 3)  # "n" is in half of all words
+        known = {_plain(answer) for answer in (*self.names, *answers) if not answer.isdecimal()}
+        # Short names are left out: "n" is in half of all words.
+        is_named = any(answer in name for answer in known if len(answer) > 3)
         if is_named or _ANSWER_NAME.search(name):
             is_text = isinstance(value, str) and _REMARK.search(name) is not None
             return not is_text or self.have(value)
@@ -180,10 +174,11 @@ class Answers:
         is_code = "confidence" not in name and _is_code(value)
         if is_other and (isinstance(value, int | float) or is_code):
             return False
-        names = known | {_plain(one) for one in self.labels} - {""}
-        if any(_plain(one) in names for one in (key, *_keys(value))):
+        names = known | {_plain(label) for label in self.labels} - {""}
+        inner = [name for part in _parts(value) if isinstance(part, dict) for name in part]
+        if any(_plain(name) in names for name in (key, *inner)):
             return True
-        return any(self.have(one) for one in leaves(value))
+        return any(self.have(leaf) for leaf in leaves(value))
 
     def _have_number(self, value: float) -> bool:
         if self.yes_or_no and value in (0, 1):
@@ -193,10 +188,10 @@ class Answers:
 
     def mentions(self, text: str, any_case: bool) -> list[re.Match[str]]:
         """Where labels stand in a text as words of their own."""
-        longest = sorted({one.strip() for one in self.labels}, key=len, reverse=True)
+        longest = sorted({label.strip() for label in self.labels}, key=len, reverse=True)
         if not longest:
             return []
-        either = "|".join([re.escape(one).replace("_", "[_ ]") for one in longest])
+        either = "|".join([re.escape(label).replace("_", "[_ ]") for label in longest])
         pattern = rf"(?<!\w)(?:{either})(?!\w)"
         return list(re.finditer(pattern, text, re.IGNORECASE if any_case else 0))
 
@@ -219,13 +214,15 @@ def refuse_other_answers(
     properties: Mapping[str, Any] = schema.get("properties", {})
     known: Answers | None = None
     for key, value in data.items():
-        asked = key.strip() if key.strip().isdecimal() else key
-        if asked in answers and asked in properties:
-            _refuse_within(value, properties[asked])
-        elif asked not in properties and asked not in _FREE and asked not in answers:
-            known = known or Answers.of([properties[one] for one in answers if one in properties])
+        name = key.strip() if key.strip().isdecimal() else key
+        if name in answers and name in properties:
+            _refuse_within(value, properties[name])
+        elif name not in properties and name not in _FREE and name not in answers:
+            known = known or Answers.of(
+                [properties[answer] for answer in answers if answer in properties]
+            )
             if known.may_be(key, value, answers):
-                listed = ", ".join([f"'{one}'" for one in answers])
+                listed = ", ".join([f"'{answer}'" for answer in answers])
                 raise UnreadableReply(
                     f"the reply's JSON object has '{key}' beside {listed}: it may be another answer"
                 )
@@ -234,9 +231,9 @@ def refuse_other_answers(
 def _refuse_within(value: Any, schema: Mapping[str, Any]) -> None:
     """`refuse_other_answers` of the objects that an answer itself consists of."""
     if isinstance(value, list) and "items" in schema:
-        for one in value:
-            _refuse_within(one, schema["items"])
+        for part in value:
+            _refuse_within(part, schema["items"])
     elif isinstance(value, dict):
         for kind in (schema, *schema.get("anyOf", ())):
             if inner := kind.get("properties"):
-                refuse_other_answers(value, kind, [one for one in inner if one not in _FREE])
+                refuse_other_answers(value, kind, [part for part in inner if part not in _FREE])

@@ -170,7 +170,7 @@ class Probability(Prompting):
         answers = [criterion.question.answers[index] for index in order]
         labels = [answer.label for answer in answers]
         request = self.rendered(item, criterion, order)
-        stated = await self._said(request, answers, conversation, sampled)
+        stated = await self._stated(request, answers, conversation, sampled)
         by_label = dict(zip(labels, stated.shares, strict=True))
         prior = None
         if self.correct_prior and stated.obtained == "logprobs":
@@ -191,7 +191,7 @@ class Probability(Prompting):
         if about not in priors:
             answers = [criterion.question.answers[index] for index in order]
             try:
-                stated = await self._said(request, answers, conversation, False)
+                stated = await self._stated(request, answers, conversation, False)
             except UnreadableReply as error:
                 raise UnreadableReply(
                     f"asked without content, to correct for what it says in any case: {error}; "
@@ -207,36 +207,36 @@ class Probability(Prompting):
             }
         return priors[about]
 
-    async def _said(
+    async def _stated(
         self,
         request: Request,
         answers: Sequence[Answer],
         conversation: Conversation,
         sampled: bool,
-    ) -> _Said:
+    ) -> _Stated:
         """What the model says of the choices, in their order, among the choices.
 
         Raises:
             UnreadableReply: the choices hold less than half of the probability, whenever asked.
         """
 
-        async def read(completion: Completion, asked: Request) -> _Said:
+        async def read(completion: Completion, request: Request) -> _Stated:
             if not (completion.text.strip() or completion.cut_off):
                 raise UnreadableReply("the reply is empty")
             if completion.text.strip() and completion.elsewhere:
                 raise UnreadableReply("the reply has a text and a tool call")
-            words, why = _named(completion, asked, answers)
+            words, why = _named(completion, request, answers)
             if words is None or sampled:
                 if why or conversation.model.gives_probabilities:
                     why = why or ("its logprobs name too few tokens" if sampled else NO_LOGPROBS)
                     conversation.memory.sampled[why] = None
-                words = await self._drawn(completion, asked, answers, conversation)
-                return _shares(words, asked, 0.0, "replicates", why)
+                words = await self._drawn(completion, request, answers, conversation)
+                return _shares(words, request, 0.0, "replicates", why)
             unseen = max(0.0, 1.0 - math.fsum(words.values()))
-            said = _shares(words, asked, unseen if unseen > ROUNDING else 0.0, "logprobs", why)
-            if not _is_verdict(completion, asked, answers):
-                raise UnreadableReply(f"{_none_of(asked)}: the reply is {completion.text[:20]!r}")
-            return said
+            shares = _shares(words, request, unseen if unseen > ROUNDING else 0.0, "logprobs", why)
+            if not _is_verdict(completion, request, answers):
+                raise UnreadableReply(f"{_none_of(request)}: the reply is {completion.text[:20]!r}")
+            return shares
 
         correction = (
             "That answer cannot be used. Answer with one of "
@@ -280,7 +280,7 @@ class _Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Stated:
     """What a model said of the choices.
 
     Attributes:
@@ -299,7 +299,7 @@ class _Said:
 
 def _shares(
     words: Mapping[str, float], request: Request, unseen: float, obtained: Obtained, why: str
-) -> _Said:
+) -> _Stated:
     """What was said of the choices, of all that was said.
 
     Raises:
@@ -308,7 +308,7 @@ def _shares(
     shares = [words.get(choice, 0.0) for choice in request.choices]
     total = math.fsum(shares) + unseen
     if total >= LEAST:
-        return _Said([share / total for share in shares], unseen / total, obtained, why)
+        return _Stated([share / total for share in shares], unseen / total, obtained, why)
     likely = sorted(words, key=lambda word: -words[word])[:3]
     shown = ", ".join(f"{word!r} {words[word]:.2f}" for word in likely) or "nothing"
     raise UnreadableReply(f"{_none_of(request)}: the first token is {shown}")
@@ -323,7 +323,7 @@ class _View:
     """What the model said in one order of the options: as it is, and corrected by its prior."""
 
     probabilities: dict[str, float]
-    said: _Said
+    stated: _Stated
     prior: dict[str, float] | None
     corrected: dict[str, float]
 
@@ -334,7 +334,7 @@ def _answer(views: Sequence[_View], question: Question) -> dict[str, Any]:
     mean = {
         label: math.fsum(view.corrected[label] for view in views) / len(views) for label in labels
     }
-    sampled = any(view.said.obtained == "replicates" for view in views)
+    sampled = any(view.stated.obtained == "replicates" for view in views)
     answer: dict[str, Any] = {
         "probabilities": _rounded(mean),
         "obtained": "replicates" if sampled else "logprobs",
@@ -349,13 +349,13 @@ def _answer(views: Sequence[_View], question: Question) -> dict[str, Any]:
     }
     if unseen := round(_unseen(views), DIGITS):
         answer["unseen"] = unseen
-    if why := next((view.said.why for view in views if view.said.why), ""):
+    if why := next((view.stated.why for view in views if view.stated.why), ""):
         answer["sampled"] = why
     return answer
 
 
 def _unseen(views: Sequence[_View]) -> float:
-    return math.fsum(view.said.unseen for view in views) / len(views)
+    return math.fsum(view.stated.unseen for view in views) / len(views)
 
 
 def _is_open(criterion: Criterion, views: Sequence[_View]) -> bool:

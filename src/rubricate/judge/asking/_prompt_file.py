@@ -100,7 +100,7 @@ class PromptTemplate:
                 1,
             )
         self._header = match["header"]
-        settings = self._told()
+        settings = self._read_header()
         self.variables: tuple[str, ...] = tuple(settings["variables"])
         above = text[: match.end()].count("\n")  # lines, so that errors have the file's own
         self._user = _Part(text[match.end() :], above)
@@ -155,7 +155,7 @@ class PromptTemplate:
         except Exception as error:  # whatever the author's expressions may raise
             raise self._wrong(f"{type(error).__name__}: {error}", _line_of(error)) from None
 
-    def _told(self) -> dict[str, Any]:
+    def _read_header(self) -> dict[str, Any]:
         """The header's keys and values, checked."""
         settings = parse_yaml(f"\n{self._header}", file=self._file)
         if not isinstance(settings, Mapping) or "variables" not in settings:
@@ -175,11 +175,11 @@ class PromptTemplate:
     def _check(self) -> None:
         for name in self.variables:
             if name not in VARIABLES:
-                raise self._wrong(_unknown(name), self._line_of(name))
+                raise self._wrong(_unknown_variable(name), self._line_of(name))
         used = self._used()
         for name, line in used.items():
             if name not in VARIABLES:
-                raise self._wrong(_unknown(name), line)
+                raise self._wrong(_unknown_variable(name), line)
             if name not in self.variables:
                 raise self._wrong(f"'{name}' is used, but not declared among the variables", line)
         for name in MANDATORY:
@@ -249,7 +249,7 @@ def _syntax_error() -> type[Any]:
     return TemplateSyntaxError
 
 
-def _unknown(name: str) -> str:
+def _unknown_variable(name: str) -> str:
     near = suggestion(name, VARIABLES)
     hint = f": did you mean '{near}'?" if near else ""
     return f"unknown variable '{name}'{hint} (known: {', '.join(VARIABLES)})"

@@ -274,8 +274,8 @@ class Conversation:
             ModelError: there is none.
         """
 
-        async def at_once(completion: Completion, asked: Request) -> _T:
-            return read(completion, asked)
+        async def at_once(completion: Completion, request: Request) -> _T:
+            return read(completion, request)
 
         return await self.ask_further(request, at_once, correction)
 

@@ -173,6 +173,6 @@ def _normal(text: str) -> str:
     return _DROPPED.sub("", _decoded(text))
 
 
-def _character(found: re.Match[str]) -> str:
-    code = int(found[found.lastindex or 0], 8 if found["octal"] else 16)
-    return chr(code) if code <= sys.maxunicode else found[0]
+def _character(escape: re.Match[str]) -> str:
+    code = int(escape[escape.lastindex or 0], 8 if escape["octal"] else 16)
+    return chr(code) if code <= sys.maxunicode else escape[0]

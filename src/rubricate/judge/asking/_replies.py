@@ -439,6 +439,6 @@ def _check_prose(text: str, keys: Sequence[str]) -> None:
         raise UnreadableReply("the reply's JSON object stands inside of another that is broken")
     if "<|" in text:
         raise UnreadableReply("tokens of a chat template stand in the reply before its answer")
-    for number, found in enumerate(_TAG.finditer(text)):
-        if number >= _MOST_STARTS or f"</{found['name']}" not in text[found.end() :]:
-            raise UnreadableReply(f"the reply begins a block <{found['name']}> and does not end it")
+    for number, tag in enumerate(_TAG.finditer(text)):
+        if number >= _MOST_STARTS or f"</{tag['name']}" not in text[tag.end() :]:
+            raise UnreadableReply(f"the reply begins a block <{tag['name']}> and does not end it")

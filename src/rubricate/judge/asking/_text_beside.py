@@ -182,13 +182,13 @@ def refuse_text_before(
         key: what the answer stands under; "" for several answers.
     """
     text = unicodedata.normalize("NFKC", re.sub(r"</[^<>\n]*>", ".\n\n", text)).replace("’", "'")
-    parts = [one for one in _BOUNDARY.split(text.strip()) if _plain(one)]
+    parts = [part for part in _BOUNDARY.split(text.strip()) if _plain(part)]
     if not parts and text.strip():
         raise _contradicted(text.strip())
     known = Answers.of([schema.get("properties", {}).get(key, {})])
-    given = data.get(key)
-    is_label = isinstance(given, str | int) and not isinstance(given, bool)
-    own = str(given).strip().casefold() if is_label else ""
+    label = data.get(key)
+    is_label = isinstance(label, str | int) and not isinstance(label, bool)
+    own = str(label).strip().casefold() if is_label else ""
     for line in (*text.splitlines(), *map(_plain, parts)):
         if own and _stated(known, line) not in ("", own):
             raise UnreadableReply(
@@ -227,9 +227,9 @@ def _finding(known: Answers, sentence: str, own: str) -> str:
     'The text does not say so, hence my verdict': what stands before the announcement, or before the
     answer itself.
     """
-    found = _FINDING.fullmatch(sentence)
-    if found and _leads_up(known, found["rest"], own):
-        return found["finding"]
+    match = _FINDING.fullmatch(sentence)
+    if match and _leads_up(known, match["rest"], own):
+        return match["finding"]
     finding, _, rest = sentence.rpartition(", ")
     if own and _stated(known, rest) == own:
         return finding
@@ -238,13 +238,13 @@ def _finding(known: Answers, sentence: str, own: str) -> str:
 
 def _is_finding(sentence: str) -> bool:
     """Whether a sentence says something of the submission, and nothing of the answer."""
-    said = _QUOTE.sub("X", _PROCESS.sub("it did", sentence))
-    if _NO_FINDING.search(said) or not _ENGLISH.search(sentence):
+    words = _QUOTE.sub("X", _PROCESS.sub("it did", sentence))
+    if _NO_FINDING.search(words) or not _ENGLISH.search(sentence):
         return False
-    if not _NO_STATEMENT.search(said):
+    if not _NO_STATEMENT.search(words):
         return True
-    is_condition = _IF.search(said) and _IS_HELD.search(said)
-    return _ABOUT_SUBMISSION.search(said) is not None and not is_condition
+    is_condition = _IF.search(words) and _IS_HELD.search(words)
+    return _ABOUT_SUBMISSION.search(words) is not None and not is_condition
 
 
 def _refuse_of_several(
@@ -253,16 +253,18 @@ def _refuse_of_several(
     """`UnreadableReply` where text before several answers says others, or numbers them anew."""
     known = Answers.of(schema.get("properties", {}).values())
     own = ""
-    for one in sentences:
-        if numbered := _CRITERION.search(one):
+    for sentence in sentences:
+        if numbered := _CRITERION.search(sentence):
             entry = data.get(numbered[1])
             own = str(entry.get("verdict")).casefold() if isinstance(entry, dict) else ""
-        labels = {found[0].casefold() for found in known.mentions(one, False) if found[0].isupper()}
-        if not labels and _ASKED_FOR.search(one):
-            labels |= {"unmet"} if _NEGATIVE.search(one) else set()
-            labels |= {"met"} if not labels and _IS_HELD.search(one) else set()
-        if labels - {own} or _NUMBERED.search(one):
-            raise _contradicted(one)
+        labels = {
+            match[0].casefold() for match in known.mentions(sentence, False) if match[0].isupper()
+        }
+        if not labels and _ASKED_FOR.search(sentence):
+            labels |= {"unmet"} if _NEGATIVE.search(sentence) else set()
+            labels |= {"met"} if not labels and _IS_HELD.search(sentence) else set()
+        if labels - {own} or _NUMBERED.search(sentence):
+            raise _contradicted(sentence)
 
 
 _CRITERION = re.compile(r"(?:\bcriterion|^)\W*(\d+)\b", re.IGNORECASE)
@@ -275,9 +277,9 @@ _NUMBERED = re.compile(
 
 def _leads_up(known: Answers, sentence: str, own: str) -> bool:
     """Whether a sentence announces the answer, or states the same one."""
-    said = _YES_OR_NO.fullmatch(sentence)
-    if said and {"MET", "UNMET"} <= {*known.labels}:
-        return own == ("met" if said[1].casefold() == "yes" else "unmet")
+    yes_or_no = _YES_OR_NO.fullmatch(sentence)
+    if yes_or_no and {"MET", "UNMET"} <= {*known.labels}:
+        return own == ("met" if yes_or_no[1].casefold() == "yes" else "unmet")
     return _is_neutral(sentence) or (bool(own) and _stated(known, sentence) == own)
 
 
@@ -289,12 +291,12 @@ def _is_neutral(part: str) -> bool:
     """
     if _NO_ANNOUNCEMENT.match(part) or _SIGN.search(part):
         return False
-    said = (
+    plain = (
         part.casefold().replace("'s ", " is ").replace("'ve ", " have ").replace("'ll ", " will ")
     )
-    said = " ".join(_MARKUP.sub(" ", said).replace("let is", "let us").split())
-    words = re.findall(r"\w+", _AS_JSON.sub(" json ", _OF_IT.sub(r"\1", said)))
-    others = [one for one in words if one not in _ANNOUNCING]
+    plain = " ".join(_MARKUP.sub(" ", plain).replace("let is", "let us").split())
+    words = re.findall(r"\w+", _AS_JSON.sub(" json ", _OF_IT.sub(r"\1", plain)))
+    others = [word for word in words if word not in _ANNOUNCING]
     if not all(map(_SUBJECT.fullmatch, others)):
         return False
     return bool(words) and (_OPENING.issuperset(words) or any(map(_SUBJECT.fullmatch, words)))
@@ -307,10 +309,10 @@ def _contradicted(sentence: str) -> UnreadableReply:
 
 def _stated(known: Answers, line: str) -> str:
     """The answer that a line is ("Verdict: UNMET"), in lower case; "" for none."""
-    found = _VERDICT_IS.match(line[:_LONGEST])
-    said = line[found.end() :] if found else line
-    label = said.strip(" \t*_#`>\"'.!:-").casefold()
-    if label not in map(str.casefold, known.labels) or (said == line and label.isdecimal()):
+    match = _VERDICT_IS.match(line[:_LONGEST])
+    rest = line[match.end() :] if match else line
+    label = rest.strip(" \t*_#`>\"'.!:-").casefold()
+    if label not in map(str.casefold, known.labels) or (rest == line and label.isdecimal()):
         return ""
     return label
 
@@ -323,20 +325,20 @@ def _refuse_other(known: Answers, sentence: str, own: str) -> None:
     """
     sentence = _TURN.sub("", _QUOTE.sub("X", sentence)) or sentence
     is_binary = {"MET", "UNMET"} <= {*known.labels}
-    said = _labels_in(known, sentence, is_binary) - {own}
+    labels = _labels_in(known, sentence, is_binary) - {own}
     if own.isdecimal() and (extreme := _EXTREME.search(sentence)):
-        said.add(extreme[0])
-    if not said and is_binary:
+        labels.add(extreme[0])
+    if not labels and is_binary:
         yes = _YES_OR_NO.match(sentence)
         is_against = yes[1].casefold() == "no" if yes else bool(_NEGATIVE.search(sentence))
         names_it = re.search(rf"\b{own.upper()}\b", sentence) is not None
         if own == "met" and is_against:
-            said = {"not met"}
+            labels = {"not met"}
         if own == "unmet" and is_against == names_it:
-            said = {"not unmet" if names_it else "met"}
-    if said:
+            labels = {"not unmet" if names_it else "met"}
+    if labels:
         raise UnreadableReply(
-            f"the text before the reply's answer may say '{', '.join(sorted(said))}'"
+            f"the text before the reply's answer may say '{', '.join(sorted(labels))}'"
         )
 
 
@@ -346,12 +348,12 @@ def _labels_in(known: Answers, sentence: str, is_binary: bool) -> set[str]:
     "a" is a word, and a number is an answer only where the sentence rates something.
     """
     sentence = _OUT_OF.sub("", sentence)
-    words = [one[0].casefold() for one in known.mentions(sentence, not is_binary)]
-    words = [one for one in words if len(one) > 1 or one.isdecimal()]
+    words = [word[0].casefold() for word in known.mentions(sentence, not is_binary)]
+    words = [word for word in words if len(word) > 1 or word.isdecimal()]
     if _RATES.search(sentence):
-        numbers = [one for one in re.findall(r"\w+", sentence.casefold()) if one in NUMBER_WORDS]
-        return {*words, *(str(NUMBER_WORDS.index(one)) for one in numbers)}
-    return {one for one in words if not one.isdecimal()}
+        numbers = [word for word in re.findall(r"\w+", sentence.casefold()) if word in NUMBER_WORDS]
+        return {*words, *(str(NUMBER_WORDS.index(word)) for word in numbers)}
+    return {word for word in words if not word.isdecimal()}
 
 
 _YES_OR_NO = re.compile(r"(?:so )?(yes|no)\W*(?:,|$)", re.IGNORECASE)
@@ -404,7 +406,7 @@ def is_closing_remark(text: str) -> bool:
     if not re.fullmatch(r"[a-z\s.,!()]*", text):
         return False
     known = frozenset(_POLITE_WORDS.split())
-    sentences = [one.split() for one in re.split(r"[.!()\n]+", text.replace(",", " "))]
+    sentences = [sentence.split() for sentence in re.split(r"[.!()\n]+", text.replace(",", " "))]
     polite = [
         known.issuperset(words) and _POLITE.match(" ".join(words)) for words in sentences if words
     ]

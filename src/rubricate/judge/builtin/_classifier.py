@@ -176,20 +176,20 @@ class Classifier:
 
     def estimate(self, inputs: Inputs) -> Classification:
         """Judge one submission by one criterion; no text makes it raise."""
-        asked = question(inputs.requirement, inputs.reference, inputs.options, inputs.ordinal)
-        if asked.abstention:
-            return Classification(None, None, None, asked.abstention, None)
-        if asked.options:
-            return self._by_option_texts(inputs, asked)
-        look = self.look(inputs, asked)
+        sought = question(inputs.requirement, inputs.reference, inputs.options, inputs.ordinal)
+        if sought.abstention:
+            return Classification(None, None, None, sought.abstention, None)
+        if sought.options:
+            return self._by_option_texts(inputs, sought)
+        look = self.look(inputs, sought)
         if look.abstention:
             return Classification(None, None, None, look.abstention, None)
         match, reason, evidence = look.match, look.reason, None
         met = look.fixed
         if match is not None:
-            met = self.probability(match, asked)
-            reason, evidence = _words(match, asked) + reason, _evidence(look.counted, match)
-        if asked.absence:
+            met = self.probability(match, sought)
+            reason, evidence = _words(match, sought) + reason, _evidence(look.counted, match)
+        if sought.absence:
             met = min(1.0 - met, ABSENT_PROBABILITY)
             reason += " The criterion holds where this is absent."
         if inputs.options:
@@ -198,27 +198,27 @@ class Classifier:
         shares = (("MET", met), ("UNMET", 1.0 - met))
         return Classification(label, max(met, 1.0 - met), met, reason, evidence, shares)
 
-    def look(self, inputs: Inputs, asked: SoughtText) -> Look:
+    def look(self, inputs: Inputs, sought: SoughtText) -> Look:
         """Compare a submission with what is asked for, if there is something to compare."""
         submission = inputs.submission
         if is_blank(submission):
             reason = "The submission is empty, so nothing that the criterion describes is there."
             return Look(fixed=BLANK_PROBABILITY, reason=reason)
-        languages = other_language(submission, asked.text)
+        languages = other_language(submission, sought.text)
         if languages:
-            given, wanted = languages
-            return Look(abstention=f"The submission is {given}, what is looked for {wanted}.")
-        if asked.is_criterion and not asked.absence and repeats(submission, asked.text):
+            language, wanted = languages
+            return Look(abstention=f"The submission is {language}, what is looked for {wanted}.")
+        if sought.is_criterion and not sought.absence and repeats(submission, sought.text):
             reason = "The submission is the criterion word for word: a copy, or an answer."
             return Look(abstention=reason)
         counted, aside = set_aside(submission, inputs.requirement, inputs.prompt)
         if aside and not counted.strip(LEFT):
             reason = f"The submission is only {aside}."
-            if asked.absence:
+            if sought.absence:
                 return Look(abstention=reason)
             return Look(fixed=COPY_PROBABILITY, reason=reason)
         own = replace(inputs, submission=counted) if aside else inputs
-        match = self.match(own, asked.text, asked.is_criterion)
+        match = self.match(own, sought.text, sought.is_criterion)
         return Look(match, counted, reason=f" Not counted: {aside}." if aside else "")
 
     def match(self, inputs: Inputs, text: str, requirement: bool) -> Match:
@@ -240,7 +240,7 @@ class Classifier:
         """
         return self.intercept + sum(map(float.__mul__, self.coefficients, match.values))
 
-    def probability(self, match: Match, asked: SoughtText) -> float:
+    def probability(self, match: Match, sought: SoughtText) -> float:
         """Calibrated probability of MET, of a match with what was asked for.
 
         Returns:
@@ -248,11 +248,11 @@ class Classifier:
         """
         logit = self.logit(match)
         if self.effects:
-            logit += self.effects.get(target_key(asked.text), 0.0)
+            logit += self.effects.get(target_key(sought.text), 0.0)
         met = sigmoid(logit)
         if match.against:
             met = min(met, self.contradicted)
-        return met if match.found else min(met, NOTHING_FOUND)
+        return met if match.present else min(met, NOTHING_FOUND)
 
     def _on_scale(
         self,
@@ -283,13 +283,13 @@ class Classifier:
         match: Match | None,
     ) -> tuple[tuple[str, float], ...]:
         """The probability of each option: that of its level, shared by options of equal value."""
-        found: list[tuple[str, float]] = []
+        probabilities: list[tuple[str, float]] = []
         for value, share in zip(levels, shares, strict=True):
             tied = [option for option in live if (option.value or 0.0) == value]
             chosen, part = self._among_equals(tied, match)
             rest = (1.0 - part) / max(1, len(tied) - 1)
-            found += [(o.label, share * (part if o is chosen else rest)) for o in tied]
-        return tuple(found)
+            probabilities += [(o.label, share * (part if o is chosen else rest)) for o in tied]
+        return tuple(probabilities)
 
     def _among_equals(self, tied: Sequence[Option], match: Match | None) -> tuple[Option, float]:
         """One of the options of equal value, and its share of their probability."""
@@ -302,18 +302,20 @@ class Classifier:
             return contradicting[0], share / len(contradicting)
         return others[0], (1.0 - share) / len(others)
 
-    def _by_option_texts(self, inputs: Inputs, asked: SoughtText) -> Classification:
+    def _by_option_texts(self, inputs: Inputs, sought: SoughtText) -> Classification:
         """Choose between options without an order by what their texts say."""
         reason = ""
         if is_blank(inputs.submission):
             reason = "The submission is empty: no option's text can be compared with it."
-        texts = " ".join(map(option_text, asked.options))
+        texts = " ".join(map(option_text, sought.options))
         if languages := other_language(inputs.submission, texts):
             reason = f"The submission is {languages[0]}, the options are {languages[1]}."
         if reason:
             return Classification(None, None, None, reason, None)
-        matches = [self.match(inputs, option_text(option), False) for option in asked.options]
-        odds = [math.exp(min(40.0, self.logit(match))) if match.found else 0.0 for match in matches]
+        matches = [self.match(inputs, option_text(option), False) for option in sought.options]
+        odds = [
+            math.exp(min(40.0, self.logit(match))) if match.present else 0.0 for match in matches
+        ]
         best = max(range(len(odds)), key=odds.__getitem__)
         if not odds[best] or odds.count(odds[best]) > 1:
             return Classification(
@@ -327,11 +329,11 @@ class Classifier:
         probability = (
             odds[best] / sum(odds) * (1.0 - math.prod(1.0 / (1.0 + value) for value in odds))
         )
-        reason = f"Of the options' texts, {asked.options[best].label!r} matches best. " + _words(
-            match, asked
+        reason = f"Of the options' texts, {sought.options[best].label!r} matches best. " + _words(
+            match, sought
         )
         return Classification(
-            asked.options[best].label,
+            sought.options[best].label,
             probability,
             None,
             reason,
@@ -371,11 +373,11 @@ def is_contradiction(option: Option) -> bool:
     return any(word in option_text(option).lower() for word in _CONTRADICTION)
 
 
-def _words(match: Match, asked: SoughtText) -> str:
+def _words(match: Match, sought: SoughtText) -> str:
     """The reason: how many of the words looked for appear, and which do not."""
-    total = len(match.found) + len(match.missing)
-    whose = {"reference": "reference", "option": "option"}.get(asked.source, "criterion")
-    reason = f"{len(match.found)} of {total} content words of the {whose} appear"
+    total = len(match.present) + len(match.missing)
+    whose = {"reference": "reference", "option": "option"}.get(sought.source, "criterion")
+    reason = f"{len(match.present)} of {total} content words of the {whose} appear"
     if match.missing:
         reason += f"; missing: {', '.join(match.missing[:5])}"
         if len(match.missing) > 5:

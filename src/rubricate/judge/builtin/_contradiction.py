@@ -68,7 +68,7 @@ _JOINS = re.compile(r"\b(?:and|or|when|while|because|if|so|since|as|which|that|b
 
 def contradiction(
     submission: Text,
-    said: Text,
+    prompt: Text,
     clause: Sentence,
     weights: Mapping[str, float],
     partners: Mapping[str, str],
@@ -95,7 +95,7 @@ def contradiction(
             break
         sentence = submission.sentences[place]
         here = {root: other for root, other in partners.items() if other in sentence.stems}
-        own = next(_signs(submission, said, clause, sentence, weights, here), "")
+        own = next(_signs(submission, prompt, clause, sentence, weights, here), "")
         if not own:
             return ""
         reason = reason or own
@@ -104,7 +104,7 @@ def contradiction(
 
 def _signs(
     submission: Text,
-    said: Text,
+    prompt: Text,
     clause: Sentence,
     sentence: Sentence,
     weights: Mapping[str, float],
@@ -119,7 +119,7 @@ def _signs(
         for root, other in opposed:
             word, instead = _spelled(clause, root), _spelled(sentence, other)
             yield f"It has {instead!r} where {word!r} is looked for."
-    yield from _other_numbers(submission, said, clause, sentence)
+    yield from _other_numbers(submission, prompt, clause, sentence)
     if _changed_places(clause, sentence, weights, here):
         yield "Its words stand the other way round."
 
@@ -147,12 +147,12 @@ def _opposed(
                 if other in sentence.stems and other not in clause.stems:
                     yield root, other
     for left, right in (*_SIDES, *(pair[::-1] for pair in _SIDES)):
-        asked, given = f" {clause.words} ", f" {sentence.words} "
+        wanted, present = f" {clause.words} ", f" {sentence.words} "
         if (
-            f" {left} " in asked
-            and f" {right} " in given
-            and f" {left} " not in given
-            and f" {right} " not in asked
+            f" {left} " in wanted
+            and f" {right} " in present
+            and f" {left} " not in present
+            and f" {right} " not in wanted
         ):
             yield left, right
 
@@ -162,14 +162,14 @@ def _spelled(sentence: Sentence, root: str) -> str:
 
 
 def _other_numbers(
-    submission: Text, said: Text, clause: Sentence, sentence: Sentence
+    submission: Text, prompt: Text, clause: Sentence, sentence: Sentence
 ) -> Iterator[str]:
     """Numbers that stand where the clause has others: of the same unit, hour or kind."""
     if len(clause.stems) > MOST_STEMS or len(clause.amounts) > 2:
         return  # a calculation
     own = [amount for amount in sentence.amounts if amount not in clause.amounts]
     for number, unit in clause.amounts:
-        if number in said.numbers:
+        if number in prompt.numbers:
             continue
         known = unit if unit in UNIT_NAMES else ""
         for other, its in own:
@@ -180,7 +180,7 @@ def _other_numbers(
                 differs = False
             else:
                 alike = _shape(number) == _shape(other) or len(sentence.amounts) == 1
-                differs = (known == theirs or its == unit) and alike and other not in said.numbers
+                differs = (known == theirs or its == unit) and alike and other not in prompt.numbers
             if differs:
                 yield f"It has {_amount(other, theirs)} where {_amount(number, known)} is due."
 
@@ -206,14 +206,14 @@ def _changed_places(
         return False
     if bool(_PASSIVE.search(clause.words)) != bool(_PASSIVE.search(sentence.words)):
         return False
-    asked = list(weights)
-    given = [root for root in _first_places(sentence.stems, here) if root in here]
-    for at, pivot in enumerate(asked[1:-1], 1):
-        if pivot not in given:  # one word of the sentence matches it and another of the clause
+    wanted = list(weights)
+    present = [root for root in _first_places(sentence.stems, here) if root in here]
+    for at, pivot in enumerate(wanted[1:-1], 1):
+        if pivot not in present:  # one word of the sentence matches it and another of the clause
             continue
-        place = given.index(pivot)
-        left, right = set(asked[:at]), set(asked[at + 1 :])
-        came, went = set(given[:place]), set(given[place + 1 :])
+        place = present.index(pivot)
+        left, right = set(wanted[:at]), set(wanted[at + 1 :])
+        came, went = set(present[:place]), set(present[place + 1 :])
         if came and left <= went and came <= right:
             return not _JOINS.search(_inner(sentence.words, here))
     return False

@@ -76,7 +76,7 @@ class Target:
     weights: Mapping[str, float]
     new: Mapping[str, float]
     new_total: float
-    said: Text
+    prompt: Text
     """The prompt."""
     clauses: tuple[Clause, ...]
     choice: str | None
@@ -93,7 +93,7 @@ class Match:
 
     values: tuple[float, ...]
     """One number for each of `FEATURE_NAMES`."""
-    found: tuple[str, ...]
+    present: tuple[str, ...]
     missing: tuple[str, ...]
     """Words of the target as it spells them, rarest first."""
     sentence: int | None
@@ -133,7 +133,7 @@ def _target(text: str, prompt: str, lexicon: Lexicon, requirement: bool) -> Targ
         weights=weights,
         new=new,
         new_total=sum(new.values()) or 1.0,
-        said=prompted,
+        prompt=prompted,
         clauses=tuple(
             Clause(own, max(sum(own.values()), least), sentence) for sentence, own in held
         ),
@@ -149,28 +149,28 @@ _target_of_long = lru_cache(maxsize=8)(_target)
 
 
 @lru_cache(maxsize=32_768)
-def likeness(left: str, right: str) -> float:
+def likeness(word: str, other: str) -> float:
     """Dice coefficient of the letter pairs of two words."""
-    pairs = {left[at : at + 2] for at in range(len(left) - 1)}
-    others = {right[at : at + 2] for at in range(len(right) - 1)}
+    pairs = {word[at : at + 2] for at in range(len(word) - 1)}
+    others = {other[at : at + 2] for at in range(len(other) - 1)}
     return 2 * len(pairs & others) / max(1, len(pairs) + len(others))
 
 
 def compare(submission: Text, source: str, aim: Target, lexicon: Lexicon) -> Match:
     """Compare an analysed submission (`source` is its text) with a target."""
-    found = _near_matches(submission, aim)
-    clauses, parts = _clause_coverage(submission, aim, found)
-    held = sum(weight * found[root][0] for root, weight in aim.new.items() if root in found)
-    against = _against(submission, source, aim, found, parts)
+    matches = _near_matches(submission, aim)
+    clauses, parts = _clause_coverage(submission, aim, matches)
+    held = sum(weight * matches[root][0] for root, weight in aim.new.items() if root in matches)
+    against = _against(submission, source, aim, matches, parts)
     surface = aim.surface
     return Match(
         values=(
             held / aim.new_total,
             clauses,
-            _precision(submission, aim, found, lexicon),
+            _precision(submission, aim, matches, lexicon),
         ),
-        found=tuple([surface[root] for root in aim.rarest if root in found]),
-        missing=tuple([surface[root] for root in aim.rarest if root not in found]),
+        present=tuple([surface[root] for root in aim.rarest if root in matches]),
+        missing=tuple([surface[root] for root in aim.rarest if root not in matches]),
         sentence=_best_sentence(parts),
         against=against,
     )
@@ -178,12 +178,12 @@ def compare(submission: Text, source: str, aim: Target, lexicon: Lexicon) -> Mat
 
 def _near_matches(submission: Text, aim: Target) -> dict[str, tuple[float, str]]:
     """Stem of the target -> (similarity, stem of the submission), for those found."""
-    found: dict[str, tuple[float, str]] = {}
+    matches: dict[str, tuple[float, str]] = {}
     counts, initials = submission.counts, submission.initials
     compared = 0
     for root in aim.weights:
         if root in counts:
-            found[root] = (1.0, root)
+            matches[root] = (1.0, root)
         elif len(root) > 3 and compared < MOST_PLACES:
             best, partner = LIKE, ""
             others = initials.get(root[:2], ())
@@ -194,12 +194,12 @@ def _near_matches(submission: Text, aim: Target) -> dict[str, tuple[float, str]]
                     if similarity > best:
                         best, partner = similarity, other
             if partner:
-                found[root] = (best, partner)
-    return found
+                matches[root] = (best, partner)
+    return matches
 
 
 def _clause_coverage(
-    submission: Text, aim: Target, found: Mapping[str, tuple[float, str]]
+    submission: Text, aim: Target, matches: Mapping[str, tuple[float, str]]
 ) -> tuple[float, list[tuple[Clause, Mapping[int, float]]]]:
     """Root mean square of the clauses' coverage; clauses with the share that each sentence holds.
 
@@ -212,8 +212,8 @@ def _clause_coverage(
         shares: dict[int, float] = {}
         covered = 0.0
         for root, weight in clause.weights.items():
-            if root in found:
-                similarity, partner = found[root]
+            if root in matches:
+                similarity, partner = matches[root]
                 share = weight * similarity / clause.total
                 covered += share
                 if looked_at < MOST_PLACES:
@@ -241,7 +241,7 @@ def _against(
     submission: Text,
     source: str,
     aim: Target,
-    found: Mapping[str, tuple[float, str]],
+    matches: Mapping[str, tuple[float, str]],
     held: Sequence[tuple[Clause, Mapping[int, float]]],
 ) -> str:
     """What contradicts the target: the choice that it opens with, or all clauses held best."""
@@ -258,9 +258,9 @@ def _against(
         if max(shares.values()) >= 0.8 * most:
             if clause.total < least:
                 return ""
-            partners = {root: found[root][1] for root in clause.weights if root in found}
+            partners = {root: matches[root][1] for root in clause.weights if root in matches}
             own = contradiction(
-                submission, aim.said, clause.sentence, clause.weights, partners, shares
+                submission, aim.prompt, clause.sentence, clause.weights, partners, shares
             )
             if not own:
                 return ""
@@ -269,15 +269,15 @@ def _against(
 
 
 def _precision(
-    submission: Text, aim: Target, found: Mapping[str, tuple[float, str]], lexicon: Lexicon
+    submission: Text, aim: Target, matches: Mapping[str, tuple[float, str]], lexicon: Lexicon
 ) -> float:
     """Share of the submission's new words that the target has, near matches among them."""
-    partners = {partner for _, partner in found.values()}
-    said = aim.said.counts
+    partners = {partner for _, partner in matches.values()}
+    prompted = aim.prompt.counts
     rarity, unlisted = lexicon.rarity, lexicon.unlisted
     new = matched = 0.0
     for root in submission.counts:
-        if root not in said:
+        if root not in prompted:
             weight = rarity.get(root, unlisted)
             new += weight
             if root in partners:

@@ -156,25 +156,25 @@ def examine(rows: Sequence[Labelled], base: Classifier) -> Examples:
     abstained = 0
     for row in rows:
         inputs, goal = row.inputs, goal_of(row)
-        asked = question(inputs.requirement, inputs.reference, inputs.options, inputs.ordinal)
+        sought = question(inputs.requirement, inputs.reference, inputs.options, inputs.ordinal)
         pairs: list[tuple[SoughtText, float]] = []
-        if goal is not None and not asked.abstention:
-            pairs = [(asked, 1.0 - goal if asked.absence else goal)]
-        if asked.options:
+        if goal is not None and not sought.abstention:
+            pairs = [(sought, 1.0 - goal if sought.absence else goal)]
+        if sought.options:
             pairs = [
                 (SoughtText(option_text(option), "option"), float(option.label == row.label))
-                for option in asked.options
+                for option in sought.options
             ]
-        looks = [(base.look(inputs, one), one, target) for one, target in pairs]
+        looks = [(base.look(inputs, aim), aim, target) for aim, target in pairs]
         if not looks or any(look.abstention for look, _, _ in looks):
             abstained += 1
             continue
-        for look, one, target in looks:
+        for look, aim, target in looks:
             logits.append(base.logit(look.match) if look.match else 0.0)
             free.append(look.match is not None and not look.match.against)
-            shipped.append(base.probability(look.match, one) if look.match else look.fixed)
+            shipped.append(base.probability(look.match, aim) if look.match else look.fixed)
             targets.append(target)
-            keys.append(target_key(one.text))
+            keys.append(target_key(aim.text))
             groups.append(row.group)
     return Examples(
         np.array(shipped, dtype=np.float64),
@@ -204,7 +204,7 @@ def _fitted(
 
 def solve(examples: Examples, use: NDArray[np.bool_]) -> tuple[float, float, dict[str, float]]:
     """Offset, slope and effects: the maximum of the penalised likelihood, by Newton's method."""
-    names = sorted({key for key, taken in zip(examples.keys, use, strict=True) if taken})
+    names = sorted({key for key, used in zip(examples.keys, use, strict=True) if used})
     place = {name: number for number, name in enumerate(names)}
     rows = np.flatnonzero(use)
     design = np.zeros((len(rows), 2 + len(names)))
@@ -215,9 +215,9 @@ def solve(examples: Examples, use: NDArray[np.bool_]) -> tuple[float, float, dic
     centre[1] = 1.0
     penalty = np.full(2 + len(names), PENALTIES[2])
     penalty[:2] = PENALTIES[:2]
-    found = newton(design, examples.targets[rows], centre, penalty)
-    effects = dict(zip(names, map(float, found[2:]), strict=True))
-    return float(found[0]), max(0.05, float(found[1])), effects
+    solved = newton(design, examples.targets[rows], centre, penalty)
+    effects = dict(zip(names, map(float, solved[2:]), strict=True))
+    return float(solved[0]), max(0.05, float(solved[1])), effects
 
 
 def predicted(examples: Examples, solved: tuple[float, float, dict[str, float]]) -> Array:
@@ -323,16 +323,16 @@ def _scaled(rows: Sequence[Labelled], base: Classifier) -> Iterator[tuple[Labell
     """Rows judged on an ordered scale, with the logit and whether the submission contradicts."""
     for row in rows:
         inputs = row.inputs
-        asked = question(inputs.requirement, inputs.reference, inputs.options, inputs.ordinal)
+        sought = question(inputs.requirement, inputs.reference, inputs.options, inputs.ordinal)
         if (
             inputs.options
-            and not asked.abstention
-            and not asked.options
+            and not sought.abstention
+            and not sought.options
             and goal_of(row) is not None
         ):
-            match = base.look(inputs, asked).match
+            match = base.look(inputs, sought).match
             if match is not None:
-                logit = base.logit(match) + base.effects.get(target_key(asked.text), 0.0)
+                logit = base.logit(match) + base.effects.get(target_key(sought.text), 0.0)
                 yield row, logit, bool(match.against)
 
 
@@ -377,17 +377,17 @@ def figures(probabilities: Array, targets: Array) -> dict[str, float | None]:
 
     Both arrays have shape [n]; targets are 0 or 1.
     """
-    given: list[float] = probabilities.tolist()
+    chances: list[float] = probabilities.tolist()
     truth: list[bool] = (targets >= 0.5).tolist()
     both = len(set(truth)) == 2
     agreement = label_agreement(
-        [str(probability >= 0.5) for probability in given],
+        [str(probability >= 0.5) for probability in chances],
         [str(label) for label in truth],
         bootstrap=None,
     )
-    calibrated = calibration(given, truth, bootstrap=None)
+    calibrated = calibration(chances, truth, bootstrap=None)
     return {
-        "auc": roc_auc(given, truth).value,
+        "auc": roc_auc(chances, truth).value,
         "accuracy": agreement.figures["accuracy"].value,
         "kappa": agreement.figures["cohen_kappa"].value if both else None,
         "ece": calibrated.expected_calibration_error.value,

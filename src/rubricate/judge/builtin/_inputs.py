@@ -262,8 +262,8 @@ def is_blank(submission: str) -> bool:
 
 def excludes(clause: str) -> bool:
     """Whether a clause names what must not be there."""
-    found = EXCLUDES.search(clause)
-    return found is not None and found.start() <= EARLY
+    match = EXCLUDES.search(clause)
+    return match is not None and match.start() <= EARLY
 
 
 def content(text: Text, leave_out: frozenset[str]) -> list[str]:
@@ -289,8 +289,8 @@ def _question(
     requirement: str, reference: str | None, options: tuple[Option, ...], ordinal: bool
 ) -> SoughtText:
     text = analyse(requirement)
-    asked = content(text, REPORTING | QUALITY | COMPARING)
-    worded = [root for root in asked if not root[0].isdigit()]
+    named = content(text, REPORTING | QUALITY | COMPARING)
+    worded = [root for root in named if not root[0].isdigit()]
     form = [root for root in content(text, frozenset()) if root in FORM]
     names_content = _NAMES_CONTENT.search(requirement) is not None
     rest = [root for root in worded if root not in FORM]
@@ -302,17 +302,17 @@ def _question(
     has_reference = bool(reference and content(analyse(reference), frozenset()))
     judges = _judges(text, requirement)
     generic = _ASKS_FOR_REFERENCE.search(requirement) is not None or (
-        not asked and (not judges or bool(CORRECTNESS & text.counts.keys()))
+        not named and (not judges or bool(CORRECTNESS & text.counts.keys()))
     )
     if judges and not (has_reference and generic):
         return SoughtText(abstention=judges)
     if options:
         return _choice(
-            requirement, reference if has_reference else None, options, ordinal, bool(asked)
+            requirement, reference if has_reference else None, options, ordinal, bool(named)
         )
     if has_reference and generic:
         return SoughtText(text=reference or "", source="reference")
-    if not asked:
+    if not named:
         return SoughtText(abstention=_nothing_named(text))
     clauses = [
         requirement[sentence.start : sentence.end] for sentence in text.sentences if sentence.stems
@@ -355,7 +355,11 @@ def _nothing_named(text: Text) -> str:
 
 
 def _choice(
-    requirement: str, reference: str | None, options: tuple[Option, ...], ordinal: bool, asked: bool
+    requirement: str,
+    reference: str | None,
+    options: tuple[Option, ...],
+    ordinal: bool,
+    is_named: bool,
 ) -> SoughtText:
     live = [option for option in options if not option.na]
     values = {option.value for option in live}
@@ -366,12 +370,12 @@ def _choice(
     best = max(live, key=lambda option: option.value or 0.0).description or ""
     if reference:
         return SoughtText(text=reference, source="reference")
-    if asked and len(live) <= MOST_LEVELS:
+    if is_named and len(live) <= MOST_LEVELS:
         return SoughtText(text=requirement, source="criterion")
     described = analyse(best)
     if content(described, SCALE) and not _judges(described, best):
         return SoughtText(text=best, source="option")
-    if asked:
+    if is_named:
         reason = f"The criterion asks for one of {len(live)} degrees, which words do not tell"
     else:
         reason = "Neither the criterion nor its options name content to look for"

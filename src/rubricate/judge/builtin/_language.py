@@ -94,9 +94,9 @@ def other_language(submission: str, criterion: str) -> tuple[str, str] | None:
 
     A criterion that does not say is held to be English where its letters are.
     """
-    given = language(submission[:LOOKED_AT])
-    if not given or given == "English":
-        asked = language(criterion[:LOOKED_AT]) if given else ""
-        return (given, asked) if asked and asked != given else None
-    asked = language(criterion[:LOOKED_AT]) or ("English" if criterion.isascii() else "")
-    return (given, asked) if asked and asked != given else None
+    own = language(submission[:LOOKED_AT])
+    if not own or own == "English":
+        wanted = language(criterion[:LOOKED_AT]) if own else ""
+        return (own, wanted) if wanted and wanted != own else None
+    wanted = language(criterion[:LOOKED_AT]) or ("English" if criterion.isascii() else "")
+    return (own, wanted) if wanted and wanted != own else None

@@ -51,13 +51,13 @@ def set_aside(submission: str, requirement: str, prompt: str) -> tuple[str, str]
     text = analyse(submission)
     if not text.sentences:
         return submission, ""
-    asked = _asked_of_long(requirement) if len(requirement) > LONG_TEXT else _asked(requirement)
+    frames = _asked_of_long(requirement) if len(requirement) > LONG_TEXT else _asked(requirement)
     copied = _copies_prompt(text, prompt)
     parts: list[tuple[Sentence, str]] = []
     for sentence in text.sentences:
         if copied:
             parts.append((sentence, "a copy of the prompt"))
-        elif asked and any(frame in sentence.words for frame in asked):
+        elif frames and any(frame in sentence.words for frame in frames):
             parts.append((sentence, "a copy of the criterion"))
         elif _is_salad(sentence, submission):
             parts.append((sentence, "words without a sentence"))
@@ -75,10 +75,10 @@ def set_aside(submission: str, requirement: str, prompt: str) -> tuple[str, str]
 
 def repeats(submission: str, requirement: str) -> bool:
     """Whether a submission is the requirement word for word, and nothing else."""
-    given = analyse(submission)
-    if given.length != analyse(requirement).length:
+    text = analyse(submission)
+    if text.length != analyse(requirement).length:
         return False
-    own = " ".join(sentence.words for sentence in given.sentences)
+    own = " ".join(sentence.words for sentence in text.sentences)
     return own == " ".join(sentence.words for sentence in analyse(requirement).sentences)
 
 

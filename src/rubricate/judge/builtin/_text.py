@@ -194,23 +194,23 @@ def analyse(text: str) -> Text:
 
 def spans(text: str) -> list[tuple[int, int]]:
     """Start and end offsets of the sentences, lines and list entries with a letter or digit."""
-    found: list[tuple[int, int]] = []
+    pieces: list[tuple[int, int]] = []
     start = 0
     for match in _BREAK.finditer(text):
-        _append_span(text, start, match.end(), found)
+        _append_span(text, start, match.end(), pieces)
         start = match.end()
-    _append_span(text, start, len(text), found)
-    return found
+    _append_span(text, start, len(text), pieces)
+    return pieces
 
 
-def _append_span(text: str, start: int, end: int, found: list[tuple[int, int]]) -> None:
+def _append_span(text: str, start: int, end: int, pieces: list[tuple[int, int]]) -> None:
     """Append a piece without the list marker and the spaces around it, if a word is left."""
     marker = _MARKER.match(text, start, end)
     if marker:
         start = marker.end()
     piece = text[start:end]
     if _HAS_WORD.search(piece):
-        found.append(
+        pieces.append(
             (start + len(piece) - len(piece.lstrip()), end - len(piece) + len(piece.rstrip()))
         )
 
@@ -414,9 +414,9 @@ def _analyse(text: str) -> Text:
         matches = list(_TOKEN.finditer(text, start, end))
         for first in range(0, len(matches), LONGEST_SENTENCE):
             chunk = matches[first : first + LONGEST_SENTENCE]
-            left = chunk[0].start() if first else start
-            right = end if first + LONGEST_SENTENCE >= len(matches) else chunk[-1].end()
-            reading.sentence(text, left, right, chunk)
+            begin = chunk[0].start() if first else start
+            finish = end if first + LONGEST_SENTENCE >= len(matches) else chunk[-1].end()
+            reading.sentence(text, begin, finish, chunk)
     return reading.text()
 
 

@@ -39,8 +39,8 @@ def figures_left_out(what: str = DATA_SETS) -> tuple[Unseen, ...]:
 def unseen_figures() -> str:
     """The figures of data sets left out whole, in one sentence."""
     sets = figures_left_out()
-    areas = [one.auc for one in sets]
-    kappas, errors = [one.kappa for one in sets], [one.ece for one in sets]
+    areas = [entry.auc for entry in sets]
+    kappas, errors = [entry.kappa for entry in sets], [entry.ece for entry in sets]
     return (
         f"On {len(sets)} public data sets, each left out of every choice and fit: "
         f"AUC {min(areas):.2f} to {max(areas):.2f} (mean {sum(areas) / len(areas):.2f}), "

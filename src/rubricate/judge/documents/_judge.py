@@ -38,13 +38,13 @@ LEAST_TOKENS = 200
 _T = TypeVar("_T")
 
 
-def check_chunk_tokens(given: int | None) -> int | None:
+def check_chunk_tokens(value: int | None) -> int | None:
     """The budget, if it can be one; `InputError` if not."""
-    if given is None or (
-        isinstance(given, int) and not isinstance(given, bool) and given >= LEAST_TOKENS
+    if value is None or (
+        isinstance(value, int) and not isinstance(value, bool) and value >= LEAST_TOKENS
     ):
-        return given
-    raise InputError(f"chunk tokens must be a number from {LEAST_TOKENS}, found {given!r}")
+        return value
+    raise InputError(f"chunk tokens must be a number from {LEAST_TOKENS}, found {value!r}")
 
 
 MOST_NAMED = 5
@@ -89,9 +89,9 @@ class DocumentJudge(Judge):
         self.whole = judge
         self._count = judge.model.count_tokens or estimated_tokens
         self._seen = on_the_whole(judge.prompting)
-        self._reader = judge.asked(PartPrompting())
-        self._outline = judge.asked(self._seen.outline)
-        self._findings = judge.asked(self._seen)
+        self._reader = judge.with_prompting(PartPrompting())
+        self._outline = judge.with_prompting(self._seen.outline)
+        self._findings = judge.with_prompting(self._seen)
 
     def in_turn(self, turn: int) -> DocumentJudge:
         """The same judge, with the answers in another order; parts are read once for all orders."""
