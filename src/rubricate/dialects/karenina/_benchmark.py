@@ -16,10 +16,10 @@ from rubricate._files import Replacement
 from rubricate._sync import run_sync
 from rubricate._terminal import one_line
 from rubricate.dialects.karenina import _jsonld
-from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._results import VerificationResults
 from rubricate.dialects.karenina._template import Template
 from rubricate.dialects.karenina._traits import (
+    Question,
     CallableRubricTrait,
     Rubric,
     StoredTrait,

@@ -8,7 +8,6 @@ A benchmark is a `DataFeed`, a question a `DataFeedItem` whose `item` is a `Ques
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import starmap
@@ -26,10 +25,9 @@ from rubricate.dialects.karenina._jsonld_traits import (
     required,
     trait_of,
 )
-from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._results import VerificationResult, VerificationResults
 from rubricate.dialects.karenina._template import Template
-from rubricate.dialects.karenina._traits import Rubric, union
+from rubricate.dialects.karenina._traits import Question, Rubric, union
 from rubricate.errors import InputError, shown
 from rubricate.rubric import Failure
 
@@ -264,15 +262,12 @@ def text_of(document: Any) -> str:
 
 
 def _check(value: Any, path: tuple[str | int, ...]) -> None:
-    if isinstance(value, Mapping):
-        for key, entry in value.items():
-            if not isinstance(key, str):
-                raise InputError(f"JSON has no keys like {key!r}, only text", path=path)
+    if isinstance(value, Mapping | list | tuple):
+        entries = value.items() if isinstance(value, Mapping) else enumerate(value)
+        for key, entry in entries:
             _check(entry, (*path, key))
-    elif isinstance(value, list | tuple):
-        for index, entry in enumerate(value):
-            _check(entry, (*path, index))
-    elif isinstance(value, float) and not math.isfinite(value):
-        raise InputError(f"JSON has no number {value}", path=path)
-    elif not isinstance(value, str | int | float | bool | None):
-        raise InputError(f"JSON cannot hold a {type(value).__name__}: {value!r}", path=path)
+        return
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        raise InputError(f"JSON cannot hold {shown(value)}", path=path) from None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import Field, model_validator
 
 from rubricate._spelling import did_you_mean
-from rubricate.dialects.karenina._settings import SettingsDocument
+from rubricate.dialects.karenina._template import Name, SettingsDocument
 from rubricate.errors import InputError
 from rubricate.judge import HTTPModel
 from rubricate.judge.models import PROVIDERS
@@ -31,11 +30,11 @@ class ModelConfig(SettingsDocument):
     model_provider: str = ""
     """Who serves it: `openai`, `anthropic`, `gemini` (or `google_genai`), ...; see
     `rubricate judges`. With `openrouter`, who made it; may be left out there."""
-    model_name: str
+    model_name: Name
     """The model's name there."""
-    temperature: float | None = 0.0
+    temperature: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
     """Sampling temperature; None leaves it to the endpoint."""
-    max_tokens: int | None = None
+    max_tokens: int | None = Field(default=None, ge=1)
     """The most tokens of a reply. Default: the endpoint's own limit."""
     system_prompt: str | None = None
     """The system message of an answering model. A judge has its own."""
@@ -63,26 +62,8 @@ class ModelConfig(SettingsDocument):
             data.setdefault("model_name", "manual")
         return {**data, "id": data.get("id") or data.get("model_name")}
 
-    @field_validator("id", "model_name")
-    @classmethod
-    def _is_text(cls, text: str) -> str:
-        if not text.strip():
-            raise InputError("must not be empty")
-        return text
-
-    @field_validator("temperature", mode="before")
-    @classmethod
-    def _temperature_is_usable(cls, temperature: Any) -> Any:
-        if isinstance(temperature, int) and not isinstance(temperature, bool):
-            temperature = float(temperature)
-        if isinstance(temperature, float) and not (math.isfinite(temperature) and temperature >= 0):
-            raise InputError(f"must be 0 or more, found {temperature}")
-        return temperature
-
     @model_validator(mode="after")
     def _is_reachable(self) -> ModelConfig:
-        if self.max_tokens is not None and self.max_tokens < 1:
-            raise InputError(f"max_tokens must be at least 1, found {self.max_tokens}")
         if self.interface not in INTERFACES:
             raise InputError(_unknown("interface", self.interface, INTERFACES))
         if (self.interface == "manual") != (self.manual_traces is not None):
@@ -140,11 +121,11 @@ class VerificationConfig(SettingsDocument):
             cannot be used.
     """
 
-    parsing_models: Sequence[ModelConfig]
+    parsing_models: Sequence[ModelConfig] = Field(min_length=1)
     """The models that judge."""
     answering_models: Sequence[ModelConfig] = ()
     """The models that answer; none for logged outputs (`TaskEval`)."""
-    replicate_count: int = 1
+    replicate_count: int = Field(default=1, ge=1)
     """How often each model answers each question, and each answer is judged."""
     evaluation_mode: Literal["template_only", "template_and_rubric", "rubric_only"] | None = None
     """What answers are judged by. Default: templates and traits, as far as there are any."""
@@ -152,23 +133,8 @@ class VerificationConfig(SettingsDocument):
     """The traits to judge by. Default: all."""
     async_enabled: bool = True
     """Whether there is more than one request at a time."""
-    async_max_workers: int | None = None
+    async_max_workers: int | None = Field(default=None, ge=1)
     """How many requests there are at a time. Default: `concurrency` of `run_verification`."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _are_models(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
-            return data
-        models: dict[str, Any] = {}
-        for name in ("answering_models", "parsing_models"):
-            value = data.get(name, ())
-            models[name] = tuple(value) if isinstance(value, Sequence) else (value,)
-            for index, model in enumerate(models[name]):
-                if not isinstance(model, ModelConfig):
-                    found = type(model).__name__
-                    raise InputError(f"{name}[{index}]: expected a ModelConfig, found {found}")
-        return {**data, **models}
 
     @model_validator(mode="after")
     def _models_differ(self) -> VerificationConfig:
@@ -177,10 +143,4 @@ class VerificationConfig(SettingsDocument):
             for index, id in enumerate(ids):
                 if id in ids[:index]:
                     raise InputError(f"{name}: two models have the id '{id}'")
-        if not self.parsing_models:
-            raise InputError("parsing_models: at least one model is needed to judge, found none")
-        for name in ("replicate_count", "async_max_workers"):
-            number = getattr(self, name)
-            if number is not None and number < 1:
-                raise InputError(f"{name} must be at least 1, found {number}")
         return self

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 
 from rubricate._files import user_path
-from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._template import CORRECTNESS
-from rubricate.dialects.karenina._traits import METRICS, TraitKind, outcome_of
+from rubricate.dialects.karenina._traits import Question, METRICS, TraitKind, outcome_of
 from rubricate.errors import MissingExtraError
 from rubricate.rubric import Evidence, Failure, Score, Usage, Verdict
 

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rubricate._sync import run_sync
-from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._results import VerificationResults
 from rubricate.dialects.karenina._template import Template
-from rubricate.dialects.karenina._traits import Rubric, Trait, union
+from rubricate.dialects.karenina._traits import Question, Rubric, Trait, union
 from rubricate.dialects.karenina._verification import (
     Answered,
     VerificationCall,

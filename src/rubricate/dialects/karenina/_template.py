@@ -1,4 +1,5 @@
-"""Answer templates: what to extract from an answer, and which values make it correct.
+"""Answer templates: what to extract from an answer, and which values make it correct; and what
+all documents of this dialect share.
 
 A template is data. Code compares; nothing of a template is ever executed.
 """
@@ -9,12 +10,11 @@ import math
 import re
 import reprlib
 import unicodedata
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, Strict, ValidationError, model_validator
 
-from rubricate.dialects.karenina._settings import SettingsDocument
+from rubricate._documents import Document, input_error
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric import ABSTENTION, Criterion, Question, Reading, read_object
 
@@ -24,10 +24,47 @@ Comparison = Literal["exact", "normalized", "number", "boolean", "set"]
 _STRIPPED = ".,;:!?'\"()[]“”‘’"
 
 
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise InputError("must not be empty")
+    return text
+
+
+Name = Annotated[str, AfterValidator(_not_blank)]
+"""Text that is not blank."""
+
+
+class SettingsDocument(Document):
+    """Named settings. A setting that is unknown here must be off (False, None, empty, "disabled"):
+    it is kept, and has no effect. One that is on is an error, because it would be ignored.
+
+    Raises:
+        InputError: a value cannot be used; in one line, with the name of what has it.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ()
+    """What the names of further settings begin with that a file may have on without an error."""
+
+    def __init__(self, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            name = data.get("name", data.get("id"))
+            kind = type(self).__name__
+            raise input_error(error, (f"{kind} '{name}'" if name else kind,)) from None
+
+    @model_validator(mode="after")
+    def _unknown_settings_are_off(self) -> SettingsDocument:
+        for name, value in (self.model_extra or {}).items():
+            if value and value != "disabled" and not name.startswith(self.kept):
+                raise InputError(f"there is no setting '{name}' here: leave it out")
+        return self
+
+
 class TemplateField(SettingsDocument):
     """One thing to be extracted from an answer."""
 
-    name: str
+    name: Name
     """Its name, unique in the template."""
     description: str = ""
     """What is to be extracted, in words; must not give the expected value away."""
@@ -39,7 +76,7 @@ class TemplateField(SettingsDocument):
     """The right value: text, a number, true or false, or a list of texts."""
     also_accepted: tuple[str, ...] = Field(default=(), strict=False)
     """Other right values of a text."""
-    tolerance: float = Field(default=0.0, strict=False)
+    tolerance: float = Field(default=0.0, ge=0, allow_inf_nan=False, strict=False)
     """How far a number may be from the expected one, in its own unit."""
 
     @model_validator(mode="before")
@@ -64,10 +101,6 @@ class TemplateField(SettingsDocument):
 
     @model_validator(mode="after")
     def _settings_fit(self) -> TemplateField:
-        if not self.name.strip():
-            raise InputError("name: must not be empty")
-        if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
-            raise InputError(f"tolerance: must be 0 or more, found {self.tolerance}")
         if self.tolerance and self.comparison != "number":
             raise InputError("tolerance: goes with the comparison 'number'")
         if self.also_accepted and self.comparison not in ("exact", "normalized"):
@@ -136,26 +169,8 @@ class Template(SettingsDocument):
     Template(fields=[TemplateField(name="count", comparison="number", expected=46)])
     """
 
-    fields: tuple[TemplateField, ...] = Field(strict=False)
+    fields: tuple[Annotated[TemplateField, Strict(False)], ...] = Field(strict=False)
     """What to extract, at least one thing."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fields_from_dicts(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or not isinstance(data.get("fields"), list | tuple):
-            return data
-        fields: list[Any] = []
-        for index, field in enumerate(data["fields"]):
-            if isinstance(field, Mapping):
-                try:
-                    fields.append(TemplateField(**field))
-                except InputError as error:
-                    raise InputError(f"fields[{index}]: {error}") from None
-                except TypeError:
-                    raise InputError(f"fields[{index}]: keys must be text") from None
-            else:
-                fields.append(field)
-        return {**data, "fields": fields}
 
     @model_validator(mode="after")
     def _fields_differ(self) -> Template:

@@ -1,18 +1,22 @@
-"""Traits, each of which is a criterion of the core, and rubrics, which are lists of them."""
+"""Traits, each of which is a criterion of the core; rubrics, which are lists of them; questions."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from rubricate._documents import validate
 from rubricate._spelling import did_you_mean
-from rubricate.dialects.karenina._settings import SettingsDocument
-from rubricate.dialects.karenina._template import CORRECTNESS
+from rubricate.dialects.karenina._template import (
+    CORRECTNESS,
+    Name,
+    SettingsDocument,
+    Template,
+)
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric import (
     CodeCriterion,
@@ -39,7 +43,7 @@ class Trait(SettingsDocument):
     kept: ClassVar[tuple[str, ...]] = ("summary", "callable_code", "deep_judgment_")
     reads_as: ClassVar[TraitKind]
 
-    name: str
+    name: Name
     """Its name, unique among the traits that apply to a question."""
     description: str | None = None
     """What it looks for; the judge sees this. Default: its name."""
@@ -55,8 +59,6 @@ class Trait(SettingsDocument):
     @field_validator("name")
     @classmethod
     def _name_is_text(cls, name: str) -> str:
-        if not name.strip():
-            raise InputError("must not be empty")
         if name == CORRECTNESS:
             raise InputError(f"'{name}' is what results call correctness; choose another name")
         return name
@@ -543,6 +545,43 @@ class Rubric:
 
     def __iter__(self) -> Iterator[Trait]:
         return iter(self.traits)
+
+
+@dataclass
+class Question:
+    """A question of a benchmark.
+
+    Attributes:
+        question: its text.
+        raw_answer: the right answer, in words; no judge of a trait is shown it.
+        rubric: traits for this question alone, beside the benchmark's.
+        template: what makes an answer correct; None where there is none yet.
+        template_failure: why no template could be generated, if that was tried in vain.
+        id: its identifier, unique in the benchmark.
+        keywords: free labels.
+        date_created, date_modified: ISO 8601.
+        node: the question as it is in the file that it came from; what else it holds is written
+            back.
+    """
+
+    question: str
+    raw_answer: str
+    rubric: Rubric | None = None
+    template: Template | None = None
+    template_failure: Failure | None = None
+    id: str = ""
+    keywords: tuple[str, ...] = ()
+    date_created: str = ""
+    date_modified: str = ""
+    node: dict[str, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def template_code(self) -> str | None:
+        """The Python code that a file has as this question's template, for people; never run."""
+        part = self.node.get("item", {}).get("hasPart")
+        if isinstance(part, dict) and part.get("@type") == "SoftwareSourceCode":
+            return str(part.get("text", ""))
+        return None
 
 
 def union(first: Rubric | None, second: Rubric | None, where: str = "") -> list[Trait]:

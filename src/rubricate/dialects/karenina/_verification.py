@@ -19,10 +19,9 @@ from rubricate.analysis import Result
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.dialects._options import DialectOptions, graded
 from rubricate.dialects.karenina._models import ModelConfig, VerificationConfig
-from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._results import VerificationResult, VerificationResults
 from rubricate.dialects.karenina._template import CORRECTNESS, Correctness
-from rubricate.dialects.karenina._traits import Trait
+from rubricate.dialects.karenina._traits import Question, Trait
 from rubricate.dialects.karenina._writing import (
     REPLICATE,
     AnswerPrompt,

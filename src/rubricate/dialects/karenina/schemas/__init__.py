@@ -4,7 +4,6 @@ from rubricate.dialects.karenina._models import (
     ModelConfig as ModelConfig,
     VerificationConfig as VerificationConfig,
 )
-from rubricate.dialects.karenina._question import Question as Question
 from rubricate.dialects.karenina._results import (
     VerificationResult as VerificationResult,
     VerificationResults as VerificationResults,
@@ -17,6 +16,7 @@ from rubricate.dialects.karenina._traits import (
     CallableRubricTrait as CallableRubricTrait,
     ManualRubricTrait as ManualRubricTrait,
     MetricRubricTrait as MetricRubricTrait,
+    Question as Question,
     RegexRubricTrait as RegexRubricTrait,
     Rubric as Rubric,
     RubricTrait as RubricTrait,
