@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rubricate.dataset import Gradable, RubricDataset
 from rubricate.errors import InputError, shown
@@ -26,25 +26,89 @@ from rubricate.settings import AppliesTo, options_set, part, reject_unsupported
 if TYPE_CHECKING:
     from rubricate.analysis import Calibrator, FittedCalibration
     from rubricate.judge import JudgesLike, Panel
+    from rubricate.options import Columns, Data, RubricLike
 
 
 _BUILTIN: tuple[AppliesTo, ...] = ("any judge",)
 """To whom options of a plan must say something, to do so to the built-in judge."""
 
 
-def chosen_dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
-    """The dataset, with another rubric if one is set."""
-    if not isinstance(dataset, Gradable):
-        raise InputError(
-            f"expected a RubricDataset or a table (open_items), found {type(dataset).__name__}"
-        )
+def chosen_dataset(
+    data: Data, rubric: RubricLike | None = None, columns: Columns | None = None
+) -> Gradable:
+    """What a user has given to be graded, as a dataset.
+
+    Args:
+        data: a `RubricDataset`, a table of `open_items`, a path or an address, a data frame, or a
+            list of rows.
+        rubric: the rubric of rows, or another one for a dataset.
+        columns: which column of rows, or of the table at the path, is what.
+
+    Raises:
+        InputError: it cannot be read, or is none of these.
+    """
+    if rubric is not None:
+        rubric = chosen_rubric(rubric)
+    if isinstance(data, str | Path):
+        from rubricate.dataset import open_dataset
+
+        return open_dataset(str(data), rubric, columns)
+    if not isinstance(data, Gradable):
+        rows = _rows(data)
+        if rubric is None:
+            raise InputError("rows have no rubric: give rubric=")
+        from rubricate.dataset import dataset_of_rows
+
+        return dataset_of_rows(rows, rubric, columns)
+    if columns is not None:
+        raise InputError("map= is for rows and for files; a dataset has its own fields")
     if rubric is None:
-        return dataset
-    if not isinstance(rubric, Rubric):
-        raise InputError(f"rubric must be a Rubric, found {shown(rubric)}")
-    if not isinstance(dataset, RubricDataset):
+        return data
+    if not isinstance(data, RubricDataset):
         raise InputError("rubric= is for a RubricDataset; a table is opened with its own")
-    return RubricDataset.from_dict(dataset.to_dict(), rubric=rubric)
+    return RubricDataset.from_dict(data.to_dict(), rubric=rubric)
+
+
+def chosen_rubric(rubric: RubricLike) -> Rubric:
+    """What a user has given as a rubric: one, a file of one, or its criteria.
+
+    Raises:
+        InputError: it cannot be read, or is none of these.
+    """
+    if isinstance(rubric, Rubric):
+        return rubric
+    if isinstance(rubric, str | Path):
+        return Rubric.from_file(rubric)
+    if isinstance(rubric, Mapping | list | tuple):
+        return Rubric.from_dict(rubric if isinstance(rubric, Mapping) else list(rubric))
+    raise InputError(
+        "rubric must be a Rubric, the path of a file, or a list of criteria or sentences, found "
+        + shown(rubric)
+    )
+
+
+def _rows(data: object) -> list[Mapping[str, Any]]:
+    """The rows of a data frame, of a table in memory, or of a list, as mappings.
+
+    That is known by what it can do, because none of these libraries need be there: `to_dicts` of
+    polars, `to_pylist` of pyarrow, `to_dict("records")` of pandas.
+    """
+    frame: Any = data
+    rows: Any = data
+    if hasattr(data, "iloc") and hasattr(data, "to_dict"):
+        rows = frame.to_dict("records")
+    elif hasattr(data, "to_dicts"):
+        rows = frame.to_dicts()
+    elif hasattr(data, "to_pylist"):
+        rows = frame.to_pylist()
+    if isinstance(rows, Iterable) and not isinstance(rows, Mapping):
+        rows = list(rows)
+        if all(isinstance(row, Mapping) for row in rows):
+            return cast("list[Mapping[str, Any]]", rows)
+    raise InputError(
+        "expected a RubricDataset, a data frame, a list of rows (dictionaries), or the path of a "
+        f"file, found {shown(data)}"
+    )
 
 
 def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:

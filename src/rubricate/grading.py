@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import fields
 
 from rubricate.analysis import Result
-from rubricate.choosing import chosen_calibrator, chosen_dataset, chosen_judge
+from rubricate.choosing import chosen_calibrator, chosen_dataset, chosen_judge, chosen_rubric
 from rubricate.dataset import DataItem, RubricDataset, read_context
 from rubricate.errors import RunStopped
 from rubricate.options import (
@@ -14,6 +14,7 @@ from rubricate.options import (
     GradeCall,
     GradeOneCall,
     GradingOptions,
+    JudgingOptions,
 )
 from rubricate.run import ItemResult, RunEstimate, RunFacts
 from rubricate.run import estimate as estimate_run
@@ -26,7 +27,10 @@ async def agrade(call: GradeCall) -> Result:
     """Grade every item of a dataset by every criterion of its rubric.
 
     Args:
-        dataset: what to grade: a `RubricDataset`, or a table of `open_items`.
+        dataset: what to grade: a `RubricDataset`, a table of `open_items`, the path of a file, a
+            data frame of pandas or polars, or a list of rows (dictionaries). Rows need a `rubric`,
+            and `map` where their columns have other names than `submission`, `prompt`, `reference`,
+            `context`, `id` and `label.CRITERION`.
         judge: who grades: a name such as `openai/gpt-4.1-mini`, a judge, a model, or a callable
             from messages to a reply; or several, in a list or a `Panel`, that vote, or in a
             `Cascade`, that are asked one after the other. Default: the
@@ -86,7 +90,8 @@ async def aestimate(call: GradeCall) -> RunEstimate:
     Raises:
         InputError: something given cannot be used.
     """
-    dataset, judge = chosen_dataset(call.dataset, call.rubric), chosen_judge(call.judge, call)
+    dataset = chosen_dataset(call.dataset, call.rubric, call.map)
+    judge = chosen_judge(call.judge, call)
     calibrate = chosen_calibrator(call.calibration, dataset, judge, call.limit)
     return await estimate_run(dataset, judge, call, calibrate)
 
@@ -99,7 +104,8 @@ async def agrade_one(call: GradeOneCall) -> ItemResult:
     """Grade one text by a rubric.
 
     Args:
-        rubric: what to judge it by.
+        rubric: what to judge it by: a `Rubric`, the path of a file, or a list of criteria or of
+            sentences.
         submission: the text, or the `Transcript` of a conversation.
         prompt: the task that the text answers.
         reference: an exemplary response.
@@ -115,8 +121,9 @@ async def agrade_one(call: GradeOneCall) -> ItemResult:
     """
     context = read_context(call.context)
     item = DataItem(call.submission, reference_submission=call.reference, context=context)
-    dataset = RubricDataset(call.prompt, call.rubric, [item])
-    async with stream_of(dataset, call.judge, part(GradingOptions, call)) as stream:
+    dataset = RubricDataset(call.prompt, chosen_rubric(call.rubric), [item])
+    options = part(JudgingOptions, call)
+    async with stream_of(dataset, call.judge, part(GradingOptions, options)) as stream:
         result = await anext(stream)
         with suppress(StopAsyncIteration, RunStopped):  # what was not had is `failed`
             await anext(stream)

@@ -26,11 +26,30 @@ from rubricate.settings import option
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Mapping
+    from typing import Any, Protocol
 
     from rubricate.analysis import FittedCalibration
     from rubricate.dataset import ContextDocument, Gradable
     from rubricate.judge import JudgesLike
-    from rubricate.rubric import Rubric
+    from rubricate.rubric import Criterion, Group, Rubric
+
+    Criteria = Sequence[Criterion | Group | Mapping[str, Any] | str]
+    RubricLike = Rubric | str | Path | Mapping[str, Any] | Criteria
+    """A rubric; or a file that has one, or its criteria, each as itself or as a sentence."""
+
+    class Frame(Protocol):
+        """A data frame of pandas or polars, or a table of pyarrow."""
+
+        @property
+        def columns(self) -> Any:
+            """What its columns are called."""
+            ...
+
+    Data = Gradable | str | Path | Sequence[Mapping[str, Any]] | Frame
+    """What can be graded: a dataset, a file, rows, or a data frame."""
+    Columns = str | Mapping[str, str]
+    """Which column is what: `submission=answer,prompt=question`, or a dictionary."""
 
 
 class JudgeOptions(Endpoint, Asking, Voting):
@@ -48,12 +67,22 @@ class RewardOptions(JudgingOptions, Limits, Budget, SharedAnswers):
 class GradingOptions(RewardOptions, RunOptions):
     """How to grade a dataset."""
 
-    rubric: Rubric | None = option(
+    rubric: RubricLike | None = option(
         None,
-        "A rubric that is used in place of the dataset's own.",
+        "The rubric of a table; or one that is used in place of the dataset's own.",
+        more="A `Rubric`, the path of a file, or a list of criteria or of sentences.",
         group="What is graded",
         input_type=str | None,
         is_path=True,
+        common=True,
+    )
+    map: Columns | None = option(
+        None,
+        "Which column of a table is what: submission=answer,prompt=question; also reference, id, "
+        "context and label.CRITERION.",
+        more="As such text, or as a dictionary. Other columns are kept as metadata.",
+        group="What is graded",
+        input_type=str | dict[str, str] | None,
         common=True,
     )
     calibration: str | Path | FittedCalibration | None = option(
@@ -70,7 +99,7 @@ class GradingOptions(RewardOptions, RunOptions):
 class GradeCall(GradingOptions, kw_only=False):
     """What `grade` is called with."""
 
-    dataset: Gradable
+    dataset: Data
     judge: JudgesLike = None
     stop: ClassVar[asyncio.Event | None] = None  # nothing but an interrupt ends a plain call early
 
@@ -87,7 +116,7 @@ class AsyncGradeCall(GradeCall, kw_only=False):
 class GradeOneCall(JudgingOptions, kw_only=False):
     """What `grade_one` is called with."""
 
-    rubric: Rubric
+    rubric: RubricLike
     submission: str
     _: KW_ONLY
     prompt: str = ""

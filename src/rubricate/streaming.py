@@ -46,6 +46,7 @@ from rubricate.settings import part, takes
 if TYPE_CHECKING:
     from rubricate.analysis import Calibrator
     from rubricate.judge import JudgesLike
+    from rubricate.options import Data
 
 AHEAD = 16
 """Results that wait to be taken before the run waits too."""
@@ -55,13 +56,13 @@ _T = TypeVar("_T")
 
 
 def stream_of(
-    dataset: Gradable,
+    data: Data,
     judge: JudgesLike,
     options: GradingOptions,
     stop: asyncio.Event | None = None,
 ) -> ResultStream:
     """`agrade_stream`, with its options as one value."""
-    dataset = chosen_dataset(dataset, options.rubric)
+    dataset = chosen_dataset(data, options.rubric, options.map)
     chosen = chosen_judge(judge, options)
     return ResultStream(
         dataset,

@@ -232,7 +232,7 @@ WRONG_CRITERIA = {
     ),
     "unknown kind": ({**B, "kind": "binari"}, ".kind", "unknown kind 'binari'"),
     "kind is a list": ({**B, "kind": ["binary"]}, ".kind", "binary"),
-    "no object": ("Says B", "", "expected an object"),
+    "no object": ("Says", "", "expected an object"),
     "options no list": ({**B, "options": {"yes": 1}}, ".options", "a valid list"),
     "option no object": ({**B, "options": ["yes", "no"]}, ".options[0]", "yes"),
     "tags no list": ({**B, "tags": "short"}, ".tags", "tags are a list, or an object"),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import rubricate
 from rubricate import Criterion, HTTPModel, ModelJudge, PythonModel, Rubric
+from rubricate.errors import InputError
 from rubricate.testing import Rule, ScriptedEndpoint, aassert_rubric
 
 MET = {"reason": "r", "evidence": [], "verdict": "MET"}
@@ -212,3 +215,129 @@ def test_of_a_list_the_judges_that_were_made_of_names_are_closed(
     own = HTTPModel("mine", base_url=endpoint.url)
     asyncio.run(rubricate.agrade(make_dataset(1), [own, "theirs"], base_url=endpoint.url))
     assert closed == ["theirs"]
+
+
+# Data as it is at hand
+
+SENTENCES = ["The reply says sorry.", "The reply says what happens next."]
+NAMES = ["the_reply_says_sorry", "the_reply_says_what_happens"]
+ROWS: list[dict[str, Any]] = [
+    {"answer": "Sorry, we look into it.", "asked": "Where is it?", "tier": 1},
+    {"answer": "No.", "asked": "And now?", "tier": 2},
+]
+COLUMNS = {"submission": "answer", "prompt": "asked"}
+
+
+def says_sorry(messages: Any) -> dict[str, Any]:
+    """MET where the submission says sorry."""
+    is_met = "Sorry, we" in messages[-1]["content"]
+    return {"reason": "r", "evidence": [], "verdict": "MET" if is_met else "UNMET"}
+
+
+def as_pandas(folder: Path) -> Any:
+    return pytest.importorskip("pandas").DataFrame(ROWS, index=[7, 9])
+
+
+def as_polars(folder: Path) -> Any:
+    return pytest.importorskip("polars").DataFrame(ROWS)
+
+
+def as_arrow(folder: Path) -> Any:
+    return pytest.importorskip("pyarrow").Table.from_pylist(ROWS)
+
+
+def as_file(folder: Path) -> Path:
+    path = folder / "answers.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
+    return path
+
+
+KINDS = [lambda folder: ROWS, as_pandas, as_polars, as_arrow, as_file]
+
+
+@pytest.mark.parametrize("made", KINDS, ids=["rows", "pandas", "polars", "pyarrow", "file"])
+def test_a_table_is_graded_as_it_is(made: Any, tmp_path: Path) -> None:
+    data = made(tmp_path)
+    result = rubricate.grade(data, says_sorry, rubric=SENTENCES, map=COLUMNS)
+    assert [item.score.value for item in result.items] == [1.0, 0.0]
+    assert [list(item.criteria) for item in result.items] == [NAMES, NAMES]
+    assert [item.metadata for item in result.items] == [{"tier": 1}, {"tier": 2}]
+    streamed = rubricate.grade_stream(data, says_sorry, rubric=SENTENCES, map=COLUMNS)
+    assert [item.score for item in streamed] == [item.score for item in result.items]
+    estimated = rubricate.estimate(
+        data, says_sorry, rubric=SENTENCES, map="submission=answer,prompt=asked"
+    )
+    assert estimated.requests == 4
+
+
+@pytest.mark.parametrize("made", [as_pandas, as_polars], ids=["pandas", "polars"])
+def test_results_join_back_to_the_frame(made: Any, tmp_path: Path) -> None:
+    frame = made(tmp_path)
+    result = rubricate.grade(frame, says_sorry, rubric=SENTENCES, map=COLUMNS)
+    graded = result.join(frame)
+    assert list(graded.columns) == ["answer", "asked", "tier", "score", *NAMES]
+    assert list(graded["score"]) == [1.0, 0.0]
+    assert list(graded[NAMES[0]]) == ["MET", "UNMET"]
+    assert list(frame.columns) == ["answer", "asked", "tier"]
+    if made is as_pandas:
+        assert list(graded.index) == [7, 9]
+    with pytest.raises(InputError, match=r"1 rows, and 2 items"):
+        result.join(frame.head(1))
+    with pytest.raises(InputError, match="already has a column 'score'"):
+        result.join(graded)
+
+
+def test_a_failed_verdict_has_no_label_in_the_frame(tmp_path: Path) -> None:
+    def fails(messages: Any) -> str:
+        return "no JSON at all"
+
+    pandas = pytest.importorskip("pandas")
+    frame = as_pandas(tmp_path)
+    graded = rubricate.grade(frame, fails, rubric=SENTENCES, map=COLUMNS).join(frame)
+    assert pandas.isna(graded["score"]).all()
+    assert pandas.isna(graded[NAMES]).all(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "wrong"),
+    [
+        (ROWS, {}, "give rubric="),
+        (ROWS, {"rubric": SENTENCES}, "no column is mapped to submission.*'answer', 'asked'"),
+        (ROWS, {"rubric": SENTENCES, "map": {"submission": "anser"}}, "did you mean 'answer'"),
+        (ROWS, {"rubric": SENTENCES, "map": "submision=answer"}, "did you mean 'submission'"),
+        (ROWS, {"rubric": 5, "map": COLUMNS}, "rubric must be"),
+        (ROWS, {"rubric": ["single"], "map": COLUMNS}, r"\[0\]: expected an object"),
+        (
+            [*ROWS, {"answer": None}],
+            {"rubric": SENTENCES, "map": COLUMNS},
+            "row 3: column 'answer'",
+        ),
+        ([], {"rubric": SENTENCES}, "no rows to grade"),
+        ([1, 2], {"rubric": SENTENCES}, "expected a RubricDataset, a data frame"),
+        (5, {"rubric": SENTENCES}, "expected a RubricDataset, a data frame"),
+        ("none.csv", {"rubric": SENTENCES}, "none.csv: file not found"),
+    ],
+)
+def test_what_is_no_table_is_said_before_anything_is_asked(
+    data: Any, options: dict[str, Any], wrong: str
+) -> None:
+    def never(messages: Any) -> Any:
+        raise AssertionError("asked")
+
+    with pytest.raises(InputError, match=wrong):
+        rubricate.grade(data, never, **options)
+
+
+def test_sentences_are_criteria_named_by_their_first_words() -> None:
+    twins = ["The reply says that it is late.", "The reply says that it is lost."]
+    rubric = Rubric([*twins, Criterion(name="own", requirement="Is kind")])
+    assert rubric.names == [
+        "the_reply_says_that_it",
+        "the_reply_says_that_it_is",
+        "own",
+    ]
+    assert Rubric.from_dict([*twins, {"name": "own", "requirement": "Is kind"}]) == rubric
+    with pytest.raises(InputError, match="defined twice"):
+        Rubric([twins[0], twins[0]])
+    one = rubricate.grade_one(SENTENCES, "Sorry, we are late.", judge=says_sorry)
+    assert one.score.value == 1.0

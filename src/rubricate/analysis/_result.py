@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from rubricate.analysis._tables import Tabular
+from rubricate.errors import InputError
 from rubricate.rubric import Verdict
 from rubricate.run.results import ItemResult, ResultRow, RunFacts, Summary, Tallies, rows_of
 
 if TYPE_CHECKING:
     from rubricate.analysis._finished import FinishedRun
     from rubricate.analysis._plots import Plots
+
+_Frame = TypeVar("_Frame")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -44,6 +47,44 @@ class Result(RunFacts, Tabular):
         for item in self.items:
             for verdict in item.criteria.values():
                 yield item, verdict
+
+    def join(self, frame: _Frame) -> _Frame:
+        """The data frame that was graded, with its scores and labels; its index is kept.
+
+        There is a column `score`, and one for each criterion with the label of its verdict. A
+        score that is missing is NaN (null in polars), and so is the label of a failed verdict.
+
+            result = rubricate.grade(frame, judge, rubric=["The reply says sorry."])
+            graded = result.join(frame)
+
+        Args:
+            frame: a data frame of pandas or polars, with a row for each item in their order.
+
+        Raises:
+            InputError: it has another number of rows, or a column of one of these names.
+        """
+        graded: Any = frame
+        if len(graded) != len(self.items):
+            raise InputError(
+                f"the frame has {len(graded)} rows, and {len(self.items)} items were graded"
+            )
+        names = dict.fromkeys(name for item in self.items for name in item.rubric.names)
+        columns: dict[str, list[Any]] = {"score": [item.score.value for item in self.items]}
+        for name in names:
+            verdicts = [item.criteria.get(name) for item in self.items]
+            columns[name] = [None if verdict is None else verdict.label for verdict in verdicts]
+        if there := [name for name in columns if name in graded.columns]:
+            raise InputError(
+                f"the frame already has a column '{there[0]}': rename it, or the criterion"
+            )
+        if hasattr(graded, "iloc"):
+            joined = graded.assign(**columns)
+        else:
+            from polars import Series
+
+            series = [Series(name, values, strict=False) for name, values in columns.items()]
+            joined = graded.with_columns(series)
+        return cast("_Frame", joined)
 
     @property
     def failed(self) -> int:

@@ -40,14 +40,6 @@ class GradeSettings(Shell, GradingOptions, ThresholdOptions):
         is_path=True,
         common=True,
     )
-    map: str | dict[str, str] | None = option(
-        None,
-        "Which column of a table is what: submission=answer,prompt=question; also reference, id, "
-        "context and label.CRITERION.",
-        group="What is graded",
-        input_type=str | dict[str, str] | None,
-        common=True,
-    )
     submissions: str | None = option(
         None,
         "The texts to be graded, where DATA has a benchmark's tasks and no texts: a file with an "

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rubricate._files import check_no_links
 from rubricate._terminal import console
-from rubricate.choosing import chosen_calibrator, chosen_judge
+from rubricate.choosing import chosen_calibrator, chosen_judge, chosen_rubric
 from rubricate.cli._ending import ExitCode, stop_on_signals
 from rubricate.cli._grade_settings import GradeSettings
 from rubricate.cli._judging import (
@@ -197,7 +197,7 @@ def _dataset(settings: GradeSettings) -> Gradable:
     with advice_on(settings.data):
         return open_dataset(
             settings.data,
-            settings.rubric,
+            None if settings.rubric is None else chosen_rubric(settings.rubric),
             settings.map,
             format=settings.format,
             submissions=settings.submissions,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Self, final
 
 from pydantic import (
@@ -115,6 +116,25 @@ def check_levels(levels: int) -> None:
         raise InputError(f"a tree has {MOST_LEVELS} levels at most")
 
 
+def with_sentences(entries: Iterable[Any]) -> list[Any]:
+    """The entries of a rubric, each sentence among them as a criterion that asks for it.
+
+    Its name is made of its first words, as many as tell it from the others: five at least. The same
+    sentence has the same name.
+    """
+    built: list[Any] = []
+    names: dict[str, str] = {}  # with the sentence of each
+    for entry in entries:
+        words = re.findall(r"\w+", entry.casefold()) if isinstance(entry, str) else []
+        if len(words) < 2:  # a single word asks nothing
+            built.append(entry)
+            continue
+        of_words = ["_".join(words[:count]) for count in range(5, max(6, len(words) + 1))]
+        free = (name for name in of_words if names.setdefault(name, entry) == entry)
+        built.append({"name": next(free, of_words[-1]), "requirement": entry})
+    return built
+
+
 def build_node(data: Any, path: Sequence[str | int] = ()) -> Node:
     """A group of loaded data that has `criteria`, else a criterion.
 
@@ -133,7 +153,10 @@ def build_node(data: Any, path: Sequence[str | int] = ()) -> Node:
             f"expected a list of criteria, found {type(inner).__name__}", path=(*path, "criteria")
         )
     check_levels(path.count("criteria"))  # before Python's own limit is reached
-    nodes = [build_node(entry, (*path, "criteria", index)) for index, entry in enumerate(inner)]
+    nodes = [
+        build_node(entry, (*path, "criteria", index))
+        for index, entry in enumerate(with_sentences(inner))
+    ]
     return validate(Group, {**data, "criteria": nodes}, path)
 
 

@@ -29,7 +29,7 @@ from rubricate.errors import InputError
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._declared import DeclaredScoring
 from rubricate.rubric._gates import Gates
-from rubricate.rubric._group import Group, Node, build_node, paths, placed
+from rubricate.rubric._group import Group, Node, build_node, paths, placed, with_sentences
 
 logger = logging.getLogger("rubricate")
 
@@ -46,7 +46,8 @@ Entry = Annotated[SerializeAsAny[Criterion], PlainValidator(build_node)]
 class Rubric(PythonDocument):
     """A list or a tree of criteria with optional name and guidelines.
 
-    `Rubric([Criterion(...), Group(...), ...])`. All criteria are in `criteria` (also under the name
+    `Rubric([Criterion(...), Group(...), "The reply says sorry.", ...])`: a sentence is a criterion
+    that is named by its first words. All criteria are in `criteria` (also under the name
     `rubric`), those in groups too, depth-first; their names are in `names`. `tree` has them with
     the groups that they are in.
     """
@@ -63,12 +64,12 @@ class Rubric(PythonDocument):
 
     def __init__(
         self,
-        criteria: Iterable[Node | Mapping[str, Any]] = (),
+        criteria: Iterable[Node | Mapping[str, Any] | str] = (),
         /,
         **data: Any,
     ) -> None:
         if "criteria" not in data:
-            data["criteria"] = tuple(criteria)
+            data["criteria"] = tuple(with_sentences(criteria))
         super().__init__(**data)
 
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
@@ -171,7 +172,8 @@ class Rubric(PythonDocument):
 
         Accepts a list of criteria, `{criteria: [...]}`, `{rubric: ...}` (any of the shapes), or
         `{sections: [{name, criteria}]}`; name, guidelines and scoring may be beside them. An
-        entry that has `criteria` itself is a group.
+        entry that has `criteria` itself is a group; a sentence is a criterion that is named by its
+        first words.
 
         Args:
             data: what JSON or YAML was read to.
@@ -320,7 +322,10 @@ def _list(data: Any, path: tuple[str | int, ...]) -> list[Any]:
 
 
 def _criteria(data: Any, path: tuple[str | int, ...]) -> list[Node]:
-    return [build_node(raw, (*path, index)) for index, raw in enumerate(_list(data, path))]
+    entries = _list(data, path)
+    if str in {*map(type, entries)}:
+        entries = with_sentences(entries)
+    return [build_node(raw, (*path, index)) for index, raw in enumerate(entries)]
 
 
 def _named(nodes: Sequence[Node], leaves: list[Criterion]) -> tuple[Node, ...]:

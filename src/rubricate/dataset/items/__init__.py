@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from rubricate.dataset.items._rubric_dataset import RubricDataset as RubricDataset
     from rubricate.dataset.items._table import (
         ItemTable as ItemTable,
+        dataset_of_rows as dataset_of_rows,
         is_table as is_table,
         open_items as open_items,
     )

@@ -117,7 +117,7 @@ class TableColumns:
             for part in filter(None, (part.strip() for part in text.split(","))):
                 what, equals, column = (piece.strip() for piece in part.partition("="))
                 if not (what and equals and column):
-                    raise InputError(f"--map: '{part}' is not of the form submission=COLUMN")
+                    raise InputError(f"map: '{part}' is not of the form submission=COLUMN")
                 pairs.append((what, column))
         else:
             pairs.extend(text.items())
@@ -126,14 +126,14 @@ class TableColumns:
                 near = suggestion(what, OWN_NAMES)
                 hint = f": did you mean '{near}'?" if near else ""
                 raise InputError(
-                    f"--map: '{what}' is not known{hint} (known are {', '.join(OWN_NAMES)} and "
+                    f"map: '{what}' is not known{hint} (known are {', '.join(OWN_NAMES)} and "
                     "label.CRITERION)"
                 )
         for side, kind in ((0, ""), (1, "column ")):
             names = [pair[side] for pair in pairs]
             if repeated := sorted({name for name in names if names.count(name) > 1}):
                 shown = ", ".join(f"{kind}'{name}'" for name in repeated)
-                raise InputError(f"--map: {shown} is mapped twice")
+                raise InputError(f"map: {shown} is mapped twice")
         return cls(dict(pairs))
 
     def found_in(self, names: Sequence[str], criteria: Sequence[str]) -> dict[str, str]:
@@ -176,7 +176,7 @@ class RowReader:
         ]
         if unknown:
             raise InputError(
-                f"--map: the rubric has no criterion {', '.join(map(repr, unknown))}; it has "
+                f"map: the rubric has no criterion {', '.join(map(repr, unknown))}; it has "
                 f"{', '.join(rubric.names)}"
             )
 
@@ -221,7 +221,10 @@ class RowReader:
             what = f"there is no column {', '.join(map(repr, missing))}"
             what += f" (did you mean {near!r}?)" if near else ""
         elif "submission" not in self._found:
-            what = "no column is mapped to submission: give --map submission=COLUMN"
+            what = (
+                "no column is mapped to submission: say which has the texts, with --map "
+                "submission=COLUMN (in Python, map={'submission': 'COLUMN'})"
+            )
         else:
             return None
         others = "; not mapped are " + (", ".join(map(repr, unmapped)) or "(none)")

@@ -5,12 +5,14 @@ A table is a CSV, JSON, JSON Lines or Parquet file, an address of one, or `hf:NA
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from typing import Any
 
 from rubricate.dataset.items._data_item import DataItem
 from rubricate.dataset.items._item import Item, ItemIds, Survey, survey_of
 from rubricate.dataset.items._mapping import RowReader, TableColumns
+from rubricate.dataset.items._rubric_dataset import RubricDataset
 from rubricate.dataset.samples import (
     HF,
     READERS,
@@ -71,6 +73,34 @@ def open_items(
             for a criterion that the rubric does not have.
     """
     return ItemTable(data, rubric, columns or TableColumns(), on_error)
+
+
+def dataset_of_rows(
+    rows: Sequence[Mapping[str, Any]],
+    rubric: Rubric,
+    columns: Mapping[str, str] | str | None = None,
+) -> RubricDataset:
+    """Rows that are in memory, an item each; see `open_items` for those of a file.
+
+    Args:
+        rows: by the names of their columns.
+        rubric: what to judge the submissions by.
+        columns: which column is what; see `TableColumns.parse`.
+
+    Raises:
+        InputError: there is none, a column is missing, or a value cannot be read; says where.
+    """
+    if not rows:
+        raise InputError("there are no rows to grade")
+    read = RowReader(TableColumns.parse(columns or {}), rubric)
+    items: list[DataItem] = []
+    for number, row in enumerate(rows, start=1):
+        try:
+            items.append(read({str(name): value for name, value in row.items()}))
+        except InputError as error:
+            raise error.within((f"row {number}",)) from None
+    read.check()
+    return RubricDataset("", rubric, items)
 
 
 class ItemTable:
