@@ -5,7 +5,8 @@
 
 Shown are the seconds that a run takes, as a multiple of what the endpoint allows, and how many
 requests were refused, as a share of the run's. A run is 2,000 requests, 200 at once at most. The
-constants are those of `rubricate/run/sending/_adaptive_rate.py`; each says here what it is for.
+constants are those of `rubricate/run/sending/_pace.py`, `_concurrency.py`, `_peers.py` and
+`_adaptive_rate.py`; each says there what it is for.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import heapq
 import random
 from collections import deque
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -22,8 +24,17 @@ from unittest.mock import patch
 
 from rubricate.rubric import Usage
 from rubricate.run import Limits
-from rubricate.run.sending import _adaptive_rate as module
+from rubricate.run.sending import _adaptive_rate, _concurrency, _pace, _peers
 
+MODULES = (_adaptive_rate, _concurrency, _pace, _peers)
+CONSTANTS = sorted(
+    {
+        name
+        for module in MODULES
+        for name, value in vars(module).items()
+        if name.isupper() and isinstance(value, int | float) and value != _concurrency.INFINITE
+    }
+)
 REQUESTS, AT_ONCE = 2000, 200
 MOST_SECONDS = 5000.0
 
@@ -106,12 +117,12 @@ def run(endpoint: Endpoint) -> tuple[float, float]:
     """The seconds of a run, and how many requests were refused."""
     now = [1000.0]
     clock = SimpleNamespace(monotonic=lambda: now[0])
-    with patch("rubricate.run.sending._adaptive_rate.time", clock):
+    with patch.object(_adaptive_rate, "time", clock), patch.object(_pace, "time", clock):
         return _run(endpoint, now)
 
 
 def _run(endpoint: Endpoint, now: list[float]) -> tuple[float, float]:
-    rate: Any = module.AdaptiveRate()
+    rate: Any = _adaptive_rate.AdaptiveRate()
     rate.join(Limits(concurrency=AT_ONCE))
     chance = random.Random(1)
     begin, number, left, refused = now[0], 0, REQUESTS, 0
@@ -177,19 +188,15 @@ def main() -> None:
     )
     usual = measured()
     print(row("as it is", usual))
-    names = [
-        name for name, value in vars(module).items() if name.isupper() and value != module.INFINITE
-    ]
-    for name in names if asks else ():
-        value = getattr(module, name)
-        if not isinstance(value, int | float):
-            continue
+    for name in CONSTANTS if asks else ():
+        modules = [module for module in MODULES if hasattr(module, name)]
+        value = getattr(modules[0], name)
         for factor in (0.5, 2.0):
-            setattr(
-                module, name, type(value)(max(value * factor, 1 if isinstance(value, int) else 0))
-            )
-            found = measured()
-            setattr(module, name, value)
+            changed = type(value)(max(value * factor, 1 if isinstance(value, int) else 0))
+            with ExitStack() as stack:
+                for module in modules:
+                    stack.enter_context(patch.object(module, name, changed))
+                found = measured()
             print(
                 row(f"{name} * {factor:g}", found)
                 if found != usual

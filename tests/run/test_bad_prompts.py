@@ -162,7 +162,7 @@ def test_of_two_judges_a_dead_one_costs_its_own_votes(tmp_path):
 
 @pytest.mark.parametrize("status", [500, 503])
 def test_an_outage_in_a_run_with_bad_prompts_loses_nothing_else(status: int, monkeypatch):
-    monkeypatch.setattr("rubricate.run.sending._adaptive_rate.FIRST_PAUSE", 0.1)
+    monkeypatch.setattr("rubricate.run.sending._concurrency.FIRST_PAUSE", 0.1)
     bad = [0, 20, 21, 22, 23, 24, 59]
     down: list[float] = []
 

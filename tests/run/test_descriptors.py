@@ -12,7 +12,7 @@ import pytest
 import rubricate
 from rubricate.errors import ModelError
 from rubricate.run import Limits
-from rubricate.run.sending._descriptors import bounded
+from rubricate.run.sending._limiter import bounded
 from rubricate.testing import Rule, ScriptedEndpoint
 
 resource = pytest.importorskip("resource")

@@ -337,7 +337,7 @@ def test_an_outage_lets_one_request_at_a_time_look_whether_it_is_over():
 
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_an_outage_loses_nothing_and_asks_little(make_dataset, monkeypatch, concurrency: int):
-    monkeypatch.setattr("rubricate.run.sending._adaptive_rate.FIRST_PAUSE", 0.05)
+    monkeypatch.setattr("rubricate.run.sending._concurrency.FIRST_PAUSE", 0.05)
     # Long enough that other items are asked before one is asked again, also on a busy machine.
     monkeypatch.setattr(Retries, "first_wait", 1.0)
     monkeypatch.setattr(Retries, "longest_wait", 1.0)
@@ -388,7 +388,8 @@ def test_refusals_of_requests_sent_before_a_pace_was_learnt_do_not_give_it_up(
 ):
     now = [100.0]
     clock = SimpleNamespace(monotonic=lambda: now[0])
-    monkeypatch.setattr("rubricate.run.sending._adaptive_rate.time", clock)
+    for module in ("_adaptive_rate", "_pace"):
+        monkeypatch.setattr(f"rubricate.run.sending.{module}.time", clock)
     rate = AdaptiveRate()
     rate.join(Limits(concurrency=100))
 
@@ -448,7 +449,8 @@ def test_a_run_starts_by_as_many_requests_as_the_first_answer_is_quick(
 ):
     now = [100.0]
     clock = SimpleNamespace(monotonic=lambda: now[0])
-    monkeypatch.setattr("rubricate.run.sending._adaptive_rate.time", clock)
+    for module in ("_adaptive_rate", "_pace"):
+        monkeypatch.setattr(f"rubricate.run.sending.{module}.time", clock)
     for refused in (False, True):
         rate = AdaptiveRate()
         rate.join(Limits(concurrency=1000))

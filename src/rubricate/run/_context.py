@@ -13,8 +13,15 @@ from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
 from rubricate.rubric import NO_USAGE, Criterion, Usage, Verdict
 from rubricate.run._progress import Progress
-from rubricate.run.journal import Answers, Transcript, verdict_from_record, verdict_record
-from rubricate.run.sending import Claim, Expense, Judgement, Locks, RunEnds, SendFor, lock_of
+from rubricate.run.journal import (
+    Answers,
+    Locks,
+    Transcript,
+    lock_of,
+    verdict_from_record,
+    verdict_record,
+)
+from rubricate.run.sending import Claim, Expense, Judgement, RunEnds, SendFor
 
 logger = logging.getLogger(__name__)
 _of_part: ContextVar[Transcript | None] = ContextVar("_of_part", default=None)

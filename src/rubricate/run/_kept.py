@@ -13,8 +13,8 @@ import orjson
 
 from rubricate.judge import Completion, Model, Request
 from rubricate.rubric import NO_USAGE
-from rubricate.run.journal import Answers
-from rubricate.run.sending import Judgement, Locks, SendFor, lock_of
+from rubricate.run.journal import Answers, Locks, lock_of
+from rubricate.run.sending import Judgement, SendFor
 
 
 async def kept_completion(

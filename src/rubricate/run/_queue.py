@@ -6,12 +6,12 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from rubricate.run._plan import Plan
 from rubricate.run.items import Call, ItemMachine, JudgedItem
-from rubricate.run.journal import LOOK_AGAIN, Answers, Known
-from rubricate.run.sending import SingleFlight
+from rubricate.run.journal import LOOK_AGAIN, Answers, Known, SingleFlight
 
 if TYPE_CHECKING:
     from rubricate.run._turns import Turns
@@ -27,6 +27,7 @@ takes twice as large a part of quick judgements; at double, twice as many items 
 LATE = 1024
 """Calls that failed in an earlier run and wait for the others at most. At half, such calls come
 between others sooner; at double, more items are open."""
+KEYS = attrgetter("keys")
 
 
 class CallQueue:
@@ -251,7 +252,7 @@ class CallQueue:
             of_item = to_make.setdefault(item.index, (item, []))[1]
             if calls:
                 left = self._machine.take_known(item, calls, known)
-                self.flights.plan(left)
+                self.flights.plan(map(KEYS, left))
                 of_item += item.lead(left) if self._leader_first else left
             if item.has_next and (more := self._machine.next_calls(item)):
                 batch.append((item, more))

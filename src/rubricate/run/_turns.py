@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from rubricate.run.items import Call, JudgedItem
-from rubricate.run.journal import LOOK_AGAIN, Answers
-from rubricate.run.sending import SingleFlight
+from rubricate.run.journal import LOOK_AGAIN, Answers, SingleFlight
 
 Pending = tuple[JudgedItem, Call | None]
 QUICK, MOST_AHEAD = 0.1, 64
@@ -90,7 +89,7 @@ class Turns:
             return True
         self._flights.end(keys)
         if turn == "theirs":
-            self._flights.plan([call])
+            self._flights.plan([call.keys])
             self._aside.append((item, call))
             return None
         self._looked_up.update(keys)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
         LOOK_AGAIN as LOOK_AGAIN,
         Answers as Answers,
         Known as Known,
+        Locks as Locks,
+        SingleFlight as SingleFlight,
+        lock_of as lock_of,
     )
     from rubricate.run.journal._exchanges import (
         Exchange as Exchange,

@@ -22,13 +22,11 @@ if TYPE_CHECKING:
         SendFor as SendFor,
         Settle as Settle,
     )
-    from rubricate.run.sending._options import Budget as Budget, Limits as Limits
-    from rubricate.run.sending._retries import Retries as Retries
-    from rubricate.run.sending._sender import ModelKey as ModelKey, Sender as Sender
-    from rubricate.run.sending._single_flight import (
-        Locks as Locks,
-        SingleFlight as SingleFlight,
-        lock_of as lock_of,
+    from rubricate.run.sending._options import (
+        Budget as Budget,
+        Limits as Limits,
+        Retries as Retries,
     )
+    from rubricate.run.sending._sender import ModelKey as ModelKey, Sender as Sender
 else:
     __getattr__, __dir__ = lazy_door(__name__)

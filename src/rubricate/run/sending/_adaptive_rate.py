@@ -24,503 +24,38 @@ its part of them, and what others were answered counts where the pace is measure
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 from rubricate.judge import Quota
 from rubricate.rubric import Usage
+from rubricate.run.sending._concurrency import INFINITE, Concurrency, Outage
 from rubricate.run.sending._latency import Latencies
 from rubricate.run.sending._options import Limits
+from rubricate.run.sending._pace import (
+    FIRST_BURST,
+    FIRST_RATE,
+    Pace,
+    Refusals,
+    TokenBucket,
+    planned_by,
+)
+from rubricate.run.sending._peers import NOBODY, STALE, KeyShare, Others, Reported
 
 if TYPE_CHECKING:
     from rubricate.run.sending._shares import Report, Share
 
-# What half and double do was tried with benchmarks/judge/pacing.py: 2,000 requests to each of its
-# endpoints. "The same" is the time of each run within 0.02, and its refusals.
-
-INFINITE = float("inf")
-FIRST_BURST, FIRST_RATE, FIRST_MORE, FIRST_ANSWERS = 20, 300.0, 0.5, 64
-"""How a run starts: so many requests at once, then so many a second, and such a share more for each
-answer, until so many answers came. An endpoint with a low limit has refused by then, and few
-requests were in vain. At half the rate, a run at an endpoint that takes 100 a second takes 1.7
-times as long instead of 1.1; at double, an endpoint that takes 40 a second refuses half as many
-again. Of the others, half and double are the same but for a run at 20 a second, to which half the
-burst brings 4 refusals a request."""
-FIRST_WAVE, FIRST_RATE_MOST, FIRST_STEP = 80.0, 1600.0, 4.0
-"""Where the first answer is quick, the rate of the start is higher: so many requests in the time
-that it took, so many a second at most, and so many at once: a program that stands still for a
-moment does not make up for it. The first refusal takes the rate back. At half or double, runs at a
-quick endpoint take 0.02 longer or shorter."""
-FAILURES_IN_A_ROW = 5
-"""Failures with no answer between that are taken for an outage. No simulation has failures; at
-half, two connections that break at once pause a run, at double, more requests fail in vain."""
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
-"""Seconds between two tries while there is an outage; they double from the first to the longest.
-At half or double, runs at an endpoint whose allowance is whole again each minute take 0.02 longer
-or shorter."""
-GROWTH, GROWTH_A_SECOND, GROWTH_AT_FIRST = 0.0001, 0.02, 0.2
-"""By what share of itself the pace grows with each answer, and in a second at least (the last
-until it has been measured once); twice that after 500 more answers without a refusal, and so on.
-At half of GROWTH_A_SECOND, a run whose endpoint doubles its limit takes 1.26 times as long as it
-could, instead of 1.21; at double, 1.09, and an endpoint of 10 a second refuses half as many again.
-Half and double of the others are the same here, but tests/run/test_limits.py needs the first
-growth; GROWTH counts from 200 requests a second on."""
-SHORT, FEW = 0.5, 16
-"""Between two refusals so many seconds apart, or with so many answers, the rate is measured. Half
-and double are the same."""
-LEAST_RATE = 0.1
-"""Requests a second that are sent at least, however often the endpoint refuses. Half and double are
-the same: no simulated endpoint allows so few."""
-RECENT, MOST_REFUSED = 10, 6
-"""Where so many of so many requests that were sent one after the other were refused, most are: the
-wait that the endpoint asks for is for all, and there is a rate to be learnt. (Before so many were
-sent, half of those that came back are enough. Refusals come back sooner than answers do.) With 6 of
-5, or 12 of 10, nothing is ever learnt, and five times as many are refused. With 6 of 20 a tenth as
-many are, but a run at an endpoint that refuses 30 % by chance takes 7.6 times as long as it could
-instead of 4.3. With 3 of 10 it is the same as with 6."""
 ANSWERED = 0.25
-"""Where other processes are answered at such a share of their pace, refusals here are no sign that
-nothing gets through. At half, one process that is answered seldom keeps the others from waiting; at
-double, an even share of four does not."""
+"""If other processes are answered at this share of their pace, refusals here are no sign that
+nothing gets through. Reasoned, not measured: at half, one process that is rarely answered keeps the
+others from waiting; at double, an even share of four does not."""
 REFUSED_AGAIN = 25
-"""Refusals are reported at once, but so often at most in the time for which a share is granted: 20
-a second. At half, a pace is cut later in other processes; at double, the store is used twice as
-often while an endpoint refuses."""
-STALE = 0.5
-"""Seconds for which answers of other processes are reckoned on from what was heard last: twice the
-time between two exchanges. At half, one exchange that is late counts as silence; at double, a
-process that was killed is counted for a second."""
-WITHOUT_SHARE, OVERDUE = 0.05, 2.0
-"""Seconds until somebody looks again whether a share has been heard of; and for which that is
-waited for, from when this process reported. At half of OVERDUE, a database under load is taken for
-away; at double, a run stands still for 4 s when it is."""
-USELESS_AFTER, USELESS_SHARE = 40, 0.05
-"""The pace is given up where after so many answers more than this share is still refused, of the
-requests that were sent since it was last learnt. Half and double are the same, also for an endpoint
-that refuses a tenth by chance."""
-
-
-class TokenBucket:
-    """An allowance that fills at a rate, up to what a second brings (at least 1 unit).
-
-    Attributes:
-        rate: units a second, of all processes that share the allowance.
-        share: this process's part of it, from 0 to 1.
-    """
-
-    __slots__ = ("_at", "level", "rate", "share", "size")
-
-    def __init__(self, rate: float, *, level: float, size: float | None = None) -> None:
-        self.rate = rate
-        self.size = max(1.0, rate) if size is None else size
-        self.level = level
-        self.share = 1.0
-        self._at = time.monotonic()
-
-    def wait(self, now: float, amount: float) -> float:
-        """Seconds until there is so much; a full bucket is enough for any amount."""
-        rate, size = self.rate, self.size
-        if self.share != 1.0:
-            rate, size = rate * self.share, max(1.0, size * self.share)
-        if self.level < size:
-            self.level = min(size, self.level + (now - self._at) * rate)
-        self._at = now
-        missing = min(amount, size) - self.level
-        if missing <= 0.0:
-            return 0.0
-        return missing / rate if rate else float("inf")
-
-    def take(self, share: float) -> None:
-        """Have another part of the allowance."""
-        self.share = share
-        self.level = min(self.level, max(1.0, self.size * share))
-
-
-def _planned_by(
-    bucket: TokenBucket | None, quota: tuple[float, float, float] | None, in_flight: int
-) -> TokenBucket | None:
-    """The bucket that keeps to what an endpoint says is left of an allowance.
-
-    Args:
-        bucket: the one so far; it stays where the endpoint says nothing.
-        quota: (the allowance, what is left of it, seconds until it is whole again).
-        in_flight: how many requests are on the way that are not reckoned in yet.
-
-    Returns:
-        None while more than half of the allowance is left.
-    """
-    if quota is None:
-        return bucket
-    limit, left, full_in = quota
-    missing = limit - left
-    if left > 0.5 * limit or missing <= 0 or full_in <= 0:
-        return None
-    return TokenBucket(missing / full_in, level=left - in_flight, size=max(1.0, left))
-
-
-@dataclass(slots=True)
-class Concurrency:
-    """How many requests may be in flight: as the runs say, and as learnt.
-
-    Attributes:
-        most: as the runs say.
-        room: as learnt. It grows with answers, up to `threshold` by one each, beyond it by one for
-            each round.
-        in_flight: how many are.
-        stuck: how many of those were sent before an outage, and may take their time to fail.
-        quick: seconds; slower answers give no more room.
-    """
-
-    most: int = 0
-    room: float = INFINITE
-    in_flight: int = 0
-    stuck: int = 0
-    quick: float = INFINITE
-    threshold: float = INFINITE
-
-    def cut(self, room: float) -> None:
-        """Have room for so many, at least for one, from here on."""
-        self.room = self.threshold = max(1.0, room)
-
-    def back(self) -> None:
-        """A request is not in flight any more."""
-        self.in_flight -= 1
-        if self.stuck:
-            self.stuck -= 1
-
-
-@dataclass(slots=True)
-class Outage:
-    """Whether the endpoint answers anybody, and until when nothing is let through.
-
-    Attributes:
-        since: when the outage began (monotonic clock); None while there is none.
-        paused_until: until when nothing is let through (monotonic clock); 0 if never.
-        asked_until: the same as far as the endpoint has asked for it.
-        is_noted: whether anything has failed, or was paused for, since the last answer.
-    """
-
-    since: float | None = None
-    paused_until: float = 0.0
-    asked_until: float = 0.0
-    is_noted: bool = False
-    _failures: int = 0
-    _pause: float = 0.0
-
-    def pause(self, now: float, seconds: float) -> None:
-        """Let nothing through for so long."""
-        self.paused_until = max(self.paused_until, now + seconds)
-
-    def pause_longer(self, now: float) -> None:
-        """Let nothing through for twice as long as the last time."""
-        self.is_noted = True
-        self._pause = self._pause or FIRST_PAUSE
-        self.pause(now, self._pause)
-        self._pause = min(2 * self._pause, LONGEST_PAUSE)
-
-    def ends(self) -> None:
-        """The endpoint answers."""
-        self._failures = 0
-        self._pause = 0.0
-        self.is_noted = False
-        self.since = None
-
-    def failed(self, now: float, *, several: bool, is_news: bool) -> bool:
-        """A request got no answer; whether that is an outage, of which this says something new."""
-        self._failures += 1
-        self.is_noted = True
-        if self._failures < FAILURES_IN_A_ROW or not several:
-            return False
-        if self.since is None:
-            self.since = now
-        elif not is_news:
-            return False
-        else:
-            self._pause = min(2 * self._pause, LONGEST_PAUSE)
-        self._pause = self._pause or FIRST_PAUSE
-        self.pause(now, self._pause)
-        return True
-
-
-@dataclass(slots=True)
-class Refusals:
-    """Whether most of the last requests were refused (429).
-
-    Attributes:
-        sent: when the last requests were sent (monotonic clock).
-        outcomes: of the last, whether each was refused.
-    """
-
-    sent: deque[float] = field(default_factory=partial(deque, maxlen=4 * RECENT))
-    outcomes: deque[bool] = field(default_factory=partial(deque, maxlen=RECENT))
-    _refused: deque[float] = field(default_factory=partial(deque, maxlen=MOST_REFUSED))
-
-    def add(self, sent: float) -> None:
-        """A request sent then was refused."""
-        self.outcomes.append(True)
-        self._refused.append(sent)
-
-    @property
-    def are_recent(self) -> bool:
-        """Whether any of the last requests was refused."""
-        return True in self.outcomes
-
-    @property
-    def are_most(self) -> bool:
-        """Whether most were, of those sent one after the other."""
-        if len(self.sent) < RECENT:
-            return 2 * sum(self.outcomes) >= len(self.outcomes)
-        first = min(self._refused)
-        since = sum(moment >= first for moment in self.sent)
-        return len(self._refused) == MOST_REFUSED and since <= RECENT
-
-
-@dataclass(slots=True)
-class Pace:
-    """The requests a second that an endpoint takes, learnt from its refusals.
-
-    Attributes:
-        bucket: what lets requests through at that rate; None while there is no pace. Until
-            `is_learnt` it is that of a run's start.
-        is_learnt: whether the start is over.
-        measured: the highest rate that was measured between refusals; 0 where none was.
-        answers: requests accepted, ever.
-        mark: since when those are counted by which the rate is measured (monotonic clock).
-    """
-
-    mark: float
-    bucket: TokenBucket | None = None
-    is_learnt: bool = False
-    measured: float = 0.0
-    answers: int = 0
-    _since_mark: int = 0
-    _since_cut: int = 0  # answers, from when the pace grows faster and faster
-    _answered: int = 0  # of requests sent since the pace was learnt
-    _refused: int = 0
-    _first_window: tuple[float, float] | None = None
-    _again_at: int = 0  # answers, before which nothing can be learnt
-
-    @property
-    def learnt(self) -> TokenBucket | None:
-        """The bucket, unless it is that of a run's start."""
-        return self.bucket if self.is_learnt else None
-
-    @property
-    def is_useless(self) -> bool:
-        """Whether the pace was given up a short while ago."""
-        return self.answers < self._again_at
-
-    def accepted(self, sent: float, seconds: float, refusals: Refusals, *, is_new: bool) -> None:
-        """A request was answered; `is_new` where it was sent since the pace was learnt last."""
-        self.answers += 1
-        self._since_cut += 1
-        if sent >= self.mark:
-            self._since_mark += 1
-        else:
-            self.count_first(1)
-        self._answered += is_new
-        bucket = self.bucket
-        if not self.is_learnt:
-            if refusals.are_recent:
-                return
-            if self.answers >= FIRST_ANSWERS:
-                self.is_learnt, self.bucket = True, None
-            elif bucket is not None:
-                bucket.level += FIRST_MORE
-                if self.answers == 1:
-                    first = FIRST_WAVE / seconds if seconds > 0 else FIRST_RATE_MOST
-                    bucket.rate = max(FIRST_RATE, min(FIRST_RATE_MOST, first))
-                    bucket.size = FIRST_STEP
-        elif bucket is not None:
-            a_second = GROWTH_A_SECOND if self.measured else GROWTH_AT_FIRST
-            share = max(GROWTH, a_second / bucket.rate)
-            bucket.rate *= 1.0 + min(0.1, share * 2.0 ** min(20, self._since_cut // 500))
-            bucket.size = max(1.0, bucket.rate)
-
-    def count_first(self, more: int) -> None:
-        """Count requests in that were sent before the first refusal and accepted after it.
-
-        The first estimate was too low.
-        """
-        if self._first_window is not None and self.bucket is not None:
-            count, elapsed = self._first_window
-            self._first_window = count + more, elapsed
-            self.bucket.rate = self.bucket.size = max(1.0, 0.95 * max(FEW, count + more) / elapsed)
-
-    def refused(self) -> None:
-        """A request sent since the pace was learnt last was refused."""
-        self._refused += 1
-
-    def rate_after(self, now: float, in_flight: int, others: _Others) -> float | None:
-        """The rate that a refusal now shows; 0 to give the pace up, None for as before.
-
-        It is 95 % of that of the answers since the last one.
-        """
-        elapsed = max(0.0, now - self.mark)
-        count = max(1.0, self._since_mark + others.since_mark(now))
-        if not self.is_learnt or self.bucket is None:
-            self.is_learnt = True
-            elapsed = max(elapsed, 1.0)
-            self._first_window, self.measured = (count, elapsed), 0.0
-            rate = max(FEW, count) / elapsed
-            return max(LEAST_RATE, 0.95 * rate)
-        count += in_flight + others.in_flight - 1  # most of those on the way will be answered
-        if elapsed < SHORT and (count < FEW or others.count):
-            # Its answers count with the next ones; others' are known a little later.
-            self.bucket.level = 0.0
-            return None
-        if self.measured == 0.0:
-            rate = self.measured = count / elapsed
-            self.forget_window()
-        else:
-            answered = self._answered + self._refused
-            enough = USELESS_AFTER * min(4, 1 + others.count)  # others cause some of them
-            if answered >= enough and self._refused > USELESS_SHARE * answered:
-                return 0.0
-            self.measured = max(self.measured, count / elapsed)
-            rate = max(count / elapsed, 0.5 * self.measured)
-        return max(LEAST_RATE, 0.95 * rate)
-
-    def is_shut(self, now: float, others: _Others) -> bool:
-        """Whether nothing got through since the last refusal: there is nothing to measure."""
-        is_paced = self.is_learnt and self.bucket is not None
-        return is_paced and self._since_mark + others.since_mark(now) < 1.0
-
-    def forget_window(self) -> None:
-        """Count anew what is refused at the pace."""
-        self._first_window = None
-        self._answered = self._refused = 0
-
-    def begin(self, bucket: TokenBucket, mark: float) -> None:
-        """Keep to another rate."""
-        self.bucket = bucket
-        self.mark, self._since_mark = mark, 0
-
-    def give_up(self) -> None:
-        """Keep to no rate, for a while."""
-        self.bucket = None
-        self._again_at = self.answers + 10 * USELESS_AFTER
-
-    def is_cut(self) -> None:
-        """Grow slowly again."""
-        self._since_cut = 0
-
-    def others_accepted(self, more: int) -> None:
-        """Grow fast sooner: so many requests of other processes were accepted."""
-        self._since_cut += more
-
-
-class _Others:
-    """What is known of other processes that send to the endpoint with the same key.
-
-    Attributes:
-        count: how many there are.
-        in_flight: how many requests of theirs are in flight.
-        more: how many more were accepted than were known before.
-        rate: how many are accepted, a second.
-        requests, tokens: a second, the lowest that their users say; an empty list for none.
-    """
-
-    def __init__(self) -> None:
-        self.count = self.in_flight = self.more = 0
-        self.requests: list[float] = []
-        self.tokens: list[float] = []
-        self.rate = self._accepted = self._marked = 0.0
-        self._at = time.monotonic()
-
-    def update(self, share: Share, now: float, *, is_new: bool) -> None:
-        before = self._accepted
-        if is_new:  # what is counted may have begun anew meanwhile
-            self._marked += share.accepted - before
-        self.more = max(0, round(share.accepted - before)) if not is_new else 0
-        self.count, self.in_flight = share.others, share.in_flight
-        self._accepted, self.rate, self._at = share.accepted, share.rate, now
-        self.requests = [] if share.requests is None else [share.requests]
-        self.tokens = [] if share.tokens is None else [share.tokens]
-
-    def _by(self, now: float) -> float:
-        return self._accepted + self.rate * min(STALE, now - self._at)
-
-    def mark(self, now: float) -> None:
-        """Count from here on."""
-        if self.count:
-            self._marked = self._by(now)
-
-    def since_mark(self, now: float) -> float:
-        """How many requests of theirs were accepted since then, about."""
-        return max(0.0, self._by(now) - self._marked)
-
-
-class _Reported:
-    """What other processes know, from when.
-
-    Attributes:
-        at: when this process reported last.
-        answers: how many requests had been accepted.
-        rate: the pace; None where there was none.
-        used: the part of the key's allowances that is used, as of about the last second.
-        learnt: how often the key's pace had been measured.
-        has_learnt: whether it was measured here since.
-        reports_learnt: whether that is being reported.
-        was_refused: whether a request was refused since.
-        not_before: when that is reported at the earliest.
-    """
-
-    def __init__(self, now: float) -> None:
-        self.at = now
-        self.answers = self._reports_answers = 0
-        self.rate: float | None = None
-        self.used = 0.0
-        self.learnt = 0
-        self.has_learnt = self.reports_learnt = self.was_refused = False
-        self.not_before = now
-        self._reporting_since: float | None = None
-
-    def is_overdue(self, now: float) -> bool:
-        """Whether others should have answered long ago."""
-        return self._reporting_since is not None and now - self._reporting_since > OVERDUE
-
-    def begin(self, now: float, answers: int) -> None:
-        self.at, self._reports_answers = now, answers
-        self._reporting_since, self.was_refused = now, False
-        self.reports_learnt, self.has_learnt = self.reports_learnt or self.has_learnt, False
-
-    def confirm(self, learnt: int, rate: float | None) -> None:
-        self.answers, self.learnt, self.rate = self._reports_answers, learnt, rate
-        self.reports_learnt, self._reporting_since = False, None
-
-
-def _used(rate: float, buckets: Iterable[TokenBucket | None]) -> float:
-    """The part of the smallest of these allowances that such a rate takes."""
-    least = min((bucket.rate for bucket in buckets if bucket is not None), default=INFINITE)
-    return rate / least
-
-
-_NOBODY = _Others()
-"""Who sends to the endpoint with the same key, where it is not shared."""
-
-
-@dataclass(slots=True)
-class _Shared:
-    """This process's part of what the key allows.
-
-    Attributes:
-        part: from 0 to 1.
-        ends: until when it is granted (monotonic clock); 0 before it has been heard of.
-        others: the other processes.
-        reported: what they know of it; None where nothing is shared.
-        let, let_tokens: requests let through since the last report, and their tokens.
-    """
-
-    part: float = 1.0
-    ends: float = INFINITE
-    others: _Others = _NOBODY
-    reported: _Reported | None = None
-    let: int = 0
-    let_tokens: float = 0.0
+"""Refusals are reported at once, but at most this often in the time for which a share is granted:
+20 a second. Reasoned, not measured: at half, other processes cut their pace later; at double, the
+store is used twice as often while an endpoint refuses."""
+WITHOUT_SHARE = 0.05
+"""Seconds between looks at whether a share has been granted. Reasoned, not measured: at half, a
+waiting process wakes twice as often; at double, a run starts 0.05 s later."""
 
 
 class AdaptiveRate:
@@ -541,7 +76,7 @@ class AdaptiveRate:
         self.outage = Outage()
         self.refusals = Refusals()
         self.pace = Pace(time.monotonic())
-        self.shared = _Shared()
+        self.shared = KeyShare()
         self._runs: list[Limits] = []
         self._descriptors = INFINITE  # requests that there are file descriptors for
         self._last_cut = self.pace.mark  # what was sent before says nothing new
@@ -767,8 +302,8 @@ class AdaptiveRate:
     def planned(self, quota: Quota) -> None:
         """Keep to what the endpoint's headers say is left, from half of the allowance on."""
         in_flight = self.concurrency.in_flight
-        self._planned = self._part(_planned_by(self._planned, quota.requests, in_flight))
-        self._planned_tokens = self._part(_planned_by(self._planned_tokens, quota.tokens, 0))
+        self._planned = self._part(planned_by(self._planned, quota.requests, in_flight))
+        self._planned_tokens = self._part(planned_by(self._planned_tokens, quota.tokens, 0))
 
     def failed(self, sent: float, *, several: bool = True) -> None:
         """A request sent then got no answer, or an error of the endpoint's own.
@@ -847,8 +382,8 @@ class AdaptiveRate:
     def apply(self, share: Share, now: float) -> None:
         """Take over what other processes have reported."""
         shared, pace, reported = self.shared, self.pace, self._reported(now)
-        if shared.others is _NOBODY:
-            shared.others = _Others()
+        if shared.others is NOBODY:
+            shared.others = Others()
         others = shared.others
         is_new = now >= shared.ends
         others.update(share, now, is_new=is_new)
@@ -883,10 +418,10 @@ class AdaptiveRate:
             if is_new and share.others:
                 bucket.level = 0.0  # the others have used what it would have had
 
-    def _reported(self, now: float) -> _Reported:
+    def _reported(self, now: float) -> Reported:
         reported = self.shared.reported
         if reported is None:
-            reported = self.shared.reported = _Reported(now)
+            reported = self.shared.reported = Reported(at=now, not_before=now)
         return reported
 
     def give_back(self) -> None:
@@ -902,7 +437,7 @@ class AdaptiveRate:
 
     def stop_sharing(self) -> None:
         """Have all that the key allows, as one process alone."""
-        self.shared.part, self.shared.ends, self.shared.others = 1.0, INFINITE, _NOBODY
+        self.shared.part, self.shared.ends, self.shared.others = 1.0, INFINITE, NOBODY
         self._agree()
         for bucket in self._buckets:
             self._part(bucket)
@@ -920,3 +455,9 @@ class AdaptiveRate:
             *(self._tokens, self._planned_tokens),
         )
         return [bucket for bucket in buckets if bucket is not None]
+
+
+def _used(rate: float, buckets: Iterable[TokenBucket | None]) -> float:
+    """The part of the smallest of these allowances that such a rate takes."""
+    least = min((bucket.rate for bucket in buckets if bucket is not None), default=INFINITE)
+    return rate / least

@@ -13,7 +13,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from operator import methodcaller
+from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -24,6 +26,10 @@ from rubricate.run.sending._options import Limits
 
 if TYPE_CHECKING:
     from rubricate.run.sending._shares import Report, Share
+
+RESERVE = 32
+"""File descriptors kept free for the journal, the results and other files. Reasoned: a run opens
+about ten besides connections."""
 
 
 class Limiter:
@@ -318,3 +324,29 @@ if hasattr(os, "register_at_fork"):
         after_in_parent=_LIMITERS_LOCK.release,
         after_in_child=_begin_anew,
     )
+
+
+def bounded(limits: Limits) -> tuple[Limits, str | None]:
+    """Limits under which each request has a file descriptor; and what was bounded, in words."""
+    allowed, left = _descriptors()
+    most = max(1, left // 2, left - RESERVE)
+    if limits.concurrency <= most:
+        return limits, None
+    text = f"at most {most} requests at once: 'ulimit -n' is {allowed}"
+    return replace(limits, concurrency=most), text
+
+
+def _descriptors() -> tuple[int, int]:
+    """How many file descriptors the process may have, and how many of them are left."""
+    many = 2**31
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return many, many
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if allowed == resource.RLIM_INFINITY:
+        return many, many
+    for folder in ("/proc/self/fd", "/dev/fd"):
+        with suppress(OSError):
+            return allowed, allowed - len(list(Path(folder).iterdir()))
+    return allowed, allowed - RESERVE

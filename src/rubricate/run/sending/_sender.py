@@ -19,7 +19,6 @@ from rubricate.judge import Completion, Model, Request
 from rubricate.run.sending._bills import Bills
 from rubricate.run.sending._budget import RunEnds
 from rubricate.run.sending._circuit_breaker import CircuitBreaker, Raising
-from rubricate.run.sending._descriptors import bounded
 from rubricate.run.sending._hedging import (
     Failures,
     Hedging,
@@ -28,9 +27,8 @@ from rubricate.run.sending._hedging import (
     over_deadline,
 )
 from rubricate.run.sending._judgement import Judgement
-from rubricate.run.sending._limiter import Limiter, limiter_of
-from rubricate.run.sending._options import Budget, Limits
-from rubricate.run.sending._retries import Retries
+from rubricate.run.sending._limiter import Limiter, bounded, limiter_of
+from rubricate.run.sending._options import Budget, Limits, Retries
 
 if TYPE_CHECKING:
     from rubricate.run.sending._sharing import Sharing
