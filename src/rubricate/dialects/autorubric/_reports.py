@@ -35,15 +35,8 @@ def usage_of(usage: Usage) -> TokenUsage:
     )
 
 
-@dataclass(frozen=True)
-class JudgeVote:
-    """One judge's vote on a binary criterion. Of a failed one the verdict is None."""
-
-    judge_id: str
-    verdict: CriterionVerdict | None
-    reason: str | None
-    weight: float = 1.0
-    error: str | None = None
+class _MayFail:
+    error: str | None
 
     @property
     def is_error(self) -> bool:
@@ -52,7 +45,18 @@ class JudgeVote:
 
 
 @dataclass(frozen=True)
-class MultiChoiceJudgeVote:
+class JudgeVote(_MayFail):
+    """One judge's vote on a binary criterion. Of a failed one the verdict is None."""
+
+    judge_id: str
+    verdict: CriterionVerdict | None
+    reason: str | None
+    weight: float = 1.0
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class MultiChoiceJudgeVote(_MayFail):
     """One judge's vote on a criterion with options. Of one that chose none the option is None."""
 
     judge_id: str
@@ -63,11 +67,6 @@ class MultiChoiceJudgeVote:
     weight: float = 1.0
     na: bool = False
     error: str | None = None
-
-    @property
-    def is_error(self) -> bool:
-        """Whether there is no usable answer."""
-        return self.error is not None
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class AggregatedMultiChoiceVerdict:
 
 
 @dataclass(frozen=True)
-class EnsembleCriterionReport:
+class EnsembleCriterionReport(_MayFail):
     """One criterion's verdict.
 
     Attributes:
@@ -120,11 +119,6 @@ class EnsembleCriterionReport:
     def is_na(self) -> bool:
         """Whether the judges abstained, or the criterion does not apply."""
         return self.verdict.status in ("abstained", "not_applicable")
-
-    @property
-    def is_error(self) -> bool:
-        """Whether there is no usable answer."""
-        return self.error is not None
 
 
 @dataclass(frozen=True)

@@ -187,25 +187,10 @@ class InstanceRubrics(RubricsScore):
     """
 
     def __init__(
-        self,
-        name: str = "instance_rubrics",
-        llm: Llm = None,
-        required_columns: Mapping[MetricType, Iterable[str]] | None = None,
-        output_type: MetricOutputType | None = MetricOutputType.DISCRETE,
-        single_turn_prompt: Prompt | None = None,
-        multi_turn_prompt: Prompt | None = None,
-        max_retries: int = 1,
+        self, name: str = "instance_rubrics", llm: Llm = None, *settings: Any, **named: Any
     ) -> None:
-        super().__init__(
-            name,
-            {"0": "the lowest", "1": "the highest"},
-            llm,
-            required_columns,
-            output_type,
-            single_turn_prompt,
-            multi_turn_prompt,
-            max_retries,
-        )
+        levels = {"0": "the lowest", "1": "the highest"}
+        super().__init__(name, levels, llm, *settings, **named)
 
     def check(self, sample: Sample) -> None:
         if sample.rubrics is None:
