@@ -233,7 +233,7 @@ def _shown(name: str, criterion: Criterion, verdict: Verdict, *, required: bool)
         lines.append(f"    asked: {' '.join(criterion.requirement.split())}")
     if verdict.reason:
         lines.append(f"    reason: {' '.join(verdict.reason.split())}")
-    lines += [f'    quote: "{" ".join(one.quote.split())}"' for one in verdict.evidence]
+    lines += [f'    quote: "{" ".join(evidence.quote.split())}"' for evidence in verdict.evidence]
     return lines
 
 

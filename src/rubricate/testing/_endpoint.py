@@ -155,7 +155,11 @@ class ScriptedEndpoint:
             await self._ended.wait()
         finally:
             server = runner.server
-            transports = [] if server is None else [one.transport for one in server.connections]
+            transports = (
+                []
+                if server is None
+                else [connection.transport for connection in server.connections]
+            )
             await runner.cleanup()
             for transport in transports:
                 if transport is not None:
@@ -295,8 +299,8 @@ def _drawn(request: JudgeRequest, rule: Rule) -> tuple[str, dict[str, Any] | Non
         return token, None
     ranked = sorted(by_token.items(), key=lambda entry: -entry[1])
     listed = [
-        {"token": one, "logprob": math.log(share) if share else NEVER, "bytes": None}
-        for one, share in ranked
+        {"token": label, "logprob": math.log(share) if share else NEVER, "bytes": None}
+        for label, share in ranked
     ]
     chosen = next(entry for entry in listed if entry["token"] == token)
     top = listed[: request.body.get("top_logprobs", 0)]

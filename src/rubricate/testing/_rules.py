@@ -60,11 +60,11 @@ class JudgeRequest:
         messages = body.get("messages") or []
         texts = [str(message.get("content", "")) for message in messages]
         matches = ((text, _SUBMISSION.search(text) or _UNFENCED.search(text)) for text in texts)
-        prompt, found = next(((text, match) for text, match in matches if match), ("", None))
-        submission, rest = (found["text"], prompt[found.end() :]) if found else ("", "")
+        prompt, match = next(((text, match) for text, match in matches if match), ("", None))
+        submission, rest = (match["text"], prompt[match.end() :]) if match else ("", "")
         if NOTE in prompt:
             submission = as_written(submission)
-        before = "".join(texts[: texts.index(prompt)]) + prompt[: found.end()] if found else ""
+        before = "".join(texts[: texts.index(prompt)]) + prompt[: match.end()] if match else ""
         schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {})
         if match := _CHOICE.search(rest):
             criterion, labels, items = _question(rest[len("\n\nCriterion:\n") : match.start()], {})
@@ -146,7 +146,7 @@ class Rule(BaseModel):
     headers: dict[str, str] = field(default_factory=dict)
     """Headers that go with `status`, such as Retry-After."""
     body: dict[str, Any] = field(default_factory=dict)
-    """What the answer's JSON has in place of its own `usage`, `choices`, ...; null leaves one
+    """What the answer's JSON has in place of the usual `usage`, `choices`, ...; null leaves one
     out."""
     fault: Fault | None = None
     """Break the exchange this way."""
@@ -164,12 +164,12 @@ class Rule(BaseModel):
 
     @field_validator("probabilities")
     @classmethod
-    def _are_shares(cls, given: dict[str, float] | None) -> dict[str, float] | None:
-        if given is None:
+    def _are_shares(cls, shares: dict[str, float] | None) -> dict[str, float] | None:
+        if shares is None:
             return None
-        if not given or min(given.values()) < 0.0 or not 0.0 < sum(given.values()) < 1.0 + 1e-9:
+        if not shares or min(shares.values()) < 0.0 or not 0.0 < sum(shares.values()) < 1.0 + 1e-9:
             raise InputError("probabilities must be from 0 up, and together more than 0 to 1")
-        return given
+        return shares
 
     @model_validator(mode="after")
     def _answers_once(self) -> Rule:

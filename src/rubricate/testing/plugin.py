@@ -48,9 +48,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def rubric_judge(pytestconfig: pytest.Config) -> JudgesLike:
     """Who judges in `assert_rubric`; override it to give a judge or a panel of your own."""
-    given: list[str] = pytestconfig.getoption("--rubric-judge") or []
+    options: list[str] = pytestconfig.getoption("--rubric-judge") or []
     variable = os.environ.get("RUBRICATE_JUDGE", "")
-    names = given or [name.strip() for name in variable.split(",") if name.strip()]
+    names = options or [name.strip() for name in variable.split(",") if name.strip()]
     names = names or pytestconfig.getini("rubric_judge")
     return names[0] if len(names) == 1 else names or None
 
@@ -161,9 +161,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         cost = "cost unknown" if None in costs else f"${sum(costs):.4f}"
         if estimated := sum(figures["estimated"] for figures in judged):
             cost += f", ${estimated:.4f} estimated"
-        asked, known = (sum(figures[name] for figures in judged) for name in ("asked", "known"))
+        calls, known = (sum(figures[name] for figures in judged) for name in ("asked", "known"))
         terminalreporter.write_line(
-            f"rubricate: {len(judged)} judged by {judge}: {asked} verdicts asked, {known} known, "
+            f"rubricate: {len(judged)} judged by {judge}: {calls} verdicts asked, {known} known, "
             f"{cost}"
         )
         if judged[0]["note"]:

@@ -46,8 +46,8 @@ def criteria_of(data: Any) -> tuple[list[_Placed], dict[str, Any]]:
     if isinstance(data, Mapping):
         key = next((key for key in LISTS if data.get(key) is not None), None)
         if key is None:
-            found = ", ".join(map(str, data)) or "none"
-            raise InputError(f"a rubric has a list under {', '.join(LISTS)}; found keys: {found}")
+            keys = ", ".join(map(str, data)) or "none"
+            raise InputError(f"a rubric has a list under {', '.join(LISTS)}; found keys: {keys}")
         return [((key, *path), raw) for path, raw in _flat(data[key])], _beside(data, key)
     return list(_flat(data)), {}
 
@@ -102,10 +102,10 @@ def criterion_document(data: Mapping[str, Any]) -> dict[str, Any]:
             f"counted as the grader says (with options: {', '.join(known)})"
         )
     if isinstance(fields.get("options"), Sequence):
-        options = [option_document(one) for one in fields["options"]]
-        fields["options"] = [one for one in options if not _is_abstention(one)]
-        for one in filter(_is_abstention, options):
-            fields[ABSTENTION_OPTION] = one if isinstance(one, Mapping) else one.to_dict()
+        options = [option_document(option) for option in fields["options"]]
+        fields["options"] = [option for option in options if not _is_abstention(option)]
+        for option in filter(_is_abstention, options):
+            fields[ABSTENTION_OPTION] = option if isinstance(option, Mapping) else option.to_dict()
             if not fields[ABSTENTION_OPTION].get("na"):
                 _warn(
                     f"the option {ABSTENTION} is the answer that every criterion has: its value "
@@ -130,18 +130,18 @@ def _is_abstention(option: Any) -> bool:
 
 def names_apart(criteria: Sequence[Criterion]) -> list[Criterion]:
     """The criteria with unique names: a repeated name gets the suffix `_2`, `_3`, ..."""
-    names = [one.at(index).name for index, one in enumerate(criteria)]
-    taken, times = set(names), Counter[str]()
+    names = [criterion.at(index).name for index, criterion in enumerate(criteria)]
+    used, times = set(names), Counter[str]()
     apart: list[Criterion] = []
     for index, (criterion, name) in enumerate(zip(criteria, names, strict=True)):
         times[name] += 1
         if times[name] == 1:
             apart.append(criterion)
             continue
-        while (other := f"{name}_{times[name]}") in taken:
+        while (other := f"{name}_{times[name]}") in used:
             times[name] += 1
         _warn(f"the name '{name}' is there twice: criterion {index + 1} is '{other}' here")
-        taken.add(other)
+        used.add(other)
         apart.append(criterion.model_copy(update={"name": other}))
     return apart
 

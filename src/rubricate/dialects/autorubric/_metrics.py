@@ -65,23 +65,23 @@ class Metrics:
     def __init__(self, report: AgreementReport, rubrics: Sequence[Rubric], intervals: bool) -> None:
         self.report = report
         self._intervals = intervals
-        self.per_criterion = [_figures(one) for one in report.criteria]
+        self.per_criterion = [_figures(criterion) for criterion in report.criteria]
         self.n_items = len(rubrics)
         self.n_criteria = len({name for rubric in rubrics for name in rubric.names})
-        pairs = sum(one.n_samples for one in self.per_criterion)
-        equal = sum((one.accuracy or 0.0) * one.n_samples for one in self.per_criterion)
+        pairs = sum(figures.n_samples for figures in self.per_criterion)
+        equal = sum((figures.accuracy or 0.0) * figures.n_samples for figures in self.per_criterion)
         self.criterion_accuracy = equal / pairs if pairs else None
         both, judged, labelled = (
             sum(counts)
             for counts in zip(
-                *(_met(one.agreement.agreement) for one in self.per_criterion), strict=True
+                *(_met(figures.agreement.agreement) for figures in self.per_criterion), strict=True
             )
         )
         self.criterion_precision = both / judged if judged else None
         self.criterion_recall = both / labelled if labelled else None
         together = judged + labelled
         self.criterion_f1 = 2 * both / together if together else None
-        kappas = [one.kappa for one in self.per_criterion if one.kappa is not None]
+        kappas = [figures.kappa for figures in self.per_criterion if figures.kappa is not None]
         self.mean_kappa = fmean(kappas) if kappas else None
         self.score_rmse, self.score_mae = self._score("rmse").value, self._score("mae").value
         self.mean_bias = self._score("bias").value
@@ -111,23 +111,23 @@ class Metrics:
         return f"<Metrics of {self.n_items} items and {self.n_criteria} criteria>"
 
 
-def _figures(one: CriterionAgreement) -> CriterionFigures:
-    agreement = one.agreement
-    binary = isinstance(agreement, LabelAgreement) and one.measurement == "binary"
+def _figures(criterion: CriterionAgreement) -> CriterionFigures:
+    agreement = criterion.agreement
+    binary = isinstance(agreement, LabelAgreement) and criterion.measurement == "binary"
     met = (
         agreement.by_label.get(MET, {}) if isinstance(agreement, LabelAgreement) and binary else {}
     )
     shares = {name: estimate.value for name, estimate in met.items()}
     return CriterionFigures(
-        one.name,
-        one.measurement,
+        criterion.name,
+        criterion.measurement,
         agreement.n,
-        one.accuracy.value,
+        criterion.accuracy.value,
         shares.get("precision"),
         shares.get("recall"),
         shares.get("f1"),
-        one.kappa.value,
-        one,
+        criterion.kappa.value,
+        criterion,
     )
 
 

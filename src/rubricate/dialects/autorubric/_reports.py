@@ -163,7 +163,7 @@ def report_of(result: ItemResult, voters: Voters, normalize: bool) -> EnsembleEv
     report = [
         _criterion(criteria[name], verdict, voters) for name, verdict in result.criteria.items()
     ]
-    failed = [one.error for one in report if one.error is not None]
+    failed = [entry.error for entry in report if entry.error is not None]
     alone = result.judge_scores or dict.fromkeys(voters, result.score)
     usage = Usage.total(verdict.usage for verdict in result.criteria.values())
     raw = None if result.score.value is None else result.score.raw
@@ -173,8 +173,8 @@ def report_of(result: ItemResult, voters: Voters, normalize: bool) -> EnsembleEv
         llm_raw_score=raw,
         report=report,
         judge_scores={voters[name][0]: shown(score) for name, score in alone.items()},
-        mean_agreement=fmean(one.agreement for one in report) if report else None,
-        cannot_assess_count=sum(one.is_na for one in report),
+        mean_agreement=fmean(entry.agreement for entry in report) if report else None,
+        cannot_assess_count=sum(entry.is_na for entry in report),
         token_usage=usage_of(usage),
         completion_cost=usage.cost,
         error=f"Every criterion's judgment failed: {failed[0]}"

@@ -59,19 +59,19 @@ class EvalResult:
 
     def get_scores(self) -> list[float]:
         """The scores of the items that have one."""
-        return [score for one in self.item_results if (score := one.report.score) is not None]
+        return [score for item in self.item_results if (score := item.report.score) is not None]
 
     def get_reports(self) -> list[EnsembleEvaluationReport]:
         """The reports of the items that did not fail."""
-        return [one.report for one in self.filter_successful()]
+        return [item.report for item in self.filter_successful()]
 
     def filter_successful(self) -> list[ItemResult]:
         """The items that did not fail."""
-        return [one for one in self.item_results if one.error is None]
+        return [item for item in self.item_results if item.error is None]
 
     def filter_failed(self) -> list[ItemResult]:
         """The items that failed."""
-        return [one for one in self.item_results if one.error is not None]
+        return [item for item in self.item_results if item.error is not None]
 
     def compute_metrics(
         self,
@@ -195,7 +195,7 @@ async def evaluate(call: EvaluateCall) -> EvalResult:
         ItemResult(index, dataset.items[item.index], report, report.error)
         for index, (item, report) in enumerate(zip(result.items, reports, strict=True))
     ]
-    failed = [one for one in items if one.error is not None]
+    failed = [item for item in items if item.error is not None]
     return EvalResult(
         item_results=items,
         total_items=len(items),
@@ -203,7 +203,7 @@ async def evaluate(call: EvaluateCall) -> EvalResult:
         failed_items=len(failed),
         total_token_usage=usage_of(result.usage),
         total_completion_cost=result.usage.cost,
-        errors=[(one.item_idx, one.error or "") for one in failed],
+        errors=[(item.item_idx, item.error or "") for item in failed],
         experiment_name=name,
         experiment_dir=folder,
         result=result,

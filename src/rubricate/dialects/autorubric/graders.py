@@ -183,13 +183,13 @@ class CriterionGrader(Settings):
             return {ALONE: (alone, 1.0)}
         if not self.judges:
             raise InputError("Must provide either judge_model_config or judges")
-        found: dict[str, tuple[LLMConfig, float]] = {}
+        configs: dict[str, tuple[LLMConfig, float]] = {}
         for spec in self.judges:
-            if spec.judge_id in found:
+            if spec.judge_id in configs:
                 raise InputError(f"two judges are called '{spec.judge_id}'")
             assert spec.config is not None
-            found[spec.judge_id] = (spec.config, spec.weight)
-        return found
+            configs[spec.judge_id] = (spec.config, spec.weight)
+        return configs
 
     def to_judge(self) -> tuple[Judge, Voters]:
         """The core's judge, and whose votes are whose.
@@ -203,10 +203,10 @@ class CriterionGrader(Settings):
             criteria_per_call="all" if self.llm_calls == "per_item" else 1,
         )
         configs = self.configs
-        each, voters = list(configs.values()), [(name, one[1]) for name, one in configs.items()]
-        times = len(each) if all(one == each[0] for one in each) else 1
+        each, voters = list(configs.values()), [(name, pair[1]) for name, pair in configs.items()]
+        times = len(each) if all(config == each[0] for config in each) else 1
         distinct = each[:1] if times > 1 else each  # one model several times is asked several times
-        judges = [named_judge(one.to_model(), asking=asking) for one, _ in distinct]
+        judges = [named_judge(config.to_model(), asking=asking) for config, _ in distinct]
         if self.judges is None:
             return judges[0], {judges[0].name: voters[0]}
         ways = (self.aggregation, self.ordinal_aggregation, self.nominal_aggregation)
@@ -230,11 +230,11 @@ class CriterionGrader(Settings):
     def options(self) -> GraderOptions:
         """The options of a run, from the models and the grader."""
         configs = [config for config, _ in self.configs.values()]
-        most = [one.max_parallel_requests for one in configs if one.max_parallel_requests]
-        caches = [str(one.cache_dir) for one in configs if one.cache_enabled]
+        most = [config.max_parallel_requests for config in configs if config.max_parallel_requests]
+        caches = [str(config.cache_dir) for config in configs if config.cache_enabled]
         abstained = self.cannot_assess_config or CannotAssessConfig()
         return GraderOptions(
-            attempts=1 + max(one.max_retries for one in configs),
+            attempts=1 + max(config.max_retries for config in configs),
             concurrency=max(most) if most else GraderOptions.concurrency,
             cache=caches[0] if caches else None,
             cannot_assess=str(abstained.strategy),

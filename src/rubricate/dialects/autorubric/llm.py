@@ -142,7 +142,7 @@ def thinking_options(
     if model.startswith(("anthropic/", "claude")):
         return {"thinking": {"type": "enabled", "budget_tokens": tokens or BUDGETS[level]}}
     if tokens is not None:
-        level = min(BUDGETS, key=lambda one: abs(BUDGETS[one] - tokens))
+        level = min(BUDGETS, key=lambda name: abs(BUDGETS[name] - tokens))
     return {"reasoning_effort": str(level)}
 
 

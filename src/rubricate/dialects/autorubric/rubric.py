@@ -47,7 +47,8 @@ class Rubric(core.Rubric):
     ) -> None:
         given_criteria = data.pop("rubric", data.pop("criteria", rubric))
         criteria = [
-            _criterion(one, ("criteria", index)) for index, one in enumerate(given_criteria)
+            _criterion(criterion, ("criteria", index))
+            for index, criterion in enumerate(given_criteria)
         ]
         guidelines = data.get("guidelines")
         if isinstance(guidelines, str) and not guidelines.strip():
@@ -123,7 +124,7 @@ class Rubric(core.Rubric):
         """The score of labels, one a criterion; None where no criterion is left to score."""
         if len(verdicts) != len(self):
             raise InputError(f"{len(verdicts)} verdicts for a rubric of {len(self)} criteria")
-        judged = [one.verdict(label) for one, label in zip(self, verdicts, strict=True)]
+        judged = [criterion.verdict(label) for criterion, label in zip(self, verdicts, strict=True)]
         strategy = core.check_cannot_assess(cannot_assess_strategy, partial_credit)
         score = core.score(self.tree, judged, core.ScoringRules(strategy, partial_credit))
         return score.value if normalize or score.value is None else score.raw
@@ -140,11 +141,11 @@ def _criterion(data: Any, path: Sequence[str | int]) -> core.Criterion:
         return data
     if isinstance(data, Mapping) and data.get("kind") not in (None, "binary", "multi_choice"):
         try:
-            [found] = core.Rubric.from_dict([data])
+            [criterion] = core.Rubric.from_dict([data])
         except InputError as error:
             raise InputError(error.message, path=(*path, *error.path[1:])) from None
-        is_weighted = "weight" in found.model_fields_set
-        return found if is_weighted else found.model_copy(update={"weight": DEFAULT_WEIGHT})
+        is_weighted = "weight" in criterion.model_fields_set
+        return criterion if is_weighted else criterion.model_copy(update={"weight": DEFAULT_WEIGHT})
     return validate(Criterion, data, path)
 
 

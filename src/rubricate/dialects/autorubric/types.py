@@ -50,8 +50,8 @@ class Criterion(core.Criterion):
         check_keys(data, cls.model_fields)  # before what is missing is filled in
         return criterion_document(data)
 
-    def label_of(self, given: object) -> str:
-        return super().label_of(self._spelled(given))
+    def label_of(self, label: object) -> str:
+        return super().label_of(self._spelled(label))
 
     def value(self, label: str) -> float | None:
         return super().value(str(self._spelled(label)))
@@ -64,7 +64,7 @@ class Criterion(core.Criterion):
         if self.options is None or label in self.labels or not isinstance(label, str):
             return label
         folded = label.strip().casefold()
-        same = (one for one in self.labels if one.strip().casefold() == folded)
+        same = (known for known in self.labels if known.strip().casefold() == folded)
         return next(same, label)
 
 

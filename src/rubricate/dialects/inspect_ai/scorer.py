@@ -108,11 +108,11 @@ def rubric(call: ScorerCall) -> Scorer:
         [item], [value] = batch.items, batch.scores
         values = {WHOLE: value}
         if own is not None:
-            values |= {escape(name): one for name, one in _parts(item).items()}
+            values |= {escape(name): value for name, value in _parts(item).items()}
         return Score(
-            value={name: math.nan if one is None else one for name, one in values.items()},
+            value={name: math.nan if value is None else value for name, value in values.items()},
             answer=output,
-            explanation="\n".join(_said(name, one) for name, one in item.criteria.items()),
+            explanation="\n".join(_said(name, verdict) for name, verdict in item.criteria.items()),
             reason="grader_failed" if batch.failed[0] else None,
             metadata=_figures(item),
         )
@@ -123,7 +123,7 @@ def rubric(call: ScorerCall) -> Scorer:
 def _prompt_of(state: TaskState, conversation: Sequence[Mapping[str, Any]]) -> Any:
     """The input's text; the messages of others where they have more than text, such as images."""
     others = [message for message in conversation if message["role"] != "assistant"]
-    return others if kinds_in(one["content"] for one in others) else state.input_text
+    return others if kinds_in(message["content"] for message in others) else state.input_text
 
 
 def _rubric_of(metadata: Mapping[str, Any]) -> Rubric:
@@ -147,7 +147,7 @@ def _parts(item: ItemResult) -> dict[str, float | None]:
     for name, verdict in item.criteria.items():
         if verdict.status == "failed":
             failed.update(paths[name])
-    groups = {name: None if name in failed else one.value for name, one in item.groups.items()}
+    groups = {name: None if name in failed else group.value for name, group in item.groups.items()}
     return groups | {name: verdict.value for name, verdict in item.criteria.items()}
 
 
@@ -160,7 +160,7 @@ def _said(name: str, verdict: Verdict) -> str:
 
 
 def _figures(item: ItemResult) -> dict[str, Any]:
-    """What is known of an item beside its values."""
+    """The figures of an item beside its values."""
     return {
         "lowest": item.score.lowest,
         "highest": item.score.highest,
@@ -176,5 +176,5 @@ def _figures(item: ItemResult) -> dict[str, Any]:
             }
             for name, verdict in item.criteria.items()
         },
-        "usage": asdict(Usage.total(one.usage for one in item.criteria.values())),
+        "usage": asdict(Usage.total(verdict.usage for verdict in item.criteria.values())),
     }

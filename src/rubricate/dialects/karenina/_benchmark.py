@@ -134,11 +134,11 @@ class Benchmark(_jsonld.BenchmarkData):
         for what, text in (("question", question), ("raw_answer", raw_answer)):
             if not isinstance(text, str) or not text.strip():
                 raise InputError(f"{what}: expected text, found {text!r}")
-        for what, given, wanted in (("rubric", rubric, Rubric), ("template", template, Template)):
-            if given is not None and not isinstance(given, wanted):
-                raise InputError(_not_ours(what, wanted, given))
-        taken = {other.id for other in self.questions}
-        if id in taken:
+        for what, part, wanted in (("rubric", rubric, Rubric), ("template", template, Template)):
+            if part is not None and not isinstance(part, wanted):
+                raise InputError(_not_ours(what, wanted, part))
+        ids = {other.id for other in self.questions}
+        if id in ids:
             raise InputError(f"the benchmark has a question with the id '{id}' already")
         now = _now()
         new = Question(
@@ -146,7 +146,7 @@ class Benchmark(_jsonld.BenchmarkData):
             raw_answer,
             rubric,
             template,
-            id=id or _free_id(question, raw_answer, taken),
+            id=id or _free_id(question, raw_answer, ids),
             date_created=now,
             date_modified=now,
         )
@@ -368,8 +368,8 @@ def _with(rubric: Rubric | None, trait: Trait, name: str) -> Rubric:
     return Rubric(rubric.name, [*rubric, trait])
 
 
-def _not_ours(what: str, wanted: type, given: object) -> str:
-    kind = type(given)
+def _not_ours(what: str, wanted: type, value: object) -> str:
+    kind = type(value)
     return (
         f"{what}: expected a {wanted.__name__} of rubricate.dialects.karenina.schemas, found a "
         f"{kind.__module__}.{kind.__qualname__}"
@@ -381,11 +381,11 @@ def _of(question: Question) -> str:
     return f" of the question '{shown}'"
 
 
-def _free_id(question: str, raw_answer: str, taken: set[str]) -> str:
+def _free_id(question: str, raw_answer: str, ids: set[str]) -> str:
     text = f"{question}\0{raw_answer}".encode("utf-8", "surrogatepass")
     first = name = f"urn:karenina:question:{hashlib.blake2b(text, digest_size=6).hexdigest()}"
     number = 1
-    while name in taken:
+    while name in ids:
         number += 1
         name = f"{first}-{number}"
     return name

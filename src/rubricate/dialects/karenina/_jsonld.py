@@ -134,7 +134,7 @@ def _set_rubric(node: dict[str, Any], rubric: Rubric | None, scope: str) -> None
 def _set_properties(node: dict[str, Any], ours: Mapping[str, Any], names: tuple[str, ...]) -> None:
     """Replace the properties of these names; the others stay."""
     nodes = listed(node.get("additionalProperty", []), ())
-    others = [one for one in nodes if one["name"] not in names]
+    others = [node for node in nodes if node["name"] not in names]
     if ours or nodes:
         node["additionalProperty"] = [*others, *starmap(property_node, ours.items())]
 
@@ -211,7 +211,7 @@ def _question(
         raise InputError(f"the answer template cannot be read: {error}", path=where) from None
     stored = ours.get("verification_results")
     try:
-        results = stored and [VerificationResult.from_dict(question, one) for one in stored]
+        results = stored and [VerificationResult.from_dict(question, row) for row in stored]
     except (ValidationError, KeyError, TypeError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"verification_results cannot be read: {reason}", path=where) from None

@@ -69,7 +69,9 @@ def rating(trait: Trait, scope: str) -> dict[str, Any]:
     low, high = trait.bounds if isinstance(trait, GradedTrait) else (0, 1)
     names = {*type(trait).model_fields, "invert_result", *settings}
     others = [
-        one for one in listed(node.get("additionalProperty", []), ()) if one["name"] not in names
+        entry
+        for entry in listed(node.get("additionalProperty", []), ())
+        if entry["name"] not in names
     ]
     return {
         **node,

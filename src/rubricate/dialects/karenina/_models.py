@@ -53,7 +53,11 @@ class ModelConfig(SettingsDocument):
     def _other_names(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
-        data = {name: one for name, one in data.items() if one is not None or name == "temperature"}
+        data = {
+            name: value
+            for name, value in data.items()
+            if value is not None or name == "temperature"
+        }
         if "endpoint_base_url" in data:
             address = data.pop("endpoint_base_url")
             if data.setdefault("base_url", address) != address:
@@ -65,17 +69,17 @@ class ModelConfig(SettingsDocument):
     @model_validator(mode="after")
     def _is_reachable(self) -> ModelConfig:
         if self.interface not in INTERFACES:
-            raise InputError(_unknown("interface", self.interface, INTERFACES))
+            raise InputError(_unknown_name("interface", self.interface, INTERFACES))
         if (self.interface == "manual") != (self.manual_traces is not None):
             raise InputError("manual_traces goes with interface='manual', which needs it")
         if self.manual_traces is not None and not hasattr(self.manual_traces, "of"):
-            found = type(self.manual_traces).__name__
-            raise InputError(f"manual_traces: expected a ManualTraces, found {found}")
+            kind = type(self.manual_traces).__name__
+            raise InputError(f"manual_traces: expected a ManualTraces, found {kind}")
         if (self.interface == "openai_endpoint") != (self.base_url is not None):
             raise InputError("base_url goes with interface='openai_endpoint', which needs it")
         if self.interface == "langchain" and self._provider not in PROVIDERS:
             known = (*PROVIDERS, *_ALIASES)
-            raise InputError(_unknown("model_provider", self.model_provider, known))
+            raise InputError(_unknown_name("model_provider", self.model_provider, known))
         return self
 
     @property
@@ -108,7 +112,7 @@ class ModelConfig(SettingsDocument):
         )
 
 
-def _unknown(what: str, name: str, known: Sequence[str]) -> str:
+def _unknown_name(what: str, name: str, known: Sequence[str]) -> str:
     hint = did_you_mean(name, known)
     return f"unknown {what} '{name}' (known: {', '.join(known)}){hint}"
 

@@ -144,8 +144,8 @@ class VerificationResult:
     @property
     def evidence(self) -> dict[str, tuple[Evidence, ...]]:
         """The passages that a verdict rests on, with their positions in the answer, by trait."""
-        found = self.verdicts.items()
-        return {name: verdict.evidence for name, verdict in found if verdict.evidence}
+        verdicts = self.verdicts.items()
+        return {name: verdict.evidence for name, verdict in verdicts if verdict.evidence}
 
     @property
     def usage(self) -> Usage:

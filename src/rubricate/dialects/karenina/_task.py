@@ -133,7 +133,7 @@ class TaskEval:
             for question, model, text in self._logged
             if question.id in chosen
         ]
-        check_config([(one.question, one.traits) for one in answered], call.config)
+        check_config([(answer.question, answer.traits) for answer in answered], call.config)
         return await judgements(answered, call.config, call.running())
 
 

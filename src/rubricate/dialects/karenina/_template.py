@@ -223,15 +223,15 @@ class Correctness(Criterion):
         Raises:
             UnreadableReply: a field is missing or of another type.
         """
-        given = read_object(answer)
-        if given is None:
+        values = read_object(answer)
+        if values is None:
             return Reading(ABSTENTION)
         result: dict[str, Any] = {}
         detail: dict[str, Any] = {}
         for field in self.template.fields:
-            if field.name not in given:
+            if field.name not in values:
                 raise UnreadableReply(f"the verdict lacks '{field.name}'")
-            result[field.name] = value = field.read(given[field.name])
+            result[field.name] = value = field.read(values[field.name])
             expected = field.to_dict()["expected"]
             right = field.matches(value)
             detail[field.name] = {"extracted": value, "expected": expected, "right": right}

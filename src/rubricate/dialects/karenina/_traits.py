@@ -135,7 +135,7 @@ class GradedTrait(Trait):
         """Karenina writes bounds beside every trait; only scores have them."""
         if not isinstance(data, dict) or data.get("kind", "score") == "score":
             return data
-        return {key: one for key, one in data.items() if key not in ("min_score", "max_score")}
+        return {key: value for key, value in data.items() if key not in ("min_score", "max_score")}
 
     @field_validator("kind", mode="before")
     @classmethod
@@ -314,7 +314,7 @@ class MetricRubricTrait(Trait):
     def _mode_by_the_lists(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
-        lists = {name: tuple(one) for name, one in data.items() if isinstance(one, list)}
+        lists = {name: tuple(value) for name, value in data.items() if isinstance(value, list)}
         mode = "full_matrix" if data.get("tn_instructions") else "tp_only"
         named = data.get("evaluation_mode") or mode
         if named != mode:

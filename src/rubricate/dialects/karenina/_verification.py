@@ -64,8 +64,8 @@ class TemplatesCall(DialectOptions, kw_only=False):
 
     def check(self) -> None:
         if not isinstance(self.model_config, ModelConfig):
-            found = type(self.model_config).__name__
-            raise InputError(f"expected a ModelConfig, found {found}")
+            kind = type(self.model_config).__name__
+            raise InputError(f"expected a ModelConfig, found {kind}")
 
 
 class VerificationCall(DialectOptions, kw_only=False):
@@ -76,8 +76,8 @@ class VerificationCall(DialectOptions, kw_only=False):
 
     def check(self) -> None:
         if not isinstance(self.config, VerificationConfig):
-            found = type(self.config).__name__
-            raise InputError(f"expected a VerificationConfig, found {found}")
+            kind = type(self.config).__name__
+            raise InputError(f"expected a VerificationConfig, found {kind}")
 
     def running(self) -> DialectOptions:
         """The options of the runs: the configuration's number of workers where none is given."""
@@ -185,7 +185,11 @@ async def answers(
 def _by_hand(model: ModelConfig, questions: Sequence[Question]) -> list[Verdict]:
     """The answers that are given by hand, in the questions' order."""
     traces = [model.manual_traces.of(question.question) for question in questions]
-    missing = [one.question for one, trace in zip(questions, traces, strict=True) if trace is None]
+    missing = [
+        question.question
+        for question, trace in zip(questions, traces, strict=True)
+        if trace is None
+    ]
     if missing:
         raise InputError(
             f"manual_traces: {len(missing)} of {len(questions)} questions have no answer, first: "
@@ -201,7 +205,7 @@ async def judgements(
 ) -> VerificationResults:
     """Have every parsing model judge every answer: correctness first, then the traits."""
     by_template = config.evaluation_mode != "rubric_only"
-    answered = [replace(one, traits=_chosen(one.traits, config)) for one in answered]
+    answered = [replace(answer, traits=_chosen(answer.traits, config)) for answer in answered]
     rubrics = _rubrics(answered, by_template)
     items: dict[int, DataItem] = {}
     for position, (answer, rubric) in enumerate(zip(answered, rubrics, strict=True)):

@@ -92,12 +92,12 @@ class AnswerPrompt(Prompting):
     def __init__(self, system: str | None = None) -> None:
         self.system = self.usual if system is None else system
 
-    def asked(self, item: Item) -> str:
+    def question_text(self, item: Item) -> str:
         """What the model is asked about an item."""
         return item.submission
 
     def request(self, item: Item, criterion: Criterion) -> Request:
-        texts = (self.system, self.asked(item))
+        texts = (self.system, self.question_text(item))
         system, user = (text.encode("utf-8", "replace").decode() for text in texts)
         messages = (Message(role="system", content=system), Message(role="user", content=user))
         return Request(messages, self.schema)
@@ -163,13 +163,15 @@ class TemplatePrompt(AnswerPrompt):
         }
     )
 
-    def asked(self, item: Item) -> str:
+    def question_text(self, item: Item) -> str:
         return f"Question:\n{item.prompt}\n\nRight answer:\n{item.submission}"
 
     def read(self, completion: Completion, request: Request) -> Reply:
         """The JSON object that the reply is."""
 
-        def found(text: str, material: str, schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        def closing(
+            text: str, material: str, schema: Mapping[str, Any] | None
+        ) -> Mapping[str, Any]:
             return closing_object(text, ("fields",), material, schema)
 
-        return Reply(answer_of(completion, request, found), None, (), {})
+        return Reply(answer_of(completion, request, closing), None, (), {})

@@ -101,9 +101,9 @@ def _instructions(
         f"The score is one whole number from {low} to {high}. Give the feedback, which says why, "
         "before the score.",
     ]
-    for number, (given, output) in enumerate(prompt.examples, start=1):
+    for number, (shown_input, output) in enumerate(prompt.examples, start=1):
         answer = json.dumps(shown(output), ensure_ascii=False)
-        parts.append(f"Example {number}:\n{fenced(shown(given))}\n\nAnswer: {answer}")
+        parts.append(f"Example {number}:\n{fenced(shown(shown_input))}\n\nAnswer: {answer}")
     return "\n\n".join(parts), schema
 
 
@@ -136,7 +136,7 @@ def _close(node: Any) -> None:
 def _neutral(value: Any) -> Any:
     """A field as a judge is shown it."""
     if isinstance(value, list):
-        return [_neutral(one) for one in value]
+        return [_neutral(entry) for entry in value]
     return neutral(value) if isinstance(value, str) else value
 
 

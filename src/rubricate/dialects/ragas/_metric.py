@@ -207,7 +207,7 @@ def _columns(required: Mapping[MetricType, Iterable[str]]) -> dict[MetricType, f
             raise InputError(f"required_columns: expected a set of columns, found '{columns}'")
         optional = {column for column in columns if column.endswith(OPTIONAL)}
         checked[kind] = frozenset(columns) - optional
-        for column in sorted(checked[kind] | {one.removesuffix(OPTIONAL) for one in optional}):
+        for column in sorted(checked[kind] | {name.removesuffix(OPTIONAL) for name in optional}):
             if column not in (*SAMPLES[kind].judged, "rubrics"):
                 known = ", ".join(SAMPLES[kind].judged)
                 raise InputError(

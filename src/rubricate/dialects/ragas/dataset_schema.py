@@ -155,8 +155,8 @@ class EvaluationDataset:
         self.name = name
         for index, sample in enumerate(self.samples):
             if not isinstance(sample, SingleTurnSample | MultiTurnSample):
-                found = type(sample).__name__
-                raise InputError(f"expected a sample, found {found}", path=("samples", index))
+                kind = type(sample).__name__
+                raise InputError(f"expected a sample, found {kind}", path=("samples", index))
             if type(sample) is not type(self.samples[0]):
                 raise InputError(
                     f"found a {type(sample).__name__} among samples of the kind "
@@ -333,8 +333,8 @@ def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, An
 def _without_none(value: Any) -> Any:
     """A row without what is None in it, in its rubric and in its messages."""
     if isinstance(value, Mapping):
-        return {key: _without_none(one) for key, one in value.items() if one is not None}
-    return [_without_none(one) for one in value] if isinstance(value, list) else value
+        return {key: _without_none(entry) for key, entry in value.items() if entry is not None}
+    return [_without_none(entry) for entry in value] if isinstance(value, list) else value
 
 
 def _given(row: dict[str, Any]) -> dict[str, Any]:

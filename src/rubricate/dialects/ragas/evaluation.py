@@ -303,8 +303,8 @@ def _check_metrics(metrics: Sequence[RubricMetric], dataset: EvaluationDataset) 
     columns = dict.fromkeys(dataset.features(), "a column of the samples")
     for index, metric in enumerate(metrics):
         if not isinstance(metric, RubricMetric):
-            found = type(metric).__name__
-            raise InputError(f"expected a RubricsScore, found {found}", path=("metrics", index))
+            kind = type(metric).__name__
+            raise InputError(f"expected a RubricsScore, found {kind}", path=("metrics", index))
         for column in (f"{metric.name}{ending}" for ending in ENDINGS):
             if column in columns:
                 raise InputError(

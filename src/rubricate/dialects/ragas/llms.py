@@ -95,7 +95,7 @@ def client_model(client: object, timeout: float | None = None) -> Model | None:
     ):
         return None
     names = (getattr(client, name, None) for name in ("model_name", "model", "deployment_name"))
-    model = next((one for one in names if isinstance(one, str) and one), type(client).__name__)
+    model = next((name for name in names if isinstance(name, str) and name), type(client).__name__)
     address = next(
         (
             getattr(client, name)
@@ -119,13 +119,13 @@ def client_model(client: object, timeout: float | None = None) -> Model | None:
     )
 
 
-def LangchainLLMWrapper(langchain_llm: object, *args: Any, **given: Any) -> Model:
+def LangchainLLMWrapper(langchain_llm: object, *args: Any, **named: Any) -> Model:
     """A LangChain chat model as a model of the engine. It may be given without this, too.
 
     Raises:
         InputError: it is none, or there are further arguments.
     """
-    if args or given:
+    if args or named:
         raise InputError("LangchainLLMWrapper takes the model alone: settings are the model's own")
     model = client_model(langchain_llm)
     if model is None:
@@ -196,7 +196,7 @@ def _text_of(reply: Any) -> str:
     choices = getattr(reply, "choices", None)
     content = choices[0].message.content if choices else getattr(reply, "content", reply)
     if isinstance(content, Sequence) and not isinstance(content, str):
-        parts = (one if isinstance(one, str) else _member(one, "text") for one in content)
+        parts = (part if isinstance(part, str) else _member(part, "text") for part in content)
         content = "".join(part for part in parts if isinstance(part, str))
     return content if isinstance(content, str) else ""
 
@@ -252,7 +252,7 @@ def _address(url: str) -> str:
 def _plain(value: Any) -> Any:
     """A setting as a JSON value."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in sorted(value.items(), key=str)}
+        return {str(key): _plain(entry) for key, entry in sorted(value.items(), key=str)}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(entry) for entry in value]
     return value if isinstance(value, str | int | float | bool | None) else repr(type(value))

@@ -216,7 +216,7 @@ class Figures(Report):
         return {
             **asdict(replace(self, agreement=None, axes=(), domains=(), systems=())),
             "overall": self.overall.model_dump(),
-            **{name: [one.model_dump() for one in found] for name, found in groups.items()},
+            **{name: [group.model_dump() for group in members] for name, members in groups.items()},
             "agreement": self.agreement and self.agreement.to_dict(),
         }
 
@@ -226,7 +226,7 @@ class Figures(Report):
         interval = f" [{interval_text(overall, 3)}]" if overall.low is not None else ""
         yield say(f"compliance {figure(overall.value, 3)}{interval}, n {overall.n}", "strong")
         if overall.missing:
-            penalties = sum(one.compliance.penalties_missing for one in self.reports)
+            penalties = sum(report.compliance.penalties_missing for report in self.reports)
             of_them = f", {penalties} of them on penalty criteria, which cost nothing here"
             yield say(
                 f"verdicts missing: {overall.missing}{of_them if penalties else ''}; with them "
@@ -271,7 +271,7 @@ def figures(result: Result) -> Figures:
     for item in items:
         tally.add(item)
     scores = tally.figures()
-    by = {} if scores is None else {one.field: tuple(one.groups) for one in scores.by}
+    by = {} if scores is None else {part.field: tuple(part.groups) for part in scores.by}
     systems = by.get("system", ())
     ranked = sorted(systems, key=_rank) if len(systems) > 1 else []
     result = replace(result, items=items)
@@ -316,7 +316,7 @@ def _failures(items: Sequence[ItemResult]) -> tuple[AxisFailures, ...]:
         )
         for axis, pairs in by_axis.items()
     ]
-    return tuple(sorted(failures, key=lambda one: (-one.lost, one.axis)))
+    return tuple(sorted(failures, key=lambda axis: (-axis.lost, axis.axis)))
 
 
 def _difference(result: Result, a: str, b: str) -> SystemDifference:
@@ -352,25 +352,32 @@ def _table(name: str, headings: str, rows: Iterable[Sequence[str]]) -> Table:
     return Table(columns, [Row(cells) for cells in rows])
 
 
-def _report_cells(one: ReportFigures) -> list[str]:
-    found = one.compliance
-    penalties = f" ({found.penalties_missing} penalty)" if found.penalties_missing else ""
+def _report_cells(report: ReportFigures) -> list[str]:
+    compliance = report.compliance
+    penalties = f" ({compliance.penalties_missing} penalty)" if compliance.penalties_missing else ""
     return [
-        f"{one.system}/{one.sample_id}" if one.system else one.sample_id,
-        one.domain,
-        *(figure(value, 3) for value in (found.value, found.lowest, found.highest)),
-        str(found.judged),
-        f"{found.missing}{penalties}",
+        f"{report.system}/{report.sample_id}" if report.system else report.sample_id,
+        report.domain,
+        *(figure(value, 3) for value in (compliance.value, compliance.lowest, compliance.highest)),
+        str(compliance.judged),
+        f"{compliance.missing}{penalties}",
     ]
 
 
-def _failure_cells(one: AxisFailures) -> list[str]:
-    counts = map(str, (one.judged, one.not_satisfied, one.partly, one.penalties))
-    share = "" if one.share is None else percent(one.share)
-    return [one.axis, *counts, f"{one.lost:g}", share]
+def _failure_cells(failures: AxisFailures) -> list[str]:
+    counts = map(
+        str, (failures.judged, failures.not_satisfied, failures.partly, failures.penalties)
+    )
+    share = "" if failures.share is None else percent(failures.share)
+    return [failures.axis, *counts, f"{failures.lost:g}", share]
 
 
-def _difference_cells(one: SystemDifference) -> list[str]:
-    found = one.comparison
-    p_value = p_text(found.permutation.p_value)
-    return [f"{one.b} - {one.a}", str(found.bootstrapped), p_value, str(found.n)]
+def _difference_cells(difference: SystemDifference) -> list[str]:
+    comparison = difference.comparison
+    p_value = p_text(comparison.permutation.p_value)
+    return [
+        f"{difference.b} - {difference.a}",
+        str(comparison.bootstrapped),
+        p_value,
+        str(comparison.n),
+    ]

@@ -114,13 +114,13 @@ def result_line(
         "confidence_source": source,
         "evidence": [
             {
-                "quote": one.quote,
-                "start": one.start,
-                "end": one.end,
-                "paraphrase": one.paraphrase,
+                "quote": quote.quote,
+                "start": quote.start,
+                "end": quote.end,
+                "paraphrase": quote.paraphrase,
                 "chunk": chunk,
             }
-            for one, chunk in zip(verdict.evidence, chunks, strict=True)
+            for quote, chunk in zip(verdict.evidence, chunks, strict=True)
         ],
         "chunk": {key: how[key] for key in ("read", "parts", "asked", "relevant")} if how else None,
         "error": None if error is None else {"class": error.kind, "message": error.message},
@@ -130,8 +130,8 @@ def result_line(
 
 def _how_read(verdict: Verdict) -> Mapping[str, Any]:
     """How a long report was read, of a panel by the first judge that read it in parts."""
-    for one in (verdict, *verdict.votes):
-        if how := (one.detail or {}).get("document"):
+    for vote in (verdict, *verdict.votes):
+        if how := (vote.detail or {}).get("document"):
             return dict(how)
     return {}
 

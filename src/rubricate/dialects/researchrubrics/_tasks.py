@@ -181,7 +181,7 @@ def _check_id(sample_id: str) -> None:
         )
 
 
-def _criterion(data: Any, taken: Mapping[str, Criterion], grading: Grading) -> Criterion:
+def _criterion(data: Any, criteria: Mapping[str, Criterion], grading: Grading) -> Criterion:
     if not isinstance(data, Mapping):
         raise InputError(f"expected an object, found {type(data).__name__}")
     check_keys(data, _CRITERION_KEYS)
@@ -193,7 +193,7 @@ def _criterion(data: Any, taken: Mapping[str, Criterion], grading: Grading) -> C
     if not math.isfinite(weight):
         raise InputError(f"expected a finite number, found {weight}", path=("weight",))
     counter = {key: data[key] for key in _COUNTER_KEYS if data.get(key) is not None}
-    axis, name = str(data.get("axis") or "").strip(), unique_name(title, taken)
+    axis, name = str(data.get("axis") or "").strip(), unique_name(title, criteria)
     return criterion_of(title, float(weight), axis, name=name, grading=grading, **counter)
 
 

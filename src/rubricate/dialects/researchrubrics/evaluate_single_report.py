@@ -126,7 +126,9 @@ class ReportOptions(DialectOptions):
 
     def of(self, evaluator: RubricEvaluator) -> RunOptions:
         """The core's options, with the evaluator's where these are not set."""
-        names = {one.name for one in fields(RunOptions)} & {one.name for one in fields(self)}
+        names = {field.name for field in fields(RunOptions)} & {
+            field.name for field in fields(self)
+        }
         most = self.concurrency or self.max_concurrent
         limits = {
             "attempts": self.attempts or 1 + evaluator.max_retries,
@@ -321,11 +323,11 @@ def _judge(model: JudgesLike, chunk_tokens: int | None, endpoint: Endpoint) -> J
     return Panel(
         [
             _single_judge(
-                one,
+                name,
                 chunk_tokens,
-                endpoint if isinstance(one, str) and one != "builtin" else Endpoint(),
+                endpoint if isinstance(name, str) and name != "builtin" else Endpoint(),
             )
-            for one in several
+            for name in several
         ]
     )
 

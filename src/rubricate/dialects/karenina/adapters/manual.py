@@ -49,7 +49,7 @@ class ManualTraces:
             InputError: the benchmark has no such question, or the answer is empty.
         """
         name = hash_of(question) if map_to_id else question
-        if name not in {hash_of(one.question) for one in self._benchmark}:
+        if name not in {hash_of(known.question) for known in self._benchmark}:
             hint = "" if map_to_id else " with this hash; give its text with map_to_id=True"
             raise InputError(f"the benchmark has no question {question!r}{hint}")
         text = trace if isinstance(trace, str) else trace_text(trace)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import fields
 from typing import Any
 
 from rubricate._sync import run_sync
 from rubricate.dialects._options import DialectOptions
-from rubricate.dialects.ragas._metric import SAMPLES, Prompt, RubricMetric
+from rubricate.dialects.ragas._metric import SAMPLES, RubricMetric
 from rubricate.dialects.ragas._rubrics import (
     DEFAULT_REFERENCE_FREE_RUBRICS as DEFAULT_REFERENCE_FREE_RUBRICS,
     DEFAULT_WITH_REFERENCE_RUBRICS as DEFAULT_WITH_REFERENCE_RUBRICS,
@@ -174,7 +174,7 @@ class RubricsScore(RubricMetric):
         return run_sync(lambda: closing_llms([self], None, evaluated(self._all(call))))
 
     def _all(self, call: BatchCall) -> EvaluateCall:
-        options = {one.name: getattr(call, one.name) for one in fields(DialectOptions)}
+        options = {field.name: getattr(call, field.name) for field in fields(DialectOptions)}
         return EvaluateCall(call.samples, [self], **options)
 
 

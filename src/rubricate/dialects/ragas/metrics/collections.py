@@ -51,28 +51,28 @@ class _Metric:
         """What results call it."""
         return self.metric.name
 
-    async def ascore(self, **given: Any) -> MetricResult:
+    async def ascore(self, **fields: Any) -> MetricResult:
         """Score one response.
 
         Args:
-            given: `user_input`, `response`, `retrieved_contexts`, `reference_contexts`,
+            fields: `user_input`, `response`, `retrieved_contexts`, `reference_contexts`,
                 `reference`, as far as there are any; for `InstanceSpecificRubrics` also `rubrics`.
 
         Raises:
             InputError: something given cannot be used; nothing has been sent.
             NoScoreError: the judge gave no score; says why.
         """
-        for field in given:
+        for field in fields:
             if field not in self._fields:
                 known = ", ".join(self._fields)
                 raise InputError(f"ascore takes no {field}: a sample has {known}")
-        fields = {name: value for name, value in given.items() if value is not None}
+        fields = {name: value for name, value in fields.items() if value is not None}
         score, verdict = await self.metric.scored(sample_of(fields), MetricType.SINGLE_TURN)
         return MetricResult(score, verdict.reason)
 
-    def score(self, **given: Any) -> MetricResult:
+    def score(self, **fields: Any) -> MetricResult:
         """`ascore` for plain code, also inside a running loop (a notebook)."""
-        return run_sync(lambda: closing_llms([self.metric], None, self.ascore(**given)))
+        return run_sync(lambda: closing_llms([self.metric], None, self.ascore(**fields)))
 
 
 class DomainSpecificRubrics(_Metric):
