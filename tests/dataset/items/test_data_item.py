@@ -47,19 +47,13 @@ def test_the_fields_of_the_page_come_first_and_in_its_order() -> None:
     assert item.ground_truth == [MET, "dry"]
     assert item.rubric is RUBRIC
     assert item.reference_submission == "reference"
-
-
-def test_all_but_the_text_may_be_left_out() -> None:
-    item = DataItem("text", "Q1")
-    assert (item.ground_truth, item.rubric, item.reference_submission) == (None, None, None)
-    assert (item.prompt, item.metadata, item.extra) == (None, {}, {})
-
-
-def test_an_item_is_a_dataclass() -> None:
-    assert dataclasses.is_dataclass(DataItem)
     names = [field.name for field in dataclasses.fields(DataItem)]
     page = ["submission", "description", "ground_truth", "rubric", "reference_submission"]
     assert names[:5] == page
+    bare = DataItem("", "")
+    assert (bare.ground_truth, bare.rubric, bare.reference_submission) == (None, None, None)
+    assert (bare.prompt, bare.metadata, bare.extra) == (None, {}, {})
+    assert bare != DataItem("", "Q1")
 
 
 def test_replacing_a_field_keeps_the_others() -> None:
@@ -67,11 +61,6 @@ def test_replacing_a_field_keeps_the_others() -> None:
     changed = dataclasses.replace(item, description="Q2")
     assert changed.description == "Q2"
     assert dataclasses.replace(changed, description="Q1") == item
-
-
-def test_items_of_equal_content_are_equal() -> None:
-    assert DataItem("text", "Q1", [MET]) == DataItem("text", "Q1", [MET])
-    assert DataItem("text", "Q1", [MET]) != DataItem("text", "Q1", [UNMET])
 
 
 @pytest.mark.parametrize(
@@ -131,7 +120,11 @@ def test_a_label_of_none_means_that_nobody_labelled_it() -> None:
             "allowed: 'dry', 'lively', 'none'",
         ),
         (["MET", 1], "ground_truth[1]: criterion 'style' expects a label as text, got int 1"),
-        ([True, "dry"], "ground_truth[0]: criterion 'right' expects a label as text, got bool"),
+        (
+            [True, "dry"],
+            "ground_truth[0]: criterion 'right' expects a label as text, got bool True (in YAML, "
+            "put quotes around it)",
+        ),
         (["MET"], "ground_truth: Ground truth has 1 values, but rubric has 2 criteria"),
         ([], "ground_truth: Ground truth has 0 values, but rubric has 2 criteria"),
         ("MET", "ground_truth: expected a list"),
@@ -142,11 +135,6 @@ def test_a_wrong_label_names_criterion_and_allowed_labels(labels: Any, message: 
     with pytest.raises(InputError) as caught:
         load(ground_truth=labels)
     assert str(caught.value).startswith(message)
-
-
-def test_an_unquoted_yes_in_yaml_is_recognised() -> None:
-    with pytest.raises(InputError, match="in YAML, put quotes around it"):
-        load(ground_truth=[True, "dry"])
 
 
 def test_labels_go_by_the_items_own_rubric() -> None:
@@ -179,10 +167,6 @@ def test_reasons_are_as_many_as_labels(labels: Any) -> None:
 )
 def test_a_name_of_an_id_or_a_key_beside_the_right_one_is_no_misspelling(key: str) -> None:
     assert load(**{key: "x"}).extra == {key: "x"}
-
-
-def test_an_empty_text_is_a_text() -> None:
-    assert load(submission="", description="").submission == ""
 
 
 @pytest.mark.parametrize(
@@ -221,6 +205,7 @@ def test_other_unknown_keys_are_kept_and_written_back() -> None:
 def test_prompt_metadata_and_id_are_written_and_read() -> None:
     item = DataItem("text", "Q1", id="q-1", prompt="Why?", metadata={"grade": 3})
     data = item.to_dict()
+    assert next(iter(data)) == "id"
     assert (data["id"], data["prompt"], data["metadata"]) == ("q-1", "Why?", {"grade": 3})
     assert DataItem.from_dict(data) == item
 
@@ -263,10 +248,6 @@ def test_the_default_id_is_12_hexadecimal_digits_and_is_not_written() -> None:
     assert len(item.id) == 12
     assert int(item.id, 16) >= 0
     assert "id" not in item.to_dict()
-
-
-def test_a_given_id_is_written_first() -> None:
-    assert next(iter(DataItem("text", "Q1", id="one").to_dict().items())) == ("id", "one")
 
 
 def test_the_default_id_is_this_one_and_the_same_in_every_process() -> None:

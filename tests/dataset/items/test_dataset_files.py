@@ -125,6 +125,7 @@ RICH_DATASET = RubricDataset(
 
 def test_a_dataset_of_the_pages_fields_is_written_byte_for_byte_as_the_page_does() -> None:
     assert PAGE_DATASET.to_json() == PAGE_JSON
+    assert RubricDataset.from_json(PAGE_JSON) == PAGE_DATASET
 
 
 def test_a_bare_dataset_is_written_byte_for_byte_as_the_page_does() -> None:
@@ -136,115 +137,11 @@ def test_a_bare_dataset_is_written_byte_for_byte_as_the_page_does() -> None:
     assert RubricDataset("p").to_json(None) == '{"prompt": "p", "rubric": null, "items": []}'
 
 
-def test_a_json_file_has_just_what_to_json_gives(tmp_path: Path) -> None:
-    PAGE_DATASET.to_file(tmp_path / "data.json")
-    assert (tmp_path / "data.json").read_bytes() == PAGE_JSON.encode()
-
-
-def test_the_pages_json_is_read_and_written_back_unchanged() -> None:
-    loaded = RubricDataset.from_json(PAGE_JSON)
-    assert loaded == PAGE_DATASET
-    assert loaded.to_json() == PAGE_JSON
-
-
 def test_what_has_gone_through_a_file_is_written_as_if_it_had_not(tmp_path: Path) -> None:
     for name in FORMATS:
         PAGE_DATASET.to_file(tmp_path / name)
         assert RubricDataset.from_file(tmp_path / name).to_json() == PAGE_JSON
-
-
-# Cut down from the sample files of AutoRubric (MIT): an essay dataset, and one of dialogues.
-ESSAY_SAMPLE = {
-    "name": "industrial-revolution-essay-grading-sample",
-    "prompt": "Explain the causes and effects of the Industrial Revolution.",
-    "rubric": [
-        {"name": "Causes", "weight": 30.0, "requirement": "Identifies at least 2 major causes"},
-        {"name": "Errors", "weight": -15.0, "requirement": "Contains factual errors"},
-    ],
-    "items": [
-        {
-            "submission": "It was a big change in history.\n    Machines replaced handwork.",
-            "description": "Minimal - vague, only hints at effects",
-            "ground_truth": ["UNMET", "UNMET"],
-        },
-        {
-            "submission": "[Image attachment: factory_diagram.png]",
-            "description": "Unassessable - references missing attachments/context",
-            "ground_truth": ["CANNOT_ASSESS", "CANNOT_ASSESS"],
-        },
-    ],
-}
-DIALOGUE_SAMPLE = {
-    "name": "charm-100-sample",
-    "prompt": "Evaluate the quality of chatbot responses to user queries.",
-    "rubric": [
-        {
-            "name": "satisfaction",
-            "weight": 10.0,
-            "requirement": "Overall, how satisfied would you be with this assistant response?",
-            "scale_type": "ordinal",
-            "options": [
-                {"label": "1 - Very dissatisfied", "value": 0.0},
-                {"label": "2 - Somewhat dissatisfied", "value": 0.33},
-                {"label": "4 - Very satisfied", "value": 1.0},
-            ],
-        },
-        {
-            "name": "response_length",
-            "weight": 4.0,
-            "requirement": "Is the response length appropriate for the user's question?",
-            "scale_type": "nominal",
-            "options": [
-                {"label": "Too brief - missing important details", "value": 0.0},
-                {"label": "Too verbose - unnecessarily long", "value": 0.0},
-                {"label": "Just right - appropriate length", "value": 1.0},
-            ],
-        },
-        {
-            "name": "factual_accuracy",
-            "weight": 10.0,
-            "requirement": "The response contains accurate information without factual errors",
-        },
-        {
-            "name": "specificity",
-            "weight": 6.0,
-            "requirement": "How specific and actionable are the recommendations or explanations?",
-            "scale_type": "ordinal",
-            "options": [
-                {"label": "Very vague - no concrete suggestions", "value": 0.0},
-                {"label": "Very specific - actionable recommendations", "value": 1.0},
-                {
-                    "label": "N/A - question doesn't require recommendations",
-                    "value": 0.0,
-                    "na": True,
-                },
-            ],
-        },
-    ],
-    "items": [
-        {
-            "submission": '[{"role": "user", "content": "What is a\u00b2 + b\u00b2 = c\u00b2?"}]',
-            "description": "Basic response - generic advice",
-            "ground_truth": [
-                "2 - Somewhat dissatisfied",
-                "Too brief - missing important details",
-                "MET",
-                "N/A - question doesn't require recommendations",
-            ],
-        }
-    ],
-}
-
-
-@pytest.mark.parametrize("sample", [ESSAY_SAMPLE, DIALOGUE_SAMPLE], ids=["essay", "dialogue"])
-def test_the_pages_sample_files_are_written_back_unchanged(
-    sample: dict[str, Any], tmp_path: Path
-) -> None:
-    path = tmp_path / "sample.json"
-    path.write_text(json.dumps(sample, indent=2), encoding="utf-8")
-    loaded = RubricDataset.from_file(path)
-    assert loaded.to_dict() == sample
-    assert loaded.to_json() == path.read_text(encoding="utf-8")
+    assert (tmp_path / "data.json").read_bytes() == PAGE_JSON.encode()
 
 
 # Round trips
@@ -361,9 +258,6 @@ def test_another_rubric_may_take_the_place_of_the_files_own(name: str, tmp_path:
     RubricDataset("p", RUBRIC, [DataItem("x", "d")]).to_file(tmp_path / name)
     loaded = RubricDataset.from_file(tmp_path / name, rubric=OWN)
     assert loaded.rubric is OWN
-
-
-def test_with_a_rubric_given_the_file_needs_none() -> None:
     assert RubricDataset.from_dict({"prompt": "p"}, rubric=OWN).rubric is OWN
 
 
