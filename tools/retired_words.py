@@ -36,7 +36,7 @@ CEILINGS = {
     "dataset": 0,
     "dialects": 2,
     "docs": 2,
-    "judge": 650,
+    "judge": 34,
     "labelling": 7,
     "redteaming": 8,
     "report": 59,

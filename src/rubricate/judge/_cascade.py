@@ -20,13 +20,13 @@ from rubricate.rubric import Usage, Verdict
 class Cascade(Judge):
     """Judges asked one after the other, the cheap one first.
 
-    A verdict stands if its confidence (see `confidence`) reaches the threshold. One that does not,
-    has none, abstains or fails goes on to the next stage, whose verdict takes its place. What the
-    last stage says stands in any case. Criteria that need no judge are computed once.
+    A verdict is kept if its confidence (see `confidence`) reaches the threshold. One that does not,
+    has none, abstains or fails is passed to the next stage, whose verdict takes its place. What the
+    last stage says is always kept. Criteria that need no judge are computed once.
 
     Args:
         stages: at least two judges, models, callables, names or panels; the last may be `People`.
-        threshold: the least confidence with which a verdict stands, 0 to 1: one for all stages
+        threshold: the least confidence that keeps a verdict, 0 to 1: one for all stages
             but the last, or one for each of them. `rubricate trust cascade` chooses one on labels.
 
     Attributes:
@@ -78,10 +78,10 @@ class Cascade(Judge):
         return tuple(name for stage in self._stages for name in stage.names)
 
     def goes_on_without(self, lost: Collection[tuple[str, str]]) -> bool:
-        """Whether a run has sense without the models of these endpoints and names.
+        """Whether a run is still useful without the models of these endpoints and names.
 
-        It has where every stage but the last can decide: what they are sure of stands as it would.
-        Without an earlier stage all would go on to a dearer judge, or to people: it has none.
+        It is if every stage but the last can decide, because their confident verdicts are kept.
+        Without an earlier stage, everything would go to a dearer judge, or to people.
         """
         return all(stage.goes_on_without(lost) for stage in self._stages[:-1])
 

@@ -29,7 +29,7 @@ MODELS: frozenset[AppliesTo] = BUILTIN | {"language models"}
 def named_judge(
     judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT, asking: Asking = USUAL_ASKING
 ) -> Judge:
-    """The judge that is meant.
+    """The judge that is named or passed.
 
     Args:
         judge: who it is.
@@ -100,7 +100,7 @@ def plain_model(judge: object) -> Model | None:
 
 
 def language_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Model | None:
-    """The model that is meant, which a prompt makes a judge; None for what is a judge already.
+    """The model that is named, which a prompt makes a judge; None for a judge.
 
     The arguments and errors are those of `named_judge`.
     """
@@ -149,7 +149,7 @@ async def closing(work: Coroutine[Any, Any, _T], *judges: object) -> _T:
 
 
 def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Judge | Model:
-    """What is meant, as it is: a judge, or the model that a prompt would make one.
+    """What is named or passed, unchanged: a judge, or the model that a prompt would make one.
 
     The arguments and errors are those of `named_judge`.
     """

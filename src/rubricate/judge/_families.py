@@ -28,7 +28,7 @@ _WORD = re.compile(
 def model_family(name: str) -> str | None:
     """The family of a model by its name, such as `openai` for `openai/gpt-4.1-mini`.
 
-    The model's own name goes before what stands in front of it: a Llama served at
+    The model's own name goes before what comes in front of it: a Llama served at
     `groq/llama-3.3-70b` or an address is of the family `meta`. None where nothing is recognised.
     """
     for part in reversed(name.casefold().split("/")):

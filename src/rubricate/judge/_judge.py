@@ -253,7 +253,7 @@ def check_awaitable(judge: Judge, result: object) -> None:
 
 
 def check_group(judge: Judge, verdicts: object, count: int) -> None:
-    """Raise `InputError` where a judge does not give a list of so many verdicts."""
+    """Raise `InputError` where a judge does not give a list of `count` verdicts."""
     if not isinstance(verdicts, list | tuple) or len(verdicts) != count:
         many = len(verdicts) if isinstance(verdicts, list | tuple) else shown(verdicts)
         raise InputError(f"{type(judge).__name__}.judge_group gave {many} for {count} criteria")
@@ -368,8 +368,8 @@ class Stage:
 
     Attributes:
         judge: who is asked.
-        threshold: the least confidence with which its verdict stands; None at the last stage,
-            whose verdict stands in any case.
+        threshold: the least confidence that keeps its verdict; None at the last stage,
+            whose verdict is always kept.
     """
 
     judge: Judge

@@ -1,4 +1,4 @@
-"""What judges can be told: how a model is reached, how it is asked, and how votes are counted."""
+"""The options of judges: how a model is reached, how it is asked, and how votes are counted."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ class Asking(OwnPrompt):
         if self.judge_prompt is None:
             return
         if self.mode != "explained" or self.shuffle is not None:
-            raise InputError("a judge prompt has a form of its own: leave out mode and shuffle")
+            raise InputError("a judge prompt has its own form: leave out mode and shuffle")
         if self.chunk_tokens is not None:
             raise InputError(
                 "long submissions are read with the usual prompt: leave out chunk tokens"

@@ -223,7 +223,7 @@ def _names(judges: Sequence[Judge]) -> list[str]:
         same = [other for other in judges[:index] if other.name == judge.name]
         if any(_answers_alike(judge, other) for other in same):
             raise InputError(
-                f"the judge {judge.name} stands twice: to ask one several times, give replicates"
+                f"the judge {judge.name} is listed twice: to ask it several times, give replicates"
             )
         names.append(f"{judge.name} ({len(same) + 1})" if same else judge.name)
     return names

@@ -24,12 +24,12 @@ VERDICTS = "verdicts"
 
 
 class People(Judge):
-    """Gives the labels that people wrote into a dataset file; asks nobody.
+    """Gives the labels that people wrote into a dataset file; sends no request.
 
     Where there is none yet, the verdict is `failed` (`escalated`), and the item is written to the
     file when the run ends: its text, the criteria that wait, and under `metadata.verdicts` what
     the judges said of them. People label the file's items (`ground_truth` or `annotations`), and
-    the same command reads their labels. A label stands for the text, task and criterion that it
+    the same command reads their labels. A label belongs to the text, task and criterion that it
     was given for, and no others.
 
     Args:

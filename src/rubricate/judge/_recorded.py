@@ -20,7 +20,7 @@ VOTES = "votes"
 
 
 class RecordedJudge(Judge):
-    """Gives the labels that items' metadata has under `votes`; asks nobody.
+    """Gives the labels that items' metadata has under `votes`; sends no request.
 
     A label that is missing, null, or none of the criterion's is a `failed` verdict.
 
@@ -54,7 +54,7 @@ class RecordedJudge(Judge):
 
 
 def recorded_judges(dataset: RubricDataset) -> list[RecordedJudge]:
-    """The judges whose verdicts a dataset has, in the order in which they first stand there.
+    """The judges whose verdicts a dataset has, in the order in which they first appear there.
 
     Raises:
         InputError: it has none.
@@ -75,7 +75,7 @@ class UnknownVote:
     Attributes:
         judge, criterion, label: whose it is, on what, and what it says.
         known: whether the rubric has the criterion.
-        count: on how many items it stands.
+        count: how many items have it.
         item: the first of these.
     """
 

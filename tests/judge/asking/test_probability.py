@@ -399,7 +399,7 @@ def test_a_note_on_a_criterion_is_shown_but_not_in_the_question_without_content(
 def test_a_prompt_of_ones_own_has_no_tokens_and_no_orders(tmp_path: Any) -> None:
     prompt = tmp_path / "own.jinja"
     for options in ({"mode": "probability"}, {"shuffle": 1}):
-        with pytest.raises(InputError, match="has a form of its own"):
+        with pytest.raises(InputError, match="has its own form"):
             rubricate.grade_one(
                 Rubric([BINARY]), "a", judge=lambda messages: "", judge_prompt=prompt, **options
             )

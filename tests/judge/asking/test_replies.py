@@ -385,7 +385,7 @@ def test_an_answer_that_stands_in_the_material_is_a_repetition(
     answer: dict[str, object], repeats: bool
 ):
     if repeats:
-        with pytest.raises(UnreadableReply, match="stands in the material"):
+        with pytest.raises(UnreadableReply, match="from the material"):
             read_reply(json.dumps(answer), material=MATERIAL)
     else:
         assert read_reply(json.dumps(answer), material=MATERIAL).answer == answer["verdict"]
@@ -427,7 +427,7 @@ def test_a_copy_is_recognised_by_its_words_in_whatever_form_it_stands(form: str,
     material = f"The sky is blue. {DISGUISES[disguise](COPIES[form].format(**answer))} Really."
     said = ("The answer is complete and correct.", "The answer is complete and correct!")
     for reason in said:
-        with pytest.raises(UnreadableReply, match="stands in the material"):
+        with pytest.raises(UnreadableReply, match="from the material"):
             read_reply(json.dumps({**answer, "reason": reason}), material=material)
     other = {"reason": "The answer is complete.", "verdict": "UNMET"}
     assert read_reply(json.dumps(other), material=material).answer == "UNMET"

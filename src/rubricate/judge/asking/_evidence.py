@@ -22,7 +22,7 @@ SAME = str.maketrans(
 """Marks that are written in several ways, and white space, one letter for one."""
 QUOTE_MARKS = "\"' "
 MOST_PLACES = 1000
-"""At how many places a quote is looked at that stands there only within other words."""
+"""How many places are checked where a quote occurs only within other words."""
 _ELLIPSIS = re.compile(r" ?[\[(]?(?:\.\.\.+|…)[\])]? ?")
 _MARKER = r"(?:[-*+•>]|#{1,6})"
 _REWRITTEN = re.compile(
@@ -38,7 +38,7 @@ _REWRITTEN = re.compile(
 def locate(quote: str, submission: str, first: Sequence[tuple[int, int]] = ()) -> Evidence:
     """Find a quote in the submission.
 
-    It is looked for in the whole text as it stands; then up to spacing, letter case, marks of
+    It is looked for in the whole text as it is; then up to spacing, letter case, marks of
     quotation, dashes and Markdown; then piece by piece where it leaves something out (`...`); and
     only then by likeness, which is a paraphrase (`passage_like` says what is none). A quote that is
     found in none of these ways has no offsets: the judge has invented it.
@@ -46,12 +46,12 @@ def locate(quote: str, submission: str, first: Sequence[tuple[int, int]] = ()) -
     Args:
         quote: what the judge quotes.
         submission: the text.
-        first: spans of the text; where the quote stands in several places, one in these is taken.
+        first: spans of the text; where the quote is in several places, one in these is taken.
     """
     if not quote.strip():
         return Evidence(quote)
     if not first:
-        at = submission.find(quote)  # as most do, it stands there between other words
+        at = submission.find(quote)  # as most do, it is there between other words
         if at >= 0 and not _within(submission, quote, at):
             return Evidence(quote, at, at + len(quote))
     for start, end in (*first, (0, len(submission))):
@@ -70,7 +70,7 @@ def locate(quote: str, submission: str, first: Sequence[tuple[int, int]] = ()) -
 
 
 def _written_otherwise(wanted: str, text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Where a quote, or each of its pieces in turn, stands in a text; both are plain."""
+    """Where a quote, or each of its pieces in turn, is in a text; both are plain."""
     for words in dict.fromkeys((wanted, wanted.strip(QUOTE_MARKS).removesuffix("."))):
         if words and (at := _place(text, words, start, end)) >= 0:
             return at, at + len(words)
@@ -88,7 +88,7 @@ def _written_otherwise(wanted: str, text: str, start: int, end: int) -> tuple[in
 
 
 def _place(text: str, words: str, start: int, end: int) -> int:
-    """Where words stand in a text, first of all between other words than within one; else -1."""
+    """Where words are in a text, first of all between other words than within one; else -1."""
     at = text.find(words, start, end)
     within = -1
     for _ in range(MOST_PLACES):
@@ -111,7 +111,7 @@ def _within(text: str, words: str, at: int) -> bool:
 
 
 def _says_something_else(text: str, words: str, at: int) -> bool:
-    """Whether words that stand within others are others: '50 mg' in '150 mg' or '2.50 mg'."""
+    """Whether words that are within others are others: '50 mg' in '150 mg' or '2.50 mg'."""
     if not _WORDS.search(words):
         return False
     end = at + len(words)
@@ -129,7 +129,7 @@ _NEGATING_PREFIX = re.compile(r"(?<![^\W_])(?:un|in|im|ir|il|non|dis)-?\Z", re.I
 
 
 class _Plain:
-    """A text up to spacing, letter case, marks and Markdown, and where it stands in the text."""
+    """A text up to spacing, letter case, marks and Markdown, and where it is in the text."""
 
     def __init__(self, text: str) -> None:
         self._cuts: list[tuple[int, int, int, int]] = []
@@ -172,7 +172,7 @@ class _Plain:
 
 
 def _instead(match: re.Match[str]) -> str:
-    """What stands in the plain text for what is written in several ways."""
+    """What is in the plain text for what is written in several ways."""
     written, text = match.group(), match.string
     start, end = match.span()
     if match["space"] is not None:

@@ -50,7 +50,7 @@ class Examples:
     """Picks items of a labelled set to be shown to a judge as examples.
 
     An example is a whole item with all its labels, so that the examples are the same for every
-    criterion of the graded item and stand in the part of the prompt that caches serve. The graded
+    criterion of the graded item and are in the part of the prompt that caches serve. The graded
     item itself, or another with nearly the same text, is never among them: its label would give
     the answer away. Letter case, spacing and punctuation make no difference, nor, in texts of 40
     letters and digits or more, do 5 % of them. A shorter text with another word is another answer.

@@ -33,7 +33,7 @@ def read_group(
 ) -> list[Reply | UnreadableReply]:
     """The answers about several criteria, in their order.
 
-    Each criterion stands for itself: what is wrong with one answer is said of that one alone. But
+    Each criterion is read by itself: what is wrong with one answer is said of that one alone. But
     where an entry has a number that no criterion has, nobody knows which numbers the others mean.
 
     Args:
@@ -120,7 +120,7 @@ def _refuse_others_in_entry(
     names: Mapping[str, Sequence[str]],
     schema: Mapping[str, Any],
 ) -> None:
-    """`UnreadableReply` where an entry has another answer, or says that another one is meant."""
+    """`UnreadableReply` where an entry has another answer, or says that it is about another one."""
     others = {}
     for key, value in entry.items():
         if key in schema["properties"] or key in PARTS:

@@ -1,10 +1,10 @@
-"""Text of strangers as a judge is shown it: what is meant for a machine's eyes is made visible.
+"""Text of strangers as a judge is shown it: what only a machine can see is made visible.
 
 A model's server may take `<|im_start|>` in a text for the beginning of a message, a reader does not
 see zero-width or tag characters, and a tag of other brackets or letters can look like the end of
 the fence around the text. Each such character is shown as another one, **letter for letter**, so
-that every offset into what is shown is one into the text. Whatever has none of that is shown as it
-stands.
+that every offset into what is shown is one into the text. Whatever has none of that is shown
+unchanged.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ SHOWN = {
 }
 """What is shown for the marks of a token or tag."""
 MEANT = {"‹": "<", "›": ">", "⟦": "[", "⟧": "]", "¦": "|", "∶": ":", "＆": "&"}
-"""What the marks that are shown stand for."""
+"""What the marks that are shown represent."""
 NOTE = (
     "Some characters of the material are shown in another form, one for one, so that they remain "
     "text: ‹ › ⟦ ⟧ ¦ ∶ for < > [ ] | : in what could pass for a control token or a tag of this "
     f"message, and {HIDDEN} for a character that cannot be seen. Judge what they stand for.\n\n"
 )
-"""What the judge is told before material of which anything is shown in another form."""
+"""What is sent before material of which anything is shown in another form."""
 
 FENCES = frozenset(
     {
@@ -234,7 +234,7 @@ def _without_our_tags(text: str) -> str:
 
 
 def _passes_for_ours(inner: str, whole: str) -> bool:
-    """Whether what stands between two brackets looks like the name of a fence, with any suffix."""
+    """Whether what is between two brackets looks like the name of a fence, with any suffix."""
     if whole.isascii() and "&" not in inner and not _MAY_BE_OURS.match(inner):
         return False
     skeleton = _skeleton(inner)
@@ -252,7 +252,7 @@ def _passes_for_ours(inner: str, whole: str) -> bool:
         if not name:
             continue
         if not suffix.strip(" /"):
-            return name == "submission" or not _PLAIN_TAG.fullmatch(whole)  # XML of its own
+            return name == "submission" or not _PLAIN_TAG.fullmatch(whole)  # XML of the text's
         is_path = suffix[0] == "/"  # of a link: </reference/page>
         is_ours = suffix[0] == "-" and whole[0] != "&"  # else a placeholder: &lt;task-name&gt;
         if is_ours or name == "submission" or (closes and not is_path):

@@ -1,4 +1,4 @@
-"""In which order a criterion's answers stand in the prompt.
+"""In which order a criterion's answers are in the prompt.
 
 Judges favour places (Zheng et al. 2023, "Large Language Models Are Not Robust Multiple Choice
 Selectors"). Orders come in turns: each odd one has the answers of the one before it reversed, with
@@ -18,7 +18,7 @@ from rubricate.errors import InputError
 from rubricate.rubric import ABSTENTION, Criterion, Question
 
 MOST_TURNS = 6
-"""So many different orders every criterion has: the fewest answers are two and CANNOT_ASSESS."""
+"""How many different orders every criterion has: the fewest answers are two and CANNOT_ASSESS."""
 
 
 def check_permutations(value: int) -> int:

@@ -187,7 +187,7 @@ class Answers:
         return shown in self.labels or any(low <= value <= high for low, high in self.bounds)
 
     def mentions(self, text: str, any_case: bool) -> list[re.Match[str]]:
-        """Where labels stand in a text as words of their own."""
+        """Where labels are in a text as words of their own."""
         longest = sorted({label.strip() for label in self.labels}, key=len, reverse=True)
         if not longest:
             return []

@@ -53,11 +53,11 @@ _OPTION = re.compile(
     r"""(?P<mark>[\s"'`*_)\]}>»”’.:,;]*)(?P<rest>.*)""",
     re.DOTALL,
 )
-"""One letter or digit with what may stand around it, and what stands behind."""
+"""One letter or digit with what may be around it, and what follows."""
 _FULL_WIDTH = dict(zip(range(0xFF01, 0xFF5F), range(0x21, 0x7F), strict=True))
 """Letters of East Asian width. Other forms of a letter or digit ('①', 'ª') are no choice."""
 _BEFORE = re.compile(r"\A[\W_]+")
-"""What may stand before it."""
+"""What may be before it."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class Probability(Prompting):
         *,
         sampled: bool = False,
     ) -> _View:
-        """What the model says when the answers stand in one order; `sampled`: in replies alone."""
+        """What the model says when the answers are in one order; `sampled`: in replies alone."""
         answers = [criterion.question.answers[index] for index in order]
         labels = [answer.label for answer in answers]
         request = self.rendered(item, criterion, order)
@@ -368,7 +368,7 @@ def _is_open(criterion: Criterion, views: Sequence[_View]) -> bool:
         for label in views[0].corrected
     ]
     if criterion.measurement == "ordinal":
-        # All of an order's answers make the value; what does not apply stands against them.
+        # All of an order's answers make the value; what does not apply counts against them.
         masses: dict[str, float] = {}
         for label, share in mean:
             status = criterion.status(label)
@@ -419,7 +419,7 @@ def corrected(
 
 CONTENT_FREE = "N/A"
 _CANNOT = "X"
-"""What stands for CANNOT_ASSESS among digits."""
+"""What represents CANNOT_ASSESS among digits."""
 
 
 def choice_question(criterion: Criterion) -> Question | None:
@@ -430,7 +430,7 @@ def choice_question(criterion: Criterion) -> Question | None:
 
 
 def choice_tokens(labels: Sequence[str]) -> tuple[str, ...]:
-    """What stands for each label: one digit for itself where all are that, else A, B, C, ..."""
+    """What represents each label: one digit for itself where all are that, else A, B, C, ..."""
     if all(label == ABSTENTION or re.fullmatch("[0-9]", label) for label in labels):
         return tuple(_CANNOT if label == ABSTENTION else label for label in labels)
     return tuple(string.ascii_uppercase[: len(labels)])
@@ -526,7 +526,7 @@ def _unlike(text: str, probabilities: Mapping[str, float]) -> str:
 
 
 def _first_token(text: str, probabilities: Mapping[str, float]) -> str:
-    """The token with which a text begins, without what may stand before it; "" for none."""
+    """The token with which a text begins, without what may be before it; "" for none."""
     text = _bare(text)
     tokens = [_bare(token_text(token)).rstrip() for token in probabilities]
     return max([token for token in tokens if token and text.startswith(token)], key=len, default="")

@@ -205,7 +205,7 @@ class PromptTemplate:
         return used
 
     def _line_of(self, word: object) -> int:
-        """The line of the file in which a word of the header stands."""
+        """The line of the file in which a word of the header is."""
         lines = self._header.split("\n")
         pattern = re.compile(rf"\b{re.escape(str(word))}\b")
         return next((n for n, line in enumerate(lines, 2) if pattern.search(line)), 2)
@@ -266,7 +266,7 @@ def _line_of(error: BaseException) -> int | None:
 
 
 class _Fenced(str):
-    """A text between tags with a code; `text` is what stands between them."""
+    """A text between tags with a code; `text` is what is between them."""
 
     text: str
 
@@ -385,7 +385,7 @@ class Templated(Prompting):
         return self.template.version
 
     def read(self, completion: Completion, request: Request) -> Reply:
-        """The reply in parts; the submission may stand in either message."""
+        """The reply in parts; the submission may be in either message."""
         content = "\n".join(message["content"] for message in request.messages[:2])
         shown = replace(request, messages=(Message(role="user", content=content),))
         return super().read(completion, shown)

@@ -66,7 +66,7 @@ class Prompting:
 
     @property
     def require_evidence(self) -> bool | None:
-        """Whether an answer that must quote, and whose quotes do not stand in the submission, is
+        """Whether an answer that must quote, and whose quotes are not in the submission, is
         asked again and then abstains. None: only of criteria about items (metric), for the quotes
         that are given."""
         return None
@@ -105,7 +105,7 @@ class Prompting:
         return answer_of(completion, request, read_reply)
 
     def correction(self, wrong: str) -> str:
-        """What the model is told behind a reply that cannot be used.
+        """What is sent to the model after a reply that cannot be used.
 
         Args:
             wrong: why the reply cannot be used, in a sentence.
@@ -120,7 +120,7 @@ class Prompting:
         return None
 
     def located(self, quote: str, item: Item) -> Evidence:
-        """Where a quote stands."""
+        """Where a quote is."""
         return locate(quote, item.submission)
 
     # One criterion, in several requests (`asks_several`)
@@ -319,7 +319,7 @@ def asked_again(request: Request, completion: Completion, correction: str) -> Re
     return replace(request, messages=(*request.messages, *again))
 
 
-# Verdicts that must rest on quotes which stand in the submission
+# Verdicts that must rest on quotes which are in the submission
 
 
 REQUIRED = "require_evidence"
@@ -345,7 +345,7 @@ def unsupported(
     """What is wrong with the quotes of an answer; empty for nothing.
 
     An answer must quote where it says that something is in the text (`Criterion.must_quote`): one
-    quote at least must stand there, if only as a paraphrase. Of an answer about items each item's
+    quote at least must be there, if only as a paraphrase. Of an answer about items each item's
     own quote must.
 
     Args:

@@ -2,8 +2,8 @@
 
 The order is instructions, task, context documents and reference, submission, criterion. Everything
 up to the criterion is the same, byte for byte, for all criteria of an item, so that an endpoint's
-prompt cache serves a whole rubric. Untrusted text stands between tags with a code that its author
-cannot know: the code is a hash of the text itself, and never stands in it. What could pass for a
+prompt cache serves a whole rubric. Untrusted text is between tags with a code that its author
+cannot know: the code is a hash of the text itself, and never is in it. What could pass for a
 control token or a tag, and what nobody sees, is shown in another form (`_neutral`). (Without both
 the prompt is there for one purpose: to measure what they are worth.)
 """
@@ -215,7 +215,7 @@ def suffix(
 
 @cache
 def templates_digest(folder: str) -> bytes:
-    """A hash of all templates of a folder, for keys: whoever changes one has other keys."""
+    """A hash of all templates of a folder, for keys: changing one changes the keys."""
     files = sorted((Path(__file__).parent / "prompts" / folder).glob("*.jinja"))
     return _digest(repr([(file.name, file.read_bytes()) for file in files]))
 

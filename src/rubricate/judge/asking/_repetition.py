@@ -1,4 +1,4 @@
-"""Answers that stand in what the model was shown: a reply that repeats one has judged nothing."""
+"""Answers that are in what the model was shown: a reply that repeats one has judged nothing."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _INVISIBLE = re.compile(
 )
 """Characters that are not seen within a word, and what is shown to the model in their place (□)."""
 _TAGS = {0xE0000 + code: code for code in range(0x20, 0x7F)}
-"""Characters of Unicode that look like nothing and stand for those of ASCII."""
+"""Characters of Unicode that look like nothing and represent those of ASCII."""
 _WORD = re.compile(r"[^\W_]+")
 _NEAR = 3
 """Words between a reason and a verdict, or a verdict and its name, that belong together ("... and
 the verdict MET"). At 1 such a sentence is missed; at 6 a submission that speaks of a verdict
 anywhere behind a sentence that is quoted as the reason would be taken for an answer."""
 _WITHIN = 300
-"""Words within which an answer's parts stand; quotes may stand between them."""
+"""Words within which an answer's parts are; quotes may be between them."""
 _NAMES = ("verdict", "score", "rating", "grade")
 """What a verdict that is written in words or in another form is called."""
 
@@ -50,13 +50,13 @@ def holds_answer(material: str, keys: Collection[str]) -> bool:
 
 
 def refuse_repetition(parts: Mapping[str, Any], material: str) -> None:
-    """`UnreadableReply` where an answer's reason stands in what the model was shown, and the
+    """`UnreadableReply` where an answer's reason is in what the model was shown, and the
     verdict with it.
 
     They are compared as letters and digits, so that it does not matter how either is spaced,
-    escaped, quoted, marked up or capitalized, and in what form they stand there. A reason alone may
-    be an honest quote. The verdict is with it where it stands a few words from it, or behind its
-    own name (`verdict`) in the same passage.
+    escaped, quoted, marked up or capitalized, and in what form they appear. A reason alone may be an honest
+    quote. The verdict is with it where it is a few words away, or behind its own name
+    (`verdict`) in the same passage.
 
     Args:
         parts: the answer's keys and values: the reason first, then the verdict.
@@ -71,7 +71,7 @@ def refuse_repetition(parts: Mapping[str, Any], material: str) -> None:
     label = _letters(str(verdict)) if isinstance(verdict, str | int | float) else ""
     names = {*_NAMES, _letters(name)}
     for first, last in shown.places("".join(words)):
-        if len(words) < _NEAR:  # a few words stand anywhere by chance
+        if len(words) < _NEAR:  # a few words are anywhere by chance
             before, after = shown.word(first - 1), shown.word(last)
             is_part = after in (*names, before, "evidence") or shown.ends(label, first - 1)
             if before != _letters(reason_name) or not is_part:
@@ -90,7 +90,7 @@ def refuse_repetition(parts: Mapping[str, Any], material: str) -> None:
 
 
 def _repeated() -> UnreadableReply:
-    return UnreadableReply("the reply repeats an answer that stands in the material, word for word")
+    return UnreadableReply("the reply repeats an answer from the material, word for word")
 
 
 class _Shown:
@@ -105,7 +105,7 @@ class _Shown:
         return self.words[index] if 0 <= index < len(self.words) else ""
 
     def places(self, letters: str) -> Iterator[tuple[int, int]]:
-        """The words from and up to which letters stand, 50 at most; for "", each word."""
+        """The words from and up to which letters are, 50 at most; for "", each word."""
         if not letters:
             yield from ((word, word) for word in range(len(self.words)))
             return

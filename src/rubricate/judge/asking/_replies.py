@@ -1,10 +1,10 @@
 """Reading a model's reply: an answer closes it, and nothing else is one.
 
 An answer is one JSON object, or the same in tags. White space, one markdown fence around it and
-finished blocks of reasoning (`<think>...</think>` and its kin) are taken off first. Prose may stand
+finished blocks of reasoning (`<think>...</think>` and its kin) are taken off first. Prose may be
 before it, also where a structured format was asked for: not every endpoint that takes one keeps to
 it. Whatever could be read in two ways is not read: text behind the answer, two answers, a key that
-stands twice, an unfinished block, a reply that was cut off, an answer that stands in the material,
+appears twice, an unfinished block, a reply that was cut off, an answer that is in the material,
 one in the midst of a sentence.
 """
 
@@ -25,7 +25,7 @@ from rubricate.judge.models import Completion, Request
 from rubricate.rubric import BINARY_LABELS
 
 VERDICT = "verdict"
-"""What an answer stands under."""
+"""What an answer belongs under."""
 PARTS = frozenset(("reason", "evidence", VERDICT))
 _QUOTED = [f'"{part}"' for part in PARTS]
 _SCALARS = frozenset((str, bool, int))
@@ -59,7 +59,7 @@ def answer_of(
     """What is read in a completion.
 
     A reply without text may have its answer where an endpoint puts it by mistake: in its reasoning
-    or in the arguments of a tool call. It must then be all that stands there. With a text, a tool
+    or in the arguments of a tool call. It must then be all that is there. With a text, a tool
     call is another answer.
 
     Args:
@@ -151,7 +151,7 @@ def read_reply(text: str, material: str = "", schema: Mapping[str, Any] | None =
 
     Args:
         text: the reply.
-        material: what the model was shown; an answer that stands in it is none.
+        material: what the model was shown; an answer that is in it is none.
         schema: the JSON Schema of the reply, by which another answer is recognised. Default: that
             of a binary criterion.
 
@@ -177,7 +177,7 @@ def _plain_object(text: str) -> dict[str, Any] | None:
         return None
     if data.keys() != PARTS or type(data[VERDICT]) not in _SCALARS:
         return None
-    # A key that stands twice is one key here.
+    # A key that appears twice is one key here.
     return data if [*map(text.count, _QUOTED)] == [1, 1, 1] else None
 
 
@@ -261,8 +261,8 @@ def closing_object(
 
     Args:
         text, material, schema: as for `read_reply`.
-        keys: what the answer stands under.
-        several: whether the keys are of several answers; what is wrong with one of them, or stands
+        keys: what the answer belongs under.
+        several: whether the keys are of several answers; what is wrong with one of them, or is
             beside them, is then left to the caller, and tags are no answer.
 
     Raises:
@@ -307,8 +307,7 @@ def _refuse_quoted(keys: Sequence[str], material: str) -> None:
 
     if holds_answer(material, keys):
         raise UnreadableReply(
-            "text stands before the reply's answer, which may be quoted: the material holds an "
-            "answer, too"
+            "text before the reply's answer may be a quote: the material holds an answer, too"
         )
 
 
@@ -360,7 +359,7 @@ _MOST_STARTS = 50
 
 
 def _closing(text: str, keys: Sequence[str], tags: bool) -> tuple[str, dict[str, Any]]:
-    """The answer in a text, and what stands before it; only a courtesy may stand behind it."""
+    """The answer in a text, and what comes before it; only a courtesy may follow it."""
     end = text.rfind("}") + 1
     tagged = text.rfind("</verdict>") + len("</verdict>") if tags and "</verdict>" in text else 0
     if not end and not tagged:
@@ -380,13 +379,13 @@ def _closing(text: str, keys: Sequence[str], tags: bool) -> tuple[str, dict[str,
 
     if after and not is_closing_remark(after):
         raise UnreadableReply(
-            "the reply has no JSON object at its end: what stands behind an answer can take it back"
+            "the reply has no JSON object at its end: what follows an answer can take it back"
         )
     return before, answer
 
 
 def _last_object(text: str, keys: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """The object that a text ends with, and what stands before it."""
+    """The object that a text ends with, and what comes before it."""
     for begin in islice(_START.finditer(text), _MOST_STARTS):
         try:
             value, ends = model_json(text[begin.start() :])
@@ -395,7 +394,7 @@ def _last_object(text: str, keys: Sequence[str]) -> tuple[str, dict[str, Any]]:
         if ends and isinstance(value, dict):
             return text[: begin.start()], value
     if re.search(_answers(keys), text):
-        raise UnreadableReply("the reply's JSON object stands in the midst of other text")
+        raise UnreadableReply("the reply's JSON object is in the midst of other text")
     raise _no_object(keys)
 
 
@@ -404,7 +403,7 @@ class _Tagged(dict[str, Any]):
 
 
 def _tagged(text: str) -> tuple[str, dict[str, Any]]:
-    """The answer in tags that a text ends with, and what stands before it."""
+    """The answer in tags that a text ends with, and what comes before it."""
     if text.count("<verdict>") != 1 or text.count("</verdict>") != 1:
         raise UnreadableReply("the reply has several verdict tags")
     before, _, verdict = text.removesuffix("</verdict>").rpartition("<verdict>")
@@ -420,7 +419,7 @@ def _tagged(text: str) -> tuple[str, dict[str, Any]]:
             raise UnreadableReply(f"a tag </{name}> of the reply was never opened")
         (reasons if name == "reason" else quotes).append(inner.strip())
     if len(reasons) != 1:
-        raise UnreadableReply("the reply's verdict tag does not stand right behind a reason tag")
+        raise UnreadableReply("the reply's verdict tag does not directly follow a reason tag")
     evidence = [quote for quote in reversed(quotes) if quote]
     return before, _Tagged(reason=reasons[0], evidence=evidence, verdict=verdict.strip())
 
@@ -432,13 +431,13 @@ def _answers(keys: Sequence[str]) -> str:
 
 
 def _check_prose(text: str, keys: Sequence[str]) -> None:
-    """Refuse what makes doubtful that an answer behind it is the one that is meant."""
+    """Refuse what makes doubtful that an answer behind it is the final one."""
     if re.search(_answers(keys), text):
         raise UnreadableReply("the reply has more than one answer")
     if text.count("{") != text.count("}"):
-        raise UnreadableReply("the reply's JSON object stands inside of another that is broken")
+        raise UnreadableReply("the reply's JSON object is inside another that is broken")
     if "<|" in text:
-        raise UnreadableReply("tokens of a chat template stand in the reply before its answer")
+        raise UnreadableReply("tokens of a chat template are in the reply before its answer")
     for number, tag in enumerate(_TAG.finditer(text)):
         if number >= _MOST_STARTS or f"</{tag['name']}" not in text[tag.end() :]:
             raise UnreadableReply(f"the reply begins a block <{tag['name']}> and does not end it")

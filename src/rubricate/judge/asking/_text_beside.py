@@ -72,7 +72,7 @@ _PROCESS = re.compile(
     r"think|work)\b",
     re.IGNORECASE,
 )
-"""What a judge says of its own work: the only sentences in the first person that are findings."""
+"""What a judge says of its work: the only sentences in the first person that are findings."""
 _NO_FINDING = re.compile(
     r"""
     # The judge itself, and others who judge, ask or say something
@@ -179,7 +179,7 @@ def refuse_text_before(
         text: the text before it.
         data: the answer's object.
         schema: its JSON Schema.
-        key: what the answer stands under; "" for several answers.
+        key: what the answer belongs under; "" for several answers.
     """
     text = unicodedata.normalize("NFKC", re.sub(r"</[^<>\n]*>", ".\n\n", text)).replace("’", "'")
     parts = [part for part in _BOUNDARY.split(text.strip()) if _plain(part)]
@@ -224,7 +224,7 @@ def _plain(part: str) -> str:
 def _finding(known: Answers, sentence: str, own: str) -> str:
     """What a sentence says of the submission; "" where it leads up to what comes behind it.
 
-    'The text does not say so, hence my verdict': what stands before the announcement, or before the
+    'The text does not say so, hence my verdict': what comes before the announcement, or before the
     answer itself.
     """
     match = _FINDING.fullmatch(sentence)

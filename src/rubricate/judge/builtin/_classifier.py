@@ -342,7 +342,7 @@ class Classifier:
 
 
 def target_key(text: str) -> str:
-    """What stands for a target in a classifier's effects: 16 hexadecimal digits of its hash."""
+    """What represents a target in a classifier's effects: 16 hexadecimal digits of its hash."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

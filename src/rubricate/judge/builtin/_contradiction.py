@@ -164,7 +164,7 @@ def _spelled(sentence: Sentence, root: str) -> str:
 def _other_numbers(
     submission: Text, prompt: Text, clause: Sentence, sentence: Sentence
 ) -> Iterator[str]:
-    """Numbers that stand where the clause has others: of the same unit, hour or kind."""
+    """Numbers in place of the clause's: of the same unit, hour or kind."""
     if len(clause.stems) > MOST_STEMS or len(clause.amounts) > 2:
         return  # a calculation
     own = [amount for amount in sentence.amounts if amount not in clause.amounts]
@@ -197,7 +197,7 @@ def _amount(number: str, unit: str) -> str:
 def _changed_places(
     clause: Sentence, sentence: Sentence, weights: Mapping[str, float], here: Mapping[str, str]
 ) -> bool:
-    """Whether what stands on the two sides of one word has changed sides.
+    """Whether what is on the two sides of one word has changed sides.
 
     Only of short clauses that are there in full, and not where one side is passive or more than one
     thought: "the salt stays when the water evaporates" has no order.

@@ -1,4 +1,4 @@
-"""Fitting the built-in judge to labels of one's own.
+"""Fitting the built-in judge to your own labels.
 
 Few labels can teach little, so little is fitted: one slope and one offset for the shipped logit,
 and an offset for each criterion (or reference) that was labelled, all shrunk towards the shipped
@@ -84,7 +84,7 @@ class Examples:
     targets: Array
     """1 where it holds, else 0."""
     keys: tuple[str, ...]
-    """What stands for the criterion, reference or option that was compared."""
+    """What represents the criterion, reference or option that was compared."""
     groups: tuple[str, ...]
     abstained: int
 

@@ -19,7 +19,7 @@ class Option:
 
     Attributes:
         label: its name.
-        description: what it stands for, or None.
+        description: what it represents, or None.
         na: whether it says that the criterion does not apply.
     """
 
@@ -214,7 +214,7 @@ _SAYS = re.compile(
 """Asks for something to be said; "mentioned in the summary" does not."""
 _QUALITIES = QUALITY | FORM | JUDGING
 SUBJECT = 3
-"""Content words of a criterion among which stands what it is about."""
+"""Content words at a criterion's beginning that name what it is about."""
 _UNNAMED = QUALITY | FORM | JUDGING | COMPARING | REPORTING | TEXTS
 _WRITINGS = _stems("student answer response explanation submission text essay report author reply")
 
@@ -238,10 +238,10 @@ EXCLUDES = re.compile(
 """What says that something must not be there."""
 
 EARLY = 40
-"""Characters of a clause within which that stands, if it is about the whole clause."""
+"""Characters of a clause within which such words must begin to be about the whole clause."""
 
 MOST_LEVELS = 3
-"""The most ordered options that are told apart by how much of a requirement is found."""
+"""The most ordered options that are distinguished by how much of a requirement is found."""
 
 NOTHING_GIVEN = re.compile(
     r"\W*(?:(?:no|empty|blank|missing|not)\s+)?"
@@ -278,7 +278,7 @@ def question(
 
     A binary criterion is looked for in its requirement, unless the requirement only asks to compare
     with the reference. With options and a reference the reference is looked for. Options without an
-    order are told apart by their texts.
+    order are distinguished by their texts.
     """
     size = len(requirement) + len(reference or "")
     read = _question_of_long if size > LONG_TEXT else _question_of_short

@@ -111,7 +111,7 @@ def _copies_prompt(text: Text, prompt: str) -> bool:
 
 
 def _is_salad(sentence: Sentence, submission: str) -> bool:
-    """Whether words stand beside each other without making a sentence.
+    """Whether words follow each other without making a sentence.
 
     Two signs: hardly a function word while content words come again, or many content words in a row
     and an end in the middle of a phrase.

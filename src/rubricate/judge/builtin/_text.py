@@ -149,7 +149,7 @@ def stem(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence, line or list entry: where it stands and what it holds."""
+    """One sentence, line or list entry: where it is and what it holds."""
 
     start: int
     end: int
@@ -243,7 +243,7 @@ def content_run(sentence: str) -> int:
 
 
 def _sign(text: str, start: int, end: int) -> str:
-    """The sign of a unit that stands at a number."""
+    """The sign of a unit beside a number."""
     return _SIGNS.get(text[end : end + 1], _SIGNS.get(text[max(0, start - 1) : start], ""))
 
 
@@ -289,7 +289,7 @@ class _Line:
             self.scope, self.number = SCOPE, ""
 
     def figure(self, number: str, sign: str) -> None:
-        """A number in digits, with the sign that stands at it."""
+        """A number in digits, with the sign beside it."""
         self.number = number
         self.numbers.add(number)
         self.amounts.append((number, sign))
@@ -341,7 +341,7 @@ class _Reading:
         self.opening: list[str] = []
 
     def sentence(self, text: str, start: int, end: int, matches: list[re.Match[str]]) -> None:
-        """Read the words of one sentence, which stands from `start` to `end`."""
+        """Read the words of one sentence, which is from `start` to `end`."""
         line = _Line()
         words = line.words
         before = start

@@ -22,14 +22,14 @@ LEAST_FINDINGS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Part(Item):
-    """A part of a document as an item of its own; `place` says which it is."""
+    """A part of a document as a separate item; `place` says which it is."""
 
     place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen(Item):
-    """What is seen of a document as an item of its own; `whole` is the document."""
+    """What is seen of a document as a separate item; `whole` is the document."""
 
     whole: str = ""
 
@@ -97,7 +97,7 @@ class Document:
         return "\n\n".join(lines)
 
     def located(self, quote: str, findings: dict[int, Verdict] | None) -> Evidence:
-        """A quote in the document, in the parts that bear on the criterion if it stands there."""
+        """A quote in the document, in the parts that bear on the criterion if it is there."""
         bearing = [
             self.chunks[place] for place in sorted(findings or ()) if bears((findings or {})[place])
         ]

@@ -164,7 +164,7 @@ class DocumentJudge(Judge):
         criterion: Criterion,
         send: Send,
     ) -> dict[int, Verdict]:
-        """What stands in some parts, by their indexes."""
+        """What is in some parts, by their indexes."""
         question = question_about(criterion)
         reading = (
             self._kept(self._reader, document.part(index, item), question, send)
@@ -180,7 +180,7 @@ class DocumentJudge(Judge):
     def _unread(
         self, criterion: Criterion, failed: Sequence[int], findings: dict[int, Verdict], parts: int
     ) -> Verdict:
-        """The verdict where what stands in a part is not known."""
+        """The verdict where what is in a part is not known."""
         error = findings[failed[0]].error or Failure("server", "no answer")
         which = ", ".join(str(index + 1) for index in failed[:MOST_NAMED])
         more = len(failed) - MOST_NAMED

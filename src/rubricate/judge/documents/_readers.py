@@ -136,7 +136,7 @@ def on_the_whole(prompting: Prompting) -> WholePrompting | WholeProbability:
 
 
 class PartQuestion(Criterion):
-    """What a reader of a part is asked: the criterion, with answers of its own."""
+    """What a reader of a part is asked: the criterion, with other answers."""
 
     asked: Criterion
 

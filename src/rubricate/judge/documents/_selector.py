@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from rubricate.rubric import Criterion
 
 FEW = 6
-"""Up to so many parts are all asked."""
+"""Up to this many parts are all asked."""
 SHARE = 1 / 3
 """Of more parts, the share that is asked for its score, `FEW` at least."""
 SATURATION, LENGTH = 1.2, 0.75
@@ -32,7 +32,7 @@ _THROUGHOUT = re.compile(
 
 
 def is_about_all_parts(criterion: Criterion) -> bool:
-    """Whether one part can change the answer whatever stands in the others: a fault, or something
+    """Whether one part can change the answer whatever is in the others: a fault, or something
     that is to hold throughout."""
     return criterion.weight < 0 or bool(_THROUGHOUT.search(criterion.requirement))
 

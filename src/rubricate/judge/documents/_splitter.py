@@ -1,7 +1,7 @@
 """Splitting a long document along its Markdown structure.
 
 Every character of the document belongs to one chunk: the chunks' own spans follow each other
-without a gap, and what a chunk repeats of the one before it stands in front of its own span.
+without a gap, and what a chunk repeats of the one before it is in front of its own span.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Chunk:
         start: where its text begins: a character offset into the document.
         own: where its own text begins; from `start` to here it repeats the end of the chunk before.
         end: where its text ends.
-        path: the headings that its own text stands under, outermost first.
+        path: the headings that its own text belongs under, outermost first.
         tokens: how many tokens its text has.
         oversized: whether it is over the budget: a table or code block that is not cut.
     """
@@ -59,12 +59,12 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What stands under a heading, up to the next heading of any level.
+    """What belongs under a heading, up to the next heading of any level.
 
     Attributes:
-        level: the heading's, from 1; 0 for what stands before the first heading.
+        level: the heading's, from 1; 0 for what comes before the first heading.
         title: the heading.
-        body: where what stands under it begins.
+        body: where what belongs under it begins.
         end: where it ends.
     """
 
@@ -96,7 +96,7 @@ def split_document(
     """Split a document into chunks of at most `budget` tokens.
 
     Chunks end between blocks (paragraphs, lists, tables, code), where possible before a heading. A
-    table or code block is never cut: one that is over the budget is a chunk of its own, marked as
+    table or code block is never cut: one that is over the budget is a separate chunk, marked as
     `oversized`. Any other block over the budget is cut between paragraphs, lines, sentences or
     words, whatever comes first.
 

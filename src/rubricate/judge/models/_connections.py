@@ -87,7 +87,7 @@ class Connections:
         """Send a request and wait for its answer; redirects are answers, too.
 
         Raises:
-            TimeoutError: there was none within so many seconds; `NotConnectedInTime` where that is
+            TimeoutError: there was none within `seconds`; `NotConnectedInTime` where that is
                 because of the connection.
             BrokenOff: only a part of it came.
             ProxyRefused: the proxy does not let it through.
@@ -145,7 +145,7 @@ class Connections:
         connection.end()
 
     async def _until_the_loop_ends(self) -> AsyncGenerator[None]:
-        """Begun once: the loop closes the generators that are left when it ends."""
+        """Started once: the loop closes the generators that are left when it ends."""
         try:
             yield
         finally:
@@ -240,7 +240,7 @@ class _Connection(asyncio.Protocol):
         self._has_headers = False
 
     def ask(self, request: bytes, seconds: float) -> asyncio.Future[Answer]:
-        """Send a request; what is awaited is its answer, or a `TimeoutError` in so many seconds."""
+        """Send a request; what is awaited is its answer, or a `TimeoutError` after `seconds`."""
         self._headers, self._body = {}, []
         self._came = 0
         self._has_headers = self.keeps = False
@@ -329,7 +329,7 @@ class _Connection(asyncio.Protocol):
             self.keeps = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self._has_headers:  # what stands behind the body says nothing of the answer
+        if not self._has_headers:  # what follows the body says nothing of the answer
             self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:

@@ -62,7 +62,7 @@ _PROXY_ASKS = 407
 _SHOWN = 300
 """How many characters of an endpoint's message an error repeats."""
 _NO_WORD = 16
-"""A key of so many characters is no word of a reply; those of servers of one's own may be."""
+"""A key of this many characters is no word of a reply; those of your own servers may be."""
 _VERSION = re.compile(r"/v\d")
 """What nearly all addresses of OpenAI-compatible servers have in them."""
 

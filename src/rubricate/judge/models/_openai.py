@@ -21,7 +21,7 @@ from rubricate.judge.models._responses import COST_HEADER, MOST_TOKENS
 from rubricate.judge.models._wire import Reply, Sampling, TokenCounts
 
 PATH = "/chat/completions"
-"""What stands behind the address."""
+"""The path behind the address."""
 
 
 def headers(key: str) -> dict[str, str]:
@@ -158,7 +158,7 @@ def completion_text(choice: Mapping[str, Any]) -> str:
 
 
 def text_elsewhere(message: Mapping[str, Any], text: str) -> str:
-    """What stands in the place of a reply's text, or beside it as another one; "" for nothing.
+    """What is in the place of a reply's text, or beside it as another one; "" for nothing.
 
     Without text, that is the arguments of its only tool call, else its reasoning. Where two such
     places hold JSON or differ, it is all of them, so that none is taken for the answer. Beside a
@@ -291,9 +291,9 @@ class _Unusable(ValueError):
 
 
 def _place_probabilities(place: dict[str, Any], listed: list[Any]) -> dict[str, float]:
-    """The probabilities of what may stand at one place, by the tokens' text without space.
+    """The probabilities of what may be at one place, by the tokens' text without space.
 
-    The token that stands there is mostly listed, too; some servers list it without its bytes.
+    The token that is there is mostly listed, too; some servers list it without its bytes.
     """
     own = place["token"], str(place.get("bytes"))
     by_token = {own: (_token(place), _probability(place))}
@@ -394,13 +394,13 @@ def _among(details: Any, name: str, usual: frozenset[str]) -> int:
 
 
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
-"""A byte of its own, as SentencePiece writes it."""
+"""A single byte, as SentencePiece writes it."""
 _MARKS = str.maketrans({"\u2581": " ", "\u0120": " ", "\u010a": "\n", "\u0109": "\t"})
 """Space and line breaks as SentencePiece and byte-level tokenizers write them at the beginning."""
 
 
 def token_text(token: str, raw: object = None) -> str:
-    """The text that a token stands for.
+    """The text that a token represents.
 
     Args:
         token: the token as it was named.

@@ -21,7 +21,7 @@ class Provider:
     """One row of the table.
 
     Attributes:
-        prefix: what stands before the slash in a judge's name.
+        prefix: what comes before the slash in a judge's name.
         base_url: the address of its OpenAI-compatible interface.
         key_variable: the environment variable of its API key.
         key_required: False for servers on one's own machine.

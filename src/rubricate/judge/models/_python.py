@@ -1,4 +1,4 @@
-"""A Python callable as a model: for tests, for rules in code, for clients of one's own."""
+"""A Python callable as a model: for tests, for rules in code, for your own clients."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def _read(text: str) -> str:
 
 
 def _character(match: re.Match[str]) -> str:
-    """What an escape stands for."""
+    """What an escape represents."""
     if match.lastindex == _NOT_SEEN:
         return ""
     digits = match[match.lastindex or 0]
@@ -89,7 +89,7 @@ def _encoded(secret: bytes) -> Iterator[str]:
     """A secret in base64, wherever in a text it begins, and in hexadecimal digits."""
     yield secret.hex()
     for before in range(3):
-        # The first and last digits also have bits of what stands around the secret.
+        # The first and last digits also have bits of what is around the secret.
         whole = b64encode(bytes(before) + secret)
         digits = whole[(0, 2, 3)[before] : (before + len(secret)) * 8 // 6].decode()
         yield digits

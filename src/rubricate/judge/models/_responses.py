@@ -17,7 +17,7 @@ from rubricate.errors import ModelError, ModelErrorKind
 from rubricate.judge.models._model import Quota
 
 LONGEST_ANSWER = 16 * 2**20
-"""Bytes that an answer may have: no reply of a model comes near, and a hundred may be under way."""
+"""Bytes that an answer may have: no reply of a model comes near, and a hundred may be in flight."""
 
 
 class Answer(NamedTuple):
@@ -231,7 +231,7 @@ _KEY_WORDS = ("api key not valid", "api_key_invalid")
 
 
 def status_error(status: int, raw: bytes, headers: Mapping[str, str] = {}) -> ModelError:
-    """The error that an answer without success stands for: what may pass is tried again.
+    """The error that an answer without success represents: what may be temporary is tried again.
 
     Args:
         status: its HTTP status.
@@ -276,7 +276,7 @@ def _error_text(raw: bytes, status: int = 200) -> str:
         body = orjson.loads(raw)
     except orjson.JSONDecodeError:
         body = None
-    if isinstance(body, list) and body:  # Gemini's errors stand in a list
+    if isinstance(body, list) and body:  # Gemini's errors are in a list
         body = body[0]
     message: object = None
     if isinstance(body, dict):
