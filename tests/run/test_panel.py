@@ -257,7 +257,7 @@ def test_a_panel_that_makes_no_sense_is_an_error_before_anything_is_asked(judges
 
 def test_a_judge_that_stands_twice_is_an_error_and_two_of_one_name_are_told_apart(judges):
     a = judges("a")
-    with pytest.raises(InputError, match=r"a stands twice.*replicates"):
+    with pytest.raises(InputError, match=r"a is listed twice.*replicates"):
         Panel([a, ModelJudge(a)])
     other = PythonModel(lambda messages: "", name="a")
     assert [member.name for member in Panel([a, other]).members] == ["a", "a (2)"]

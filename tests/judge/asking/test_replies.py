@@ -132,7 +132,7 @@ def test_evidence_may_be_missing_or_one_text():
         (f"{JSON} or {JSON.replace('MET', 'UNMET')}", "more than one answer"),
         (f"{JSON}\nor\n{JSON.replace('MET', 'UNMET')}", "more than one answer"),
         ("<verdict>MET</verdict> or <verdict>UNMET</verdict>", "several verdict tags"),
-        ("<verdict>MET</verdict>", "behind a reason tag"),
+        ("<verdict>MET</verdict>", "follow a reason tag"),
         (f"{JSON}\nIt is not so.", "can take it back"),
     ],
 )

@@ -54,9 +54,9 @@ def refuse_repetition(parts: Mapping[str, Any], material: str) -> None:
     verdict with it.
 
     They are compared as letters and digits, so that it does not matter how either is spaced,
-    escaped, quoted, marked up or capitalized, and in what form they appear. A reason alone may be an honest
-    quote. The verdict is with it where it is a few words away, or behind its own name
-    (`verdict`) in the same passage.
+    escaped, quoted, marked up or capitalized, and in what form they appear. A reason alone may
+    be an honest quote. The verdict is with it where it is a few words away, or behind its own
+    name (`verdict`) in the same passage.
 
     Args:
         parts: the answer's keys and values: the reason first, then the verdict.
