@@ -17,7 +17,7 @@ TOOL = Path(__file__).parents[1] / "tools" / "trace_calls.py"
     [
         (None, {"calls": 182, "files": 40}),  # to the first request of `grade()`
         ("--shell", {"calls": 1157, "files": 94}),  # to the first request of `rubricate grade`
-        ("--job", {"files loaded": 154, "lines executed": 11900}),  # of a whole run
+        ("--job", {"files loaded": 145, "lines executed": 11650}),  # of a whole run
     ],
     ids=["grade", "shell", "job"],
 )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         RunOptions as RunOptions,
         SharedAnswers as SharedAnswers,
         Storage as Storage,
+        Workers as Workers,
     )
     from rubricate.run._progress import (
         Progress as Progress,
@@ -48,6 +49,5 @@ if TYPE_CHECKING:
         Retries as Retries,
         Sender as Sender,
     )
-    from rubricate.run.workers import Workers as Workers
 else:
     __getattr__, __dir__ = lazy_door(__name__)

@@ -25,13 +25,12 @@ from rubricate.judge import Send, check_awaitable, check_group, checked_verdict,
 from rubricate.rubric import NO_USAGE, Usage, Verdict
 from rubricate.run._channel import Channel
 from rubricate.run._context import Context, RunContext
-from rubricate.run._failing import failure_of
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._pool import Pool
 from rubricate.run._progress import Progress
 from rubricate.run._queue import CallQueue
-from rubricate.run.items import Call, ItemMachine, JudgedItem, Question, Stages
+from rubricate.run.items import Call, ItemMachine, JudgedItem, Question, Stages, failure_of
 from rubricate.run.journal import INTERVAL, Answers, to_json, verdict_record
 from rubricate.run.results import ItemResult, RunFacts
 from rubricate.run.sending import RAISED, Expense, RunEnds, Sender, Settle, Spending

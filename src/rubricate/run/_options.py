@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from rubricate.errors import InputError
 from rubricate.rubric import Scoring
@@ -12,7 +12,6 @@ from rubricate.run._progress import Progress
 from rubricate.run._shards import Shard
 from rubricate.run.journal import check_address
 from rubricate.run.sending import Budget, Limits, Retries
-from rubricate.run.workers import Workers
 from rubricate.settings import Settings, option
 
 
@@ -87,6 +86,49 @@ class Storage(SharedAnswers):
             check_address("journal", self.journal)
         if self.fresh and self.retry_failed:
             raise InputError("fresh and retry_failed exclude each other: give one of them")
+
+
+class Workers(Settings):
+    """Who judges beside the process that was started.
+
+    Raises:
+        InputError: a value is of no form that is known.
+    """
+
+    workers: int | str | None = option(
+        None,
+        "Judge in N processes, by Ray: 8 on this machine, ray://head:10001 on a cluster, "
+        "auto on that of this machine (if there is none, one for each core), 8@auto eight of that.",
+        more="Limits on requests in flight are for each of them.",
+        group="The run",
+        default_text="none: this process judges",
+    )
+    worker_resources: str | None = option(
+        None,
+        "What each worker takes of its node: num_gpus=1, num_cpus=0.5, or resources of your own; "
+        "several with commas.",
+        group="The run",
+        default_text="num_cpus=1",
+    )
+    worker_env: str | Path | Mapping[str, Any] | None = option(
+        None,
+        "A file with Ray's runtime_env for the workers: modules and packages that they need "
+        "(working_dir, py_modules, pip) and env_vars.",
+        group="The run",
+        input_type=str | None,
+        is_path=True,
+    )
+
+    def check(self) -> None:
+        from rubricate.run.workers import Fleet, resources_of
+
+        if self.workers is not None:
+            Fleet.parse(self.workers)
+        elif self.worker_resources is not None:
+            raise InputError("worker_resources says what each worker takes: give workers, too")
+        elif self.worker_env is not None:
+            raise InputError("worker_env says what workers need: give workers, too")
+        resources_of(self.worker_resources)
 
 
 class Sharding(Settings):

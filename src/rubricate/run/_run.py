@@ -20,7 +20,6 @@ from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
 from rubricate.run._scoring import result_of, scoring_rules
-from rubricate.run._weights import Held
 from rubricate.run.items import Calibrate, JudgedItem, Stages
 from rubricate.run.journal import (
     Answers,
@@ -42,6 +41,7 @@ from rubricate.run.sending import Sender
 if TYPE_CHECKING:
     from rubricate.rubric import ScoringRules
     from rubricate.run._telemetry import RunSpan
+    from rubricate.run._weights import Held
     from rubricate.run.workers import Driving
 
 INTERRUPTED = "interrupted"
@@ -126,7 +126,7 @@ async def run(
     rules = scoring_rules(plan, options)
     stages = Stages(judge, plan, calibrate)
     progress = Progress(total=stages.judgements(plan))
-    held = Held(judge) if judge.learns_weights else None
+    held = _held(judge) if judge.learns_weights else None
 
     def trouble(message: str) -> None:
         progress.trouble = message
@@ -242,6 +242,12 @@ def _of_several_processes(
             "out, and name it when the shards are put together"
         )
     return Execution
+
+
+def _held(panel: Judge) -> Held:
+    from rubricate.run._weights import Held
+
+    return Held(panel)
 
 
 def _span(judge: str, dataset: str | None, verdicts: int) -> RunSpan:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from rubricate.dataset import Item
 from rubricate.errors import InputError
-from rubricate.judge.asking._examples import Example, Examples
-from rubricate.judge.asking._orders import criteria_order, turned_order
 from rubricate.judge.asking._prompting import CriteriaPerCall, Prompting, key_suffix
 from rubricate.judge.asking._prompts import (
     PROMPT_VERSION,
@@ -22,6 +21,9 @@ from rubricate.judge.asking._prompts import (
 from rubricate.judge.asking._replies import Reply
 from rubricate.judge.models import Message, Request
 from rubricate.rubric import Criterion, Verdict
+
+if TYPE_CHECKING:
+    from rubricate.judge.asking._examples import Example, Examples
 
 CONFIDENCE = "confidence"
 ASKED = f'\nAdd "{CONFIDENCE}" to it: how sure you are of the verdict, a number from 0 to 1.'
@@ -83,6 +85,8 @@ class Explained(Prompting):
     def order(self, item: Item, criterion: Criterion) -> tuple[int, ...] | None:
         if self.shuffle is None and not self.turn:
             return None
+        from rubricate.judge.asking._orders import turned_order
+
         return turned_order(criterion, item, self.turn, self.shuffle)
 
     def request(self, item: Item, criterion: Criterion) -> Request:
@@ -113,6 +117,8 @@ class Explained(Prompting):
     def group_order(self, item: Item, criteria: Sequence[Criterion]) -> list[int]:
         if self.shuffle is None:
             return list(range(len(criteria)))
+        from rubricate.judge.asking._orders import criteria_order
+
         return criteria_order(criteria, item, self.shuffle)
 
 

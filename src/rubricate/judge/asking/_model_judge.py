@@ -14,7 +14,6 @@ from rubricate.dataset import Item
 from rubricate.errors import InputError, ModelError, UnreadableReply
 from rubricate.judge._judge import Judge, no_orders
 from rubricate.judge.asking._explained import Explained, with_confidence
-from rubricate.judge.asking._orders import shown_order
 from rubricate.judge.asking._prompting import (
     Conversation,
     Prompting,
@@ -220,7 +219,7 @@ class ModelJudge(Judge):
             evidence=_evidence(prompting, quotes, item) if quotes else (),
             usage=spent,
             judge=self.name,
-            order=None if order is None else shown_order(criterion, order),
+            order=None if order is None else _shown_order(criterion, order),
         )
         return with_confidence(verdict, reply) if prompting.states_confidence else verdict
 
@@ -394,3 +393,9 @@ def _replies(
         )
     except UnreadableReply as error:
         return [error] * len(numbered)
+
+
+def _shown_order(criterion: Criterion, order: Sequence[int]) -> dict[str, Any]:
+    """An order of a criterion's answers, as a verdict keeps it."""
+    answers = criterion.question.answers
+    return {"answers": [answers[index].label for index in order]}

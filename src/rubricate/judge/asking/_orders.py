@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Sequence
-from typing import Any
 
 from rubricate.dataset import Item
 from rubricate.errors import InputError
@@ -61,12 +60,6 @@ def turned_order(
     if seed is None and not turn:
         return None
     return answer_order(criterion.question, item, turn, seed) or None
-
-
-def shown_order(criterion: Criterion, order: Sequence[int]) -> dict[str, Any]:
-    """An order as a verdict keeps it."""
-    answers = criterion.question.answers
-    return {"answers": [answers[index].label for index in order]}
 
 
 def criteria_order(criteria: Sequence[Criterion], item: Item, seed: int) -> list[int]:

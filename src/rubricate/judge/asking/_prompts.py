@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rubricate.dataset import Item
-from rubricate.judge.asking._examples import Example
 from rubricate.judge.asking._neutral import NOTE, neutral_item
 from rubricate.judge.models import Message, Request
 from rubricate.rubric import Criterion, Question
 
 if TYPE_CHECKING:
     from jinja2 import Template
+
+    from rubricate.judge.asking._examples import Example
 
 PROMPT_VERSION = "grading-2"
 """The folder of templates in use. A changed wording is a new folder, and a new journal key."""

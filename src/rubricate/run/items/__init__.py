@@ -17,7 +17,11 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.run.items._calls import Call as Call, Question as Question
+    from rubricate.run.items._calls import (
+        Call as Call,
+        Question as Question,
+        failure_of as failure_of,
+    )
     from rubricate.run.items._machine import (
         ItemMachine as ItemMachine,
         JudgedItem as JudgedItem,

@@ -9,9 +9,8 @@ from typing import Any
 from rubricate.dataset import Item
 from rubricate.errors import InputError
 from rubricate.rubric import Criterion, Failure, Usage, Verdict, Waiting
-from rubricate.run._failing import failure_of
 from rubricate.run._progress import Progress
-from rubricate.run.items._calls import Call, Question
+from rubricate.run.items._calls import Call, Question, failure_of
 from rubricate.run.items._stages import NOT_RUN, Stages, wave_of
 from rubricate.run.journal import Known, verdict_from_record
 from rubricate.run.results import CALLS_SAVED, ItemResult

@@ -13,10 +13,8 @@ from rubricate.dataset import Item
 from rubricate.errors import InputError
 from rubricate.judge import Judge, Member
 from rubricate.rubric import Criterion, Failure, Rubric, Verdict
-from rubricate.run._computed import CODE
-from rubricate.run._failing import failure_of
 from rubricate.run._plan import Plan
-from rubricate.run.items._calls import Call, Group, calls_about
+from rubricate.run.items._calls import Call, Group, calls_about, failure_of
 
 logger = logging.getLogger(__name__)
 NOT_RUN = Failure("not_run", "the run ended before this was judged")
@@ -136,7 +134,7 @@ class Stages:
             )
         self._asks = plan.asked > 0
         computed = plan.items and not self._asks
-        self.name = CODE.name if computed and not judge.voters else judge.name
+        self.name = "code" if computed and not judge.voters else judge.name
         self.judge = judge
         self.declared = plan.scoring
         self.calibrate = calibrate
@@ -192,6 +190,8 @@ class Stages:
                 if group[0].needs_judge:
                     calls += calls_about(voter, judge, suffix, item, group, wanted)
                 else:
+                    from rubricate.run._computed import CODE
+
                     calls += calls_about(voter, CODE, "", item, group, wanted)
         return calls
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from rubricate.dataset import DataItem, Item
-from rubricate.judge import Stage, model_family
+from rubricate.judge import Stage
 from rubricate.rubric import (
     Aggregation,
     DeclaredScoring,
@@ -289,25 +289,30 @@ def _verdicts_by_judge(criteria: Mapping[str, Verdict]) -> dict[str, dict[str, V
     }
 
 
+def _of_its_family(author: str, criteria: Mapping[str, Verdict]) -> list[str]:
+    """The judges that are of the family of the model that wrote a text."""
+    from rubricate.judge import model_family
+
+    family = model_family(author)
+    judges = dict.fromkeys(
+        vote.judge for verdict in criteria.values() for vote in verdict.votes or (verdict,)
+    )
+    if family is None:
+        return []
+    return [judge for judge in judges if judge and model_family(judge) == family]
+
+
 def _warnings(found: Score, criteria: Mapping[str, Verdict], author: str | None) -> dict[str, str]:
     warnings: dict[str, str] = {}
     if found.faults_only:
         warnings["faults_only"] = (
             "no criterion that gives points was judged: the score is that of the faults alone"
         )
-    family = model_family(author) if author else None
-    if family is not None:
-        judges = dict.fromkeys(
-            vote.judge
-            for verdict in criteria.values()
-            for vote in verdict.votes or (verdict,)
-            if vote.judge and model_family(vote.judge) == family
+    if author and (kin := _of_its_family(author, criteria)):
+        warnings["same_family"] = (
+            f"{', '.join(kin)} is of the family of {author}, who wrote the text: "
+            "judges tend to favour their own"
         )
-        if judges:
-            warnings["same_family"] = (
-                f"{', '.join(map(str, judges))} is of the family of {author}, who wrote the text: "
-                "judges tend to favour their own"
-            )
     invented = {
         (vote.judge, evidence.quote)
         for verdict in criteria.values()

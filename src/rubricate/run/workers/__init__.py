@@ -11,6 +11,6 @@ from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
     from rubricate.run.workers._driving import Driving as Driving, driving as driving
-    from rubricate.run.workers._options import Workers as Workers
+    from rubricate.run.workers._options import Fleet as Fleet, resources_of as resources_of
 else:
     __getattr__, __dir__ = lazy_door(__name__)

@@ -1,4 +1,4 @@
-"""What can be told about workers: how many, where, and what each one takes."""
+"""The options of `Workers` in detail: how many there are, where, and what each one takes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from rubricate.errors import InputError
-from rubricate.settings import Settings, option
 
 _FORM = re.compile(r"(?:(?P<count>[0-9]{1,6})(?:@(?!$)|$))?(?P<address>.*)")
 _ADDRESS = re.compile(
@@ -49,47 +48,6 @@ class Fleet:
                 f"in, else one for each core), or both (8@auto); found {text!r}"
             )
         return cls(count, address)
-
-
-class Workers(Settings):
-    """Who judges beside the process that was started.
-
-    Raises:
-        InputError: a value is of no form that is known.
-    """
-
-    workers: int | str | None = option(
-        None,
-        "Judge in N processes, by Ray: 8 on this machine, ray://head:10001 on a cluster, "
-        "auto on that of this machine (if there is none, one for each core), 8@auto eight of that.",
-        more="Limits on requests in flight are for each of them.",
-        group="The run",
-        default_text="none: this process judges",
-    )
-    worker_resources: str | None = option(
-        None,
-        "What each worker takes of its node: num_gpus=1, num_cpus=0.5, or resources of your own; "
-        "several with commas.",
-        group="The run",
-        default_text="num_cpus=1",
-    )
-    worker_env: str | Path | Mapping[str, Any] | None = option(
-        None,
-        "A file with Ray's runtime_env for the workers: modules and packages that they need "
-        "(working_dir, py_modules, pip) and env_vars.",
-        group="The run",
-        input_type=str | None,
-        is_path=True,
-    )
-
-    def check(self) -> None:
-        if self.workers is not None:
-            Fleet.parse(self.workers)
-        elif self.worker_resources is not None:
-            raise InputError("worker_resources says what each worker takes: give workers, too")
-        elif self.worker_env is not None:
-            raise InputError("worker_env says what workers need: give workers, too")
-        resources_of(self.worker_resources)
 
 
 def resources_of(text: str | None) -> dict[str, float]:
