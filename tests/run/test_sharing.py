@@ -22,7 +22,15 @@ from hypothesis import strategies as st
 
 import rubricate
 from rubricate.errors import JournalError
-from rubricate.run.sending._shares import INTERVAL, Pace, Report, exchange, fair_part, without
+from rubricate.run.sending._shares import (
+    INTERVAL,
+    Pace,
+    Report,
+    Traffic,
+    exchange,
+    fair_part,
+    without,
+)
 from rubricate.run.sending._sharing import key_name
 from rubricate.run.sending._stores import (
     PostgresStore,
@@ -42,9 +50,20 @@ class Key:
         self.value: bytes | None = None
         self.now = 100.0
 
-    def tell(self, name: str, wants: float = INF, **more: object):
-        self.value, share = exchange(self.value, name, Report(wants, **more), self.now)
+    def tell(
+        self,
+        name: str,
+        wants: float = INF,
+        growth: float = 1.0,
+        has_learnt: bool = False,
+        **traffic,
+    ):
+        report = Report(wants, Traffic(**traffic), growth, has_learnt)
+        self.value, share = exchange(self.value, name, report, self.now)
         return share
+
+    def pace(self, name: str, **traffic) -> Pace:
+        return self.tell(name, **traffic).traffic.pace
 
     def parts(self, *names: str, rounds: int = 6) -> list[float]:
         """The parts of processes that all want more, after so many rounds."""
@@ -137,13 +156,13 @@ def test_a_pace_that_one_has_measured_is_all_others_too_and_grows_by_what_all_ar
     key.tell("a")
     key.tell("b")
     pace = Pace(50.0, 52.0)
-    learnt = key.tell("a", pace=pace, has_learnt=True).learnt
-    assert key.tell("b").pace == pace
+    learnt = key.tell("a", pace=pace, has_learnt=True).traffic.learnt
+    assert key.pace("b") == pace
     key.tell("a", pace=pace, growth=1.01, learnt=learnt)
     key.tell("b", pace=pace, growth=1.02, learnt=learnt)
-    assert key.tell("b", pace=pace, learnt=learnt).pace.rate == pytest.approx(50 * 1.01 * 1.02)
+    assert key.pace("b", pace=pace, learnt=learnt).rate == pytest.approx(50 * 1.01 * 1.02)
     key.tell("b", growth=2.0, learnt=learnt - 1)  # of a pace that is none any more
-    assert key.tell("a", pace=pace, learnt=learnt).pace.rate == pytest.approx(50 * 1.01 * 1.02)
+    assert key.pace("a", pace=pace, learnt=learnt).rate == pytest.approx(50 * 1.01 * 1.02)
 
 
 def test_of_two_paces_that_were_measured_at_the_same_time_the_lower_one_counts():
@@ -151,16 +170,16 @@ def test_of_two_paces_that_were_measured_at_the_same_time_the_lower_one_counts()
     key.tell("a")
     key.tell("b")
     key.tell("a", pace=Pace(46.0, 48.0), has_learnt=True)
-    assert key.tell("b", pace=Pace(69.0, 73.0), has_learnt=True).pace.rate == 46.0
-    learnt = key.tell("a").learnt
-    assert key.tell("b", pace=Pace(69.0, 73.0), has_learnt=True, learnt=learnt).pace.rate == 69.0
+    assert key.pace("b", pace=Pace(69.0, 73.0), has_learnt=True).rate == 46.0
+    learnt = key.tell("a").traffic.learnt
+    assert key.pace("b", pace=Pace(69.0, 73.0), has_learnt=True, learnt=learnt).rate == 69.0
 
 
 VALUES = {
     "no JSON": b"\xff\x00",
     "no object": b"[]",
     "another format": b'{"format": 99}',
-    "too little": b'{"format": 1, "members": {"x": {}}}',
+    "too little": b'{"format": 2, "members": {"x": {}}}',
     "deep": b"[" * 100_000,
 }
 

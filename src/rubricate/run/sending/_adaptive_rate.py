@@ -348,7 +348,7 @@ class AdaptiveRate:
         They know it when `apply` is.
         """
         from rubricate.run.sending._shares import Pace as SharedPace
-        from rubricate.run.sending._shares import Report, wanted
+        from rubricate.run.sending._shares import Report, Traffic, wanted
 
         shared, bucket = self.shared, self.pace.learnt
         reported = self._reported(now)
@@ -368,19 +368,22 @@ class AdaptiveRate:
         requests, tokens = self._own_rates
         return Report(
             wants=INFINITE if is_held_back else wanted(reported.used, shared.others.count),
-            accepted=self.pace.answers - reported.answers,
-            in_flight=self.concurrency.in_flight,
-            requests=min(requests, default=None),
-            tokens=min(tokens, default=None),
-            pace=SharedPace(rate, self.pace.measured),
+            traffic=Traffic(
+                accepted=self.pace.answers - reported.answers,
+                in_flight=self.concurrency.in_flight,
+                requests=min(requests, default=None),
+                tokens=min(tokens, default=None),
+                pace=SharedPace(rate, self.pace.measured),
+                learnt=reported.learnt,
+                wait=self.asked_to_wait,
+            ),
             growth=rate / reported.rate if rate and reported.rate else 1.0,
             has_learnt=reported.reports_learnt,
-            learnt=reported.learnt,
-            wait=self.asked_to_wait,
         )
 
     def apply(self, share: Share, now: float) -> None:
         """Take over what other processes have reported."""
+        traffic = share.traffic
         shared, pace, reported = self.shared, self.pace, self._reported(now)
         if shared.others is NOBODY:
             shared.others = Others()
@@ -388,30 +391,30 @@ class AdaptiveRate:
         is_new = now >= shared.ends
         others.update(share, now, is_new=is_new)
         shared.part, shared.ends = share.part, now + share.seconds
-        if share.wait > self.asked_to_wait:
-            self.outage.pause(now, share.wait)
-            self.outage.asked_until = now + share.wait
-        if share.pace.rate is not None and not pace.is_learnt:
+        if traffic.wait > self.asked_to_wait:
+            self.outage.pause(now, traffic.wait)
+            self.outage.asked_until = now + traffic.wait
+        if traffic.pace.rate is not None and not pace.is_learnt:
             pace.is_learnt, pace.bucket = True, None
         bucket = pace.learnt
         is_own = reported.reports_learnt or reported.has_learnt
-        if share.learnt != reported.learnt and not is_own:
-            pace.measured = share.pace.measured
+        if traffic.learnt != reported.learnt and not is_own:
+            pace.measured = traffic.pace.measured
             pace.forget_window()
             pace.is_cut()
             self._last_cut = now
-            if share.pace.rate is None:
+            if traffic.pace.rate is None:
                 pace.give_up()
             else:
-                self._begin_pace(share.pace.rate, now)
-        elif bucket is not None and not reported.has_learnt and share.pace.rate:
-            bucket.rate = share.pace.rate
-            bucket.size = max(1.0, share.pace.rate)
+                self._begin_pace(traffic.pace.rate, now)
+        elif bucket is not None and not reported.has_learnt and traffic.pace.rate:
+            bucket.rate = traffic.pace.rate
+            bucket.size = max(1.0, traffic.pace.rate)
             if now - pace.mark < STALE:
                 pace.count_first(others.more)
         reported.not_before = reported.at + share.seconds / REFUSED_AGAIN
         pace.others_accepted(others.more)
-        reported.confirm(share.learnt, None if pace.learnt is None else pace.learnt.rate)
+        reported.confirm(traffic.learnt, None if pace.learnt is None else pace.learnt.rate)
         self._agree()
         for bucket in self._buckets:
             self._part(bucket)

@@ -40,14 +40,14 @@ class Others:
     _at: float = 0.0
 
     def update(self, share: Share, now: float, *, is_new: bool) -> None:
-        before = self._accepted
+        before, traffic = self._accepted, share.traffic
         if is_new:  # what is counted may have begun anew meanwhile
-            self._marked += share.accepted - before
-        self.more = max(0, round(share.accepted - before)) if not is_new else 0
-        self.count, self.in_flight = share.others, share.in_flight
-        self._accepted, self.rate, self._at = share.accepted, share.rate, now
-        self.requests = [] if share.requests is None else [share.requests]
-        self.tokens = [] if share.tokens is None else [share.tokens]
+            self._marked += traffic.accepted - before
+        self.more = max(0, round(traffic.accepted - before)) if not is_new else 0
+        self.count, self.in_flight = share.others, traffic.in_flight
+        self._accepted, self.rate, self._at = traffic.accepted, share.rate, now
+        self.requests = [] if traffic.requests is None else [traffic.requests]
+        self.tokens = [] if traffic.tokens is None else [traffic.tokens]
 
     def _by(self, now: float) -> float:
         return self._accepted + self.rate * min(STALE, now - self._at)

@@ -1,14 +1,13 @@
 """How processes that send to one endpoint with one key divide what the key allows.
 
-Each process tells at intervals how much of the key's allowances it uses and wants, how many
-requests were accepted, and the pace that it has learnt; and hears its part. All of a key is one
-value, which `exchange` reads, changes and gives back; where it is kept is a `Store`'s matter
-(`_stores`).
+At intervals each process reports how much of the key's allowances it uses and wants, how many
+requests were accepted, and the pace that it has learnt; and receives its part. All of a key is one
+value, which `exchange` reads, changes and returns; a `Store` keeps it (`_stores`).
 
-- Parts are max-min fair: who wants less than an equal part has what it wants, the others divide the
-  rest equally. A part is granted only where it is free, so that all parts together are never more
-  than the whole: who comes gets it when the others have heard of it.
-- A part is a lease. A process that does not renew it in time (killed, stopped) has none any more.
+- Parts are max-min fair: a process that wants less than an equal part gets what it wants, and the
+  others divide the rest equally. Only free parts are granted, so that all parts together are never
+  more than the whole: a new process gets its part when the others have been informed.
+- A part is a lease. A process that does not renew it in time (killed, stopped) loses it.
 - The pace is the whole key's. Each process measures it by what all were answered, makes it grow by
   its own answers, and takes over what another has measured since.
 """
@@ -16,35 +15,40 @@ value, which `exchange` reads, changes and gives back; where it is kept is a `St
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import orjson
 
-FORMAT = 1
+# The constants here are reasoned, not measured; tests/run/test_sharing.py holds what they promise.
+
+FORMAT = 2
 INTERVAL = 0.25
-"""Seconds between two exchanges of a process, up to `CROWD` processes; with more, so many a second
-for each of them."""
+"""Seconds between two exchanges of a process, for up to `CROWD` processes. At half, the store is
+used twice as often; at double, a process that starts waits half a second for its part."""
 CROWD = 25
+"""With more processes than these, all together exchange as often as these do: 100 times a second,
+of which an SQLite file takes thousands."""
 LEASE = 5
-"""A part is granted for so many intervals."""
+"""A part is granted for this many intervals. At half, a busy machine loses its part; at double, a
+killed process's part is free only after three seconds."""
 SOON = 0.1
 """Seconds until the next exchange of a process that waits for others to give up a part."""
 HEADROOM, LEAST = 1.25, 0.05
 """What a process that is not held back is granted, as a multiple of what it uses, and at least, as
-a share of an equal part."""
+a share of an equal part: so it can grow by a quarter in each exchange, and start from nothing."""
 STALE = 0.5
-"""Seconds for which answers of others are reckoned on from what they told last."""
+"""Seconds for which answers of others are extrapolated from their last report: two intervals."""
 LONGEST_WAIT = 86_400.0
-"""Seconds for which a key may ask all to wait."""
+"""Seconds for which a key may ask all to wait: a day, the longest period of a provider's limit."""
 
 
 class Pace(NamedTuple):
     """The pace that a key allows, as learnt from its refusals.
 
     Attributes:
-        rate: requests a second; None where none is kept to.
-        measured: the highest rate that was measured between refusals; 0 where none was.
+        rate: requests a second; None for no pace.
+        measured: the highest rate that was measured between refusals; 0 if none was.
     """
 
     rate: float | None = None
@@ -54,71 +58,73 @@ class Pace(NamedTuple):
 NO_PACE = Pace()
 
 
-class Report(NamedTuple):
-    """What a process tells.
+class Traffic(NamedTuple):
+    """The requests of a process, as it reports them; or of all others, as it receives them.
 
     Attributes:
-        wants: the part of the key's allowances that it could use; infinite where it is held back.
-        accepted: requests that were accepted since it told last.
+        accepted: requests that were accepted: since the last report, or of the others ever.
         in_flight: requests in flight.
-        requests, tokens: a second, that the key may be asked for, as its user says; or None.
-        pace: the pace as it is here.
-        growth: by what factor that has grown since it told last.
-        has_learnt: whether it was measured here since it told last, and did not only grow.
-        learnt: how often the key's pace had been measured when it heard last.
+        requests, tokens: limits a second, the lowest that users set; None for none.
+        pace: the pace as the process has it, or that of the key.
+        learnt: how often the key's pace had been measured.
         wait: seconds for which the endpoint has asked all to wait.
     """
 
-    wants: float
-    accepted: int = 0
+    accepted: float = 0
     in_flight: int = 0
     requests: float | None = None
     tokens: float | None = None
     pace: Pace = NO_PACE
-    growth: float = 1.0
-    has_learnt: bool = False
     learnt: int = 0
     wait: float = 0.0
 
 
+NO_TRAFFIC = Traffic()
+
+
+class Report(NamedTuple):
+    """What a process reports.
+
+    Attributes:
+        wants: the part of the key's allowances that it could use; infinite if it is held back.
+        traffic: its own requests.
+        growth: by what factor its pace has grown since its last report.
+        has_learnt: whether the pace was measured here since, and did not only grow.
+    """
+
+    wants: float
+    traffic: Traffic = NO_TRAFFIC
+    growth: float = 1.0
+    has_learnt: bool = False
+
+
 class Share(NamedTuple):
-    """What a process hears.
+    """What a process receives.
 
     Attributes:
         part: the part of the key's allowances that it may use, from 0 to 1.
         seconds: for how long.
-        again: seconds after which it is to tell again.
+        again: seconds until its next report.
         others: how many other processes there are.
-        accepted: requests of the others that were accepted, ever.
-        rate: how many more are, a second.
-        in_flight: their requests in flight.
-        requests, tokens: a second, the lowest that they were told by their users.
-        pace: the key's.
-        learnt: how often that has been measured.
-        wait: seconds for which the endpoint has asked all to wait.
+        rate: how many requests of theirs are accepted a second.
+        traffic: the requests of all others.
     """
 
     part: float
     seconds: float
     again: float
     others: int
-    accepted: float
     rate: float
-    in_flight: int
-    requests: float | None
-    tokens: float | None
-    pace: Pace
-    learnt: int
-    wait: float
+    traffic: Traffic
 
 
 class _Member(NamedTuple):
     """A process, as the others see it.
 
     Attributes:
-        since, seen, until: when it told first and last, and until when its part is its own, by the
-            store's clock.
-        told: requests of it that were accepted, ever.
+        since, seen, until: its first and last report, and the end of its lease, by the store's
+            clock.
+        accepted: requests of it that were accepted, ever.
         rate: how many more are, a second.
     """
 
@@ -127,7 +133,7 @@ class _Member(NamedTuple):
     until: float
     part: float
     wants: float | None  # None is infinite, which JSON has not
-    told: int
+    accepted: float
     rate: float
     in_flight: int
     requests: float | None
@@ -139,12 +145,12 @@ class _Member(NamedTuple):
 
 
 class _Key:
-    """What is known of a key."""
+    """The state of a key."""
 
     def __init__(
         self,
         members: dict[str, _Member],
-        accepted: int = 0,
+        accepted: float = 0,
         pace: Pace = NO_PACE,
         learnt: int = 0,
         wait_until: float = 0.0,
@@ -157,67 +163,66 @@ class _Key:
 
 
 def exchange(value: bytes | None, me: str, report: Report, now: float) -> tuple[bytes, Share]:
-    """The value of a key after a process has told, and what the process hears.
+    """Add a process's report to the value of a key: the new value, and the process's share.
 
     Args:
-        value: as it was; None where there is none. What cannot be read counts as none.
+        value: the value so far; None for none. What cannot be read counts as none.
         me: the process's name.
-        report: what it tells.
+        report: its report.
         now: the store's clock, in seconds.
     """
-    key = _read(value, now)
+    key, traffic = _read(value, now), report.traffic
     before = key.members.pop(me, None)
     others = [*key.members.values()]
-    key.accepted += report.accepted
+    key.accepted += traffic.accepted
     _learn(key, report)
-    if report.wait > 0.0:
-        key.wait_until = max(key.wait_until, now + min(report.wait, LONGEST_WAIT))
-    wants = report.wants
-    fair = fair_part([wants, *(one.wanted for one in others)])
-    free = max(0.0, 1.0 - sum(one.part for one in others))
+    if traffic.wait > 0.0:
+        key.wait_until = max(key.wait_until, now + min(traffic.wait, LONGEST_WAIT))
+    fair = fair_part([report.wants, *(member.wanted for member in others)])
+    free = max(0.0, 1.0 - sum(member.part for member in others))
     part = min(fair, free)
     interval = max(INTERVAL, (len(others) + 1) / (CROWD / INTERVAL))
     rate = 0.0
     if before is not None and now > before.seen:
         mix = (now - before.seen) / min(1.0, now - before.since)  # as of about the last second
-        rate = before.rate + min(1.0, mix) * (report.accepted / (now - before.seen) - before.rate)
-    key.members[me] = _Member(
+        rate = before.rate + min(1.0, mix) * (traffic.accepted / (now - before.seen) - before.rate)
+    key.members[me] = member = _Member(
         since=now if before is None else before.since,
         seen=now,
         until=now + (LEASE + 1) * interval,
         part=part,
-        wants=None if math.isinf(wants) else wants,
-        told=report.accepted + (0 if before is None else before.told),
+        wants=None if math.isinf(report.wants) else report.wants,
+        accepted=traffic.accepted + (0 if before is None else before.accepted),
         rate=rate,
-        in_flight=report.in_flight,
-        requests=report.requests,
-        tokens=report.tokens,
+        in_flight=traffic.in_flight,
+        requests=traffic.requests,
+        tokens=traffic.tokens,
     )
-    share = Share(
+    since = sum(other.rate * min(STALE, now - other.seen) for other in others)
+    return _written(key), Share(
         part=part,
         seconds=LEASE * interval,
         again=interval if part >= 0.99 * fair else min(SOON, interval),
         others=len(others),
-        accepted=key.accepted
-        - key.members[me].told
-        + sum(one.rate * min(STALE, now - one.seen) for one in others),
-        rate=sum(one.rate for one in others),
-        in_flight=sum(one.in_flight for one in others),
-        requests=_lowest(one.requests for one in others),
-        tokens=_lowest(one.tokens for one in others),
-        pace=key.pace,
-        learnt=key.learnt,
-        wait=max(0.0, key.wait_until - now),
+        rate=sum(other.rate for other in others),
+        traffic=Traffic(
+            accepted=key.accepted - member.accepted + since,
+            in_flight=sum(other.in_flight for other in others),
+            requests=_lowest(other.requests for other in others),
+            tokens=_lowest(other.tokens for other in others),
+            pace=key.pace,
+            learnt=key.learnt,
+            wait=max(0.0, key.wait_until - now),
+        ),
     )
-    return _written(key), share
 
 
 def without(value: bytes | None, me: str, accepted: int, now: float) -> bytes | None:
-    """The value of a key when a process has gone; None where nobody is left.
+    """The value of a key when a process has left; None if it was the last.
 
     Args:
         value, me, now: as in `exchange`.
-        accepted: requests that were accepted since it told last.
+        accepted: requests that were accepted since its last report.
     """
     key = _read(value, now)
     key.members.pop(me, None)
@@ -226,68 +231,68 @@ def without(value: bytes | None, me: str, accepted: int, now: float) -> bytes | 
 
 
 def fair_part(wants: Sequence[float]) -> float:
-    """The first one's part of a whole that is divided max-min fairly by what all want.
+    """The first part of a whole that is divided max-min fairly by what all want.
 
-    What is left where all have what they want goes to all in equal parts.
+    If all have what they want, the rest goes to all in equal parts.
     """
-    left, mine = 1.0, 0.0
+    rest, mine = 1.0, 0.0
     for place, index in enumerate(sorted(range(len(wants)), key=wants.__getitem__)):
-        given = min(wants[index], left / (len(wants) - place))
-        left -= given
+        part = min(wants[index], rest / (len(wants) - place))
+        rest -= part
         if index == 0:
-            mine = given
-    return mine + left / len(wants)
+            mine = part
+    return mine + rest / len(wants)
 
 
 def wanted(used: float, others: int) -> float:
-    """What a process wants that is not held back and uses such a part."""
+    """The part that a process wants that is not held back and uses `used`."""
     return HEADROOM * used + LEAST / (others + 1)
 
 
 def _learn(key: _Key, report: Report) -> None:
     """Take over a pace that was measured, or what it has grown by."""
-    told = report.pace
+    pace, learnt = report.traffic.pace, report.traffic.learnt
     if report.has_learnt:
         before = key.pace
-        if report.learnt != key.learnt and told.measured and before.measured:
-            # Both were measured at the same time: too high a pace costs more than too low a one.
-            told = min(told, before, key=lambda pace: pace.rate or math.inf)
-        key.pace, key.learnt = told, key.learnt + 1
-    elif report.learnt == key.learnt and key.pace.rate is not None:
+        if learnt != key.learnt and pace.measured and before.measured:
+            # Both were measured at the same time: too high a pace costs more than too low a pace.
+            pace = min(pace, before, key=lambda measured: measured.rate or math.inf)
+        key.pace, key.learnt = pace, key.learnt + 1
+    elif learnt == key.learnt and key.pace.rate is not None:
         rate = key.pace.rate * report.growth
-        key.pace = Pace(rate, max(key.pace.measured, told.measured))
+        key.pace = Pace(rate, max(key.pace.measured, pace.measured))
 
 
-def _lowest(rates: Any) -> float | None:
-    return min((one for one in rates if one is not None), default=None)
+def _lowest(rates: Iterable[float | None]) -> float | None:
+    return min((rate for rate in rates if rate is not None), default=None)
 
 
 def _written(key: _Key) -> bytes:
     data = {
         **vars(key),
         "format": FORMAT,
-        "members": {name: one._asdict() for name, one in key.members.items()},
+        "members": {name: member._asdict() for name, member in key.members.items()},
         "pace": key.pace._asdict(),
     }
     return orjson.dumps(data)
 
 
 def _read(value: bytes | None, now: float) -> _Key:
-    """What a value says, without the processes that have gone; nothing, if it is not one."""
-    none = _Key({})
+    """The state that a value holds, without processes whose lease is over; empty if unreadable."""
+    empty = _Key({})
     if value is None:
-        return none
+        return empty
     try:
         data = orjson.loads(value)
         if data.pop("format") != FORMAT:
-            return none
-        members = {name: _Member(**one) for name, one in data.pop("members").items()}
-        there = {name: one for name, one in members.items() if one.seen <= now < one.until}
-        key = _Key(there, pace=Pace(**data.pop("pace")), **data)
-        if not there or not _makes_sense(key):
-            return none
+            return empty
+        members = {name: _Member(**fields) for name, fields in data.pop("members").items()}
+        alive = {name: each for name, each in members.items() if each.seen <= now < each.until}
+        key = _Key(alive, pace=Pace(**data.pop("pace")), **data)
+        if not alive or not _makes_sense(key):
+            return empty
     except (ValueError, TypeError, KeyError, AttributeError):  # not ours
-        return none
+        return empty
     key.wait_until = min(key.wait_until, now + LONGEST_WAIT)
     return key
 
@@ -295,9 +300,9 @@ def _read(value: bytes | None, now: float) -> _Key:
 def _makes_sense(key: _Key) -> bool:
     numbers: list[float] = [key.pace.measured, key.wait_until, key.accepted, key.learnt]
     positive = [key.pace.rate]
-    for one in key.members.values():
-        numbers += [one.part, one.wanted, one.told, one.rate, one.in_flight]
-        positive += [one.requests, one.tokens]
+    for member in key.members.values():
+        numbers += [member.part, member.wanted, member.accepted, member.rate, member.in_flight]
+        positive += [member.requests, member.tokens]
     return all(number >= 0 for number in numbers) and all(
         number is None or 0 < number < math.inf for number in positive
     )
