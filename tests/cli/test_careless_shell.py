@@ -71,7 +71,7 @@ def test_a_spreadsheet_that_is_called_a_table_is_one_line(rubricate: Any, tmp_pa
         (("grade", "data.json", "--partial", "nan"), "partial must be a finite number, found nan"),
         (
             ("trust", "agree", "run", "--seed", "-1"),
-            "seed must be 0 or more, a whole number, found -1",
+            "seed must be at least 0, found -1",
         ),
         (
             ("compare", "run", "run", "--fail-if-worse", "nan"),

@@ -98,7 +98,7 @@ def test_what_makes_no_sense_is_one_clear_line(run: Path, rubricate: Any):
         (("--next", "-1"), "next must be at least 0"),
         (("--uncertain",), "--uncertain is for --next"),
         (("--groups", "nope"), "no item has metadata 'nope'"),
-        (("--confidence", "95"), "confidence must be between 0 and 1"),
+        (("--confidence", "95"), "confidence must be less than 1, found 95"),
     ):
         done = rubricate("trust", "ppi", "run", *options)
         assert done.returncode == 1

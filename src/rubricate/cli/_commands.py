@@ -1,17 +1,21 @@
 """The commands: their names, and how one is built from the class of its settings.
 
 A command is a function of a value of settings, decorated with `command`. Only the command that is
-called is loaded and built; the table here has what the help of all shows.
+called is loaded and built.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
 import logging
 import re
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
 
@@ -22,69 +26,37 @@ from rubricate._spelling import suggestion
 from rubricate._terminal import one_line
 from rubricate.cli._ending import ExitCode
 from rubricate.errors import InputError
-from rubricate.settings import GROUPS, Settings, options_of, written_types
+from rubricate.settings import GROUPS, Option, Settings, check_value, options_of, written_types
 
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    "grade": (
-        "_grade",
-        "Judge every item of a dataset by every criterion. Reuses stored answers.",
-    ),
-    "show": ("_runs", "Show a run's summary again, or some of its verdicts."),
-    "runs": (
-        "_runs",
-        "List runs, the oldest first: dataset, judge, score with interval, agreement, cost, state.",
-    ),
-    "report": ("_runs", "Write a run as one HTML page: figures, plots, every verdict."),
-    "compare": (
-        "_runs",
-        "Compare two runs: the difference, its interval, what flipped. Can fail a build.",
-    ),
-    "label": ("_label", "Label a dataset by hand, blind, on a page of this machine."),
-    "export": ("_runs", "Write a run's verdicts as a table for other programs."),
-    "compare-pair": (
-        "_compare_pair",
-        "Ask which of two submissions is better, in both orders.\n\n"
-        "Each criterion is asked about by itself. Answers that differ between the orders are a "
-        "tie.",
-    ),
-    "redteam": ("_redteam", "Attack a judge: is it talked into passing wrong answers?"),
-    "researchrubrics": (
-        "_researchrubrics",
-        "Grade research reports by the rubrics of their tasks. See docs/reports.md.",
-    ),
-    "trust": (
-        "_trust",
-        "Say how far the grades can be trusted: agreement, calibration, variance.",
-    ),
-    "trust agree": ("_trust", "Show how far judge and people agree, with intervals."),
-    "trust calibrate": ("_trust", "Fit a map from probabilities to how often they were right."),
-    "trust cascade": (
-        "_trust",
-        "Choose on labels when a surer judge is asked. Sends nothing.",
-    ),
-    "trust plan": (
-        "_trust",
-        "Say how many items and labels a figure takes, and what they cost. Sends nothing.",
-    ),
-    "trust ppi": (
-        "_trust",
-        "Show the means that people would give, from a few labels. Name more to label.",
-    ),
-    "trust variance": (
-        "_trust",
-        "Show whether scores vary by item, judge, prompt or chance. List unstable criteria.",
-    ),
-    "trust certify": ("_trust", "Write down how far judge, prompt and rubric agreed."),
-    "trust replay": ("_trust", "Show how recorded judges and panels agree. Sends nothing."),
-    "judges": ("_setup", "List the judges: addresses, keys, and installed extras."),
-    "schema": (
-        "_setup",
-        "Print the JSON Schema of a file or of a command's JSON, or list all.",
-    ),
-    "init": ("_setup", "Write a dataset, rubric and configuration to start from."),
+COMMANDS: Mapping[str, str] = {
+    "grade": "_grade",
+    "show": "_runs",
+    "runs": "_runs",
+    "report": "_runs",
+    "compare": "_runs",
+    "label": "_label",
+    "export": "_runs",
+    "compare-pair": "_compare_pair",
+    "redteam": "_redteam",
+    "researchrubrics": "_researchrubrics",
+    "trust": "_trust",
+    "trust agree": "_trust",
+    "trust calibrate": "_trust",
+    "trust cascade": "_trust",
+    "trust plan": "_trust",
+    "trust ppi": "_trust",
+    "trust variance": "_trust",
+    "trust certify": "_trust",
+    "trust replay": "_trust",
+    "judges": "_setup",
+    "schema": "_setup",
+    "init": "_setup",
 }
-"""The module and the help of each command. The name of a command in a group begins with the
-group's."""
+"""The module of each command. The name of a command in a group begins with the group's.
+
+The help of a command is the docstring of its function, and that of a group the docstring of its
+module, which are read from the source: the help of all commands loads none of them.
+"""
 OUTPUT = "Output"
 HELP_ALL = "help_all"
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
@@ -130,7 +102,7 @@ class CommandGroup(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the names with the first sentence of their help."""
         rows = [
-            (name, re.split(r"(?<=[.?])\s", COMMANDS[f"{self.prefix}{name}"][1])[0])
+            (name, re.split(r"(?<=[.?])\s", help_of(f"{self.prefix}{name}"))[0])
             for name in self.list_commands(ctx)
         ]
         with formatter.section("Commands"):
@@ -149,12 +121,24 @@ GROUPED = {name.partition(" ")[0] for name in COMMANDS if " " in name}
 """Names of groups."""
 
 
+@cache
+def _parsed(module: str) -> ast.Module:
+    return ast.parse(Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8"))
+
+
+def help_of(name: str) -> str:
+    """The help of a command or of a group."""
+    source = _parsed(COMMANDS[name])
+    own = name.rpartition(" ")[2].replace("-", "_")
+    functions = (part for part in source.body if isinstance(part, ast.FunctionDef))
+    described = next((part for part in functions if part.name == own), source)
+    return ast.get_docstring(described) or ""
+
+
 def built_group(name: str) -> Any:
     """A group of commands, as typer has it."""
     kind = type("Group", (CommandGroup,), {"prefix": f"{name} "})
-    alone = typer.Typer(
-        cls=kind, help=COMMANDS[name][1], add_completion=False, rich_markup_mode=None
-    )
+    alone = typer.Typer(cls=kind, help=help_of(name), add_completion=False, rich_markup_mode=None)
 
     @alone.callback(invoke_without_command=True)
     def _shown(context: typer.Context) -> None:
@@ -168,11 +152,11 @@ def built_group(name: str) -> Any:
 
 def built_command(name: str) -> Any:
     """A command, as typer has it."""
-    module, text = COMMANDS[name]
     own = name.rpartition(" ")[2]
-    function = getattr(import_module(f"rubricate.cli.{module}"), own.replace("-", "_"))
+    module = import_module(f"rubricate.cli.{COMMANDS[name]}")
+    function = getattr(module, own.replace("-", "_"))
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(name=own, help=text, cls=_Command)(_entry(function))
+    alone.command(name=own, help=help_of(name), cls=_Command)(_entry(function))
     built: Any = typer.main.get_command(alone)
     built.common = {name for name, option in options_of(function.settings).items() if option.common}
     return built
@@ -245,38 +229,33 @@ def command(
 def _entry(function: Any) -> Callable[..., int]:
     """What typer makes a command of: a function with the command's options as parameters."""
     kind, defaults, load = function.settings, function.defaults, function.load
-    types = written_types(kind)
+    options, types = options_of(kind), written_types(kind)
 
     def entry(config: str | None = None, **values: Any) -> int:
-        raw: dict[str, Any] = {}
-        for name, type_ in types.items():
-            value = values.get(name)
-            if value not in (None, [], ()):
-                is_number = isinstance(value, str) and value.isdecimal() and int in get_args(type_)
-                raw[name] = int(value) if is_number else value
+        raw = {
+            name: _converted(options[name], values[name], type_)
+            for name, type_ in types.items()
+            if values.get(name) not in (None, [], ())
+        }
         return int(function(read(kind, raw) if load is None else load(raw, config)))
 
     parameters: list[inspect.Parameter] = []
     required = 0
-    for name, option in options_of(kind).items():
+    for name, option in options.items():
         if name not in types:
             continue
-        is_union = get_origin(types[name]) in (Union, UnionType)
-        kinds = {*(get_args(types[name]) if is_union else (types[name],))} - {NoneType}
-        type_: Any = str
-        if list[str] in kinds or (list[float] in kinds and str not in kinds):
-            type_ = list[str] if list[str] in kinds else list[float]
-        elif len(kinds) == 1 and kinds <= {bool, int, float}:
-            (type_,) = kinds
+        kinds, is_list = _kinds(types[name])
+        type_: Any = bool if kinds == {bool} else list[str] if is_list else str
+        metavar = next((_METAVARS[number] for number in _METAVARS if kinds == {number}), None)
         default = defaults.get(name, option.shown_default)
         text = option.help if default is None else f"{option.help} [{default}]"
         if option.is_argument:
-            info: Any = typer.Argument(help=text, show_default=False)
+            info: Any = typer.Argument(help=text, show_default=False, metavar=metavar)
         else:
             names = [] if option.shell is None else option.shell.split()
             if type_ is bool and option.default is False and not names:
                 names = [f"--{name.replace('_', '-')}"]
-            info = typer.Option(*names, help=text, rich_help_panel=option.group)
+            info = typer.Option(*names, help=text, rich_help_panel=option.group, metavar=metavar)
         annotation: Any = Annotated[type_ if option.required else type_ | None, info]
         kind_of = inspect.Parameter.KEYWORD_ONLY
         if option.required:
@@ -289,11 +268,49 @@ def _entry(function: Any) -> Callable[..., int]:
     if load is not None:
         parameters.append(_CONFIG)
     parameters.append(_VERBOSE)
-    if any(option.common for option in options_of(kind).values()):
+    if any(option.common for option in options.values()):
         parameters.append(_HELP_ALL)
     entry.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     entry.__annotations__ = {each.name: each.annotation for each in parameters}
     return entry
+
+
+_METAVARS = {int: "<int>", float: "<float>"}
+
+
+def _kinds(type_: Any) -> tuple[set[Any], bool]:
+    """The types that a value may have, those of a list's members too; and whether it is
+    given several times: a list that cannot be written as one text."""
+    is_union = get_origin(type_) in (Union, UnionType)
+    kinds = {*(get_args(type_) if is_union else (type_,))} - {NoneType}
+    lists = {kind for kind in kinds if get_origin(kind) is list}
+    is_list = bool(lists) and (list[str] in lists or str not in kinds)
+    return (kinds - lists).union(*map(get_args, lists)), is_list
+
+
+def _converted(option: Option, value: Any, type_: Any) -> Any:
+    """The value of an option that the shell has as text.
+
+    Raises:
+        InputError: the option takes numbers alone, and this is none.
+    """
+    kinds, _ = _kinds(type_)
+    if isinstance(value, list):
+        return [_number(each, kinds) for each in value]
+    if isinstance(value, str):
+        value = _number(value, kinds)
+        if isinstance(value, str) and kinds <= _METAVARS.keys():
+            check_value(option, value, type_)
+    return value
+
+
+def _number(text: str, kinds: set[Any]) -> str | float:
+    """The number that a text is, where numbers are allowed; other texts as they are."""
+    if int in kinds and text.removeprefix("-").isdecimal():
+        return int(text)
+    with suppress(ValueError):
+        return float(text) if float in kinds and str not in kinds else text
+    return text
 
 
 def read(kind: type[_S], raw: Raw) -> _S:

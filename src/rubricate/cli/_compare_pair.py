@@ -167,7 +167,10 @@ def _items(data: str, rubric: Rubric | None, columns: str | dict[str, str] | Non
     defaults={"run_dir": "runs/pair-A-B-JUDGE", "cache": "the user's cache folder"},
 )
 def compare_pair(settings: PairSettings) -> int:
-    """Compare pairs; returns the exit code."""
+    """Ask which of two submissions is better, in both orders.
+
+    Each criterion is asked about by itself. Answers that differ between the orders are a tie.
+    """
     judges, quiet = list(settings.judge), settings.quiet
     if not judges:
         raise InputError(

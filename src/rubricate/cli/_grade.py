@@ -12,7 +12,7 @@ from rubricate.cli._grade_settings import GradeSettings, load_settings
     load=load_settings,
 )
 def grade(settings: GradeSettings) -> int:
-    """Grade; returns the exit code."""
+    """Judge every item of a dataset by every criterion. Reuses stored answers."""
     from rubricate.cli._grading import graded
 
     return graded(settings)

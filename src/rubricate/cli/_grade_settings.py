@@ -82,7 +82,7 @@ class GradeSettings(Shell, GradingOptions, ThresholdOptions):
         common=True,
     )
     examples_count: int = option(
-        4, "How many examples a model is shown.", group="Who judges", unit="examples"
+        4, "How many examples a model is shown.", group="Who judges", unit="examples", ge=1
     )
     examples_pick: Literal["balanced", "nearest"] = option(
         "balanced",

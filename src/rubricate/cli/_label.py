@@ -33,8 +33,10 @@ class LabelSettings(Settings):
         "[uncertainty with --run, else random]",
         input_type=str | None,
     )
-    seed: int = option(0, "Random seed of the order.")
-    port: int = option(0, "Where the page is served.", default_text="a free port")
+    seed: int = option(0, "Random seed of the order.", ge=0)
+    port: int = option(
+        0, "The port that the page is served on.", default_text="a free port", ge=0, le=65535
+    )
     no_browser: bool = option(False, "Only print the page's address.")
 
     def check(self) -> None:

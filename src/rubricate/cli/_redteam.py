@@ -54,7 +54,7 @@ class RedTeamSettings(Shell, RedTeamOptions):
     defaults={"run_dir": "runs/redteam-JUDGE", "cache": "the user's cache folder"},
 )
 def redteam(settings: RedTeamSettings) -> int:
-    """Attack a judge; returns the exit code."""
+    """Attack a judge: is it talked into passing wrong answers?"""
     judge, quiet = settings.judge, settings.quiet
     if judge is None:
         console(stderr=True, quiet=quiet).print(NO_JUDGE, style="dim")

@@ -1,4 +1,4 @@
-"""How far the grades can be trusted: the commands `rubricate trust NAME`."""
+"""Say how far the grades can be trusted: agreement, calibration, variance."""
 
 from __future__ import annotations
 
@@ -48,11 +48,14 @@ class AgreeSettings(LabelledRun, Undecided, Groups, ReportOutput):
         "probability of MET that costs least.",
     )
     coverage: float | None = option(
-        None, "Make sets of labels that hold people's label so often, such as 0.9."
+        None,
+        "Make sets of labels that contain the human label this often, such as 0.9.",
+        gt=0,
+        lt=1,
     )
-    resamples: int = option(2000, "Draws that an interval is made of.")
-    confidence: float = option(0.95, "The intervals' coverage.")
-    seed: int = option(0, "Random seed of the draws.")
+    resamples: int = option(2000, "Bootstrap draws for each interval.", ge=1)
+    confidence: float = option(0.95, "Confidence level of the intervals.", gt=0, lt=1)
+    seed: int = option(0, "Random seed of the draws.", ge=0)
     every_criterion: bool = option(
         False, "A row for each criterion, also where it has one pair only."
     )
@@ -100,7 +103,7 @@ class CalibrateSettings(Groups, JsonOutput):
         default_text="isotonic from 300 labels on",
         input_type=str | None,
     )
-    seed: int = option(0, "Random seed of the ten folds.")
+    seed: int = option(0, "Random seed of the ten folds.", ge=0)
     force: bool = option(False, "Write the map even if it is not shown to be better.")
 
 
@@ -146,8 +149,12 @@ class CascadeSettings(Groups, ReportOutput):
     then: str | None = option(
         None, "A run of the same items by the judge asked next.", is_argument=True
     )
-    promise: float = option(0.9, "The agreement of accepted verdicts that is promised.")
-    risk: float = option(0.05, "The probability of promising too much that is accepted.")
+    promise: float = option(
+        0.9, "The agreement that verdicts above the threshold must have.", gt=0, lt=1
+    )
+    risk: float = option(
+        0.05, "The accepted probability that the promise does not hold.", gt=0, lt=1
+    )
     threshold: Sequence[float] = option(
         (), "Show this threshold too; can be given several times.", input_type=list[float]
     )
@@ -155,7 +162,7 @@ class CascadeSettings(Groups, ReportOutput):
 
 @command(CascadeSettings)
 def cascade(settings: CascadeSettings) -> int:
-    """Choose on labels when a surer judge is asked."""
+    """Choose on labels when a surer judge is asked. Sends nothing."""
     from rubricate.analysis import cascade_report, read_run
 
     report = cascade_report(
@@ -189,7 +196,7 @@ class PlanSettings(PlanOptions, ReportOutput):
 
 @command(PlanSettings)
 def plan(settings: PlanSettings) -> int:
-    """Say how many items and labels a figure takes, and what they cost."""
+    """Say how many items and labels a figure takes, and what they cost. Sends nothing."""
     from rubricate.analysis import plan_report, read_run
 
     figure: Any = settings.figure  # plan_report checks it
@@ -213,8 +220,8 @@ class PpiSettings(Groups, ReportOutput):
         0, "Name N items to label next, a random sample.", shell="--next", ge=0
     )
     uncertain: bool = option(False, "With --next: the least sure first; this biases the means.")
-    confidence: float = option(0.95, "The intervals' coverage.")
-    seed: int = option(0, "Random seed of the sample.")
+    confidence: float = option(0.95, "Confidence level of the intervals.", gt=0, lt=1)
+    seed: int = option(0, "Random seed of the sample.", ge=0)
 
     def check(self) -> None:
         if self.uncertain and not self.next_items:
@@ -223,7 +230,7 @@ class PpiSettings(Groups, ReportOutput):
 
 @command(PpiSettings)
 def ppi(settings: PpiSettings) -> int:
-    """Show the means that people would give, from a few labels."""
+    """Show the means that people would give, from a few labels. Name more to label."""
     from rubricate.analysis import ppi_report, read_run
 
     report = ppi_report(
@@ -252,7 +259,7 @@ class VarianceSettings(Groups, ReportOutput):
 
 @command(VarianceSettings)
 def variance(settings: VarianceSettings) -> int:
-    """Show whether scores vary by item, judge, prompt or chance."""
+    """Show whether scores vary by item, judge, prompt or chance. List unstable criteria."""
     from rubricate.analysis import read_run, variance_report
 
     runs = [read_run(run) for run in settings.runs]
@@ -298,7 +305,7 @@ class ReplaySettings(ReportOutput):
 
 @command(ReplaySettings)
 def replay(settings: ReplaySettings) -> int:
-    """Show how recorded judges and panels agree."""
+    """Show how recorded judges and panels agree. Sends nothing."""
     from rubricate.analysis import ReplayReport
     from rubricate.dataset import RubricDataset
     from rubricate.grading import grade
