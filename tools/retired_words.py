@@ -37,15 +37,15 @@ CEILINGS = {
     "dialects": 2,
     "docs": 2,
     "judge": 34,
-    "labelling": 7,
-    "redteaming": 8,
-    "report": 59,
+    "labelling": 0,
+    "redteaming": 0,
+    "report": 1,
     "rubric": 0,
-    "run": 869,
+    "run": 647,
     "stats": 332,
     "testing": 0,
-    "top-level modules": 31,
-    "views": 134,
+    "top-level modules": 27,
+    "views": 21,
 }
 """The most occurrences in each package. Lower them with what you rename."""
 

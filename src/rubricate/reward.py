@@ -241,7 +241,9 @@ class RewardFunction:
                 raise InputError(
                     f"{name}: expected a list, one a completion, found {type(column).__name__}"
                 )
-        texts = [_text(given, "completions", index) for index, given in enumerate(completions)]
+        texts = [
+            _text(completion, "completions", index) for index, completion in enumerate(completions)
+        ]
         for name, column in beside.items():
             if column is not None and len(column) != len(texts):
                 raise InputError(f"{len(column)} {name} for {len(texts)} completions")
@@ -271,7 +273,7 @@ class RewardFunction:
     def _sender_here(self) -> Sender:
         """The running loop's way to models; a new one after a model was given up."""
         loop = running_loop()
-        for ended in [one for one in list(self._senders) if one.is_closed()]:
+        for ended in [loop for loop in list(self._senders) if loop.is_closed()]:
             self._let_go(ended)
         if loop in self._senders and self._senders[loop].lost:
             self._let_go(loop)

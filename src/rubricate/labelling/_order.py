@@ -46,7 +46,7 @@ def label_order(
         for item in items
     ]
     indices: list[int] = []
-    for left_out in (complete, [not one for one in complete]):
+    for left_out in (complete, [not done for done in complete]):
         plan = next_to_label(left_out, len(items), uncertainty=uncertainty, seed=seed)
         indices += plan.items
     return [items[index].id for index in indices]
@@ -61,8 +61,10 @@ def _uncertainty(
     for name in item.rubric.names:
         if name in item.data.adjudications:
             continue
-        given = {str(labels[name]) for labels in item.data.annotations.values() if labels.get(name)}
-        if len(given) > 1:
+        labels = {
+            str(labels[name]) for labels in item.data.annotations.values() if labels.get(name)
+        }
+        if len(labels) > 1:
             total += 1.0
         elif name in people:
             answers = {judge.get(name), people[name].label} - {None, ABSTENTION}

@@ -257,7 +257,7 @@ def _label(entry: Item, criterion: str, label: object) -> str | None:
 def _question(criterion: Criterion) -> dict[str, Any]:
     """A criterion as it is shown. Weights are hidden; only whether MET costs points is shown."""
     question = criterion.question
-    meanings = {one.label: one.meaning for one in question.answers}
+    meanings = {answer.label: answer.meaning for answer in question.answers}
     return {
         "criterion": criterion.name,
         "requirement": question.requirement,

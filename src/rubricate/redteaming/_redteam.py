@@ -255,7 +255,9 @@ def _questions(dataset: RubricDataset | None, form: Form) -> list[AttackedQuesti
             "there is nothing to attack: no item is labelled UNMET by a binary criterion with a "
             "weight above 0"
         )
-    if form == "pair" and not (questions := [one for one in questions if one.right is not None]):
+    if form == "pair" and not (
+        questions := [question for question in questions if question.right is not None]
+    ):
         raise InputError(
             "there is no pair: no wrong answer has an item with the same prompt that is "
             "labelled MET by the same criterion"
@@ -299,11 +301,11 @@ def _items(
         label, place = _best_label(form, shown), ""
         submission, second = texts[label], {}
         worst = {"verdict": str(CriterionVerdict.UNMET), "choice": GRADES[0]}.get(form, SECOND)
-        asked = criterion
+        variant = criterion
         if form == "choice":
-            asked = _choice(question.requirement)
+            variant = _choice(question.requirement)
         elif form == "pair":
-            asked, place = pair_criterion(criterion, CRITERION), f", shown {shown.lower()}"
+            variant, place = pair_criterion(criterion, CRITERION), f", shown {shown.lower()}"
             other = question.wrong if kind == RIGHT else question.right or ""
             if shown == FIRST:
                 second = {OTHER: other}
@@ -313,7 +315,7 @@ def _items(
             submission,
             description=f"{question.name}: {kind}{place}",
             ground_truth=[label if kind == RIGHT else worst],
-            rubric=Rubric([asked], guidelines=question.guidelines),
+            rubric=Rubric([variant], guidelines=question.guidelines),
             reference_submission=question.reference,
             prompt=question.prompt,
             context=list(question.context),

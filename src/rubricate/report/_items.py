@@ -142,8 +142,8 @@ class PageItems:
         self, row: ResultRow, criterion: Criterion, bits: int, text: str | None
     ) -> dict[str, Any]:
         """A row without what is the item's or the journal's, with what is shown beside it."""
-        found = {name: value for name, value in row.to_dict().items() if name in _ON_PAGE}
-        found |= {
+        shown = {name: value for name, value in row.to_dict().items() if name in _ON_PAGE}
+        shown |= {
             "requirement": criterion.requirement,
             "note": criterion.note,
             "tone": tone(row.weight, row.value),
@@ -152,14 +152,14 @@ class PageItems:
             "votes": [
                 {name: vote[name] for name in ("judge", "status", "label", "reason", "error")}
                 | {"tone": tone(row.weight, vote["value"])}
-                for vote in found["votes"]
+                for vote in shown["votes"]
             ],
-            "evidence": [_in_utf16(text, quote) for quote in found["evidence"]],
+            "evidence": [_in_utf16(text, quote) for quote in shown["evidence"]],
         }
         flip = self._flips.get((row.item, row.criterion))
         if flip is not None:
-            found["other"] = [flip.b, flip.reason_b]
-        return {key: value for key, value in found.items() if value not in (None, [], {}, False)}
+            shown["other"] = [flip.b, flip.reason_b]
+        return {key: value for key, value in shown.items() if value not in (None, [], {}, False)}
 
     def _hold(self, item: dict[str, Any]) -> None:
         text = orjson.dumps(item)

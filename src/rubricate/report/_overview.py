@@ -123,12 +123,16 @@ def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap)
         agreement=() if report is None else tuple(agreement_plots(run, report)),
         calibration=None if report is None else calibration_plot(report),
         waiting=waiting_plot(waited),
-        notices=tuple(one for one in sections if isinstance(one, Paragraph) and one.text),
+        notices=tuple(
+            section for section in sections if isinstance(section, Paragraph) and section.text
+        ),
         tables=tuple(
             (table.title or f"by {table.columns[0].heading}", as_html([replace(table, title=None)]))
             for table in tables
         ),
-        facts=tuple(fact for one in sections if isinstance(one, Facts) for fact in one.flowing),
+        facts=tuple(
+            fact for section in sections if isinstance(section, Facts) for fact in section.flowing
+        ),
     )
 
 
@@ -140,16 +144,16 @@ def _line(
 ) -> CriterionLine:
     value = mean_score(row.value for row in rows)
     with_labels = [] if report is None else report.criteria
-    found = next((one for one in with_labels if one.name == figures.name), None)
+    agreement = next((line for line in with_labels if line.name == figures.name), None)
     return CriterionLine(
         figures=figures,
         requirement=criterion.requirement,
         value=value,
         bar=value_bar(value, _is_penalty(figures)),
         answers=answers_bar(_answers(figures, criterion)),
-        accuracy=found.accuracy if found else NOTHING,
-        kappa=found.kappa if found else NOTHING,
-        n=found.agreement.n if found else 0,
+        accuracy=agreement.accuracy if agreement else NOTHING,
+        kappa=agreement.kappa if agreement else NOTHING,
+        n=agreement.agreement.n if agreement else 0,
     )
 
 

@@ -78,31 +78,31 @@ def write_report(
         InputError: a folder is no finished run, or the file cannot be written.
     """
     bootstrap = bootstrap or Bootstrap()
-    found = read_run(run)
-    comparison = None if compare is None else compare_runs(found, read_run(compare))
-    path = found.path / "report.html" if output is None else user_path(output)
+    finished = read_run(run)
+    comparison = None if compare is None else compare_runs(finished, read_run(compare))
+    path = finished.path / "report.html" if output is None else user_path(output)
     try:
         with tempfile.TemporaryFile() as chunks, ExitStack() as stack:
             sent = missing = None
             try:
-                sent = PageSent(stack.enter_context(Conversations(found.path, journal)))
+                sent = PageSent(stack.enter_context(Conversations(finished.path, journal)))
             except (InputError, MissingExtraError) as error:
                 # a folder without its journal has a page all the same
                 if journal is not None:
                     raise
-                if has_journal(found.path):
+                if has_journal(finished.path):
                     missing = str(error)
             texts = None
             if compare is not None:
                 texts = stack.enter_context(SubmissionFile(compare))
             items, waited = PageItems(chunks, comparison, texts, sent), array("d")
-            for item in found.items():
-                items.add(item, found.rubric_of(item.item))
+            for item in finished.items():
+                items.add(item, finished.rubric_of(item.item))
                 waited.extend(row.usage.seconds for row in item.rows)
             items.finish()
-            overview = overview_of(found, waited, bootstrap)
+            overview = overview_of(finished, waited, bootstrap)
             with Replacement(path) as page:
-                _compose(page, chunks, found, items, comparison, {"overview": overview})
+                _compose(page, chunks, finished, items, comparison, {"overview": overview})
     except OSError as error:
         raise not_written(path, error) from None
     return ReportPage(path, len(items.entries), path.stat().st_size, items.has_texts, missing)

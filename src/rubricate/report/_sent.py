@@ -45,17 +45,19 @@ class PageSent:
         if before < LEAST:
             return None
         texts: list[str] = []
-        found = [
+        entries = [
             [
-                self._conversation_data(one.judge, one.missing, one.exchanges, texts)
-                for one in conversations
+                self._conversation_data(
+                    conversation.judge, conversation.missing, conversation.exchanges, texts
+                )
+                for conversation in conversations
             ]
             for conversations in map(self._conversations.of, rows)
         ]
         if self._characters_left < 0:  # a long item is left out, shorter ones behind it are not
             self._characters_left = before
             return None
-        return texts, found
+        return texts, entries
 
     def _conversation_data(
         self,
@@ -67,27 +69,27 @@ class PageSent:
         return {
             "judge": judge,
             "missing": missing,
-            "exchanges": [self._exchange(one, texts) for one in exchanges],
+            "exchanges": [self._exchange(exchange, texts) for exchange in exchanges],
         }
 
-    def _exchange(self, one: Exchange, texts: list[str]) -> dict[str, Any]:
-        found = {
-            "model": one.model,
-            "asked": f"{datetime.fromtimestamp(one.asked, UTC):%Y-%m-%d %H:%M:%S} UTC",
-            "requests": one.requests,
+    def _exchange(self, exchange: Exchange, texts: list[str]) -> dict[str, Any]:
+        fields = {
+            "model": exchange.model,
+            "asked": f"{datetime.fromtimestamp(exchange.asked, UTC):%Y-%m-%d %H:%M:%S} UTC",
+            "requests": exchange.requests,
             "messages": [
                 [message["role"], *self._shortened(message["content"], texts)]
-                for message in one.messages
+                for message in exchange.messages
             ],
-            "reply": one.elsewhere or one.reply,
-            "left_out": one.left_out,
-            "cut_off": one.cut_off,
-            "damaged": one.damaged,
-            "probabilities": one.probabilities,
-            "error": None if one.error is None else ": ".join(one.error),
+            "reply": exchange.elsewhere or exchange.reply,
+            "left_out": exchange.left_out,
+            "cut_off": exchange.cut_off,
+            "damaged": exchange.damaged,
+            "probabilities": exchange.probabilities,
+            "error": None if exchange.error is None else ": ".join(exchange.error),
         }
-        self._characters_left -= len(one.elsewhere or one.reply or "") + WORTH
-        return _without_usual(found)
+        self._characters_left -= len(exchange.elsewhere or exchange.reply or "") + WORTH
+        return _without_usual(fields)
 
     def _shortened(self, content: str, texts: list[str]) -> tuple[int, int, str]:
         """A message as the beginning of an earlier one, by its place, and what comes after it."""
@@ -101,5 +103,5 @@ class PageSent:
         return len(texts) - 1, wide(content), ""
 
 
-def _without_usual(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in found.items() if value not in (None, 0, False)}
+def _without_usual(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value not in (None, 0, False)}

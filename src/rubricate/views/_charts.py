@@ -119,8 +119,8 @@ def answers_bar(parts: Sequence[tuple[str, int, str]]) -> Drawing:
         width = 120.0 * count / total
         drawn.append(_rect(x, 2, max(width - 1, 0.5), 12, name, f"{label}: {count}"))
         x += width
-    told = ", ".join(f"{label} {count}" for label, count, _ in parts)
-    return _svg(120, 16, told, drawn, "bar")
+    words = ", ".join(f"{label} {count}" for label, count, _ in parts)
+    return _svg(120, 16, words, drawn, "bar")
 
 
 def histogram(
@@ -153,23 +153,23 @@ def histogram(
 
     parts = [_line(LEFT, TOP + depth, WIDTH - RIGHT, TOP + depth, "axis")]
     if band is not None:
-        left, right = (LEFT + inner * share for share in band)
-        parts.append(_rect(left, TOP, right - left, depth, "band"))
+        start, end = (LEFT + inner * share for share in band)
+        parts.append(_rect(start, TOP, end - start, depth, "band"))
     for count in dict.fromkeys((high, high // 2)):
         if count:
             parts.append(_line(LEFT, y(count), WIDTH - RIGHT, y(count), "grid"))
             parts.append(_text(LEFT - 6, y(count) + 4, count, "tick end"))
     for place, count in enumerate(counts):
         if count:
-            left = LEFT + place * step
+            start = LEFT + place * step
             parts.append(
-                _rect(left + 1, y(count), step - 2, TOP + depth - y(count), "judge", f"{count}")
+                _rect(start + 1, y(count), step - 2, TOP + depth - y(count), "judge", f"{count}")
             )
     if outline is not None:
         for place, count in enumerate(outline):
             if count:
-                left = LEFT + place * step
-                parts.append(_rect(left, y(count), step, TOP + depth - y(count), "human line"))
+                start = LEFT + place * step
+                parts.append(_rect(start, y(count), step, TOP + depth - y(count), "human line"))
     for number, (name, share) in enumerate((marks or {}).items()):
         x = LEFT + inner * share
         parts.append(_line(x, TOP, x, TOP + depth, "mark"))
@@ -188,20 +188,20 @@ def histogram(
 def confusion_grid(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Drawing:
     """People's labels in rows, the judge's in columns; the darker, the more."""
     cell = max(22.0, min(56.0, 260 / len(labels)))
-    left, top = 84.0, 34.0
+    start, top = 84.0, 34.0
     most = max(max(row) for row in counts) or 1
     letters = 14 if cell > 50 else max(3, int(cell / 6.5))
     parts = [
-        _text(left + cell * len(labels) / 2, 12, "judge", "tick judge-text"),
+        _text(start + cell * len(labels) / 2, 12, "judge", "tick judge-text"),
         f'<text class="tick human-text" transform="translate(12 '
         f'{top + cell * len(labels) / 2:.1f}) rotate(-90)">human</text>',
     ]
     for row, label in enumerate(labels):
         middle = top + cell * (row + 0.5) + 4
-        parts.append(_text(left - 6, middle, _short(label, 8), "tick end"))
-        parts.append(_text(left + cell * (row + 0.5), top - 7, _short(label, letters), "tick"))
+        parts.append(_text(start - 6, middle, _short(label, 8), "tick end"))
+        parts.append(_text(start + cell * (row + 0.5), top - 7, _short(label, letters), "tick"))
         for column, count in enumerate(counts[row]):
-            x, y = left + cell * column, top + cell * row
+            x, y = start + cell * column, top + cell * row
             strength = 0.08 + 0.62 * count / most if count else 0.04
             name = "good" if row == column else "bad"
             title = f"human {label}, judge {labels[column]}: {count}"
@@ -212,7 +212,7 @@ def confusion_grid(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Dr
             )
             if count:
                 parts.append(_text(x + cell / 2, y + cell / 2 + 4, count, "count"))
-    size = left + cell * len(labels) + 4
+    size = start + cell * len(labels) + 4
     label = f"confusion of {', '.join(labels)}"
     return _svg(size, top + cell * len(labels) + 4, label, parts, "grid-chart")
 
@@ -232,23 +232,23 @@ def bars(
         label: what it shows, for those who cannot see it.
         axis: what the horizontal axis is.
     """
-    left, step = 150.0, 20.0
+    start, step = 150.0, 20.0
     inner, depth = 300.0, step * len(rows)
     high = max((sum(parts) for parts in rows.values()), default=0.0) or 1.0
     drawn = []
     for place in (0.0, 0.5, 1.0):
-        x = left + inner * place
+        x = start + inner * place
         drawn.append(_line(x, TOP, x, TOP + depth, "grid"))
         drawn.append(_text(x, TOP + depth + 16, _tick(high * place), "tick"))
     for number, (name, parts) in enumerate(rows.items()):
-        x, y = left, TOP + step * number
-        drawn.append(_text(left - 6, y + step / 2 + 4, _short(name, 22), "tick end"))
+        x, y = start, TOP + step * number
+        drawn.append(_text(start - 6, y + step / 2 + 4, _short(name, 22), "tick end"))
         for part, colour in zip(parts, names, strict=True):
             width = inner * part / high
             drawn.append(_rect(x, y + 3, width, step - 6, colour, f"{name}: {part:.4g}"))
             x += width
-    drawn.append(_text(left + inner / 2, TOP + depth + 31, axis, "tick"))
-    return _svg(left + inner + 24, TOP + depth + 36, label, drawn, "chart")
+    drawn.append(_text(start + inner / 2, TOP + depth + 31, axis, "tick"))
+    return _svg(start + inner + 24, TOP + depth + 36, label, drawn, "chart")
 
 
 def _tick(value: float) -> str:
@@ -257,18 +257,18 @@ def _tick(value: float) -> str:
 
 def _square(label: str, across: str, upward: str, parts: Sequence[str]) -> Drawing:
     """A plot from 0 to 1 both ways, with its diagonal."""
-    size, left, top = 200.0, 40.0, 10.0
+    size, start, top = 200.0, 40.0, 10.0
     frame = [
-        _rect(left, top, size, size, "frame"),
-        _line(left, top + size, left + size, top, "grid"),
-        _text(left + size / 2, top + size + 30, across, "tick"),
+        _rect(start, top, size, size, "frame"),
+        _line(start, top + size, start + size, top, "grid"),
+        _text(start + size / 2, top + size + 30, across, "tick"),
         f'<text class="tick" transform="translate(10 {top + size / 2:g}) rotate(-90)">'
         f"{escape(upward)}</text>",
     ]
     for place in (0.0, 0.5, 1.0):
-        frame.append(_text(left + size * place, top + size + 15, f"{place:g}", "tick"))
-        frame.append(_text(left - 6, top + size * (1 - place) + 4, f"{place:g}", "tick end"))
-    return _svg(left + size + 14, top + size + 36, label, [*frame, *parts], "square-chart")
+        frame.append(_text(start + size * place, top + size + 15, f"{place:g}", "tick"))
+        frame.append(_text(start - 6, top + size * (1 - place) + 4, f"{place:g}", "tick end"))
+    return _svg(start + size + 14, top + size + 36, label, [*frame, *parts], "square-chart")
 
 
 def pairs_plot(pairs: Mapping[tuple[float, float], int], label: str) -> Drawing:
@@ -285,22 +285,22 @@ def pairs_plot(pairs: Mapping[tuple[float, float], int], label: str) -> Drawing:
     return _square(label, "human", "judge", parts)
 
 
-def reliability_plot(found: Calibration) -> Drawing:
+def reliability_plot(calibration: Calibration) -> Drawing:
     """How often people said MET against how probable the judge held it, with Wilson's intervals."""
-    most = max((one.n for one in found.bins), default=1) or 1
+    most = max((group.n for group in calibration.bins), default=1) or 1
     parts = []
-    for one in found.bins:
-        if one.mean_probability is None or one.frequency.value is None:
+    for group in calibration.bins:
+        if group.mean_probability is None or group.frequency.value is None:
             continue
-        x, y = 40 + 200 * one.mean_probability, 210 - 200 * one.frequency.value
-        if one.frequency.low is not None and one.frequency.high is not None:
-            low, high = 210 - 200 * one.frequency.low, 210 - 200 * one.frequency.high
+        x, y = 40 + 200 * group.mean_probability, 210 - 200 * group.frequency.value
+        if group.frequency.low is not None and group.frequency.high is not None:
+            low, high = 210 - 200 * group.frequency.low, 210 - 200 * group.frequency.high
             parts.append(_line(x, low, x, high, "whisker"))
-        radius = 3 + 4 * (one.n / most) ** 0.5
+        radius = 3 + 4 * (group.n / most) ** 0.5
         parts.append(
             f'<circle class="judge" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">'
-            f"<title>held for {one.mean_probability:.2f}, was {one.frequency.value:.2f} "
-            f"(n {one.n})</title></circle>"
+            f"<title>held for {group.mean_probability:.2f}, was {group.frequency.value:.2f} "
+            f"(n {group.n})</title></circle>"
         )
     label = "how often people said MET against how probable the judge held it"
     return _square(label, "probability of MET", "people say MET", parts)

@@ -140,4 +140,4 @@ def tell_apart(descriptions: Iterable[str]) -> list[bool]:
     one of its kind."""
     listed = list(descriptions)
     counts = Counter(listed)
-    return [counts[one] == 1 and any(map(str.isalpha, one)) for one in listed]
+    return [counts[text] == 1 and any(map(str.isalpha, text)) for text in listed]

@@ -112,13 +112,13 @@ def _changes(section: Changes) -> str:
         f"<tr>{''.join(f'<td>{text}</td>' for text in cells)}</tr>"
         for cells in (
             (
-                escape(one.item),
-                escape(one.criterion),
-                _side(one.a, one.reason_a),
-                _side(one.b, one.reason_b),
-                escape(one.human_label or NONE),
+                escape(change.item),
+                escape(change.criterion),
+                _side(change.a, change.reason_a),
+                _side(change.b, change.reason_b),
+                escape(change.human_label or NONE),
             )
-            for one in section.changes
+            for change in section.changes
         )
     )
     heading = f"<h2>{escape(section.heading)}</h2>"

@@ -79,10 +79,10 @@ def _part(part: Words) -> str:
     text = part.text
     if part.tone == "code" and "`" not in text:
         return f"`{' '.join(text.split())}`"
-    told = markdown_text(text)
+    escaped = markdown_text(text)
     if part.tone in STRONG:
-        told = f"**{told}**"
-    return f"{' ' * text.startswith(' ')}{told}{' ' * text.endswith(' ')}"
+        escaped = f"**{escaped}**"
+    return f"{' ' * text.startswith(' ')}{escaped}{' ' * text.endswith(' ')}"
 
 
 def _head(columns: Sequence[Column]) -> Iterator[str]:
@@ -119,9 +119,10 @@ def _changes(section: Changes) -> Iterator[str]:
         yield ""
 
 
-def _change(one: Change) -> list[str]:
-    sides = ((one.a, one.reason_a), (one.b, one.reason_b))
-    told = [f"{answer}: {reason}" if reason else answer for answer, reason in sides]
+def _change(change: Change) -> list[str]:
+    sides = ((change.a, change.reason_a), (change.b, change.reason_b))
+    cells = [f"{answer}: {reason}" if reason else answer for answer, reason in sides]
     return [
-        markdown_text(text) for text in (one.item, one.criterion, *told, one.human_label or NONE)
+        markdown_text(text)
+        for text in (change.item, change.criterion, *cells, change.human_label or NONE)
     ]

@@ -51,14 +51,14 @@ def page_templates(room: str) -> Environment:
     """The templates in the folder `page` of a room; what they are given is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    found = Environment(
+    environment = Environment(
         loader=PackageLoader(room, "page"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters.update(
+    environment.filters.update(
         figure=_figure,
         estimate=_estimate,
         interval=_interval,
@@ -68,7 +68,7 @@ def page_templates(room: str) -> Environment:
         weight=weight_text,
         duration=_duration,
     )
-    return found
+    return environment
 
 
 def _figure(value: float | None, digits: int = 2, sign: bool = False) -> str:

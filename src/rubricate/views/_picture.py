@@ -165,12 +165,12 @@ def _legend_lines(
     line: list[tuple[float, str, str]] = []
     at = 0.0
     for colour, words in legend:
-        taken = 13 + LETTER * len(words) + 10
-        if line and at + taken > width:
+        needed = 13 + LETTER * len(words) + 10
+        if line and at + needed > width:
             yield line
             line, at = [], 0.0
         line.append((at, colour, words))
-        at += taken
+        at += needed
     if line:
         yield line
 
@@ -194,4 +194,4 @@ def _style() -> str:
     style = page_part("plots.css") + page_part("picture.css")
     style = re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL)
     style = re.sub(r"\bsvg ", ".picture ", style)  # and no other drawing of a notebook
-    return re.sub(r"var\(--([\w-]+)\)", lambda found: values[found[1]], style)
+    return re.sub(r"var\(--([\w-]+)\)", lambda match: values[match[1]], style)

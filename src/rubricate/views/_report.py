@@ -41,10 +41,10 @@ class Report:
     def _documented(self) -> Iterator[Section]:
         from rubricate.views._sections import Table
 
-        said = bool(self.front())
+        has_text = bool(self.front())
         for section in self.sections():
-            if isinstance(section, Table) and (said or section.title == self.title):
-                said = False
+            if isinstance(section, Table) and (has_text or section.title == self.title):
+                has_text = False
                 yield replace(section, title=None)
             else:
                 yield section

@@ -121,23 +121,28 @@ def _fitted(
     room = options.max_width + 1  # there is one space less behind the last column
     sizes = {place: _size(table, place, console, options) for place in which}
     names, *others = which
-    left = others
+    pending = others
     while True:
-        taken = [names]
-        for place in left:
-            if sum(sizes[one].minimum + GAP for one in (*taken, place)) > room and taken != [names]:
+        fitting = [names]
+        for place in pending:
+            if sum(
+                sizes[column].minimum + GAP for column in (*fitting, place)
+            ) > room and fitting != [names]:
                 break
-            taken.append(place)
-        widths = {place: sizes[place].maximum for place in taken}
-        for least in ({place: sizes[place].minimum for place in taken}, dict.fromkeys(taken, 1)):
-            while sum(widths.values()) + GAP * len(taken) > room:
-                wide = [place for place in taken if widths[place] > least[place]]
+            fitting.append(place)
+        widths = {place: sizes[place].maximum for place in fitting}
+        for least in (
+            {place: sizes[place].minimum for place in fitting},
+            dict.fromkeys(fitting, 1),
+        ):
+            while sum(widths.values()) + GAP * len(fitting) > room:
+                wide = [place for place in fitting if widths[place] > least[place]]
                 if not wide:
                     break
                 widths[max(wide, key=widths.__getitem__)] -= 1
         yield dict(widths)
-        left = left[len(taken) - 1 :]
-        if not left:
+        pending = pending[len(fitting) - 1 :]
+        if not pending:
             return
 
 
@@ -146,8 +151,8 @@ def _size(table: Table, place: int, console: Console, options: ConsoleOptions) -
     column = table.columns[place]
     cells = [_cell(row.cells[place], column) for row in (*table.rows, *table.totals)]
     sizes = [Measurement.get(console, options, cell) for cell in (Text(column.heading), *cells)]
-    least = max(min(one.minimum, LONGEST_WORD) for one in sizes)
-    most = max(one.maximum for one in sizes)
+    least = max(min(size.minimum, LONGEST_WORD) for size in sizes)
+    most = max(size.maximum for size in sizes)
     if column.most is not None:
         least, most = min(least, column.most), min(most, column.most)
     if column.least is not None:
@@ -156,7 +161,7 @@ def _size(table: Table, place: int, console: Console, options: ConsoleOptions) -
 
 
 def _table(table: Table, title: str | None, widths: Mapping[int, int | None]) -> RichTable:
-    found = RichTable(
+    rich_table = RichTable(
         title=title,
         title_justify="left",
         title_style="bold",
@@ -167,7 +172,7 @@ def _table(table: Table, title: str | None, widths: Mapping[int, int | None]) ->
     )
     for place, width in widths.items():
         column = table.columns[place]
-        found.add_column(
+        rich_table.add_column(
             column.heading,
             justify="left" if column.is_text else "right",
             overflow="fold",
@@ -177,19 +182,19 @@ def _table(table: Table, title: str | None, widths: Mapping[int, int | None]) ->
             max_width=column.most,
             ratio=column.share,
         )
-    _add(found, table.rows, table.columns, [*widths])
+    _add(rich_table, table.rows, table.columns, [*widths])
     if table.totals:
-        found.add_section()
-        _add(found, table.totals, table.columns, [*widths])
-    return found
+        rich_table.add_section()
+        _add(rich_table, table.totals, table.columns, [*widths])
+    return rich_table
 
 
 def _add(
-    found: RichTable, rows: Sequence[Row], columns: Sequence[Column], which: Sequence[int]
+    rich_table: RichTable, rows: Sequence[Row], columns: Sequence[Column], which: Sequence[int]
 ) -> None:
     for row in rows:
         cells = [_cell(row.cells[place], columns[place]) for place in which]
-        found.add_row(*cells, style=_STYLES[row.tone])
+        rich_table.add_row(*cells, style=_STYLES[row.tone])
 
 
 def _cell(cell: Cell, column: Column) -> RenderableType:
@@ -223,10 +228,10 @@ def _passage(passage: Passage) -> Text:
 def _changes(section: Changes) -> Iterator[Text]:
     if section.told:
         yield Text(section.told)
-    for one in section.changes[:SHOWN_CHANGES]:
-        human = f" (human: {one.human_label})" if one.human_label else ""
-        yield Text(f"{one.item}, {one.criterion}: {one.a} -> {one.b}{human}")
-        for side, reason in (("A", one.reason_a), ("B", one.reason_b)):
+    for change in section.changes[:SHOWN_CHANGES]:
+        human = f" (human: {change.human_label})" if change.human_label else ""
+        yield Text(f"{change.item}, {change.criterion}: {change.a} -> {change.b}{human}")
+        for side, reason in (("A", change.reason_a), ("B", change.reason_b)):
             if reason:
                 yield Text(f"  {side}: {' '.join(reason.split())}", style="dim")
     if len(section.changes) > SHOWN_CHANGES:

@@ -77,25 +77,25 @@ def answer(criterion: Criterion, level: Level, verdict: Verdict | None) -> Answe
     return Step(criterion.step(label, value), label) if level == "steps" else value
 
 
-def is_answer(one: Answer) -> bool:
+def is_answer(answer: Answer) -> bool:
     """Whether it counts: a pair of two such is compared."""
-    return one not in (None, ABSTENTION, DOES_NOT_APPLY)
+    return answer not in (None, ABSTENTION, DOES_NOT_APPLY)
 
 
-def same(one: Answer, other: Answer) -> bool:
+def same(answer: Answer, other: Answer) -> bool:
     """Whether two answers agree: in their labels, of numbers to two decimal places."""
-    if isinstance(one, Step) and isinstance(other, Step):
-        return one.label == other.label
-    if isinstance(one, float | int) and isinstance(other, float | int):
-        return f"{one:.2f}" == f"{other:.2f}"
-    return one == other
+    if isinstance(answer, Step) and isinstance(other, Step):
+        return answer.label == other.label
+    if isinstance(answer, float | int) and isinstance(other, float | int):
+        return f"{answer:.2f}" == f"{other:.2f}"
+    return answer == other
 
 
-def number_of(one: Answer) -> float | None:
+def number_of(answer: Answer) -> float | None:
     """The number of a step; a number as it is; None where there is none."""
-    if isinstance(one, Step):
-        return one.number
-    return None if isinstance(one, str) else one
+    if isinstance(answer, Step):
+        return answer.number
+    return None if isinstance(answer, str) else answer
 
 
 def vote_of(criterion: Criterion, verdict: Verdict) -> str | None:
@@ -163,12 +163,14 @@ def merged(
         answers: the answers that it has (`answers_of`).
     """
     alone = {
-        one: Stratum(None, one.level, answers[one]) for one, count in counts.items() if count == 1
+        stratum: Stratum(None, stratum.level, answers[stratum])
+        for stratum, count in counts.items()
+        if count == 1
     }
     often = Counter(alone.values())
     return {
-        one: alone[one] if one in alone and often[alone[one]] > 1 else one
-        for one, count in counts.items()
+        stratum: alone[stratum] if stratum in alone and often[alone[stratum]] > 1 else stratum
+        for stratum, count in counts.items()
         if count
     }
 
@@ -221,47 +223,54 @@ class PairCounts:
         if not self.labelled:
             return None
         each = [*self._each().values()]
-        found = each[0] if len(each) == 1 else stratified(each)
+        agreement = each[0] if len(each) == 1 else stratified(each)
         return AgreementFigures(
-            n=found.n, accuracy=found.accuracy, kappa=found.kappa, undefined=found.undefined
+            n=agreement.n,
+            accuracy=agreement.accuracy,
+            kappa=agreement.kappa,
+            undefined=agreement.undefined,
         )
 
     def over_criteria(self) -> StratifiedFigures | None:
         """Of how many criteria the kappa is; None where it is of one."""
-        each = [one for stratum, one in self._each().items() if stratum.level != "numbers"]
+        each = [
+            agreement for stratum, agreement in self._each().items() if stratum.level != "numbers"
+        ]
         if len(each) < 2:
             return None
-        known = sum(one.kappa is not None and one.n > 1 for one in each)
+        known = sum(agreement.kappa is not None and agreement.n > 1 for agreement in each)
         return StratifiedFigures(criteria=known, left_out=len(each) - known)
 
     def _each(self) -> dict[Stratum, Agreement]:
         """The agreement in each stratum."""
-        counts = {one: pairs.total() for one, pairs in self._pairs.items()}
+        counts = {stratum: pairs.total() for stratum, pairs in self._pairs.items()}
         where = merged(counts, self._answers)
         strata: dict[Stratum, Counter[tuple[Any, Any]]] = {}
         equal: Counter[Stratum] = Counter()
-        for one, stratum in where.items():
-            strata.setdefault(stratum, Counter()).update(self._pairs[one])
-            equal[stratum] += self._equal[one]
-        return {one: _agreement(one, pairs, equal[one]) for one, pairs in strata.items()}
+        for own, stratum in where.items():
+            strata.setdefault(stratum, Counter()).update(self._pairs[own])
+            equal[stratum] += self._equal[own]
+        return {
+            stratum: _agreement(stratum, pairs, equal[stratum]) for stratum, pairs in strata.items()
+        }
 
 
 def _agreement(stratum: Stratum, pairs: Counter[tuple[Any, Any]], equal: int) -> Agreement:
     n = pairs.total()
     if stratum.level == "numbers":
         return Agreement(n, equal / n, None, NUMBERS)
-    found = agreement_of_counts(pairs)
-    return found if stratum.level == "labels" else replace(found, accuracy=equal / n)
+    agreement = agreement_of_counts(pairs)
+    return agreement if stratum.level == "labels" else replace(agreement, accuracy=equal / n)
 
 
-def key_of(stratum: Stratum, one: Answer) -> str | float:
+def key_of(stratum: Stratum, answer: Answer) -> str | float:
     """As what kappa takes an answer that counts: a label, or a number with a distance to others.
 
     Ordered labels are their places. Numbers without a scale, which have no kappa, are as they are
     compared.
     """
     if stratum.level == "ordered":
-        return float(stratum.labels.index(str(one)))
-    if isinstance(one, Step):
-        return one.number
-    return one if isinstance(one, str) else f"{one:.2f}"
+        return float(stratum.labels.index(str(answer)))
+    if isinstance(answer, Step):
+        return answer.number
+    return answer if isinstance(answer, str) else f"{answer:.2f}"

@@ -37,11 +37,11 @@ class Conversation:
 
     def to_dict(self) -> dict[str, Any]:
         """It as JSON values."""
-        found: dict[str, Any] = {
+        record: dict[str, Any] = {
             "judge": self.judge,
             "exchanges": [exchange.to_dict() for exchange in self.exchanges],
         }
-        return found if self.missing is None else found | {"missing": self.missing}
+        return record if self.missing is None else record | {"missing": self.missing}
 
 
 class Conversations:
@@ -80,21 +80,21 @@ class Conversations:
     def _of(self, key: str, vote: Verdict) -> Conversation:
         try:
             lines = self._lines(key)
-            found = () if lines is None else tuple(read_lines(lines, self._text, self._lines))
+            parts = () if lines is None else tuple(read_lines(lines, self._text, self._lines))
         except JournalError as error:
             raise self._problem(error) from None
         missing = None
-        if not found:
+        if not parts:
             missing = NOT_KEPT if vote.usage.requests else NOT_SENT
-        return Conversation(vote.judge, found, missing)
+        return Conversation(vote.judge, parts, missing)
 
     def _lines(self, key: str) -> bytes | None:
         return self._journal.exchanges([key]).get(key)
 
     def _read_text(self, name: str) -> str | None:
         try:
-            found = self._journal.texts([name]).get(name)
-            return None if found is None else zlib.decompress(found).decode()
+            text = self._journal.texts([name]).get(name)
+            return None if text is None else zlib.decompress(text).decode()
         except (zlib.error, TypeError, UnicodeDecodeError):
             return None
 

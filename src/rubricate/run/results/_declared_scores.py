@@ -106,13 +106,13 @@ class DeclaredFigures(SummaryPart):
         items = self.declared.get("items", "clamped")
         named = f"{self.declared.get('aggregate', 'mean')}: {self.formula}"
         skipped = self.declared.get("skipped")
-        told = (f"items {items}", skipped and f"skipped {skipped}", named, self.source)
-        yield "scoring", "; ".join(filter(None, told))
+        parts = (f"items {items}", skipped and f"skipped {skipped}", named, self.source)
+        yield "scoring", "; ".join(filter(None, parts))
 
     def tables(self) -> Iterator[Table]:
         """A table for each field."""
-        for one in self.by:
-            yield group_table(one.field, one.groups, title=f"by {one.field}")
+        for scores in self.by:
+            yield group_table(scores.field, scores.groups, title=f"by {scores.field}")
 
 
 def group_table(
@@ -141,7 +141,7 @@ class _Group:
         self.missing += missing
 
     def ordered(self) -> list[Scored]:
-        return [score for _, score in sorted(self.scores, key=lambda one: one[0])]
+        return [score for _, score in sorted(self.scores, key=lambda entry: entry[0])]
 
 
 def _scored(item: ItemResult, score: Score) -> Scored:
@@ -184,7 +184,7 @@ class DeclaredTally:
         if declared is None:
             return
         self._declared = declared
-        missing = {name for name, one in item.criteria.items() if one.status in UNDECIDED}
+        missing = {name for name, verdict in item.criteria.items() if verdict.status in UNDECIDED}
         self._all.add(item, item.score, len(missing))
         if item.human_score is not None and None not in (item.human_score.value, item.score.value):
             for group, score in zip(self._labelled, (item.score, item.human_score), strict=True):
@@ -280,13 +280,15 @@ def _figures(declared: DeclaredScoring, name: str, group: _Group) -> GroupScore:
     from rubricate.stats import bootstrapped_mean, stratified_mean
 
     formula = declared.formula
-    found = formula.of(group.ordered())
+    aggregated = formula.of(group.ordered())
     spread = (
-        stratified_mean(found.values, found.strata)
+        stratified_mean(aggregated.values, aggregated.strata)
         if formula.in_groups
-        else bootstrapped_mean(found.values, groups=found.pairs if declared.pairs else None)
+        else bootstrapped_mean(
+            aggregated.values, groups=aggregated.pairs if declared.pairs else None
+        )
     )
-    return _group_score(name, found, formula, spread, group.missing)
+    return _group_score(name, aggregated, formula, spread, group.missing)
 
 
 def _pooled(name: str, group: _Group) -> GroupScore:
@@ -294,22 +296,22 @@ def _pooled(name: str, group: _Group) -> GroupScore:
     from rubricate.stats import bootstrapped_mean
 
     formula = AGGREGATES["mean"]
-    found = formula.of(group.ordered())
-    spread = bootstrapped_mean(found.values, groups=found.pairs)
-    return _group_score(name, found, formula, spread, group.missing)
+    aggregated = formula.of(group.ordered())
+    spread = bootstrapped_mean(aggregated.values, groups=aggregated.pairs)
+    return _group_score(name, aggregated, formula, spread, group.missing)
 
 
 def _group_score(
-    name: str, found: Aggregated, formula: Aggregate, spread: Estimate, missing: int
+    name: str, aggregated: Aggregated, formula: Aggregate, spread: Estimate, missing: int
 ) -> GroupScore:
     return GroupScore(
         name=name,
-        value=found.value,
+        value=aggregated.value,
         low=formula.clipped(spread.low),
         high=formula.clipped(spread.high),
-        lowest=found.lowest,
-        highest=found.highest,
-        n=found.n,
-        without=found.without,
+        lowest=aggregated.lowest,
+        highest=aggregated.highest,
+        n=aggregated.n,
+        without=aggregated.without,
         missing=missing,
     )

@@ -39,8 +39,8 @@ class DocumentTally:
 
     def add_verdict(self, verdict: Verdict) -> None:
         """Count a verdict in, or the votes that it was made from."""
-        for one in verdict.votes or (verdict,):
-            how = (one.detail or {}).get(DOCUMENT)
+        for vote in verdict.votes or (verdict,):
+            how = (vote.detail or {}).get(DOCUMENT)
             if not (isinstance(how, Mapping) and how.keys() >= {"read", "tokens", "oversized"}):
                 continue  # nothing, or what a judge of a user's calls so
             # In older journals and summaries requests go by the name of calls.

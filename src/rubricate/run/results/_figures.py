@@ -240,9 +240,9 @@ class ThresholdOutcome(Figures):
     checks: list[ThresholdCheck]
 
     def __str__(self) -> str:
-        told = [one for one in self.checks if one.outcome != "passed"] or self.checks
+        shown = [check for check in self.checks if check.outcome != "passed"] or self.checks
         word = {"passed": "reached", "below": "missed", "undecided": "undecided"}[self.outcome]
-        return f"Thresholds {word}: {'; '.join(map(str, told))}"
+        return f"Thresholds {word}: {'; '.join(map(str, shown))}"
 
 
 class PartTally(Protocol):

@@ -168,12 +168,12 @@ def journal_place(storage: Storage) -> Place | None:
     kept = None if folder is None else journal_in(folder)
     if storage.journal is None:
         return _vouched(kept, folder) if isinstance(kept, Database) else kept
-    told = Database.at(storage.journal, None if folder is None else folder.resolve().name)
+    database = Database.at(storage.journal, None if folder is None else folder.resolve().name)
     if storage.fresh or folder is None or not has_journal(folder):
-        return told
+        return database
     from rubricate.run.journal import is_same_run
 
-    if not isinstance(kept, Database) or not is_same_run(told, kept):
+    if not isinstance(kept, Database) or not is_same_run(database, kept):
         of_server = isinstance(kept, Database)
         moved = f"; if the server's name has changed, write it into {ADDRESS_NAME}"
         raise InputError(
@@ -181,7 +181,7 @@ def journal_place(storage: Storage) -> Place | None:
             f"--run-dir, or begin anew with --fresh{moved if of_server else ''}",
             file=folder,
         )
-    return told
+    return database
 
 
 def journal_in(folder: Path) -> Place:
@@ -222,8 +222,8 @@ def journal_to_read(folder: Path, address: str | None = None) -> Place:
     check_address("journal", address)
     from rubricate.run.journal import is_same_run
 
-    if isinstance(kept, Database) and is_same_run(told := Database.at(address, kept.run), kept):
-        return told
+    if isinstance(kept, Database) and is_same_run(database := Database.at(address, kept.run), kept):
+        return database
     raise InputError(f"the journal of this run folder is {kept}: leave out --journal", file=folder)
 
 
@@ -301,10 +301,10 @@ class ResultsFile:
             self._results.close()
             raise
 
-    def add(self, found: ItemResult, item: Item, lines: bytes | None = None) -> None:
+    def add(self, result: ItemResult, item: Item, lines: bytes | None = None) -> None:
         """Write an item's verdicts, a line each, which may be made already, and its texts."""
-        self._results.add(found.index, lines or b"\n".join((*result_lines(found), b"")))
-        self._items.add(found.index, to_json(ItemTexts.of(item)) + b"\n")
+        self._results.add(result.index, lines or b"\n".join((*result_lines(result), b"")))
+        self._items.add(result.index, to_json(ItemTexts.of(item)) + b"\n")
 
     def finish(self) -> None:
         """Put the lines into the dataset's order."""

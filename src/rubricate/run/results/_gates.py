@@ -32,12 +32,12 @@ class GateFigures(SummaryPart):
         return GateTally()
 
     def facts(self) -> Iterator[tuple[str, str]]:
-        told = f"{self.skipped} verdicts skipped, {self.calls_saved} calls saved"
+        text = f"{self.skipped} verdicts skipped, {self.calls_saved} calls saved"
         others = {"failed": self.failed, "abstained": self.abstained}
         if any(others.values()):
             counts = " and ".join(f"{count} {status}" for status, count in others.items() if count)
-            told += f"; {counts} with what they require"
-        yield "gates", told
+            text += f"; {counts} with what they require"
+        yield "gates", text
 
 
 class GateTally:

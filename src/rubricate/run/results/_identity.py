@@ -36,7 +36,7 @@ class RunIdentity:
     def __init__(self, dataset: Gradable, limit: int | None, plan: Plan, judge: Judge) -> None:
         self._dataset = dataset
         self._limit = limit
-        self._criteria = {one.name: one.requirement for one in plan.rubric or ()}
+        self._criteria = {criterion.name: criterion.requirement for criterion in plan.rubric or ()}
         members = (member.judge.name for stage in judge.stages for member in stage.members)
         self._judges = [*dict.fromkeys(members)]
 
@@ -66,18 +66,18 @@ class RunIdentity:
         return map(sameness, self._dataset.to_grade(self._limit))
 
     def _differences(self, kept: Mapping[str, Any]) -> list[str]:
-        found, name, texts = [], kept.get("dataset"), {*kept.get("items", ())}
+        differences, name, texts = [], kept.get("dataset"), {*kept.get("items", ())}
         is_named_alike = name is not None and name == self._dataset.name
         if not is_named_alike and texts and texts.isdisjoint(self._texts()):
-            found.append("dataset")
+            differences.append("dataset")
         judges = {*kept.get("judges", ())}
         if judges and judges.isdisjoint(self._judges):
-            found.append("judge")
-        criteria = {text for one in kept.get("criteria", {}).items() for text in one if text}
-        own = {text for one in self._criteria.items() for text in one if text}
+            differences.append("judge")
+        criteria = {text for entry in kept.get("criteria", {}).items() for text in entry if text}
+        own = {text for entry in self._criteria.items() for text in entry if text}
         if criteria and own and criteria.isdisjoint(own):
-            found.append("rubric")
-        return found
+            differences.append("rubric")
+        return differences
 
 
 class OtherRunError(InputError):
@@ -115,14 +115,14 @@ def _requests(count: int) -> str:
 def noted_run(folder: Path) -> dict[str, Any]:
     """What a folder's run is of; empty where nothing is noted that can be read."""
     with suppress(OSError, ValueError, TypeError, RecursionError):
-        found = json.loads((folder / NOTE_NAME).read_bytes())
-        if isinstance(found, dict) and all(
-            isinstance(found.get(key, kind()), kind) for key, kind in SHAPE.items()
+        note = json.loads((folder / NOTE_NAME).read_bytes())
+        if isinstance(note, dict) and all(
+            isinstance(note.get(key, kind()), kind) for key, kind in SHAPE.items()
         ):
-            for values in (found.get("items", []), found.get("judges", [])):
+            for values in (note.get("items", []), note.get("judges", [])):
                 hash(tuple(values))  # they are compared as sets
-            hash(tuple(found.get("criteria", {}).values()))
-            return found
+            hash(tuple(note.get("criteria", {}).values()))
+            return note
     return {}
 
 

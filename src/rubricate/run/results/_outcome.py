@@ -113,9 +113,9 @@ class Outcome(BaseModel):
             return data
         usage = data.get("usage")
         if usage is None and "calls" in data:
-            failed, asked = data["failed"], data["calls"] + data["known"] + data["not_run"]
+            failed, total = data["failed"], data["calls"] + data["known"] + data["not_run"]
             usage = {"resumed": data["known"], **data}
-            data = {**data, "verdicts": {"judged": asked - failed, "failed": failed}}
+            data = {**data, "verdicts": {"judged": total - failed, "failed": failed}}
         if isinstance(usage, dict) and "run_cost" not in usage:
             costs = (usage.get("cost"), usage.get("saved_cost", 0.0))
             usage = {**usage, "run_cost": None if None in costs else sum(costs)}

@@ -129,19 +129,21 @@ class ItemResult(ItemFacts):
         """
         rubric, names, data = item.rubric, item.rubric.names, item.data
         labels = item.labels()
-        told = labels if rubric.gates is None else rubric.gates.applied(labels, rules.declared)
+        human_labels = (
+            labels if rubric.gates is None else rubric.gates.applied(labels, rules.declared)
+        )
 
         def scored(verdicts: Mapping[str, Verdict]) -> tuple[Score, dict[str, Score]]:
             ordered = [verdicts[name] for name in names]
-            found, groups = score_with_groups(rubric.tree, ordered, rules)
+            total, groups = score_with_groups(rubric.tree, ordered, rules)
             if rules.penalty:
-                found = found.less(rules.penalty.of(data.parts))
-            return found, groups
+                total = total.less(rules.penalty.of(data.parts))
+            return total, groups
 
         declared = rules.declared
         own, groups = scored(criteria)
-        complete = bool(labels) and all(name in told for name in names)
-        human, human_groups = scored(told) if complete else (None, {})
+        complete = bool(labels) and all(name in human_labels for name in names)
+        human, human_groups = scored(human_labels) if complete else (None, {})
         return cls(
             item.id,
             rubric,
@@ -191,14 +193,14 @@ class ItemResult(ItemFacts):
         Raises:
             InputError: the numbers of verdicts and criteria differ.
         """
-        found, groups = score_with_groups(
-            rubric.tree, [verdicts[one] for one in rubric.names], rules
+        own, groups = score_with_groups(
+            rubric.tree, [verdicts[name] for name in rubric.names], rules
         )
         return cls(
             id,
             rubric,
             dict(verdicts),
-            found,
+            own,
             {},
             None,
             index,
@@ -220,13 +222,13 @@ def scores_by_tag(
 ) -> dict[str, Score]:
     """The scores of the criteria that have each of the tags that scores are told by."""
     fields = () if rules.declared is None else rules.declared.by
-    found = {}
+    scores = {}
     for tag, places in grouped_tags(fields, [criterion.tags for criterion in rubric]).items():
         names = [rubric[place].name for place in places]
-        found[tag] = score(
+        scores[tag] = score(
             restricted(rubric.tree, {*names}), [verdicts[name] for name in names], rules
         )
-    return found
+    return scores
 
 
 def _item_sections(item: ItemResult) -> Iterator[Section]:
@@ -242,10 +244,10 @@ def _item_sections(item: ItemResult) -> Iterator[Section]:
     rows = []
     for name, criterion in item.rubric.by_name.items():
         verdict = item.criteria[name]
-        told = verdict.label or verdict.status
+        answer = verdict.label or verdict.status
         if verdict.error is not None:
-            told = f"failed: {verdict.error}"
-        rows.append(Row((name, f"{criterion.weight:g}", told, verdict.reason or "")))
+            answer = f"failed: {verdict.error}"
+        rows.append(Row((name, f"{criterion.weight:g}", answer, verdict.reason or "")))
     yield Table([Column(heading, is_text=True) for heading in headings], rows)
 
 
@@ -267,8 +269,8 @@ def short_metadata(data: DataItem) -> dict[str, str | int | float | bool]:
 
 def short_tags(data: DataItem) -> tuple[str, ...]:
     """What they keep of its tags."""
-    found = data.tags
-    return tuple([tag for tag in found if len(tag) <= SHORT]) if found else ()
+    tags = data.tags
+    return tuple([tag for tag in tags if len(tag) <= SHORT]) if tags else ()
 
 
 def _verdicts_by_judge(criteria: Mapping[str, Verdict]) -> dict[str, dict[str, Verdict]]:
@@ -302,9 +304,9 @@ def _of_its_family(author: str, criteria: Mapping[str, Verdict]) -> list[str]:
     return [judge for judge in judges if judge and model_family(judge) == family]
 
 
-def _warnings(found: Score, criteria: Mapping[str, Verdict], author: str | None) -> dict[str, str]:
+def _warnings(score: Score, criteria: Mapping[str, Verdict], author: str | None) -> dict[str, str]:
     warnings: dict[str, str] = {}
-    if found.faults_only:
+    if score.faults_only:
         warnings["faults_only"] = (
             "no criterion that gives points was judged: the score is that of the faults alone"
         )

@@ -137,15 +137,18 @@ class ResultRow(Verdict, ItemFacts):
             yield f"confidence {figure(self.confidence)}"
         if self.tied:
             yield "votes tied"
-        for one in fields(self):
-            if one.metadata.get("shown") and (value := getattr(self, one.name)) is not None:
-                yield f"{one.name.replace('_', ' ')} {value}"
+        for column in fields(self):
+            if column.metadata.get("shown") and (value := getattr(self, column.name)) is not None:
+                yield f"{column.name.replace('_', ' ')} {value}"
 
     def to_dict(self) -> dict[str, Any]:
         """The row as the JSON values of its line."""
         values = {name: getattr(self, name) for name in ROW_FIELDS}
-        found: dict[str, Any] = orjson.loads(_line(b"{", values, b"}"))
-        return found
+        for name in _IN_FIRST_LINE:
+            if not values[name]:
+                del values[name]
+        line: dict[str, Any] = orjson.loads(_line(b"{", values, b"}"))
+        return line
 
 
 _FIRST = (
@@ -163,7 +166,8 @@ _OFTEN_ALIKE = (
     *("tag_scores", *ITEM_FIELDS),
 )
 """Fields whose value a row shares with the row before where both are equal."""
-_SELDOM = ("human_reason", "groups", "tags", "tag_scores")
+_IN_FIRST_LINE = ("groups", "tags", "tag_scores")
+_SELDOM = ("human_reason", *_IN_FIRST_LINE)
 """Fields that a line has only where there is something in them."""
 
 

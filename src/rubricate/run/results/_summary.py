@@ -111,11 +111,11 @@ class Summary(Report, Outcome):
         for name in ("scoring", "gates", "tree", "thresholds"):
             if data.get(name) is None:
                 data.pop(name, None)
-        for one in data.get("criteria", ()):
+        for criterion in data.get("criteria", ()):
             if self.gates is None:
-                one.pop("skipped", None)
-            if not one.get("only_number"):
-                one.pop("only_number", None)
+                criterion.pop("skipped", None)
+            if not criterion.get("only_number"):
+                criterion.pop("only_number", None)
         return data
 
     @classmethod
@@ -131,8 +131,8 @@ class Summary(Report, Outcome):
     @property
     def parts(self) -> list[SummaryPart]:
         """The parts that there are."""
-        found = [getattr(self, name) for name in self.kinds_of_parts()]
-        return [part for part in found if part is not None]
+        parts = [getattr(self, name) for name in self.kinds_of_parts()]
+        return [part for part in parts if part is not None]
 
     @property
     def title(self) -> str:
@@ -213,8 +213,8 @@ def _certificate(figures: CertificateFigures) -> Paragraph:
 def _heading(summary: Summary) -> str:
     what = f"{summary.dataset or 'dataset'}: {summary.items} items"
     if any(figures.only_number for figures in summary.criteria):
-        asked = sum(summary.verdicts.values()) + summary.not_run
-        return f"{what} with {asked} criteria of their own, judged by {summary.judge}"
+        count = sum(summary.verdicts.values()) + summary.not_run
+        return f"{what} with {count} criteria of their own, judged by {summary.judge}"
     return f"{what} x {len(summary.criteria)} criteria, judged by {summary.judge}"
 
 
@@ -350,8 +350,8 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
         yield from _score_rows(summary)
     if summary.calibration is not None:
         done = summary.calibration
-        told = f"{done.map}: {done.applied} probabilities, {done.changed} labels changed"
-        yield "calibration", told
+        changes = f"{done.map}: {done.applied} probabilities, {done.changed} labels changed"
+        yield "calibration", changes
     if summary.strategies and not summary.nothing_judged:
         ways = ", ".join(f"{name} {value}" for name, value in summary.strategies.items())
         yield "votes", f"{sum(figures.tied for figures in summary.criteria)} tied; {ways}"

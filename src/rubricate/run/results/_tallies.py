@@ -151,7 +151,7 @@ class Tallies:
         parts = {name: tally.figures() for name, tally in self._parts.items()}
         shown = STATUSES if parts["gates"] is None else (*STATUSES, "skipped")
         rules = facts.rules
-        found = Summary(
+        summary = Summary(
             version=__version__,
             dataset=facts.dataset,
             **self._failures.fields(facts, {status: statuses[status] for status in shown}),
@@ -173,9 +173,9 @@ class Tallies:
             judges=[self._judge(name, facts) for name in facts.judges],
             stages=[self._stage(place, stage) for place, stage in enumerate(facts.stages, start=1)],
             invented_quotes=[
-                InventedQuotes(judge=name, quotes=found.count, invented=found.invented)
-                for name, found in sorted(self._quotes.items())
-                if found.invented
+                InventedQuotes(judge=name, quotes=quotes.count, invented=quotes.invented)
+                for name, quotes in sorted(self._quotes.items())
+                if quotes.invented
             ],
             asked_again_for_evidence=self._asked_again,
             abstained_for_evidence=self._abstained,
@@ -195,7 +195,7 @@ class Tallies:
                 )
             ),
         )
-        return found if found.scoring is None else as_declared(found, found.scoring)
+        return summary if summary.scoring is None else as_declared(summary, summary.scoring)
 
     def _judge(self, name: str, facts: RunFacts) -> JudgeFigures:
         figures = self._judges.get(name, JudgeTally()).figures(name, facts.weights)
@@ -234,8 +234,10 @@ def as_declared(summary: Summary, scoring: DeclaredFigures) -> Summary:
     if score.labelled:
         changed |= {"judge_mean": scoring.judge_mean, "human_mean": scoring.human_mean}
     judges = [
-        one if one.score is None else one.model_copy(update={"score": scoring.judges[one.name]})
-        for one in summary.judges
+        judge
+        if judge.score is None
+        else judge.model_copy(update={"score": scoring.judges[judge.name]})
+        for judge in summary.judges
     ]
     update = {"score": score.model_copy(update=changed), "judges": judges, "scoring": scoring}
     return summary.model_copy(update=update)

@@ -43,7 +43,7 @@ class Thresholds:
     criteria: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
-    def parse(cls, given: str | float) -> Self:
+    def parse(cls, thresholds: str | float) -> Self:
         """Read thresholds: `0.8`, `0.8,accuracy=0.9` or `accuracy=0.9,style=0.7`.
 
         A name may have commas in it.
@@ -51,7 +51,7 @@ class Thresholds:
         Raises:
             InputError: it is none of these, or a number is not in [0, 1].
         """
-        text = str(given).strip()
+        text = str(thresholds).strip()
         first, comma, rest = text.partition(",")
         score = None
         if "=" in text and not _is_number(first):
@@ -63,17 +63,17 @@ class Thresholds:
         criteria: dict[str, float] = {}
         place = 0
         while place < len(rest):
-            found = _NAMED.match(rest, place)
-            if found is None:
+            match = _NAMED.match(rest, place)
+            if match is None:
                 raise InputError(
                     f"'{rest[place:].strip()}' is no threshold: give a number for the score, and "
                     "CRITERION=NUMBER for others, such as 0.8,accuracy=0.9"
                 )
-            name = found["name"].strip()
+            name = match["name"].strip()
             if name in criteria:
                 raise InputError(f"'{name}' has two thresholds")
-            criteria[name] = _number(found["number"])
-            place = found.end()
+            criteria[name] = _number(match["number"])
+            place = match.end()
         return cls(score, criteria)
 
     def check(self, criteria: Iterable[Criterion]) -> None:
@@ -86,9 +86,11 @@ class Thresholds:
             InputError: there is no criterion of a name, or it is a penalty criterion.
         """
         known: dict[str, float] = {}
-        for one in criteria:
-            if one.name is not None:
-                known[one.name] = min(one.weight, known.get(one.name, one.weight))
+        for criterion in criteria:
+            if criterion.name is not None:
+                known[criterion.name] = min(
+                    criterion.weight, known.get(criterion.name, criterion.weight)
+                )
         self._check({name: weight < 0 for name, weight in known.items()})
 
     def check_figures(self, criteria: Iterable[CriterionFigures]) -> None:
@@ -97,7 +99,7 @@ class Thresholds:
         Raises:
             InputError: see `check`.
         """
-        self._check({one.name: _is_penalty(one) for one in criteria})
+        self._check({criterion.name: _is_penalty(criterion) for criterion in criteria})
 
     def _check(self, penalties: Mapping[str, bool]) -> None:
         for name in self.criteria:
@@ -153,9 +155,12 @@ def check_thresholds(
         InputError: a name is that of no criterion, or of a penalty criterion.
     """
     checks = []
-    figures = {one.name: one for one in summary.criteria}
-    given: Mapping[Figure, Thresholds | None] = {"mean": mean, "lower bound": lower_bound}
-    for kind, thresholds in given.items():
+    figures = {criterion.name: criterion for criterion in summary.criteria}
+    thresholds_by_figure: Mapping[Figure, Thresholds | None] = {
+        "mean": mean,
+        "lower bound": lower_bound,
+    }
+    for kind, thresholds in thresholds_by_figure.items():
         if thresholds is None:
             continue
         thresholds.check_figures(summary.criteria)
@@ -165,9 +170,9 @@ def check_thresholds(
             failed = summary.verdicts["failed"]
             checks.append(_check(None, kind, thresholds.score, ends, failed))
         for name, threshold in thresholds.criteria.items():
-            one = figures[name]
-            checks.append(_check(name, kind, threshold, _ends(one), one.failed))
-    outcomes = {one.outcome for one in checks}
+            criterion = figures[name]
+            checks.append(_check(name, kind, threshold, _ends(criterion), criterion.failed))
+    outcomes = {check.outcome for check in checks}
     outcome: Reached = "passed"
     if outcomes - {"passed"}:
         outcome = "below" if "below" in outcomes else "undecided"

@@ -52,23 +52,23 @@ class TreeFigures(SummaryPart):
 
     @property
     def _shown(self) -> list[GroupFigures]:
-        depths = sorted(len(one.path) for one in self.groups)
+        depths = sorted(len(group.path) for group in self.groups)
         if len(depths) <= MOST_ROWS:
             return self.groups
         deepest = max(depths[MOST_ROWS] - 1, 0)
-        return [one for one in self.groups if len(one.path) <= deepest][: 2 * MOST_ROWS]
+        return [group for group in self.groups if len(group.path) <= deepest][: 2 * MOST_ROWS]
 
     def tables(self) -> Iterator[Table]:
         """A row for each group, those within another behind it."""
-        labelled = any(one.labelled for one in self.groups)
+        labelled = any(group.labelled for group in self.groups)
         people = ("by labels", "judge on these") if labelled else ()
         columns = ("weight", "score", *GROUP_COLUMNS, *people)
         rows = []
-        for one in self._shown:
-            name = INDENT * len(one.path) + one.name
-            cells = [name, weight_text(one.weight), *one.cells]
+        for group in self._shown:
+            name = INDENT * len(group.path) + group.name
+            cells = [name, weight_text(group.weight), *group.cells]
             if labelled:
-                cells += [figure(one.human_mean, 3), figure(one.judge_mean, 3)]
+                cells += [figure(group.human_mean, 3), figure(group.judge_mean, 3)]
             rows.append(Row(cells))
         yield Table([Column("group", is_text=True), *numbers(*columns)], rows, "by group")
 
