@@ -15,7 +15,7 @@ TOOL = Path(__file__).parents[1] / "tools" / "trace_calls.py"
 @pytest.mark.parametrize(
     ("option", "ceiling"),
     [
-        (None, {"calls": 182, "files": 40}),  # to the first request of `grade()`
+        (None, {"calls": 174, "files": 40}),  # to the first request of `grade()`
         ("--shell", {"calls": 1157, "files": 94}),  # to the first request of `rubricate grade`
         ("--job", {"files loaded": 145, "lines executed": 11650}),  # of a whole run
     ],

@@ -229,7 +229,10 @@ class ResultStream(Stream[ItemResult]):
 
             options = shown_in_notebook(options)
         storage = OpenStorage.of(options)
-        self._figures = _Figures(storage.folder, with_table=_wants_table(options))
+        with_table = options.results == "parquet"
+        if with_table:
+            _check_table(options)
+        self._figures = _Figures(storage.folder, with_table=with_table)
         self._judging: asyncio.Task[None] | None = None
         self._has_told = False  # what has gone wrong, if anything has
         self._results: Channel[ItemResult] = Channel(AHEAD)
@@ -331,22 +334,19 @@ class _Figures:
                 table.to_parquet(self._folder.table, private=True)
 
 
-def _wants_table(options: RunOptions) -> bool:
-    """Whether the verdicts are to be written as a table, too.
+def _check_table(options: RunOptions) -> None:
+    """Check that the verdicts can be written as a table, too.
 
     Raises:
-        InputError: there is no folder for it, or no such form.
+        InputError: there is no folder for it.
         MissingExtraError: what writes it is not installed.
     """
-    if options.results == "jsonl":
-        return False
     if options.run_dir is None:
         raise InputError("results='parquet' is written into the run folder: give run_dir")
     from importlib.util import find_spec
 
     if find_spec("pyarrow") is None:
         raise MissingExtraError("results='parquet'", "parquet")
-    return True
 
 
 def _cancel(task: asyncio.Task[None]) -> None:

@@ -64,7 +64,7 @@ class Scoring(Settings):
         if declared is not None:
             strategy = _one_of("cannot_assess", declared.cannot_assess, strategy)
             partial = _one_of("partial", declared.partial, partial)
-        penalty = self._penalty
+        penalty = None if self.length_penalty is None else self._penalty
         if declared is not None and declared.items == "raw" and penalty is not None:
             raise InputError(
                 "the rubric declares raw scores, and a length penalty is of scores in [0, 1]: "
@@ -76,11 +76,11 @@ class Scoring(Settings):
         )
 
     @property
-    def _penalty(self) -> LengthPenalty | None:
+    def _penalty(self) -> LengthPenalty:
         from rubricate.rubric._penalty import LengthPenalty
 
         penalty = self.length_penalty
-        if penalty is None or isinstance(penalty, LengthPenalty):
+        if isinstance(penalty, LengthPenalty):
             return penalty
         if not isinstance(penalty, Mapping):
             raise InputError(

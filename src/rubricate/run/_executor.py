@@ -18,7 +18,6 @@ from weakref import WeakValueDictionary
 
 import orjson
 
-from rubricate._sync import running_loop
 from rubricate.dataset import Item
 from rubricate.errors import ModelError
 from rubricate.judge import Send, check_awaitable, check_group, checked_verdict, keyed
@@ -169,7 +168,7 @@ class Execution:
             context: where calls are made. Default: the caller's own.
         """
         done: Channel[JudgedItem] = Channel(BACKLOG)
-        working = running_loop().create_task(self._work(done), context=context)
+        working = asyncio.create_task(self._work(done), context=context)
         working.add_done_callback(lambda _: done.close())
         try:
             while (item := await done.take()) is not None:
@@ -195,7 +194,8 @@ class Execution:
     async def _work(self, done: Channel[JudgedItem]) -> None:
         """Let workers work until there is nothing more to do or to spend, or `stop` is set."""
         self._answers.ledger.add(self._progress, self._sender.in_flight)
-        self._queue.begin()
+        if self._answers.is_remote:
+            self._queue.begin()
         worked = self._pool.start(partial(self._worker, done))
         beginning = asyncio.create_task(self._begin_others())
         stopping = asyncio.create_task(self._stop.wait())

@@ -76,9 +76,8 @@ class CallQueue:
         self._more = asyncio.Event()
 
     def begin(self) -> None:
-        """Begin to read, where that takes a while."""
-        if self._answers.is_remote:
-            self._block = asyncio.create_task(self._next_block())
+        """Begin to look up stored answers over a network."""
+        self._block = asyncio.create_task(self._next_block())
 
     def end(self) -> list[asyncio.Future[Any]]:
         """Stop reading; gives what is to be cancelled."""

@@ -147,7 +147,7 @@ class Stages:
         self._unseen: str | None = None
         for index, stage in enumerate(self.stages):
             first = len(self.members)
-            self.members += stage.members
+            self.members += stage.judge.members
             self.voters.append(range(first, len(self.members)))
             self.stage_of += [index] * (len(self.members) - first)
 

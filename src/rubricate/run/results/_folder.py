@@ -109,7 +109,11 @@ class OpenStorage:
     def of(cls, options: RunOptions) -> OpenStorage:
         """Make what the options name."""
         folder = None if options.run_dir is None else RunFolder(options.run_dir)
-        journal, cache = journal_place(options), _with_folder(cache_place(options.cache))
+        journal = cache = None
+        if folder is not None or options.journal is not None:
+            journal = journal_place(options)
+        if options.cache is not None:
+            cache = _with_folder(cache_place(options.cache))
         if options.shard is None:
             access: Access = "alone" if options.workers is None else "driver"
             return cls(folder, journal, cache, access)
