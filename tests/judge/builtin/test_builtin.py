@@ -32,8 +32,8 @@ from rubricate.judge.builtin import (
 from rubricate.judge.builtin._classifier import level_probabilities
 from rubricate.judge.builtin._features import target
 from rubricate.judge.builtin._fit import examine, figures, solve
+from rubricate.judge.builtin._judge import figures_left_out
 from rubricate.judge.builtin._text import analyse, spans, stem
-from rubricate.judge.builtin._unseen import figures_left_out
 
 CONSERVATION = "Mentions conservation of energy."
 HELD = "By conservation of energy both swimmers arrive at the same speed."
@@ -334,7 +334,7 @@ def test_words_of_one_family_share_a_stem():
 
 
 def test_numbers_are_compared_by_value_and_units_by_name():
-    assert analyse("5.0 kg").quantities == analyse("5 kilograms").quantities
+    assert analyse("5.0 kg").sentences[0].amounts == analyse("5 kilograms").sentences[0].amounts
     assert analyse("1,250 m").numbers == analyse("1250 m").numbers
     assert analyse("1. First\n2. Second").numbers == frozenset()
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         check_criteria_per_call as check_criteria_per_call,
     )
     from rubricate.judge.asking._model_judge import ModelJudge as ModelJudge
-    from rubricate.judge.asking._modes import MODES as MODES, Mode as Mode
     from rubricate.judge.asking._neutral import (
         NOTE as NOTE,
         as_written as as_written,
@@ -45,7 +44,11 @@ if TYPE_CHECKING:
         pair_criterion as pair_criterion,
         pair_id as pair_id,
     )
-    from rubricate.judge.asking._probability import Probability as Probability
+    from rubricate.judge.asking._probability import (
+        MODES as MODES,
+        Mode as Mode,
+        Probability as Probability,
+    )
     from rubricate.judge.asking._prompt_file import (
         PromptTemplate as PromptTemplate,
         Templated as Templated,

@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from rubricate.dataset import Item
 from rubricate.errors import InputError, UnreadableReply
@@ -606,3 +606,10 @@ _SECOND_THOUGHT = re.compile(
 
 def _begin_alike(text: str, other: str) -> bool:
     return text.startswith(other) or other.startswith(text)
+
+
+Mode = Literal["explained", "probability"]
+"""Whether a model gives its reasons before the verdict, or the verdict alone with probabilities."""
+MODES: Mapping[str, type[Prompting]] = {"explained": Explained, "probability": Probability}
+"""The ways of asking by the names that the option `mode` takes. Each supports the options of asking
+that its constructor has; the others are rejected."""

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
         Labelled as Labelled,
         Option as Option,
     )
-    from rubricate.judge.builtin._judge import BuiltinJudge as BuiltinJudge
+    from rubricate.judge.builtin._judge import (
+        BuiltinJudge as BuiltinJudge,
+        unseen_figures as unseen_figures,
+    )
     from rubricate.judge.builtin._text import STOP_WORDS as STOP_WORDS, stem as stem
-    from rubricate.judge.builtin._unseen import unseen_figures as unseen_figures
 else:
     __getattr__, __dir__ = lazy_door(__name__)

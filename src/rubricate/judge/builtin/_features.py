@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from rubricate.judge.builtin._contradiction import contradiction, opening_choice
 from rubricate.judge.builtin._inputs import REPORTING, excludes
-from rubricate.judge.builtin._text import LONG_TEXT, Sentence, Text, analyse
+from rubricate.judge.builtin._text import Sentence, Text, analyse, cached_by_length
 
 FEATURE_NAMES = ("coverage", "clause_coverage", "precision")
 """The features, in the order of the weights.
@@ -102,16 +102,12 @@ class Match:
     """What in the submission contradicts the target, in words; empty where nothing does."""
 
 
+@cached_by_length
 def target(text: str, prompt: str, lexicon: Lexicon, requirement: bool) -> Target:
     """Make a target ready, or return the one kept from a moment ago.
 
     In a requirement, words of reporting are left out, and so are clauses that exclude.
     """
-    read = _target_of_long if len(text) + len(prompt) > LONG_TEXT else _target_of_short
-    return read(text, prompt, lexicon, requirement)
-
-
-def _target(text: str, prompt: str, lexicon: Lexicon, requirement: bool) -> Target:
     analysed, prompted = analyse(text), analyse(prompt)
     held: list[tuple[Sentence, dict[str, float]]] = []
     excluded: list[tuple[Sentence, dict[str, float]]] = []
@@ -142,10 +138,6 @@ def _target(text: str, prompt: str, lexicon: Lexicon, requirement: bool) -> Targ
         rarest=tuple(sorted(weights, key=lambda root: -weights[root])),
         excludes=only_excludes,
     )
-
-
-_target_of_short = lru_cache(maxsize=512)(_target)
-_target_of_long = lru_cache(maxsize=8)(_target)
 
 
 @lru_cache(maxsize=32_768)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
-from rubricate.judge.builtin._text import LONG_TEXT, Text, analyse, stem
+from rubricate.judge.builtin._text import Text, analyse, cached_by_length, stem
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +270,7 @@ def content(text: Text, leave_out: frozenset[str]) -> list[str]:
     return [root for root in text.counts if root not in leave_out]
 
 
+@cached_by_length
 def question(
     requirement: str, reference: str | None, options: tuple[Option, ...], ordinal: bool
 ) -> SoughtText:
@@ -280,14 +280,6 @@ def question(
     with the reference. With options and a reference the reference is looked for. Options without an
     order are distinguished by their texts.
     """
-    size = len(requirement) + len(reference or "")
-    read = _question_of_long if size > LONG_TEXT else _question_of_short
-    return read(requirement, reference, options, ordinal)
-
-
-def _question(
-    requirement: str, reference: str | None, options: tuple[Option, ...], ordinal: bool
-) -> SoughtText:
     text = analyse(requirement)
     named = content(text, REPORTING | QUALITY | COMPARING)
     worded = [root for root in named if not root[0].isdigit()]
@@ -319,10 +311,6 @@ def _question(
     ]
     absence = all(map(excludes, clauses))
     return SoughtText(text=requirement, source="criterion", absence=absence)
-
-
-_question_of_short = lru_cache(maxsize=512)(_question)
-_question_of_long = lru_cache(maxsize=8)(_question)
 
 
 def _judges(text: Text, requirement: str) -> str:

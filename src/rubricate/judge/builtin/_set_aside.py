@@ -8,9 +8,8 @@ grade and has no answer.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
-from rubricate.judge.builtin._text import LONG_TEXT, Sentence, Text, analyse, content_run
+from rubricate.judge.builtin._text import Sentence, Text, analyse, cached_by_length, content_run
 
 LEAST_COPIED = 3
 """Words of a criterion or a prompt from which a copy of it is one."""
@@ -51,7 +50,7 @@ def set_aside(submission: str, requirement: str, prompt: str) -> tuple[str, str]
     text = analyse(submission)
     if not text.sentences:
         return submission, ""
-    frames = _asked_of_long(requirement) if len(requirement) > LONG_TEXT else _asked(requirement)
+    frames = _asking_sentences(requirement)
     copied = _copies_prompt(text, prompt)
     parts: list[tuple[Sentence, str]] = []
     for sentence in text.sentences:
@@ -82,7 +81,8 @@ def repeats(submission: str, requirement: str) -> bool:
     return own == " ".join(sentence.words for sentence in analyse(requirement).sentences)
 
 
-def _read_asked(requirement: str) -> tuple[str, ...]:
+@cached_by_length
+def _asking_sentences(requirement: str) -> tuple[str, ...]:
     """The sentences of a requirement that ask; one that only claims something may be repeated."""
     return tuple(
         sentence.words
@@ -90,10 +90,6 @@ def _read_asked(requirement: str) -> tuple[str, ...]:
         if sentence.words.count(" ") + 1 >= LEAST_COPIED
         and _FRAME.match(requirement[sentence.start : sentence.end])
     )
-
-
-_asked = lru_cache(maxsize=512)(_read_asked)
-_asked_of_long = lru_cache(maxsize=8)(_read_asked)
 
 
 def _copies_prompt(text: Text, prompt: str) -> bool:

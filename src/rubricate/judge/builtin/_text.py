@@ -9,9 +9,12 @@ same criterion once for every submission.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache, wraps
+from typing import Any, TypeVar, cast
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 LONGEST_SENTENCE = 60
 """Words after which a sentence is cut: text without punctuation has places to point at, too."""
@@ -164,32 +167,25 @@ class Sentence:
     """Its words in lower case, one space between."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Text:
-    """An analysed text."""
+    """An analysed text. It is kept in a cache, so only `analyse` changes it."""
 
-    length: int
+    length: int = 0
     """Words, with function words."""
-    sentences: tuple[Sentence, ...]
-    counts: Mapping[str, int]
+    sentences: list[Sentence] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
     """Content stem -> occurrences, in order of first appearance."""
-    surface: Mapping[str, str]
+    surface: dict[str, str] = field(default_factory=dict)
     """Content stem -> the first word that had it."""
-    places: Mapping[str, tuple[int, ...]]
+    places: dict[str, list[int]] = field(default_factory=dict)
     """Content stem -> indices into `sentences`."""
-    initials: Mapping[str, tuple[str, ...]]
+    initials: dict[str, list[str]] = field(default_factory=dict)
     """First two letters -> content stems that start so."""
-    numbers: frozenset[str]
+    numbers: set[str] = field(default_factory=set)
     """Numbers as normalised decimal text, words for small numbers among them."""
-    quantities: frozenset[tuple[str, str]]
-    """Numbers with the unit, in its short form, that follows them."""
-    opening: tuple[str, ...]
+    opening: list[str] = field(default_factory=list)
     """The first three words, in lower case."""
-
-
-def analyse(text: str) -> Text:
-    """Analyse a text, or return the analysis kept from a moment ago."""
-    return _analyse_long(text) if len(text) > LONG_TEXT else _analyse_short(text)
 
 
 def spans(text: str) -> list[tuple[int, int]]:
@@ -263,14 +259,13 @@ def _read_word(spelled: str) -> tuple[str, int, str]:
 
 
 class _Line:
-    """A sentence being read, word by word."""
+    """A sentence being read, word by word; its numbers go to those of the text."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: set[str]) -> None:
         self.words: list[str] = []
         self.stems: list[str] = []
         self.denied: set[str] = set()
-        self.numbers: set[str] = set()
-        self.quantities: set[tuple[str, str]] = set()
+        self.numbers = numbers
         self.amounts: list[tuple[str, str]] = []
         self.scope = 0
         """How many more content words a negation reaches."""
@@ -312,10 +307,8 @@ class _Line:
 
     def unit(self, word: str, root: str) -> None:
         """The word after a number."""
-        unit = _UNITS.get(root, _UNITS.get(word, word))
-        self.quantities.add((self.number, unit))
         if self.amounts and not self.amounts[-1][1]:
-            self.amounts[-1] = (self.number, unit)
+            self.amounts[-1] = (self.number, _UNITS.get(root, _UNITS.get(word, word)))
         self.number = ""
 
     def take(self, root: str) -> None:
@@ -326,99 +319,74 @@ class _Line:
             self.scope -= 1
 
 
-class _Reading:
-    """A text being read: what `Text` holds, while it grows."""
-
-    def __init__(self) -> None:
-        self.length = 0
-        self.sentences: list[Sentence] = []
-        self.counts: dict[str, int] = {}
-        self.surface: dict[str, str] = {}
-        self.places: dict[str, list[int]] = {}
-        self.initials: dict[str, list[str]] = {}
-        self.numbers: set[str] = set()
-        self.quantities: set[tuple[str, str]] = set()
-        self.opening: list[str] = []
-
-    def sentence(self, text: str, start: int, end: int, matches: list[re.Match[str]]) -> None:
-        """Read the words of one sentence, which is from `start` to `end`."""
-        line = _Line()
-        words = line.words
-        before = start
-        for match in matches:
-            spelled = match.group()[:LONGEST_WORD]
-            word, kind, root = _read_word(spelled)
-            words.append(word)
-            if line.scope and "," in text[before : match.start()]:
-                line.scope = 0
-            before = match.end()
-            if kind == FUNCTION:
-                line.function_word(word)
-                continue
-            if kind == NUMBER:
-                line.figure(root, _sign(text, match.start(), before))
+def _read_sentence(
+    reading: Text, text: str, start: int, end: int, matches: list[re.Match[str]]
+) -> None:
+    """Read the words of one sentence of a text, from `start` to `end`."""
+    line = _Line(reading.numbers)
+    words = line.words
+    here = len(reading.sentences)
+    before = start
+    for match in matches:
+        spelled = match.group()[:LONGEST_WORD]
+        word, kind, root = _read_word(spelled)
+        words.append(word)
+        if line.scope and "," in text[before : match.start()]:
+            line.scope = 0
+        before = match.end()
+        if kind == FUNCTION:
+            line.function_word(word)
+            continue
+        if kind == NUMBER:
+            line.figure(root, _sign(text, match.start(), before))
+        else:
+            if line.number:
+                line.unit(word, root)
+            if kind == MARKED:
+                line.marked_word(word, root)
             else:
-                if line.number:
-                    line.unit(word, root)
-                if kind == MARKED:
-                    line.marked_word(word, root)
-                else:
-                    line.take(root)
-            self._content(root, spelled)
-        self.length += len(line.words)
-        if len(self.opening) < 3:
-            self.opening = (self.opening + line.words)[:3]
-        self.numbers |= line.numbers
-        self.quantities |= line.quantities
-        self.sentences.append(
-            Sentence(
-                start,
-                end,
-                tuple(line.stems),
-                frozenset(line.denied),
-                tuple(line.amounts),
-                " ".join(line.words),
-            )
-        )
-
-    def _content(self, root: str, spelled: str) -> None:
-        here = len(self.sentences)
-        if root in self.counts:
-            self.counts[root] += 1
-            if self.places[root][-1] != here:
-                self.places[root].append(here)
-            return
-        self.counts[root] = 1
-        self.surface[root] = spelled
-        self.places[root] = [here]
-        self.initials.setdefault(root[:2], []).append(root)
-
-    def text(self) -> Text:
-        """What was read."""
-        return Text(
-            length=self.length,
-            sentences=tuple(self.sentences),
-            counts=self.counts,
-            surface=self.surface,
-            places={root: tuple(where) for root, where in self.places.items()},
-            initials={letters: tuple(roots) for letters, roots in self.initials.items()},
-            numbers=frozenset(self.numbers),
-            quantities=frozenset(self.quantities),
-            opening=tuple(self.opening),
-        )
+                line.take(root)
+        if root in reading.counts:
+            reading.counts[root] += 1
+            if reading.places[root][-1] != here:
+                reading.places[root].append(here)
+        else:
+            reading.counts[root] = 1
+            reading.surface[root] = spelled
+            reading.places[root] = [here]
+            reading.initials.setdefault(root[:2], []).append(root)
+    reading.length += len(words)
+    reading.opening += words[: 3 - len(reading.opening)]
+    stems, denied = tuple(line.stems), frozenset(line.denied)
+    amounts = tuple(line.amounts)
+    reading.sentences.append(Sentence(start, end, stems, denied, amounts, " ".join(words)))
 
 
-def _analyse(text: str) -> Text:
-    reading = _Reading()
+def cached_by_length(function: _Function) -> _Function:
+    """Keep the results for 512 short texts and, because they are large, for 4 long ones.
+
+    Args:
+        function: pure; the lengths of its text arguments count.
+    """
+    for_short, for_long = lru_cache(512)(function), lru_cache(4)(function)
+
+    @wraps(function)
+    def read(*args: Any) -> Any:
+        size = sum([len(text) for text in args if isinstance(text, str)])
+        return (for_long if size > LONG_TEXT else for_short)(*args)
+
+    return cast(_Function, read)
+
+
+@cached_by_length
+def analyse(text: str) -> Text:
+    """Analyse a text, or return the analysis kept from a moment ago."""
+    reading = Text()
     for start, end in spans(text):
         matches = list(_TOKEN.finditer(text, start, end))
         for first in range(0, len(matches), LONGEST_SENTENCE):
             chunk = matches[first : first + LONGEST_SENTENCE]
             begin = chunk[0].start() if first else start
             finish = end if first + LONGEST_SENTENCE >= len(matches) else chunk[-1].end()
-            reading.sentence(text, begin, finish, chunk)
-    return reading.text()
-
-
-_analyse_short = lru_cache(maxsize=512)(_analyse)
-_analyse_long = lru_cache(maxsize=4)(_analyse)
+            _read_sentence(reading, text, begin, finish, chunk)
+    return reading

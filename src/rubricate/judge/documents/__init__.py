@@ -10,7 +10,10 @@ if TYPE_CHECKING:
         DocumentJudge as DocumentJudge,
         check_chunk_tokens as check_chunk_tokens,
     )
-    from rubricate.judge.documents._splitter import Chunk as Chunk, split_document as split_document
-    from rubricate.judge.documents._tokens import estimated_tokens as estimated_tokens
+    from rubricate.judge.documents._splitter import (
+        Chunk as Chunk,
+        estimated_tokens as estimated_tokens,
+        split_document as split_document,
+    )
 else:
     __getattr__, __dir__ = lazy_door(__name__)

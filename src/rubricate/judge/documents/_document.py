@@ -10,8 +10,12 @@ from rubricate.judge.asking import locate
 from rubricate.judge.documents._outline import outline
 from rubricate.judge.documents._prompts import NOTHING_HERE
 from rubricate.judge.documents._selector import Relevance
-from rubricate.judge.documents._splitter import Chunk, split_document
-from rubricate.judge.documents._tokens import BYTES_PER_TOKEN, CountTokens
+from rubricate.judge.documents._splitter import (
+    BYTES_PER_TOKEN,
+    Chunk,
+    CountTokens,
+    split_document,
+)
 from rubricate.rubric import Evidence, Verdict
 
 OVERLAP = 1 / 20

@@ -27,7 +27,7 @@ from rubricate.judge.documents._readers import (
     question_about,
 )
 from rubricate.judge.documents._selector import selected
-from rubricate.judge.documents._tokens import estimated_tokens
+from rubricate.judge.documents._splitter import estimated_tokens
 from rubricate.judge.models import Model, Send
 from rubricate.rubric import Criterion, Failure, Usage, Verdict
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rubricate.judge.documents._splitter import Section, sections
-from rubricate.judge.documents._tokens import CountTokens
+from rubricate.judge.documents._splitter import CountTokens, Section, sections
 from rubricate.rubric import Criterion, count_words, document_counts
 
 OUTLINE_TAG, PARTS_TAG = "whole", "parts"

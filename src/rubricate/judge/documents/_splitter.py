@@ -6,20 +6,23 @@ without a gap, and what a chunk repeats of the one before it is in front of its 
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from rubricate.judge.documents._tokens import CountTokens, estimated_tokens
-
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
+CountTokens = Callable[[str], int]
+BYTES_PER_TOKEN = 3.5
+"""Of a text's UTF-8. English prose has four to five, so that this guess is on the safe side; tables
+and addresses have about three, Chinese and Japanese about three (one character)."""
 WHOLE = frozenset({"table_open", "code_block"})
 """Blocks that are never cut, beside fenced code that is closed."""
 ENOUGH = 0.75
@@ -32,6 +35,11 @@ _BREAKS = (
     re.compile(r"\s+"),
 )
 """Where prose may be cut, best first: paragraphs, lines, sentences, words."""
+
+
+def estimated_tokens(text: str) -> int:
+    """About how many tokens a text has: one for `BYTES_PER_TOKEN` bytes of its UTF-8."""
+    return math.ceil(len(text.encode("utf-8", "surrogatepass")) / BYTES_PER_TOKEN)
 
 
 @dataclass(frozen=True, slots=True)
