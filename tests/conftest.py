@@ -266,4 +266,4 @@ def shipped_example() -> Callable[[str], Path]:
 def _told_once_a_test() -> None:
     """What a process says once, each test may hear."""
     if "rubricate.rubric._rubric" in sys.modules:
-        sys.modules["rubricate.rubric._rubric"]._tell_weights.cache_clear()
+        sys.modules["rubricate.rubric._rubric"]._warn_of_weights.cache_clear()

@@ -83,11 +83,13 @@ class Rubric(PythonDocument):
         nodes: tuple[Node, ...] = self.criteria
         leaves: list[Criterion] = []
         tree = _named(nodes, leaves)
-        is_nested = len(leaves) != len(nodes) or any(isinstance(node, Group) for node in nodes)
+        is_nested = Group in map(type, nodes)
         self.__dict__["criteria"] = tuple(leaves)
         self._nested = tree if is_nested else None
         first: dict[str, tuple[int, str]] = {}
+        gated = False
         for index, (place, node) in enumerate(placed(tree)):
+            gated |= bool(node.requires)
             if node.name in first:
                 other, where = first[node.name]
                 both = f"{where} and {place}"
@@ -95,9 +97,9 @@ class Rubric(PythonDocument):
                     both = f"criteria {other + 1} and {index + 1}"
                 raise InputError(f"the name '{node.name}' is defined twice: {both}")
             first[node.name] = index, place
-        if not math.isfinite(sum(abs(node.weight) for node in tree)):
+        if not math.isfinite(sum([abs(node.weight) for node in tree])):
             raise InputError("the weights are too large to be added up")
-        _ = self.gates
+        self.__dict__["gates"] = Gates(tree) if gated else None
         return self
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -212,9 +214,7 @@ class Rubric(PythonDocument):
         for index, section in enumerate(_list(data.get("sections", []), ("sections",))):
             criteria += _section(section, ("sections", index))
         rubric = validate(cls, {**fields, "criteria": tuple(criteria)})
-        for level in (rubric.tree, *(group.criteria for group in rubric.groups.values())):
-            unsaid = [node for node in level if "weight" not in node.model_fields_set]
-            _tell_weights(len(level), tuple((node.name, node.weight) for node in unsaid))
+        _check_weights(rubric)
         return rubric
 
     @classmethod
@@ -283,17 +283,23 @@ class Rubric(PythonDocument):
         write_text(path, text)
 
 
+def _check_weights(rubric: Rubric) -> None:
+    """Warn of each list of criteria that gives some weights and not others."""
+    groups = [] if rubric._nested is None else rubric.groups.values()
+    for level in (rubric.tree, *[group.criteria for group in groups]):
+        default = [node for node in level if "weight" not in node.model_fields_set]
+        if 0 < len(default) < len(level):
+            names = ", ".join([node.name for node in default])
+            _warn_of_weights(len(default), len(level), default[0].weight, names)
+
+
 @cache
-def _tell_weights(criteria: int, unsaid: tuple[tuple[str, float], ...]) -> None:
-    """Say once of a list that gives some weights and not others what the others got."""
-    if 0 < len(unsaid) < criteria:
-        logger.warning(
-            "%d of %d criteria give no weight and got %g: %s; give each a weight, or none",
-            len(unsaid),
-            criteria,
-            unsaid[0][1],
-            one_line(", ".join(name for name, _ in unsaid)),
-        )
+def _warn_of_weights(without: int, criteria: int, weight: float, names: str) -> None:
+    """Warn once in a process: a rubric may be read for each of many items."""
+    logger.warning(
+        "%d of %d criteria give no weight and got %g: %s; give each a weight, or none",
+        *(without, criteria, weight, one_line(names)),
+    )
 
 
 def _top_level(rubric: Rubric) -> dict[str, Any]:
