@@ -10,16 +10,16 @@ from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
     from rubricate.testing._assertion import (
+        GivenUp as GivenUp,
         aassert_rubric as aassert_rubric,
         assert_rubric as assert_rubric,
     )
-    from rubricate.testing._echo import echo as echo
     from rubricate.testing._endpoint import ScriptedEndpoint as ScriptedEndpoint
-    from rubricate.testing._given_up import GivenUp as GivenUp
     from rubricate.testing._rules import (
         Fault as Fault,
         JudgeRequest as JudgeRequest,
         Rule as Rule,
+        echo as echo,
         load_rules as load_rules,
     )
 else:

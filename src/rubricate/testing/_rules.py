@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -215,3 +216,17 @@ def load_rules(path: str | Path) -> list[Rule]:
         return [validate(Rule, raw, (index,)) for index, raw in enumerate(data)]
     except InputError as error:
         raise error.within(file=path) from None
+
+
+def echo(messages: Sequence[Mapping[str, Any]]) -> str:
+    """A judge that repeats the submission and adds nothing.
+
+    The submission comes back as the reply, even a ready verdict in it: a program that
+    takes it for the judge's own passes every text that asks for it. Given as a judge
+    (`rubricate.redteam(echo)`) it must have no verdict, and so no success.
+
+    Args:
+        messages: the request's messages, each with `role` and `content`.
+    """
+    request = JudgeRequest.parse({"messages": [dict(message) for message in messages]}, {})
+    return "\n\n".join(filter(None, (request.submission, request.second)))

@@ -75,7 +75,7 @@ def _bound(
     check: Callable[..., Any], request: pytest.FixtureRequest, judge: JudgesLike
 ) -> Callable[..., Any]:
     """The assertion with the options of pytest, which a call may override."""
-    from rubricate.testing._given_up import GivenUp
+    from rubricate.testing._assertion import GivenUp
 
     config = request.config
     cache = getattr(config, "cache", None)  # not there with -p no:cacheprovider
@@ -139,9 +139,37 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]
     config = session.config
     path = getattr(config.option, "xmlpath", None)
     if path and not hasattr(config, "workerinput"):
-        from rubricate.testing._junit import mark_errors
-
         mark_errors(path)
+
+
+NOT_JUDGED = ("rubricate.errors.JudgementError:", "rubricate.errors.MissingKeyError:")
+"""How the message of a test begins whose text could not be judged."""
+
+
+def mark_errors(path: str) -> None:
+    """Make `<error>` of each `<failure>` that says nothing of the text, and count it so.
+
+    Args:
+        path: the file, as pytest's option has it; unchanged if no text failed to be judged.
+    """
+    from pathlib import Path
+    from xml.etree import ElementTree
+
+    file = Path(os.path.expandvars(path)).expanduser()
+    if not file.is_file() or b"rubricate.errors." not in file.read_bytes():
+        return
+    tree = ElementTree.parse(file)
+    for suite in tree.iter("testsuite"):
+        failures = [
+            failure
+            for failure in suite.iterfind("testcase/failure")
+            if failure.get("message", "").startswith(NOT_JUDGED)
+        ]
+        for failure in failures:
+            failure.tag = "error"
+        for name, change in (("failures", -len(failures)), ("errors", len(failures))):
+            suite.set(name, str(int(suite.get(name, "0")) + change))
+    tree.write(file, encoding="utf-8", xml_declaration=True)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
