@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter
+from pydantic import SkipValidation, TypeAdapter
 
 from rubricate._files import user_path
 from rubricate.dialects.karenina._template import CORRECTNESS
@@ -43,7 +43,7 @@ class VerificationResult:
         replicate: which of the answering model's answers to the question it is, from 1.
     """
 
-    question: Question
+    question: SkipValidation[Question]
     answering_model: str
     parsing_model: str
     answered: Verdict
@@ -201,26 +201,24 @@ class VerificationResult:
 
     def to_dict(self) -> dict[str, Any]:
         """All but the question, as JSON values; `from_dict` reads it."""
-        parts = {name: getattr(self, name) for name in _PARTS}
-        return {
-            "answering_model": self.answering_model,
-            "parsing_model": self.parsing_model,
-            **{
-                name: _adapter(name).dump_python(part, mode="json", exclude_defaults=True)
-                for name, part in parts.items()
-            },
-        }
+        data: dict[str, Any] = _adapter().dump_python(
+            self, mode="json", exclude={"question"}, exclude_defaults=True
+        )
+        return data
 
     @classmethod
     def from_dict(cls, question: Question, data: Mapping[str, Any]) -> VerificationResult:
         """What `to_dict` wrote.
 
         Raises:
-            pydantic.ValidationError, KeyError: it did not.
+            pydantic.ValidationError: it did not.
         """
-        parts = {name: _adapter(name).validate_python(data[name]) for name in _PARTS}
-        models = str(data["answering_model"]), str(data["parsing_model"])
-        return cls(question, *models, **parts)
+        return _adapter().validate_python({**data, "question": question})
+
+
+@cache
+def _adapter() -> TypeAdapter[VerificationResult]:
+    return TypeAdapter(VerificationResult)
 
 
 @dataclass(frozen=True, repr=False)
@@ -310,20 +308,3 @@ def _written(text: str, path: str | Path | None) -> str:
     if path is not None:
         user_path(path).write_bytes(text.encode("utf-8", "replace"))
     return text
-
-
-_PARTS: dict[str, Any] = {
-    "answered": Verdict,
-    "correctness": Verdict | None,
-    "verdicts": dict[str, Verdict],
-    "kinds": dict[str, TraitKind],
-    "score": Score,
-    "classes": dict[str, tuple[str, ...]],
-    "replicate": int,
-}
-"""The parts of a result that files have, and their types."""
-
-
-@cache
-def _adapter(part: str) -> TypeAdapter[Any]:
-    return TypeAdapter(_PARTS[part])
