@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rubricate import dataset as core
 from rubricate.dataset import DataItem
-from rubricate.dialects._progress import progress_line
+from rubricate.dialects._options import progress_line
 from rubricate.dialects.autorubric._reports import EnsembleEvaluationReport, TokenUsage, usage_of
 from rubricate.dialects.autorubric.graders import CriterionGrader
 from rubricate.errors import InputError, RunStopped, shown

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from rubricate._sync import run_sync
 from rubricate.analysis import Result
 from rubricate.dataset import ContextDocument, DataItem, RubricDataset
-from rubricate.dialects._options import DialectOptions, graded
-from rubricate.dialects._progress import progress_line
+from rubricate.dialects._options import DialectOptions, graded, progress_line
 from rubricate.dialects.ragas._judge import FIELDS, RUBRICS, MetricsJudge
 from rubricate.dialects.ragas._metric import RubricMetric
 from rubricate.dialects.ragas._types import Llm, MetricOutputType
