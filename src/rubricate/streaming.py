@@ -80,14 +80,14 @@ def plain(
     """The plain form of an asynchronous public function: it waits for the result.
 
     Args:
-        kind: the class of its arguments, with the judge as `judge`. Judges that a caller passes are
-            closed, because their connections belong to the loop that ends.
+        kind: the class of its arguments, with the judge, or several, as `judge`. Judges that a
+            caller passes are closed, because their connections belong to the loop that ends.
         function: the function, made by `takes`.
     """
     of_call: Callable[[Any], Coroutine[Any, Any, _R]] = vars(function)["of_call"]
 
     def wait(call: Any) -> _R:
-        return run_sync(lambda: closing(of_call(call), call.judge))
+        return run_sync(lambda: closing(of_call(call), getattr(call, "judge", None)))
 
     about = "It waits for the result, in a script and inside a running loop (a notebook)."
     returned = of_call.__annotations__["return"]

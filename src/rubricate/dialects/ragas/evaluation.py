@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from rubricate._sync import run_sync
 from rubricate.analysis import Result
 from rubricate.dataset import ContextDocument, DataItem, RubricDataset
 from rubricate.dialects._options import DialectOptions, graded, progress_line
@@ -22,15 +21,15 @@ from rubricate.dialects.ragas.dataset_schema import (
 )
 from rubricate.dialects.ragas.run_config import RunConfig
 from rubricate.errors import InputError, MissingExtraError, NoScoreError
-from rubricate.judge import Judge, Model, closing
+from rubricate.judge import Judge, Model
 from rubricate.rubric import Rubric, Verdict
 from rubricate.settings import option, part, takes
+from rubricate.streaming import plain
 
 if TYPE_CHECKING:
     import pandas
 
 
-_T = TypeVar("_T")
 ENDINGS = ("", "_feedback", "_status", "_error")
 """What the names of a metric's columns end in."""
 
@@ -181,6 +180,12 @@ class EvaluateCall(DialectOptions, kw_only=False):
         True, "Without effect: `evaluate` works inside a running loop.", group="The run"
     )
 
+    @property
+    def judge(self) -> list[Llm]:
+        """The models and judges that are given; `evaluate` closes them."""
+        metrics = self.metrics if isinstance(self.metrics, Sequence) else ()
+        return [self.llm, *(getattr(metric, "llm", None) for metric in metrics)]
+
     def options(self) -> DialectOptions:
         """The options of the run: those of `run_config` where they are not set themselves."""
         changes: dict[str, Any] = {}
@@ -217,14 +222,7 @@ async def aevaluate(call: EvaluateCall) -> EvaluationResult:
     return await evaluated(call)
 
 
-@takes(EvaluateCall)
-def evaluate(call: EvaluateCall) -> EvaluationResult:
-    """`aevaluate` for plain code. Works in a script and inside a running loop (a notebook).
-
-    Args:
-        dataset, metrics, llm, stop: as for `aevaluate`.
-    """
-    return run_sync(lambda: closing_llms(call.metrics, call.llm, evaluated(call)))
+evaluate = plain(EvaluateCall, aevaluate)
 
 
 async def evaluated(call: EvaluateCall) -> EvaluationResult:
@@ -274,14 +272,6 @@ async def grade_samples(
     finally:
         for judge in to_close:
             await judge.aclose()
-
-
-async def closing_llms(
-    metrics: Sequence[RubricMetric], llm: Llm, work: Coroutine[Any, Any, _T]
-) -> _T:
-    """Close given models behind a plain call: their connections belong to the loop that ends."""
-    named = metrics if isinstance(metrics, Sequence) else ()
-    return await closing(work, llm, *(getattr(metric, "llm", None) for metric in named))
 
 
 def _check_responses(dataset: EvaluationDataset, judge: str) -> None:

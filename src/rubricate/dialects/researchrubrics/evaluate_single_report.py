@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rubricate._files import user_path
-from rubricate._sync import run_sync
 from rubricate.analysis import Result
 from rubricate.dialects._options import DialectOptions
 from rubricate.dialects.researchrubrics._figures import Figures, ReportFigures, figures
@@ -43,6 +42,7 @@ from rubricate.rubric import Verdict
 from rubricate.run import ItemResult, RunOptions
 from rubricate.run.results import Summary
 from rubricate.settings import again, option, part, takes, takes_as_method
+from rubricate.streaming import plain
 
 if TYPE_CHECKING:
     import pandas
@@ -289,20 +289,6 @@ async def aevaluate_reports_batch(call: BatchCall) -> Batch:
     Raises:
         InputError: an argument cannot be used; nothing has been sent.
     """
-    return await _evaluated(call)
-
-
-@takes(BatchCall)
-def evaluate_reports_batch(call: BatchCall) -> Batch:
-    """`aevaluate_reports_batch` for plain code. Works in a script and inside a running loop.
-
-    Args:
-        agent_responses_dir, output_file, tasks, evaluator, stop: as for `aevaluate_reports_batch`.
-    """
-    return run_sync(lambda: _evaluated(call))
-
-
-async def _evaluated(call: BatchCall) -> Batch:
     evaluator = RubricEvaluator() if call.evaluator is None else call.evaluator
     folders = call.agent_responses_dir
     storage = call.cache or call.run_dir
@@ -314,6 +300,9 @@ async def _evaluated(call: BatchCall) -> Batch:
     )
     with ResultLines(call.output_file or results_path()) as output:
         return await evaluator.grade(reports, call, output)
+
+
+evaluate_reports_batch = plain(BatchCall, aevaluate_reports_batch)
 
 
 def _judge(model: JudgesLike, chunk_tokens: int | None, endpoint: Endpoint) -> Judge:

@@ -27,7 +27,6 @@ from rubricate.dialects.ragas.dataset_schema import (
 from rubricate.dialects.ragas.evaluation import (
     EvaluateCall,
     EvaluationResult,
-    closing_llms,
     evaluated,
     grade_samples,
     no_score,
@@ -41,6 +40,7 @@ from rubricate.dialects.ragas._prompts import (
 )
 from rubricate.dialects.ragas.prompt import PydanticPrompt as PydanticPrompt
 from rubricate.errors import InputError, RunStopped
+from rubricate.judge import closing
 from rubricate.rubric import Verdict
 from rubricate.settings import takes_as_method
 
@@ -117,7 +117,7 @@ class RubricsScore(RubricMetric):
         return self._plainly(lambda: self.multi_turn_ascore(sample, callbacks, timeout))
 
     def _plainly(self, score: Callable[[], Coroutine[Any, Any, int | float]]) -> int | float:
-        return run_sync(lambda: closing_llms([self], None, score()))
+        return run_sync(lambda: closing(score(), self.llm))
 
     async def _ascore(
         self, sample: Sample, kind: MetricType, callbacks: object, timeout: float | None
@@ -171,7 +171,7 @@ class RubricsScore(RubricMetric):
         Args:
             samples, stop: as for `abatch_score`.
         """
-        return run_sync(lambda: closing_llms([self], None, evaluated(self._all(call))))
+        return run_sync(lambda: closing(evaluated(self._all(call)), self.llm))
 
     def _all(self, call: BatchCall) -> EvaluateCall:
         options = {field.name: getattr(call, field.name) for field in fields(DialectOptions)}

@@ -9,7 +9,6 @@ from typing import Any
 from rubricate._sync import run_sync
 from rubricate.dialects.ragas._types import Llm, MetricType
 from rubricate.dialects.ragas.dataset_schema import sample_of
-from rubricate.dialects.ragas.evaluation import closing_llms
 from rubricate.dialects.ragas.metrics._domain_specific_rubrics import (
     DEFAULT_REFERENCE_FREE_RUBRICS,
     DEFAULT_WITH_REFERENCE_RUBRICS,
@@ -17,6 +16,7 @@ from rubricate.dialects.ragas.metrics._domain_specific_rubrics import (
     RubricsScore,
 )
 from rubricate.errors import InputError
+from rubricate.judge import closing
 
 FIELDS = ("user_input", "response", "retrieved_contexts", "reference_contexts", "reference")
 
@@ -72,7 +72,7 @@ class _Metric:
 
     def score(self, **fields: Any) -> MetricResult:
         """`ascore` for plain code, also inside a running loop (a notebook)."""
-        return run_sync(lambda: closing_llms([self.metric], None, self.ascore(**fields)))
+        return run_sync(lambda: closing(self.ascore(**fields), self.metric.llm))
 
 
 class DomainSpecificRubrics(_Metric):
