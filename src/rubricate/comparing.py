@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rubricate._files import Replacement, not_written, user_path
 from rubricate._sync import running_loop
@@ -24,6 +24,7 @@ from rubricate.analysis import (
     finished_pairs,
     keep_report,
 )
+from rubricate.choosing import chosen_dataset, chosen_rubric
 from rubricate.dataset import ContextDocument, Gradable
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import (
@@ -43,10 +44,12 @@ from rubricate.judge import (
 )
 from rubricate.options import AskingOptions
 from rubricate.pairing import Pairs, pairs_of
-from rubricate.rubric import Rubric
 from rubricate.run import ItemResult, RunEstimate, RunOptions, estimate
 from rubricate.settings import option, options_set, part, reject_unsupported, takes
 from rubricate.streaming import ResultStream, Stream, plain, plain_stream
+
+if TYPE_CHECKING:
+    from rubricate.options import Columns, Data, RubricLike
 
 PAIRS_NAME = "pairs.jsonl"
 """The run folder's file of pairs."""
@@ -55,12 +58,21 @@ PAIRS_NAME = "pairs.jsonl"
 class PairOptions(AskingOptions, PairVoting):
     """How to compare pairs of submissions."""
 
-    rubric: Rubric | None = option(
+    rubric: RubricLike | None = option(
         None,
         "What to compare by; for datasets, in place of their own.",
-        more="Criteria that code computes are left out.",
+        more="A `Rubric`, the path of a file, or a list of criteria or of sentences. Criteria that "
+        "code computes are left out.",
         group="What is graded",
         input_type=str | None,
+        common=True,
+    )
+    map: Columns | None = option(
+        None,
+        "What the columns of a table are: prompt=question,id=qid.",
+        more="As such text, or as a dictionary.",
+        group="What is graded",
+        input_type=str | dict[str, str] | None,
         common=True,
     )
     prompt: str = option("", "The task that two texts answer.", group="What is graded")
@@ -80,8 +92,8 @@ class PairOptions(AskingOptions, PairVoting):
 class PairCall(PairOptions, kw_only=False):
     """What `compare_pair` is called with."""
 
-    first: str | Gradable
-    second: str | Gradable
+    first: Data
+    second: Data
 
     @property
     def stop(self) -> asyncio.Event | None:
@@ -105,9 +117,9 @@ async def acompare_pair(call: PairCall) -> PairReport:
     nothing that has been answered is asked again; its `pairs.jsonl` has a line a pair.
 
     Args:
-        first, second: two texts; or two datasets or tables whose items have the same ids (items
-            without ids are paired by their place). Prompt, reference, context and rubric are the
-            first's.
+        first, second: two texts; or two datasets, tables, data frames or lists of rows whose items
+            have the same ids (items without ids are paired by their place). Prompt, reference,
+            context and rubric are the first's.
         context: documents that two texts rest on.
         judge: who is asked, as for `agrade`; judges in a list vote. It must be a language model.
 
@@ -155,8 +167,8 @@ def acompare_pair_stream(call: PairCall) -> PairStream:
 
 
 def stream_of_pairs(
-    first: str | Gradable,
-    second: str | Gradable,
+    first: Data,
+    second: Data,
     options: PairOptions,
     stop: asyncio.Event | None = None,
 ) -> PairStream:
@@ -263,12 +275,16 @@ class PairStream(Stream[PairResult]):
         keep_report(self.summary(), folder)
 
 
-def _pairs(first: str | Gradable, second: str | Gradable, options: PairOptions) -> Pairs:
-    """The pairs that are meant."""
+def _pairs(first: Data, second: Data, options: PairOptions) -> Pairs:
+    """Two texts, or the items of two datasets, as pairs."""
+    rubric = None if options.rubric is None else chosen_rubric(options.rubric)
+    sides = [
+        side if isinstance(side, str | Gradable) else chosen_dataset(side, rubric, options.map)
+        for side in (first, second)
+    ]
     return pairs_of(
-        first,
-        second,
-        rubric=options.rubric,
+        *sides,
+        rubric=rubric,
         prompt=options.prompt,
         reference=options.reference,
         context=options.context,

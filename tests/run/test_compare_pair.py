@@ -62,6 +62,27 @@ def test_the_better_one_wins_in_both_orders_and_who_shows_a_fault_loses(endpoint
     assert (turned.overall.second, turned.results[0].preference) == (1, 0.0)
 
 
+def test_rows_of_two_systems_are_compared_by_sentences(endpoint):
+    before, after = (
+        [{"asked": "How fast?", "answer": text} for text in texts]
+        for texts in ((BAD, BAD), (GOOD, BAD))
+    )
+    report = rubricate.compare_pair(
+        before,
+        after,
+        rubric=["Gives roughly 300000 kilometres"],
+        map={"submission": "answer", "prompt": "asked"},
+        judge="m",
+        base_url=endpoint.url,
+    )
+    assert [
+        pair.criteria["gives_roughly_300000_kilometres"].outcome for pair in report.results
+    ] == [
+        "second",
+        "tie",
+    ]
+
+
 @pytest.mark.parametrize("label", ["FIRST", "SECOND"])
 def test_a_judge_that_looks_at_the_place_alone_gives_ties_and_is_found_out(label):
     report = rubricate.compare_pair(GOOD, BAD, rubric=RUBRIC, judge=answering(label))

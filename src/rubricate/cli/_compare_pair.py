@@ -7,11 +7,12 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rubricate._documents import read_text
 from rubricate._terminal import console
 from rubricate.analysis import PairSummary
+from rubricate.choosing import chosen_rubric
 from rubricate.cli._commands import command
 from rubricate.cli._judging import (
     Shell,
@@ -27,8 +28,10 @@ from rubricate.comparing import PAIRS_NAME, PairOptions, estimate_pair, stream_o
 from rubricate.dataset import Gradable, ItemTable, RubricDataset, TableColumns, open_dataset
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import SAMPLING
-from rubricate.rubric import Rubric
 from rubricate.settings import option, part
+
+if TYPE_CHECKING:
+    from rubricate.options import Columns, RubricLike
 
 TEXTS = (".txt", ".md", ".markdown", ".text", ".html", ".tex", "")
 """What files of one text end in; others are datasets or tables."""
@@ -53,12 +56,6 @@ class PairSettings(Shell, PairOptions):
     columns: str | None = option(
         None,
         "The two columns of one table that have the submissions: old,new.",
-        group="What is graded",
-        common=True,
-    )
-    map: str | None = option(
-        None,
-        "What the other columns of a table are: prompt=question,id=qid.",
         group="What is graded",
         common=True,
     )
@@ -148,12 +145,13 @@ def _text(name: str) -> str:
     return read_text(name).rstrip("\n")
 
 
-def _items(data: str, rubric: Rubric | None, columns: str | dict[str, str] | None) -> Gradable:
+def _items(data: str, rubric: RubricLike | None, columns: Columns | None) -> Gradable:
     if _is_text(data):
         raise InputError("a dataset and a text cannot be compared", file=data)
     check_kind(data)
     with advice_on(data):
-        dataset = open_dataset(data, rubric, columns)
+        chosen = None if rubric is None else chosen_rubric(rubric)
+        dataset = open_dataset(data, chosen, columns)
     if isinstance(dataset, RubricDataset):
         try:
             dataset.survey()
