@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,12 +148,7 @@ def examine(rows: Sequence[Labelled], base: Classifier) -> Examples:
 
     Rows that the judge abstains on, or labelled with an N/A option, are counted only.
     """
-    shipped: list[float] = []
-    logits: list[float] = []
-    free: list[bool] = []
-    targets: list[float] = []
-    keys: list[str] = []
-    groups: list[str] = []
+    examples: list[tuple[float, float, bool, float, str, str]] = []
     abstained = 0
     for row in rows:
         inputs, goal = row.inputs, goal_of(row)
@@ -170,19 +166,19 @@ def examine(rows: Sequence[Labelled], base: Classifier) -> Examples:
             abstained += 1
             continue
         for look, aim, target in looks:
-            logits.append(base.logit(look.match) if look.match else 0.0)
-            free.append(look.match is not None and not look.match.against)
-            shipped.append(base.probability(look.match, aim) if look.match else look.fixed)
-            targets.append(target)
-            keys.append(target_key(aim.text))
-            groups.append(row.group)
+            match = look.match
+            shipped = base.probability(match, aim) if match else look.fixed
+            logit = base.logit(match) if match else 0.0
+            is_free = match is not None and not match.against
+            examples.append((shipped, logit, is_free, target, target_key(aim.text), row.group))
+    columns: list[tuple[Any, ...]] = list(zip(*examples, strict=True)) or [()] * 6
     return Examples(
-        np.array(shipped, dtype=np.float64),
-        np.array(logits, dtype=np.float64),
-        np.array(free, dtype=np.bool_),
-        np.array(targets, dtype=np.float64),
-        tuple(keys),
-        tuple(groups),
+        np.array(columns[0], dtype=np.float64),
+        np.array(columns[1], dtype=np.float64),
+        np.array(columns[2], dtype=np.bool_),
+        np.array(columns[3], dtype=np.float64),
+        columns[4],
+        columns[5],
         abstained,
     )
 

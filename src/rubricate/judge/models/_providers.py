@@ -23,7 +23,6 @@ class Provider:
     Attributes:
         prefix: what comes before the slash in a judge's name.
         base_url: the address of its OpenAI-compatible interface.
-        key_variable: the environment variable of its API key.
         key_required: False for servers on one's own machine.
         url_variable: the environment variable that moves it elsewhere, if there is a usual one.
         caches_prefixes: whether it keeps the beginning of prompts by itself, so that what an
@@ -35,55 +34,38 @@ class Provider:
 
     prefix: str
     base_url: str
-    key_variable: str
     key_required: bool = True
     url_variable: str | None = None
     caches_prefixes: bool = False
     gives_logprobs: bool = True
     wire: str = "_openai"
 
+    @property
+    def key_variable(self) -> str:
+        """The environment variable of its API key, such as `OPENAI_API_KEY`."""
+        return f"{self.prefix.upper().removesuffix('_PROXY')}_API_KEY"
+
 
 _ROWS = (
     Provider(
-        "openai",
-        "https://api.openai.com/v1",
-        "OPENAI_API_KEY",
-        url_variable="OPENAI_BASE_URL",
-        caches_prefixes=True,
+        "openai", "https://api.openai.com/v1", url_variable="OPENAI_BASE_URL", caches_prefixes=True
     ),
+    Provider("anthropic", "https://api.anthropic.com/v1", gives_logprobs=False),
     Provider(
-        "anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", gives_logprobs=False
+        "gemini", "https://generativelanguage.googleapis.com/v1beta/openai", caches_prefixes=True
     ),
+    Provider("openrouter", "https://openrouter.ai/api/v1", caches_prefixes=True),
+    Provider("groq", "https://api.groq.com/openai/v1", gives_logprobs=False),
+    Provider("mistral", "https://api.mistral.ai/v1", gives_logprobs=False),
+    Provider("deepseek", "https://api.deepseek.com/v1", caches_prefixes=True),
+    Provider("together", "https://api.together.xyz/v1"),
+    Provider("litellm_proxy", "http://localhost:4000/v1", url_variable="API_BASE_URL"),
     Provider(
-        "gemini",
-        "https://generativelanguage.googleapis.com/v1beta/openai",
-        "GEMINI_API_KEY",
-        caches_prefixes=True,
-    ),
-    Provider(
-        "openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", caches_prefixes=True
-    ),
-    Provider("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", gives_logprobs=False),
-    Provider("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", gives_logprobs=False),
-    Provider("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", caches_prefixes=True),
-    Provider("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
-    Provider(
-        "litellm_proxy",
-        "http://localhost:4000/v1",
-        "LITELLM_API_KEY",
-        url_variable="API_BASE_URL",
-    ),
-    Provider(
-        "ollama",
-        "http://localhost:11434/v1",
-        "OLLAMA_API_KEY",
-        key_required=False,
-        url_variable="OLLAMA_BASE_URL",
+        "ollama", "http://localhost:11434/v1", key_required=False, url_variable="OLLAMA_BASE_URL"
     ),
     Provider(
         "vllm",
         "http://localhost:8000/v1",
-        "VLLM_API_KEY",
         key_required=False,
         url_variable="VLLM_BASE_URL",
         caches_prefixes=True,

@@ -156,7 +156,7 @@ def _own_counts(usage: Mapping[str, Any]) -> TokenCounts | None:
 def _read(
     usage: Mapping[str, Any], facts: dict[str, int | None], *, more: bool = False
 ) -> list[str]:
-    """Put the largest count of each fact into `found`, None where it cannot be read.
+    """Put the largest count of each fact into `facts`, None where it cannot be read.
 
     Args:
         usage: has them; gateways repeat them under other names, or leave one at 0.
