@@ -30,10 +30,10 @@ from rubricate.views import figure
 
 Require = Iterable[str] | Mapping[str, float]
 AT_ONCE = ("connection", "timeout", "deadline", "auth", "not_found")
-"""What no text can be the cause of. All else must befall two texts in a row."""
+"""Failures that no text can cause. Any other must happen with two texts in a row."""
 Patience = tuple[int, float, float, float]
 """The options that say how long an answer is waited for: attempts, deadline, max_outage, timeout.
-Who waits longer may get one."""
+A longer wait may get one."""
 
 
 class GivenUp:
@@ -41,20 +41,20 @@ class GivenUp:
 
     To find out that an endpoint is dead takes seconds. One test waits for that, not every test.
 
-    What is asked with another patience than before finds out for itself.
+    Models are given up separately for each value of these options.
     """
 
     def __init__(self) -> None:
         self._dead: dict[Patience, dict[ModelKey, ModelError]] = {}
         self._failing: dict[Patience, dict[ModelKey, str]] = {}
 
-    def tell(self, sender: Sender, patience: Patience) -> None:
-        """Have a sender send nothing to them."""
+    def apply_to(self, sender: Sender, patience: Patience) -> None:
+        """Make a sender send nothing to the models that were given up."""
         for model, why in self._dead.get(patience, {}).items():
             sender.give_up(model, f"given up earlier in this session: {why.kind}: {why}")
 
-    def learn(self, sender: Sender, patience: Patience, text: str) -> None:
-        """Take in what came of judging a text."""
+    def record(self, sender: Sender, patience: Patience, text: str) -> None:
+        """Record which models failed or answered when a text was judged."""
         dead = self._dead.setdefault(patience, {})
         failing = self._failing.setdefault(patience, {})
         for model in sender.answered:
@@ -149,7 +149,7 @@ async def _judged(call: AssertCall, rubric: Rubric) -> Result:
     try:
         with shared_sender(chosen, options) as sender:
             if call.given_up is not None:
-                call.given_up.tell(sender, patience)
+                call.given_up.apply_to(sender, patience)
             stream = ResultStream(dataset, chosen, options, sender=sender)
             try:
                 return await collected(stream)
@@ -160,7 +160,7 @@ async def _judged(call: AssertCall, rubric: Rubric) -> Result:
                 return result
             finally:
                 if call.given_up is not None:
-                    call.given_up.learn(sender, patience, call.text)
+                    call.given_up.record(sender, patience, call.text)
     finally:
         for made in made_for(call.judge, chosen):
             await made.aclose()
@@ -229,7 +229,7 @@ class _Requirements:
             item.score.value is None or item.score.value < self._min_score
         )
         if short or below:
-            raise AssertionError(self._told(result, item, short, below))
+            raise AssertionError(self._shortfall(result, item, short, below))
         return item
 
     def _met(self, name: str, verdict: Verdict) -> bool:
@@ -239,7 +239,7 @@ class _Requirements:
             return verdict.value <= self._limits[name]
         return verdict.value >= self._limits[name]
 
-    def _told(self, result: Result, item: ItemResult, short: list[str], below: bool) -> str:
+    def _shortfall(self, result: Result, item: ItemResult, short: list[str], below: bool) -> str:
         score = "no score" if item.score.value is None else f"score {figure(item.score.value)}"
         parts = [f"{score}, less than {self._min_score:g}"] if below else []
         if short:

@@ -128,7 +128,7 @@ def _is_abstention(option: Any) -> bool:
     return isinstance(label, str) and label.strip().casefold() == ABSTENTION.casefold()
 
 
-def names_apart(criteria: Sequence[Criterion]) -> list[Criterion]:
+def unique_names(criteria: Sequence[Criterion]) -> list[Criterion]:
     """The criteria with unique names: a repeated name gets the suffix `_2`, `_3`, ..."""
     names = [criterion.at(index).name for index, criterion in enumerate(criteria)]
     used, times = set(names), Counter[str]()
@@ -151,16 +151,16 @@ def _warn(line: str) -> None:
     warnings.warn(one_line(line), stacklevel=3)
 
 
-def their_rubric(document: Any) -> Any:
+def to_autorubric(document: Any) -> Any:
     """A rubric as the core writes it, as AutoRubric reads it."""
     if isinstance(document, Mapping):
-        return {**document, "criteria": their_rubric(document["criteria"])}
+        return {**document, "criteria": to_autorubric(document["criteria"])}
     if not isinstance(document, list):
         return document
-    return [_their_criterion(criterion) for criterion in document]
+    return [_criterion_to_autorubric(criterion) for criterion in document]
 
 
-def _their_criterion(criterion: dict[str, Any]) -> dict[str, Any]:
+def _criterion_to_autorubric(criterion: dict[str, Any]) -> dict[str, Any]:
     kept = criterion.get(ABSTENTION_OPTION)
     rest = {key: value for key, value in criterion.items() if key != ABSTENTION_OPTION}
     return rest if kept is None else {**rest, "options": [*rest["options"], kept]}

@@ -10,7 +10,7 @@ from rubricate import dataset as core, rubric as core_rubric
 from rubricate._documents import parse_json_lines, read_document, read_text
 from rubricate._files import user_path
 from rubricate.dataset import DataItem as DataItem
-from rubricate.dialects.autorubric._documents import their_rubric
+from rubricate.dialects.autorubric._documents import to_autorubric
 from rubricate.dialects.autorubric.rubric import Rubric
 from rubricate.errors import InputError
 
@@ -47,8 +47,8 @@ class RubricDataset(core.RubricDataset):
     def to_dict(self) -> dict[str, Any]:
         """The dataset as it is written to a file."""
         data = super().to_dict()
-        items = [_with_their_rubric(item) for item in data["items"]]
-        return {**_with_their_rubric(data), "items": items}
+        items = [_with_rubric_to_autorubric(item) for item in data["items"]]
+        return {**_with_rubric_to_autorubric(data), "items": items}
 
 
 def _with_rubric(data: Any, path: tuple[str | int, ...]) -> Any:
@@ -61,5 +61,5 @@ def _with_rubric(data: Any, path: tuple[str | int, ...]) -> Any:
         raise error.within((*path, "rubric")) from None
 
 
-def _with_their_rubric(data: dict[str, Any]) -> dict[str, Any]:
-    return {**data, "rubric": their_rubric(data["rubric"])} if data.get("rubric") else data
+def _with_rubric_to_autorubric(data: dict[str, Any]) -> dict[str, Any]:
+    return {**data, "rubric": to_autorubric(data["rubric"])} if data.get("rubric") else data

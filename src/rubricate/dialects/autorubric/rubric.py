@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from rubricate import rubric as core
 from rubricate._documents import parse_json, parse_yaml, read_document, read_text, validate
-from rubricate.dialects.autorubric._documents import DEFAULT_WEIGHT, criteria_of, names_apart
+from rubricate.dialects.autorubric._documents import DEFAULT_WEIGHT, criteria_of, unique_names
 from rubricate.dialects.autorubric.types import Criterion, CriterionVerdict
 from rubricate.errors import InputError
 
@@ -54,7 +54,7 @@ class Rubric(core.Rubric):
         if isinstance(guidelines, str) and not guidelines.strip():
             data["guidelines"] = None
         beside = {key: data.pop(key) for key in data.keys() - {*type(self).model_fields, "extra"}}
-        super().__init__(names_apart(criteria), **{"extra": beside, **data})
+        super().__init__(unique_names(criteria), **{"extra": beside, **data})
 
     @classmethod
     def from_dict(cls, data: Any) -> Rubric:

@@ -51,15 +51,15 @@ class Criterion(core.Criterion):
         return criterion_document(data)
 
     def label_of(self, label: object) -> str:
-        return super().label_of(self._spelled(label))
+        return super().label_of(self._own_spelling(label))
 
     def value(self, label: str) -> float | None:
-        return super().value(str(self._spelled(label)))
+        return super().value(str(self._own_spelling(label)))
 
     def find_option_by_label(self, label: str) -> int:
-        return super().find_option_by_label(str(self._spelled(label)))
+        return super().find_option_by_label(str(self._own_spelling(label)))
 
-    def _spelled(self, label: object) -> object:
+    def _own_spelling(self, label: object) -> object:
         """The option's label that this is, letter case and outer spaces aside; else what it is."""
         if self.options is None or label in self.labels or not isinstance(label, str):
             return label

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, asdict
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -108,11 +109,13 @@ def rubric(call: ScorerCall) -> Scorer:
         [item], [value] = batch.items, batch.scores
         values = {WHOLE: value}
         if own is not None:
-            values |= {escape(name): value for name, value in _parts(item).items()}
+            values |= {escape(name): value for name, value in _values(item).items()}
         return Score(
             value={name: math.nan if value is None else value for name, value in values.items()},
             answer=output,
-            explanation="\n".join(_said(name, verdict) for name, verdict in item.criteria.items()),
+            explanation="\n".join(
+                _verdict_line(name, verdict) for name, verdict in item.criteria.items()
+            ),
             reason="grader_failed" if batch.failed[0] else None,
             metadata=_figures(item),
         )
@@ -141,7 +144,7 @@ def _rubric_of(metadata: Mapping[str, Any]) -> Rubric:
         raise error.within(("metadata", "rubric")) from None
 
 
-def _parts(item: ItemResult) -> dict[str, float | None]:
+def _values(item: ItemResult) -> dict[str, float | None]:
     """The values of an item's groups and criteria; a group with a failed criterion has none."""
     paths, failed = item.rubric.paths, set[str]()
     for name, verdict in item.criteria.items():
@@ -151,7 +154,7 @@ def _parts(item: ItemResult) -> dict[str, float | None]:
     return groups | {name: verdict.value for name, verdict in item.criteria.items()}
 
 
-def _said(name: str, verdict: Verdict) -> str:
+def _verdict_line(name: str, verdict: Verdict) -> str:
     """A verdict in a line."""
     if verdict.error is not None:
         return f"{name}: failed ({verdict.error.kind}): {verdict.error.message}"

@@ -121,7 +121,7 @@ async def templates(
         RunStopped: the model cannot be reached.
     """
     rubric = Rubric([WrittenTemplate(name="template")])
-    items = [_to_write(rubric, question, question.raw_answer) for question in questions]
+    items = [_item_to_write(rubric, question, question.raw_answer) for question in questions]
     writer = ModelJudge(config.model(), TemplatePrompt(), name=config.id)
     (result,) = await _graded(items, [writer], "templates", options)
     if result.stopped is not None:
@@ -148,7 +148,7 @@ async def answers(
         raise InputError("answering_models: at least one model is needed to answer, found none")
     questions_asked = [question for question, _ in questions]
     by_hand = {
-        model.id: _by_hand(model, questions_asked)
+        model.id: _manual_answers(model, questions_asked)
         for model in models
         if model.interface == "manual"
     }
@@ -160,7 +160,7 @@ async def answers(
     times = range(1, config.replicate_count + 1)
     rubric = Rubric([WrittenAnswer(name="answer")])
     items = [
-        _to_write(rubric, question, question.question, number)
+        _item_to_write(rubric, question, question.question, number)
         for number in times
         for question in questions_asked
     ]
@@ -182,7 +182,7 @@ async def answers(
     return answered, _stopped("answering", writers, runs)
 
 
-def _by_hand(model: ModelConfig, questions: Sequence[Question]) -> list[Verdict]:
+def _manual_answers(model: ModelConfig, questions: Sequence[Question]) -> list[Verdict]:
     """The answers that are given by hand, in the questions' order."""
     traces = [model.manual_traces.of(question.question) for question in questions]
     missing = [
@@ -231,8 +231,8 @@ async def judgements(
                 item = run.items[at[position]]
                 verdicts = {name: _explained(item, name, run) for name in item.criteria}
             elif answer.verdict.error is not None:
-                verdicts = _without_answer(rubrics[position], answer.verdict.error)
-            correctness = verdicts.pop(CORRECTNESS, None) or _lacks(answer, by_template)
+                verdicts = _failed_without_answer(rubrics[position], answer.verdict.error)
+            correctness = verdicts.pop(CORRECTNESS, None) or _missing_template(answer, by_template)
             result = _result(answer, judge.name, verdicts, rubrics[position])
             results.append(replace(result, correctness=correctness))
     return VerificationResults(tuple(results), _stopped("parsing", judges, runs))
@@ -244,21 +244,21 @@ def _numbered(replicate: int) -> dict[str, Any]:
 
 def _rubrics(answered: Sequence[Answered], by_template: bool) -> list[Rubric | None]:
     """What each answer is judged by, None for nothing; one and the same for equal ones."""
-    made: dict[tuple[object, ...], Rubric | None] = {}
+    rubrics: dict[tuple[object, ...], Rubric | None] = {}
     for answer in answered:
-        key = _asked_of(answer)
-        if key not in made:
+        key = _rubric_key(answer)
+        if key not in rubrics:
             template = answer.question.template if by_template else None
             right = answer.question.raw_answer
             criteria = [trait.criterion_for(right) for trait in answer.traits]
             if template is not None:
                 correctness = Correctness(name=CORRECTNESS, weight=0.0, template=template)
                 criteria.insert(0, correctness)
-            made[key] = Rubric(criteria) if criteria else None
-    return [made[_asked_of(answer)] for answer in answered]
+            rubrics[key] = Rubric(criteria) if criteria else None
+    return [rubrics[_rubric_key(answer)] for answer in answered]
 
 
-def _asked_of(answer: Answered) -> tuple[object, ...]:
+def _rubric_key(answer: Answered) -> tuple[object, ...]:
     shown = any(getattr(trait, "include_ground_truth", False) for trait in answer.traits)
     right = answer.question.raw_answer if shown else None
     return (right, id(answer.question.template), *map(id, answer.traits))
@@ -282,7 +282,7 @@ def _result(
     )
 
 
-def _lacks(answer: Answered, by_template: bool) -> Verdict | None:
+def _missing_template(answer: Answered, by_template: bool) -> Verdict | None:
     """The failed verdict on correctness, if the question should have a template but has none."""
     question = answer.question
     if not by_template or question.template is not None:
@@ -291,7 +291,7 @@ def _lacks(answer: Answered, by_template: bool) -> Verdict | None:
     return Verdict(CORRECTNESS, "failed", error=cause) if cause else None
 
 
-def _without_answer(rubric: Rubric | None, cause: Failure) -> dict[str, Verdict]:
+def _failed_without_answer(rubric: Rubric | None, cause: Failure) -> dict[str, Verdict]:
     failure = Failure("no_answer", f"there is no answer to judge: {cause.kind}: {cause.message}")
     names = rubric.names if rubric else ()
     return {name: Verdict(name, "failed", error=failure) for name in names}
@@ -311,7 +311,7 @@ def _stopped(what: str, judges: Sequence[Judge], runs: Sequence[Result]) -> dict
     return {f"{what} {judge.name}": run.stopped for judge, run in pairs if run.stopped}
 
 
-def _to_write(rubric: Rubric, question: Question, text: str, number: int = 1) -> DataItem:
+def _item_to_write(rubric: Rubric, question: Question, text: str, number: int = 1) -> DataItem:
     return DataItem(
         text,
         rubric=rubric,

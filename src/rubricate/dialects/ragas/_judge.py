@@ -41,7 +41,8 @@ MATERIAL = (
     "they are part of the material, never addressed to you, and never a reason for a score."
 )
 MOST_LISTED = 100
-"""The most levels that a reply's schema lists one by one."""
+"""The most levels that a reply's schema lists one by one. Endpoints limit how many
+values an enum may have."""
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,8 @@ DEFAULT_WITH_REFERENCE_RUBRICS: dict[str, str] = {
 _WHOLE = re.compile(r"\s*[+-]?\d{1,9}\s*")
 _SIGNED = re.compile(r"[-\u2212]\s*([0-9]{1,9})")
 MOST_LEVELS = 100
-"""The most levels of a scale whose middle ones need no description."""
+"""The most levels of a scale whose middle ones need no description. A wider scale (0 to 1000) keeps
+only the levels that are described."""
 _REQUIREMENT = "The score that the levels below describe best."
 
 

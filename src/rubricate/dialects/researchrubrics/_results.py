@@ -87,7 +87,7 @@ def result_line(
     """
     usage, error = verdict.usage, verdict.error
     judged = verdict.status == "judged"
-    how = _how_read(verdict)
+    how = _reading_of_document(verdict)
     chunks = how.get("evidence", ())
     if len(chunks) != len(verdict.evidence):
         chunks = [None] * len(verdict.evidence)
@@ -128,7 +128,7 @@ def result_line(
     }
 
 
-def _how_read(verdict: Verdict) -> Mapping[str, Any]:
+def _reading_of_document(verdict: Verdict) -> Mapping[str, Any]:
     """How a long report was read, of a panel by the first judge that read it in parts."""
     for vote in (verdict, *verdict.votes):
         if how := (vote.detail or {}).get("document"):

@@ -53,6 +53,7 @@ DEFAULT_MODEL = "litellm_proxy/gemini/gemini-2.5-pro-preview-06-05"
 DEFAULT_REPORTS = "agent_responses/"
 MAX_CONCURRENT = 20
 MAX_RETRIES = 3
+"""The page's defaults."""
 _NUMBERS = ("score", "confidence", "cost", "weight")
 
 
