@@ -113,9 +113,7 @@ def rubric(call: ScorerCall) -> Scorer:
         return Score(
             value={name: math.nan if value is None else value for name, value in values.items()},
             answer=output,
-            explanation="\n".join(
-                _verdict_line(name, verdict) for name, verdict in item.criteria.items()
-            ),
+            explanation="\n".join(starmap(_verdict_line, item.criteria.items())),
             reason="grader_failed" if batch.failed[0] else None,
             metadata=_figures(item),
         )
