@@ -16,8 +16,8 @@ TOOL = Path(__file__).parents[1] / "tools" / "trace_calls.py"
     ("option", "ceiling"),
     [
         (None, {"calls": 174, "files": 40}),  # to the first request of `grade()`
-        ("--shell", {"calls": 1157, "files": 94}),  # to the first request of `rubricate grade`
-        ("--job", {"files loaded": 145, "lines executed": 11650}),  # of a whole run
+        ("--shell", {"calls": 1117, "files": 92}),  # to the first request of `rubricate grade`
+        ("--job", {"files loaded": 143, "lines executed": 11650}),  # of a whole run
     ],
     ids=["grade", "shell", "job"],
 )

@@ -236,12 +236,12 @@ def again(kind: type, name: str, default: _T) -> _T:
 @cache
 def options_of(kind: type) -> Mapping[str, Option]:
     """The options that a class declares and inherits, by name; those of a group together."""
-    homes = {
-        name: base.__module__
-        for base in reversed(kind.__mro__)
-        for name in inspect.get_annotations(base)
+    homes = dict[str, str]()
+    for base in reversed(kind.__mro__):
+        homes |= dict.fromkeys(inspect.get_annotations(base), base.__module__)
+    by_place: dict[tuple[Group, bool], dict[str, Option]] = {
+        (group, is_common): {} for group in GROUPS for is_common in (True, False)
     }
-    options: list[Option] = []
     for own in fields(kind):
         declared = own.metadata.get("option")
         if declared is None:
@@ -252,14 +252,12 @@ def options_of(kind: type) -> Mapping[str, Option]:
         elif shown is None and default is not False and default not in (None, "", ()):
             shown = f"{default:g}" if isinstance(default, float) else str(default)
         place = {"module": homes[name], "shown_default": shown}
-        options.append(Option(name=name, type=str(own.type), default=default, **place, **declared))
-    return {
-        option.name: option
-        for group in GROUPS
-        for is_common in (True, False)
-        for option in options
-        if option.group == group and option.common is is_common
-    }
+        option = Option(name=name, type=str(own.type), default=default, **place, **declared)
+        by_place[option.group, option.common][name] = option
+    ordered: dict[str, Option] = {}
+    for options in by_place.values():
+        ordered |= options
+    return ordered
 
 
 def options_set(kind: type, options: object) -> dict[str, Any]:
@@ -321,10 +319,12 @@ class Settings:
         vars(self).update({**defaults, **named})
         if len(named) < len(args) + len(values) or vars(self).keys() != form.names:
             raise _wrong_call(kind, args, values)
-        changed = {name for name in named if named[name] is not defaults.get(name, MISSING)}
-        types = python_types(kind)
-        for name in changed & types.keys():
-            check_value(options_of(kind)[name], named[name], types[name])
+        types, changed = python_types(kind), set[str]()
+        for name, value in named.items():
+            if value is not defaults.get(name, MISSING):
+                changed.add(name)
+                if name in types:
+                    check_value(options_of(kind)[name], value, types[name])
         for check, names in form.checks:
             if not changed.isdisjoint(names):
                 check(self)

@@ -128,10 +128,11 @@ def _parsed(module: str) -> ast.Module:
 
 def help_of(name: str) -> str:
     """The help of a command or of a group."""
-    source = _parsed(COMMANDS[name])
+    described: ast.Module | ast.FunctionDef = _parsed(COMMANDS[name])
     own = name.rpartition(" ")[2].replace("-", "_")
-    functions = (part for part in source.body if isinstance(part, ast.FunctionDef))
-    described = next((part for part in functions if part.name == own), source)
+    for part in described.body:
+        if isinstance(part, ast.FunctionDef) and part.name == own:
+            described = part
     return ast.get_docstring(described) or ""
 
 
@@ -156,7 +157,8 @@ def built_command(name: str) -> Any:
     module = import_module(f"rubricate.cli.{COMMANDS[name]}")
     function = getattr(module, own.replace("-", "_"))
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(name=own, help=help_of(name), cls=_Command)(_entry(function))
+    text = inspect.getdoc(function) or help_of(name)  # `python -OO` has no docstrings
+    alone.command(name=own, help=text, cls=_Command)(_entry(function))
     built: Any = typer.main.get_command(alone)
     built.common = {name for name, option in options_of(function.settings).items() if option.common}
     return built
@@ -230,11 +232,12 @@ def _entry(function: Any) -> Callable[..., int]:
     """What typer makes a command of: a function with the command's options as parameters."""
     kind, defaults, load = function.settings, function.defaults, function.load
     options, types = options_of(kind), written_types(kind)
+    kinds_of: dict[str, set[Any]] = {}
 
     def entry(config: str | None = None, **values: Any) -> int:
         raw = {
-            name: _converted(options[name], values[name], type_)
-            for name, type_ in types.items()
+            name: _converted(options[name], values[name], types[name], kinds)
+            for name, kinds in kinds_of.items()
             if values.get(name) not in (None, [], ())
         }
         return int(function(read(kind, raw) if load is None else load(raw, config)))
@@ -244,9 +247,12 @@ def _entry(function: Any) -> Callable[..., int]:
     for name, option in options.items():
         if name not in types:
             continue
-        kinds, is_list = _kinds(types[name])
+        is_union = get_origin(types[name]) in (Union, UnionType)
+        kinds = {*(get_args(types[name]) if is_union else (types[name],))} - {NoneType}
+        is_list = list[str] in kinds or (list[float] in kinds and str not in kinds)
+        kinds_of[name] = kinds
         type_: Any = bool if kinds == {bool} else list[str] if is_list else str
-        metavar = next((_METAVARS[number] for number in _METAVARS if kinds == {number}), None)
+        metavar = "<int>" if kinds == {int} else "<float>" if kinds <= _FLOATS else None
         default = defaults.get(name, option.shown_default)
         text = option.help if default is None else f"{option.help} [{default}]"
         if option.is_argument:
@@ -275,31 +281,20 @@ def _entry(function: Any) -> Callable[..., int]:
     return entry
 
 
-_METAVARS = {int: "<int>", float: "<float>"}
+_FLOATS = {float, list[float]}
 
 
-def _kinds(type_: Any) -> tuple[set[Any], bool]:
-    """The types that a value may have, those of a list's members too; and whether it is
-    given several times: a list that cannot be written as one text."""
-    is_union = get_origin(type_) in (Union, UnionType)
-    kinds = {*(get_args(type_) if is_union else (type_,))} - {NoneType}
-    lists = {kind for kind in kinds if get_origin(kind) is list}
-    is_list = bool(lists) and (list[str] in lists or str not in kinds)
-    return (kinds - lists).union(*map(get_args, lists)), is_list
-
-
-def _converted(option: Option, value: Any, type_: Any) -> Any:
-    """The value of an option that the shell has as text.
+def _converted(option: Option, value: Any, type_: Any, kinds: set[Any]) -> Any:
+    """The value of an option that the shell has as text; `kinds` are the types it may have.
 
     Raises:
         InputError: the option takes numbers alone, and this is none.
     """
-    kinds, _ = _kinds(type_)
     if isinstance(value, list):
         return [_number(each, kinds) for each in value]
     if isinstance(value, str):
         value = _number(value, kinds)
-        if isinstance(value, str) and kinds <= _METAVARS.keys():
+        if isinstance(value, str) and kinds <= {int, *_FLOATS}:
             check_value(option, value, type_)
     return value
 
@@ -309,7 +304,7 @@ def _number(text: str, kinds: set[Any]) -> str | float:
     if int in kinds and text.removeprefix("-").isdecimal():
         return int(text)
     with suppress(ValueError):
-        return float(text) if float in kinds and str not in kinds else text
+        return float(text) if kinds & _FLOATS and str not in kinds else text
     return text
 
 
