@@ -2,7 +2,7 @@
 
 A `Journal` is an SQLite file or a run of a PostgreSQL database, which survive a killed
 process, or records in memory. How a process has it (`Access`) says who else may have it.
-Beside each answer stands what was sent and received for it, word for word. `Answers` is the journal
+Beside each answer is what was sent and received for it, word for word. `Answers` is the journal
 of a run with a cache behind it that several runs share.
 """
 

@@ -17,7 +17,7 @@ is counted as a quarter less than it was billed; at 3, one with usual replies as
 
 
 class Price(NamedTuple):
-    """What is known of a request's cost before it is sent, in US dollars.
+    """The part of a request's cost that is certain before it is sent, in US dollars.
 
     Attributes:
         account: the name of its account, one for each model.
@@ -45,7 +45,7 @@ class Account:
         open: how many are in flight.
         known: US dollars that are known of those in flight; of judgements in flight, what they
             have cost so far, below 0.
-        since: when those in flight were begun, the oldest first (monotonic clock).
+        since: when those in flight started, the oldest first (monotonic clock).
     """
 
     ended: int = 0
@@ -59,7 +59,7 @@ class Account:
 
     @property
     def average(self) -> float:
-        """US dollars that one costs on average, beyond what is known; 0 while none has ended."""
+        """US dollars that one costs on average, beyond what is certain; 0 while none has ended."""
         return self.cost / self.ended if self.ended else 0.0
 
     def to_list(self) -> list[float]:
@@ -79,7 +79,7 @@ class Account:
 
         Args:
             cost: US dollars that it cost in all; None where that is not known.
-            price: what it was begun with.
+            price: what it started with.
         """
         known, since = 0.0, None
         if price is not None:
@@ -106,13 +106,13 @@ class Account:
         """
         held = max(0.0, self.known + self.open * of_all.dearest)
         if held and of_all.seconds:
-            one, now = held / self.open, time.monotonic()
+            each, now = held / self.open, time.monotonic()
             for since in self.since.values():
                 waited = (now - since) * of_all.ended / of_all.seconds
                 cost = min(MOST_TIMES, IN_ALL * waited) * of_all.paid / of_all.ended
-                if cost <= one:
+                if cost <= each:
                     break
-                held += cost - one
+                held += cost - each
         return held
 
 
@@ -137,7 +137,9 @@ class Accounts:
 
     def sum_of(self, name: str) -> Account:
         """An account of all processes together."""
-        return _sum([one for one in (self.own.get(name), self.others.get(name)) if one is not None])
+        return _sum(
+            [each for each in (self.own.get(name), self.others.get(name)) if each is not None]
+        )
 
     @property
     def held(self) -> float:
@@ -158,8 +160,8 @@ class Accounts:
         """
         accounts_by_name: dict[str, list[Account]] = {}
         for accounts, is_alive in entries:
-            for name, one in accounts.items():
-                account = one if is_alive else replace(one, open=0, known=0.0)
+            for name, each in accounts.items():
+                account = each if is_alive else replace(each, open=0, known=0.0)
                 accounts_by_name.setdefault(name, []).append(account)
         self.others = {name: _sum(accounts) for name, accounts in accounts_by_name.items()}
 

@@ -1,4 +1,4 @@
-"""What is known without asking: the answers of this run's journal, and of the cache."""
+"""Stored answers: those of this run's journal, and of the cache."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class Answers:
     """A journal, with a cache behind it that several runs share, and that is closed at the end.
 
     A cache that fails on the way (a full disk, another process that does not let go) is given up,
-    and the run goes on without it.
+    and the run continues without it.
 
     Args:
         journal: the run's own.
         cache: the shared one, if there is one.
         reads_cache: whether to look into it; answers are put there in any case.
-        on_trouble: told in words why a cache was given up.
+        on_trouble: called with a line that says why a cache was given up.
 
     Attributes:
         ledger: what the run has cost, and what this process may spend of it.
@@ -182,7 +182,7 @@ class Answers:
         return _Copies(records, exchanges, texts)
 
     def _with_copies(self, records: dict[str, dict[str, Any]], copies: _Copies) -> Known:
-        """What is known by the journal and the cache, whose part is put into the journal."""
+        """The records of the journal and the cache, whose part is put into the journal."""
         if copies.error is not None:
             self._give_up_cache(copies.error)
         for name, text in copies.texts.items():
@@ -358,23 +358,23 @@ class SingleFlight:
         It is not where another has asked for one of its answers since it was planned; None where
         one is asking: `over` waits for that.
         """
-        asked = asking = False
+        is_answered = asking = False
         for key in keys:
-            left = self._planned.pop(key, 1) - 1
-            if left:
-                self._planned[key] = left
+            remaining = self._planned.pop(key, 1) - 1
+            if remaining:
+                self._planned[key] = remaining
             if key in self._asked:
-                asked = True
-                if not left:
+                is_answered = True
+                if not remaining:
                     self._asked.discard(key)
             if key in self._asking:
                 asking = True
         if asking:
             return None
-        if not asked:
+        if not is_answered:
             for key in keys:
                 self._asking[key] = None
-        return not asked
+        return not is_answered
 
     async def over(self, keys: Sequence[str]) -> None:
         """Wait until nobody asks for one of these answers."""
@@ -394,7 +394,7 @@ class SingleFlight:
 
 
 Locks = WeakValueDictionary[str, asyncio.Lock]
-"""A lock a key, as long as anybody has it: whoever comes second finds what the first one got.
+"""A lock a key, as long as anybody has it: the second caller finds what the first received.
 
 For what cannot be planned ahead.
 """

@@ -227,7 +227,7 @@ def named_keys(lines: bytes) -> list[str]:
 def read_lines(
     lines: bytes, texts: Callable[[str], str | None], part: Callable[[str], bytes | None]
 ) -> Iterator[Exchange]:
-    """The exchanges that lines stand for, those of parts where they are named.
+    """The exchanges in lines, those of parts where they are named.
 
     Args:
         lines: what the journal has beside an answer.

@@ -321,11 +321,13 @@ def _as_in_reply(reason: str) -> bytes:
 
 
 def checksum(key: str, record: bytes) -> int:
-    """What stands beside a record that refers to nothing, and is that of no other."""
+    """The checksum of a record that refers to nothing, and is that of no other."""
     return zlib.crc32(record, zlib.crc32(key.encode("utf-8", "surrogatepass")))
 
 
-def read_row(key: object, record: object, found: object, end: object) -> dict[str, Any] | None:
+def read_row(
+    key: object, record: object, stored_checksum: object, end: object
+) -> dict[str, Any] | None:
     """The record of a row; None for a damaged one.
 
     Args:
@@ -337,7 +339,7 @@ def read_row(key: object, record: object, found: object, end: object) -> dict[st
         return None
     end = end if isinstance(end, bytes) else b""
     number = checksum(key, record)
-    if number == found:
+    if number == stored_checksum:
         read: dict[str, Any] = orjson.loads(record)
         return read
     try:
@@ -346,7 +348,7 @@ def read_row(key: object, record: object, found: object, end: object) -> dict[st
         quoted = end[len(end) - at :][:length]
     except (ValueError, TypeError, KeyError):
         return None
-    if zlib.crc32(quoted, number) != found:
+    if zlib.crc32(quoted, number) != stored_checksum:
         return None
     read["reason"] = orjson.loads(b'"%b"' % orjson.loads(b'"%b"' % quoted).encode())
     return read

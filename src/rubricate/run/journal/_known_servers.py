@@ -1,7 +1,7 @@
 """The PostgreSQL servers that the user's own word names.
 
 A run folder or a settings file may come from somebody else, and so may the server that it names:
-whoever connects to it sends it a password, from `PGPASSWORD`, `~/.pgpass` or wherever else libpq
+connecting to it sends it a password, from `PGPASSWORD`, `~/.pgpass` or wherever else libpq
 looks, and what the run holds. So a file's word is enough only where the user's names the very same
 server: in the environment (`PGHOST`, `PGPORT`), or in an earlier command, as the list of servers in
 the user's cache folder says.
@@ -67,14 +67,14 @@ def vouched(place: Database, option: str = "journal") -> Database:
 
 def _is_known(address: str) -> bool:
     """Whether the user's own word names the server that a file's address leads to."""
-    given = {name: value for name, value in parsed(address).items() if name not in _TUNING}
+    values = {name: value for name, value in parsed(address).items() if name not in _TUNING}
     port = os.environ.get("PGPORT") or "5432"
     is_of_environment = (
-        given.keys() <= _SERVER
-        and given.get("host", "") in ("", os.environ.get("PGHOST", ""))
-        and str(given.get("port", port)) == port
+        values.keys() <= _SERVER
+        and values.get("host", "") in ("", os.environ.get("PGHOST", ""))
+        and str(values.get("port", port)) == port
     )
-    return is_of_environment or (not _secrets(given) and _noted(given) in _listed())
+    return is_of_environment or (not _secrets(values) and _noted(values) in _listed())
 
 
 def remember(address: str) -> None:
@@ -127,19 +127,19 @@ def _file() -> Path:
     return user_cache_path("rubricate") / FILE
 
 
-def _secrets(given: dict[str, Any]) -> list[str]:
+def _secrets(values: dict[str, Any]) -> list[str]:
     """The parameters of an address that libpq would not show, such as passwords."""
     known = psycopg_driver().pq.Conninfo.get_defaults()
-    shown = {one.keyword.decode() for one in known if not one.dispchar}
-    return [name for name in given if name not in shown]
+    shown = {default.keyword.decode() for default in known if not default.dispchar}
+    return [name for name in values if name not in shown]
 
 
-def _noted(given: dict[str, Any]) -> str:
+def _noted(values: dict[str, Any]) -> str:
     """An address of its parts, without passwords, and what is usual."""
-    left_out = {*_TUNING, *_secrets(given)}
-    names = [*_FIRST, *sorted(given.keys() - {*_FIRST})]
+    left_out = {*_TUNING, *_secrets(values)}
+    names = [*_FIRST, *sorted(values.keys() - {*_FIRST})]
     parameters = {
-        name: str(given[name]) for name in names if name in given and name not in left_out
+        name: str(values[name]) for name in names if name in values and name not in left_out
     }
     account = quote(parameters.pop("user"), safe="") + "@" if "user" in parameters else ""
     host, port = parameters.pop("host", ""), parameters.pop("port", "")

@@ -131,7 +131,7 @@ def _rows(connection: Connection, run: int) -> list[Row]:
 
 
 def _excludes(part: str, access: Access) -> bool:
-    """Whether whoever has a part keeps an access away: all but other shards of the same number."""
+    """Whether the holder of a part excludes an access: all but other shards of the same number."""
     if not isinstance(access, Shard) or not part:
         return True
     number, _, of = part.partition("/")
@@ -222,7 +222,7 @@ class Lease:
 
     @property
     def holds(self) -> bool:
-        """Whether requests may be begun."""
+        """Whether requests may start."""
         return time.monotonic() < self._until and self.error is None
 
     @property
@@ -249,7 +249,7 @@ class Lease:
         self._until = before + HOLDS - row[0]
 
     async def held(self) -> bool:
-        """Wait until requests may be begun; whether that comes."""
+        """Wait until requests may start; whether that comes."""
         while not self.holds:
             if self.error is not None:
                 return False
@@ -272,12 +272,12 @@ class Lease:
         )
 
     def keep(self, turn: Turn, patience: float, on_end: Callable[[JournalError], None]) -> None:
-        """Renew the lease from now on, in a thread of its own.
+        """Renew the lease from now on, in its own thread.
 
         Args:
             turn: gives a connection to the database for a statement.
             patience: seconds to wait for a server that has gone away.
-            on_end: told of the error with which that ends.
+            on_end: called with the error with which that ends.
         """
         keeping = threading.Thread(
             target=self._keep, args=(turn, patience, on_end), name="rubricate-lease", daemon=True

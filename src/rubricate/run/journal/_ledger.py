@@ -1,8 +1,8 @@
 """What a run has cost: noted in its journal, together with the answers that it was paid for.
 
-Every process has an entry of its own, which is written in the transaction that commits its answers.
+Every process has its own entry, which is written in the transaction that commits its answers.
 So the sum of all entries is what the answers cost, whichever command, shard or worker asked, and it
-is moved, copied and begun anew with the journal.
+is moved, copied and started again with the journal.
 
 Where there is a greatest cost, an entry also says how many dollars its process may have spent on
 requests without an answer. A process writes that before it sends them: what it had in flight when
@@ -153,7 +153,7 @@ class Ledger:
 
     def end(self, progress: Progress) -> None:
         """Note that an execution takes nothing more."""
-        self._running = [one for one in self._running if one[0] is not progress]
+        self._running = [each for each in self._running if each[0] is not progress]
         self._ended += progress.usage
         if self._is_bounded:
             self._give_back()
@@ -177,8 +177,8 @@ class Ledger:
     def total(self, others: Collection[Entry]) -> Usage:
         """What the run took by all processes, with an estimate of what killed ones may have."""
         self._look(others)
-        usage = Usage.total((self.usage, *(one.usage for one in others)))
-        lost = sum(one.unanswered for one in others if not one.alive)
+        usage = Usage.total((self.usage, *(each.usage for each in others)))
+        lost = sum(each.unanswered for each in others if not each.alive)
         if not lost and not self._lost:
             return usage
         cost = None if usage.cost is None else self._lost
@@ -210,7 +210,7 @@ class Ledger:
         """
         if self._is_bounded:
             held = max(self._allotment - (usage.cost or 0.0), self.requests.held)
-            return sum(one.open for one in self.requests.own.values()), held
+            return sum(each.open for each in self.requests.own.values()), held
         if not self._running:
             return 0, 0.0
         flying = Usage.total(in_flight() for _, in_flight in self._running)
@@ -247,7 +247,7 @@ class Ledger:
 
         Args:
             max_cost: the greatest cost.
-            price: what is known of its cost.
+            price: the certain part of its cost.
 
         Raises:
             JournalError: the journal cannot be used.
@@ -281,7 +281,7 @@ class Ledger:
             await asyncio.wait_for(self._news.wait(), AGAIN)
 
     async def check(self, max_cost: float, cost: float = 0.0) -> Answer:
-        """Whether what costs so much fits, with nothing of this process in flight.
+        """Whether something of this cost fits, with nothing of this process in flight.
 
         Waits where it depends on what others have in flight.
 
@@ -293,13 +293,13 @@ class Ledger:
             if answer != "wait":
                 return answer
 
-    def left(self, max_cost: float) -> float:
+    def remaining(self, max_cost: float) -> float:
         """US dollars that this process may still pay, as of the last look at what others have."""
         gone = (self._paid or 0.0) + (self._by_others or 0.0) + self._lost + self._held_by_others
         return max_cost * ROUNDING - gone
 
     def _begun(self, account: Account, price: Price) -> bool:
-        """Whether a request is begun within what is allotted to this process."""
+        """Whether a request starts within what is allotted to this process."""
         with self._lock:
             known = self.requests.sum_of(price.account)
             if not price.has_bound and known.open >= known.ended:
@@ -311,7 +311,7 @@ class Ledger:
             return True
 
     async def _ask(self, max_cost: float, price: Price, account: Account | None = None) -> Answer:
-        """Ask for a request to be begun; without an account, whether one could be.
+        """Ask for a request to start; without an account, whether one could be.
 
         Where it has to wait for others, it does so for a while.
         """
@@ -354,41 +354,41 @@ class Ledger:
             return "unknown", 0.0
         known = self.requests.sum_of(price.account)
         gone = paid + self._by_others + self._lost
-        left = max_cost * ROUNDING - gone
+        remaining = max_cost * ROUNDING - gone
         in_flight = self.requests.held + self._held_by_others
         least = price.known + known.average
-        if least > left or gone * ROUNDING >= max_cost:
+        if least > remaining or gone * ROUNDING >= max_cost:
             return "spent", 0.0
         # The first request to a model, of whichever process, shows what its replies cost, and as
         # many as have been answered show how much they differ: so many are in flight at most.
         if not price.has_bound and known.open >= max(1, known.ended):
             return "wait", 0.0
         cost = max(0.0, price.known + known.dearest)
-        free = left - in_flight - cost
+        free = remaining - in_flight - cost
         if free < 0.0:
             return ("wait", 0.0) if in_flight > 0.0 else ("granted", 0.0)
         return "granted", min(self._ahead * cost, free / (SHARE * (self._others_alive + 1)))
 
     def _look(self, others: Collection[Entry]) -> None:
         """Note what others have paid, may have, and have in flight."""
-        self.requests.look((one.requests, one.alive) for one in others)
-        self.judgements.look((one.judgements, one.alive) for one in others)
-        paid = Usage.total(one.usage for one in others)
+        self.requests.look((each.requests, each.alive) for each in others)
+        self.judgements.look((each.judgements, each.alive) for each in others)
+        paid = Usage.total(each.usage for each in others)
         if paid.cost is None and (paid.input_tokens or paid.estimated_cost):
             cost = self.price(paid)
             paid = replace(paid, cost=None if cost is None else cost + paid.estimated_cost)
         self._by_others = paid.cost
-        alive = [one for one in others if one.alive]
+        alive = [each for each in others if each.alive]
         everything = paid + self.usage
         average = (everything.cost or 0.0) / max(1, everything.requests)
         self._others_alive = len(alive)
-        self._held_by_others = sum(self._cost_of(one, average) for one in alive)
-        self._lost = sum(self._cost_of(one, average) for one in others if not one.alive)
+        self._held_by_others = sum(self._cost_of(each, average) for each in alive)
+        self._lost = sum(self._cost_of(each, average) for each in others if not each.alive)
 
     def _cost_of(self, entry: Entry, average: float) -> float:
         """US dollars that a process may have spent on requests without an answer.
 
-        By what is known of their models now, which may be more than it knew.
+        By the costs of their models now, which may be more than it knew.
         """
         if entry.held is None:
             return entry.unanswered * average

@@ -66,7 +66,7 @@ def _name(access: Access) -> str | None:
 
 
 def _excludes(name: str, access: Access) -> bool:
-    """Whether whoever has a lock keeps an access away: all but shards of the same number."""
+    """Whether the holder of a lock excludes an access: all but shards of the same number."""
     other = _SHARD.fullmatch(name)
     return not (isinstance(access, Shard) and other is not None and int(other[2]) == access.of)
 

@@ -20,7 +20,7 @@ from rubricate.run.journal._sqlite import TROUBLE, DamagedJournal, SQLiteJournal
 logger = logging.getLogger(__name__)
 RECORD = "key, record, checksum"
 LEAST_ROW = 64
-"""Bytes that a record takes at least: in a file of so many there are at most so many records."""
+"""The fewest bytes that a record takes, which bounds how many a file of a known size can hold."""
 
 
 def open_journal(
@@ -117,21 +117,21 @@ def _salvaged(path: Path, error: DamagedJournal) -> Journal:
     """A journal of what can be read in a damaged one; the error, if nothing can be."""
     part = path.with_name(f".{path.name}.salvaged")
     part.unlink(missing_ok=True)
-    found = 0
+    restored = 0
     with closing(SQLiteJournal(part)) as journal:
         # Without what was sent and received, where that cannot be read.
         for row in _rows(path, "records", f"{RECORD}, exchanges", f"{RECORD}, NULL"):
             record = read_row(*row)
             if record is not None:
                 journal.put(row[0], record, row[3] if isinstance(row[3], bytes) else b"")
-                found += 1
+                restored += 1
         for name, text in _rows(path, "texts", "name, text"):
             if isinstance(name, str) and isinstance(text, bytes):
                 journal.put_text(name, text)
         journal.commit()
         entries = _rows(path, "spending", ", ".join(Paid._fields))
         journal.put_entries([Paid(*row) for row in entries])
-    if not found:
+    if not restored:
         part.unlink()
         raise error
     aside = _moved_aside(path)
@@ -140,7 +140,7 @@ def _salvaged(path: Path, error: DamagedJournal) -> Journal:
         "%s: it was damaged; %d of its answers can be read and count, what else was in it is "
         "asked again; the damaged file is %s",
         path,
-        found,
+        restored,
         aside,
     )
     return SQLiteJournal(path)

@@ -1,11 +1,11 @@
 """A journal in a PostgreSQL database, which many processes and machines may use at once.
 
 An answer is durable once its batch is committed. A thread writes them, one batch at a time, while
-the next one gathers. Whoever puts answers asks `is_full`, and where it is waits until all is
-`durable`: no more than `MOST` answers are ever unconfirmed. Where the server goes away the thread
+the next one gathers. A caller that puts answers checks `is_full`, and if it is waits until all
+is `durable`: no more than `MOST` answers are ever unconfirmed. If the server goes away the thread
 waits for it, and writes again what was not confirmed; a batch that is written twice is there once.
 
-Each record has a checksum: a damaged one counts as not there. What was sent and received stands
+Each record has a checksum: a damaged one counts as not there. What was sent and received is
 beside it, and the texts that this names have a table of their own (`_exchanges`).
 """
 
@@ -40,7 +40,7 @@ holds the connection for as long as that."""
 LOOK = 0.5
 """Seconds between looks at whether the server is silent, while the last answers are written."""
 PATIENCE_FOR_CACHE = 5.0
-"""Seconds to wait for shared answers; without them a run goes on."""
+"""Seconds to wait for shared answers; without them a run continues."""
 
 
 class PostgresJournal(Journal):
@@ -78,7 +78,7 @@ class PostgresJournal(Journal):
             self.lease = Lease(place, self._run, access, holder)
         with ExitStack() as opened:
             opened.callback(self._writing.close)
-            # For whoever asks, and for claims and accounts, beside the thread that writes.
+            # For readers, and for claims and accounts, beside the thread that writes.
             self._reader = self._writing.beside()
             opened.callback(self._reader.close)
             self.has_a_past = self._writing.do(self._find_earlier)
@@ -452,7 +452,7 @@ _ENTRIES = (
     " WHERE run = %s AND process != %s"
 )
 _INSERT = (
-    # Whoever takes over the run deletes the lease, and so waits for what is being written under it.
+    # A process that takes over the run deletes the lease, and so waits for writes under it.
     "WITH lease AS MATERIALIZED (SELECT FROM rubricate_leases WHERE run = %(run)b"
     " AND part = %(part)b::text AND holder = %(holder)b::text FOR KEY SHARE),"
     " texts AS (INSERT INTO rubricate_texts SELECT %(run)b, * FROM"

@@ -73,7 +73,7 @@ def verdict_record(verdict: Verdict) -> dict[str, Any]:
 
 
 def verdict_from_record(record: dict[str, Any], criterion: Criterion) -> Verdict:
-    """The verdict that a journal's record stands for, valued by the criterion as it is now."""
+    """The verdict of a journal's record, valued by the criterion as it is now."""
     label, answer, probability = record["label"], record.get("answer"), record.get("probability")
     status, value, detail, error = record["status"], None, None, record.get("error")
     if label is not None:

@@ -199,7 +199,7 @@ def _begin_anew() -> None:
     """Share no connection of the parent's, in a forked process; nor close it."""
     global _BESIDE_LOCK  # noqa: PLW0603 (a thread of the parent may have had it)
     _BESIDE_LOCK = threading.Lock()
-    _INHERITED.extend([*_BESIDE.values(), *(one._link for one in _WATCHED)])
+    _INHERITED.extend([*_BESIDE.values(), *(each._link for each in _WATCHED)])
     _BESIDE.clear()
     _WATCHED.clear()
 
@@ -439,7 +439,7 @@ class Server:
             link = self._link
             link.users -= 1
             if not link.users:
-                for name in [name for name, one in _BESIDE.items() if one is link]:
+                for name in [name for name, each in _BESIDE.items() if each is link]:
                     del _BESIDE[name]
         if not link.users:
             link.cut()  # a thread that nobody waits for may be using it
@@ -448,7 +448,7 @@ class Server:
 
     def _connected(self, *, again: bool = False) -> Connection:
         """A new connection, which is used from now on."""
-        connection = self._opened()
+        connection = self._new_connection()
         try:
             is_read_only, timeout, _ = connection.execute(_BEGIN).fetchone()
             if is_read_only and not again and self._access != "reading":
@@ -463,7 +463,7 @@ class Server:
         remember(self.place.address)
         return connection
 
-    def _opened(self) -> Connection:
+    def _new_connection(self) -> Connection:
         parameters = {**_DEFAULTS, **parsed(self.place.address)}
         # Planned each time: a prepared plan may be one for the table as it was, nearly empty.
         return psycopg_driver().connect(**parameters, autocommit=True, prepare_threshold=None)
@@ -549,7 +549,7 @@ def _format(connection: Connection) -> int:
 def _is_full(error: Exception) -> bool:
     """Whether a server has no connection left, or is being started."""
     state = getattr(error, "sqlstate", None)
-    return state in _FULL or (state is None and any(one in str(error) for one in _FULL_IN_WORDS))
+    return state in _FULL or (state is None and any(each in str(error) for each in _FULL_IN_WORDS))
 
 
 def _room(connection: Connection) -> tuple[int, int]:

@@ -4,7 +4,7 @@ Records are committed in batches, at most `BATCH` records or `INTERVAL` seconds 
 process loses at most those. One process has a journal at a time; a cache is the same file shared by
 several.
 
-Beside each record stands what was sent and received for it (`_exchanges`): in a run's journal all
+Beside each record is what was sent and received for it (`_exchanges`): in a run's journal all
 that was ever asked under its key, in a cache what the record is from. The texts that it names by
 their hashes have a table of their own.
 """
@@ -73,14 +73,14 @@ def _read_only(path: Path) -> sqlite3.Connection:
     if not path.exists():
         raise sqlite3.OperationalError("no such file")
     try:
-        return _opened(f"{path.absolute().as_uri()}?mode=ro")
+        return _connect(f"{path.absolute().as_uri()}?mode=ro")
     except sqlite3.OperationalError as error:
         if "locked" in str(error):
             raise
-    return _opened(f"{path.absolute().as_uri()}?mode=ro&immutable=1")
+    return _connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1")
 
 
-def _opened(uri: str) -> sqlite3.Connection:
+def _connect(uri: str) -> sqlite3.Connection:
     database = sqlite3.connect(uri, uri=True, timeout=PATIENCE[False], isolation_level=None)
     try:
         database.execute("SELECT 1 FROM sqlite_master").fetchall()
@@ -128,7 +128,7 @@ class SQLiteJournal(Journal):
             raise self._problem(error) from None
         self._execute = self._database.execute
         try:
-            with self._told():
+            with self._reworded():
                 self._set_up()
         except JournalError:
             self._database.close()
@@ -187,7 +187,7 @@ class SQLiteJournal(Journal):
         )
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _reworded(self) -> Iterator[None]:
         """Say for people what SQLite raises."""
         try:
             yield
@@ -196,7 +196,7 @@ class SQLiteJournal(Journal):
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with self._told():
+        with self._reworded():
             self._execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -242,7 +242,7 @@ class SQLiteJournal(Journal):
         """The rows of keys."""
         for start in range(0, len(keys), AT_ONCE):
             part = keys[start : start + AT_ONCE]
-            with self._told():
+            with self._reworded():
                 rows = self._execute(_among(query, len(part)), (*before, *part)).fetchall()
             yield from rows
 
@@ -258,7 +258,7 @@ class SQLiteJournal(Journal):
         """What all other processes have paid for this run, now and earlier."""
         query = f"SELECT {', '.join(Paid._fields)} FROM spending WHERE process != ?"
         now = time.time() if self._has_others else None
-        with self._told():
+        with self._reworded():
             rows = self._execute(query, (self.ledger.process,)).fetchall()
         return {row[0]: entry_of(Paid(*row), now) for row in rows}
 

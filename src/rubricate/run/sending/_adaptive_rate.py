@@ -59,7 +59,7 @@ waiting process wakes twice as often; at double, a run starts 0.05 s later."""
 
 
 class AdaptiveRate:
-    """What is known of one endpoint, and when one more request may go.
+    """The state of one endpoint, and when the next request may go.
 
     Attributes:
         latencies: how long answers take.
@@ -149,7 +149,7 @@ class AdaptiveRate:
         return bucket
 
     def tokens(self, characters: int) -> float:
-        """About how many tokens a request of so many characters will take, with its reply."""
+        """About how many tokens a request of this many characters will take, with its reply."""
         return characters / 4 + self._reply_tokens
 
     @property
@@ -194,7 +194,7 @@ class AdaptiveRate:
         return wait if wait > 0.0 else 0.0
 
     def let(self, tokens: float) -> None:
-        """A request of about so many tokens is in flight."""
+        """A request of about this many tokens is in flight."""
         self.concurrency.in_flight += 1
         self.shared.let += 1
         for bucket in (self._given, self.pace.bucket, self._planned):
@@ -231,7 +231,7 @@ class AdaptiveRate:
         self.outage.ends()
 
     def refused(self, sent: float, wait: float | None) -> None:
-        """A request sent then was refused for its rate (429); the endpoint asks to wait so long.
+        """A request sent then was refused for its rate (429); the endpoint asks to wait this long.
 
         Refusals between many answers concern the one request, and so does the wait; of the rate
         they say something only once a pace has been learnt, or where most requests are refused.

@@ -94,7 +94,7 @@ class Bills:
         return self._sum_of(self._estimated) - before
 
     def _sum_of(self, further: int) -> float:
-        """About the most that so many further requests cost together.
+        """About the most that `further` requests cost together.
 
         This is the upper end of a prediction interval of a sum of k costs after n: their mean, and
         SURE standard deviations of the sum, which is that of one times sqrt(k + k^2 / n).
@@ -108,7 +108,7 @@ class Bills:
 
 
 def price_of(model: Model, request: Request) -> Price:
-    """What is known of a request's cost before it is sent."""
+    """The part of a request's cost that is certain before it is sent."""
     most = most_tokens(model, request)
     cost = model.price(Usage(1, _input_tokens(model, request, None), 0, most or 0))
     has_bound = most is not None and cost is not None
@@ -148,5 +148,5 @@ def _output_tokens(model: Model, request: Request, reply: Completion | None) -> 
 def most_tokens(model: Model, request: Request) -> int | None:
     """As many tokens as a reply may have; None where that is not set."""
     parameters = model.parameters(request)
-    found = [parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
-    return next((most for most in found if isinstance(most, int) and most > 0), None)
+    limits = [parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
+    return next((most for most in limits if isinstance(most, int) and most > 0), None)

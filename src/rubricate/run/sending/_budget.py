@@ -16,7 +16,7 @@ from rubricate.run.sending._judgement import Settle
 
 
 class RunEnds(BaseException):
-    """Nothing more is to be asked; the judgement under way is left where it is.
+    """Nothing more is to be asked; the current judgement ends where it is.
 
     No `Exception`: a judge or a retry that catches those is ended with the run.
     """
@@ -54,7 +54,7 @@ class Expense:
 class Spending:
     """What a run spends on its way, against its greatest cost.
 
-    A judgement is begun if it fits together with those that have begun, each taken for as dear as
+    A judgement starts if it fits together with those that have started, each taken for as dear as
     the dearest of its judge so far; the first of a judge shows what one costs. Where it does not
     fit, it waits for them. Each of its requests, also a second or a repeated one, is reserved in
     the run's ledger, which knows what other commands and processes have paid.
@@ -74,13 +74,13 @@ class Spending:
 
     @property
     def reached(self) -> str | None:
-        """Why no judgement may be begun any more; None where one may."""
+        """Why no further judgement may start; None where one may."""
         usage = self._progress.usage
         if usage.cost is None:
             why = (
                 "the price of this model is not known"
                 if usage.input_tokens
-                else "the endpoint does not report token counts (--missing-usage estimate goes on)"
+                else "the endpoint does not report token counts (see --missing-usage)"
             )
         elif self._ended == "unknown":
             why = (
@@ -93,11 +93,11 @@ class Spending:
 
     @property
     def goes_on(self) -> bool:
-        """Whether judgements may be begun."""
+        """Whether judgements may start."""
         return self._ended == "granted" and self._progress.usage.cost is not None
 
     async def begin(self, judge: str) -> Expense | None:
-        """Wait until a judgement may be begun; what it takes, or None where it may not be.
+        """Wait until a judgement may start; its expense, or None if it may not.
 
         Args:
             judge: the name of the judge's account.
@@ -109,7 +109,7 @@ class Spending:
         account = judgements.of(judge)
         async with self._turns[judge]:
             while self.goes_on:
-                is_alone = not any(one.open for one in judgements.own.values())
+                is_alone = not any(each.open for each in judgements.own.values())
                 if self._fits(judge) or (is_alone and await self._fits_alone(judge)):
                     return Expense(account, self._ledger.wake)
                 if not is_alone:
@@ -117,9 +117,9 @@ class Spending:
         return None
 
     def _fits(self, judge: str) -> bool:
-        """Whether a judgement fits beside those that have begun."""
-        judgements, left = self._ledger.judgements, self._ledger.left(self._max_cost)
-        known, free = judgements.sum_of(judge), left - judgements.held
+        """Whether a judgement fits beside those that have started."""
+        judgements, remaining = self._ledger.judgements, self._ledger.remaining(self._max_cost)
+        known, free = judgements.sum_of(judge), remaining - judgements.held
         if not known.ended:  # the first one of a judge goes alone
             return not judgements.own[judge].open and free > 0.0
         return known.dearest <= free

@@ -94,19 +94,19 @@ class CircuitBreaker:
         """
         if self._sending or self.is_open:
             return
-        self._queue = [one for one in self._queue if not one[1].done()]
-        new = [one for one in self._queue if self._is_new(one[0])]
+        self._queue = [entry for entry in self._queue if not entry[1].done()]
+        new = [entry for entry in self._queue if self._is_new(entry[0])]
         enough = self._is_unreached or len(self._items) >= DIFFERENT or not new
-        found = None
+        chosen = None
         if self._failing and enough:
             oldest = next(iter(self._failing))
-            found = next((one for one in self._queue if one[0] is oldest), None)
+            chosen = next((entry for entry in self._queue if entry[0] is oldest), None)
         elif self._queue:
-            found = (new or self._queue)[-1 if new and self._items else 0]
-        if found is not None:
-            self._queue.remove(found)
+            chosen = (new or self._queue)[-1 if new and self._items else 0]
+        if chosen is not None:
+            self._queue.remove(chosen)
             self._sending = True
-            found[1].set_result(None)
+            chosen[1].set_result(None)
 
     # Who asks
 
@@ -241,7 +241,7 @@ class Raising:
 
 
 def _duration(seconds: float) -> str:
-    """So many seconds in words; a moment that will not come is `longer than a week`."""
+    """A time in words; a moment that will not come is `longer than a week`."""
     minutes = seconds / 60
     if minutes < 2:
         return f"{seconds:.0f} s"

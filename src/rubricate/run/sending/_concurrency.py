@@ -36,7 +36,7 @@ class Concurrency:
     threshold: float = INFINITE
 
     def cut(self, room: float) -> None:
-        """Have room for so many, at least for one, from here on."""
+        """Have room for this many, at least for one, from here on."""
         self.room = self.threshold = max(1.0, room)
 
     def back(self) -> None:

@@ -126,7 +126,7 @@ class Hedging:
     """Asks models, and looks again and again at all requests that wait for their answers.
 
     Args:
-        deadline: seconds that a judgement may take, for what is told when they are over.
+        deadline: seconds that a judgement may take, for the error when they are over.
         bill: called once for every request that was sent, with what it took as far as that is
             known, and its reply, if there is one.
     """

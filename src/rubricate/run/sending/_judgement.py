@@ -52,7 +52,7 @@ class Judgement:
         """Called with what a request took, as soon as that is known or estimated."""
 
     def aside(self, waits: bool) -> None:
-        """Told True while it waits to be sent again: another may take its place; False after."""
+        """Called with True when it waits to be sent again, so that another may go; False after."""
 
     def look_ahead(self) -> bool:
         """Bring many more judgements, to find a prompt that is answered; whether there are any."""

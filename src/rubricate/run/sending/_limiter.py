@@ -39,7 +39,7 @@ class Limiter:
     `answered` (which is a `release`, too), `refused`, and methods of `rate`.
 
     Attributes:
-        rate: what is known of the endpoint.
+        rate: the state of the endpoint.
         lock: under which alone that is changed.
         latencies: how long answers take.
     """
@@ -89,7 +89,7 @@ class Limiter:
     def report(self) -> Report:
         """What other processes are to know."""
         with self.lock:
-            waits = any(not one.is_gone for one in self._waiting)
+            waits = any(not waiter.is_gone for waiter in self._waiting)
             return self.rate.report(time.monotonic(), waits=waits)
 
     def apply(self, share: Share) -> None:
@@ -132,7 +132,7 @@ class Limiter:
             return not self._waiting and self.rate.wait(time.monotonic(), 0.0) == 0.0
 
     def admits(self, tokens: float = 0.0) -> bool:
-        """Let a request of about so many tokens through, if it may go at once."""
+        """Let a request of about this many tokens through, if it may go at once."""
         with self.lock:
             if self._waiting or self.rate.wait(time.monotonic(), tokens) != 0.0:
                 return False
@@ -142,7 +142,7 @@ class Limiter:
     async def acquire(
         self, tokens: float = 0.0, asker: object = None, *, is_new: bool = True
     ) -> bool:
-        """Wait until a request of about so many tokens may go; False where it was sent away.
+        """Wait until a request of about this many tokens may go; False where it was sent away.
 
         First come, first served; in an outage the last of those that are new: its prompt is
         furthest from those that have failed.
@@ -190,7 +190,9 @@ class Limiter:
                 self._waiting.popleft()
                 continue
             if self.rate.outage.since is not None:
-                first = next((one for one in reversed(self._waiting) if one.may_tell), first)
+                first = next(
+                    (waiter for waiter in reversed(self._waiting) if waiter.may_tell), first
+                )
             wait = self.rate.wait(now, first.tokens)
             if wait == float("inf"):
                 return
@@ -328,8 +330,8 @@ if hasattr(os, "register_at_fork"):
 
 def bounded(limits: Limits) -> tuple[Limits, str | None]:
     """Limits under which each request has a file descriptor; and what was bounded, in words."""
-    allowed, left = _descriptors()
-    most = max(1, left // 2, left - RESERVE)
+    allowed, free = _descriptors()
+    most = max(1, free // 2, free - RESERVE)
     if limits.concurrency <= most:
         return limits, None
     text = f"at most {most} requests at once: 'ulimit -n' is {allowed}"

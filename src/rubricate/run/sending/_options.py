@@ -164,15 +164,15 @@ class Retries(Settings):
             elapsed: seconds since the first one.
             chance: where the jitter comes from.
         """
-        asked = error.retry_after or 0.0
-        if not error.retryable or elapsed + asked > self.deadline:
+        requested = error.retry_after or 0.0
+        if not error.retryable or elapsed + requested > self.deadline:
             return None
         if error.kind == "loading" and elapsed > self.max_outage:
             return None
         if error.kind not in ("rate_limit", "loading") and attempt >= self.attempts:
             return None
         if error.retry_after is not None:
-            return asked + chance.uniform(0.0, self.first_wait / 2)
+            return requested + chance.uniform(0.0, self.first_wait / 2)
         soon = LONGEST_WHILE_LOADING if error.kind == "loading" else self.longest_wait
         longest = min(soon, self.longest_wait, self.first_wait * 2.0 ** min(attempt - 1, 16))
         return chance.uniform(longest / 2, longest)

@@ -103,11 +103,11 @@ def planned_by(
     """
     if quota is None:
         return bucket
-    limit, left, full_in = quota
-    missing = limit - left
-    if left > 0.5 * limit or missing <= 0 or full_in <= 0:
+    limit, remaining, full_in = quota
+    missing = limit - remaining
+    if remaining > 0.5 * limit or missing <= 0 or full_in <= 0:
         return None
-    return TokenBucket(missing / full_in, level=left - in_flight, size=max(1.0, left))
+    return TokenBucket(missing / full_in, level=remaining - in_flight, size=max(1.0, remaining))
 
 
 @dataclass(slots=True)
@@ -274,5 +274,5 @@ class Pace:
         self._since_cut = 0
 
     def others_accepted(self, more: int) -> None:
-        """Grow fast sooner: so many requests of other processes were accepted."""
+        """Grow fast sooner: `more` requests of other processes were accepted."""
         self._since_cut += more

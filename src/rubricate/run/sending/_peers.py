@@ -1,4 +1,4 @@
-"""What is known of the other processes that send to an endpoint with the same key."""
+"""The other processes that send to an endpoint with the same key."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ database under load is taken for away; at double, a run pauses for 4 s when it i
 
 @dataclass(slots=True, eq=False)
 class Others:
-    """What is known of other processes that send to the endpoint with the same key.
+    """Other processes that send to the endpoint with the same key.
 
     Attributes:
         count: how many there are.
@@ -41,7 +41,7 @@ class Others:
 
     def update(self, share: Share, now: float, *, is_new: bool) -> None:
         before, traffic = self._accepted, share.traffic
-        if is_new:  # what is counted may have begun anew meanwhile
+        if is_new:  # the count may have started again meanwhile
             self._marked += traffic.accepted - before
         self.more = max(0, round(traffic.accepted - before)) if not is_new else 0
         self.count, self.in_flight = share.others, traffic.in_flight

@@ -58,7 +58,7 @@ class Sender:
     Args:
         limits: what each endpoint is asked at most, together with other runs in the process.
         retries: when a failed request is sent again.
-        on_trouble: told of every failure that is retried, in words.
+        on_trouble: called with a line about every failure that is retried.
         goes_on_without: whether the run has sense without the models that are given up, by endpoint
             and name. Default: it has none.
         budget: says whether the cost of replies without token counts is estimated, as that of
@@ -129,7 +129,7 @@ class Sender:
     def give_up(self, model: ModelKey, why: str) -> None:
         """Send nothing to a model of which it is known beforehand that it does not answer.
 
-        What does not need it goes on: known answers, code, other models.
+        What does not need it continues: known answers, code, other models.
         """
         breaker = self._breakers.setdefault(model, CircuitBreaker())
         breaker.lost = self.lost[model] = ModelError("not_run", why)
@@ -152,9 +152,9 @@ class Sender:
     @property
     def in_doubt(self) -> bool:
         """Whether it is not known of some model if it answers anybody."""
-        return any(not one.accepted and one.lost is None for one in self._breakers.values()) or any(
-            limiter.rate.outage.since is not None for limiter in self._limiters.values()
-        )
+        return any(
+            not each.accepted and each.lost is None for each in self._breakers.values()
+        ) or any(limiter.rate.outage.since is not None for limiter in self._limiters.values())
 
     async def __call__(
         self, model: Model, request: Request, judgement: Judgement | None = None
@@ -296,14 +296,14 @@ class Sender:
             judgement.ends = sent + self._retries.deadline
         limiter.rate.refusals.sent.append(sent)
         late = None if breaker.is_open else asyncio.create_task(_open_late(breaker))
-        asked = self._hedging.complete(out, sent, judgement.ends)
+        answering = self._hedging.complete(out, sent, judgement.ends)
         is_answered = False
         try:
             if self.is_traced:
                 from rubricate.run._telemetry import traced
 
-                asked = traced(out.model, out.request, asked)
-            completion = await asked
+                answering = traced(out.model, out.request, answering)
+            completion = await answering
             is_answered = True
         except ModelError as error:
             self._learn(out, error, sent, before)
@@ -317,7 +317,7 @@ class Sender:
         return completion
 
     def _learn(self, out: Outgoing, error: ModelError, sent: float, before: int) -> None:
-        """Note what a request failed with, sent then, when there had been so many answers."""
+        """Note what a request failed with, sent then, when there had been `before` answers."""
         limiter, rate = out.limiter, out.limiter.rate
         is_lost = isinstance(error, LostRequest)
         if error.kind == "rate_limit":
@@ -478,10 +478,10 @@ class Sender:
         elif ends_run and self.stopped_by is None:
             self.stopped_by = breaker.lost
             sent_away = self._breakers
-        for (endpoint, _), one in sent_away.items():
-            one.open()
+        for (endpoint, _), each in sent_away.items():
+            each.open()
             if endpoint in self._limiters:
-                self._limiters[endpoint].send_away(one)
+                self._limiters[endpoint].send_away(each)
 
     @property
     def _estimates(self) -> bool:

@@ -1,8 +1,8 @@
 """Shares the limits of endpoints with other processes, while requests are sent.
 
-One thread a store tells and hears for all endpoints of the process (`_shares`), four times a
-second; nothing of it is done where requests are sent. It sleeps while none are, having given the
-shares back, and ends with the last run.
+One thread for each store reports and receives the shares of all endpoints of the process
+(`_shares`), four times a second; nothing of it is done where requests are sent. It sleeps
+while none are, having given the shares back, and ends with the last run.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Sharing:
         self._fails = False
 
     def join(self, limiter: Limiter, endpoint: str, account: str) -> None:
-        """Share an endpoint's limits from now on with whoever has the same account there.
+        """Share an endpoint's limits from now on with all processes of the same account there.
 
         A limiter that was joined several times is to leave as often.
         """
@@ -99,9 +99,11 @@ class Sharing:
                     self._store.close()
                     self._thread = None
                     return
-            for one in leaving:
-                self._use(one.give_back)
-            waits = [wait for one in members if (wait := self._exchange_if_due(one)) is not None]
+            for member in leaving:
+                self._use(member.give_back)
+            waits = [
+                wait for member in members if (wait := self._exchange_if_due(member)) is not None
+            ]
             if not leaving:
                 self._news.wait(min(waits, default=None))
 
@@ -124,8 +126,8 @@ class Sharing:
         except StoreError as error:
             if not self._fails:
                 logger.warning(
-                    "limits are not shared with other processes for now; this one goes on with the "
-                    "share that it had: %s",
+                    "limits are not shared with other processes for now; this process "
+                    "continues with the share that it had: %s",
                     error,
                 )
             self._fails = True
@@ -190,10 +192,10 @@ class _Member:
             return
         self.is_away = True
 
-        def given(value: bytes | None, now: float) -> tuple[bytes | None, None]:
+        def removed(value: bytes | None, now: float) -> tuple[bytes | None, None]:
             return without(value, self._me, accepted, now), None
 
-        change(store, self._name, given)
+        change(store, self._name, removed)
 
 
 def key_name(endpoint: str, account: str) -> str:
@@ -202,14 +204,14 @@ def key_name(endpoint: str, account: str) -> str:
     An endpoint at `localhost` is another one on each machine.
     """
     identity = f"{endpoint}\n{account}"
-    with suppress(ValueError):  # a model of one's own has an endpoint of any form
+    with suppress(ValueError):  # a custom model has an endpoint of any form
         if is_this_machine(urlsplit(endpoint).hostname or ""):
             identity += f"\n{_machine()}"
     return hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
 
 
 def _machine() -> str:
-    """What tells this machine from others, and a container with a network of its own from it."""
+    """What tells this machine from others, and a container with its own network from it."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii")
         return f"{boot}{Path('/proc/self/ns/net').stat().st_ino}"
@@ -243,16 +245,16 @@ def sharing_at(place: str | bool | None) -> Sharing | None:
         if place == "auto" and not _is_writable(folder):
             return None
         # One file a machine: a home folder may be on a network file system, where SQLite is unsafe
-        # between machines, and each machine has a clock of its own.
+        # between machines, and each machine has its own clock.
         file = folder / f"limits-{re.sub('[^a-zA-Z0-9.-]', '_', socket.gethostname())}.sqlite"
         name, store = str(file), SQLiteStore(file, logger.warning)
     with _LOCK:
-        found = _SHARINGS.get(name)
-        if found is None:
+        sharing = _SHARINGS.get(name)
+        if sharing is None:
             if isinstance(store, PostgresStore):
                 store.check()
-            found = _SHARINGS[name] = Sharing(store)
-        return found
+            sharing = _SHARINGS[name] = Sharing(store)
+        return sharing
 
 
 def _is_writable(folder: Path) -> bool:
@@ -261,14 +263,14 @@ def _is_writable(folder: Path) -> bool:
     return os.access(folder, os.W_OK)
 
 
-def _begin_anew() -> None:
+def _start_again() -> None:
     """Share nothing of the parent's, in a forked process."""
-    for one in _SHARINGS.values():
-        one.forget()
+    for member in _SHARINGS.values():
+        member.forget()
     _LOCK.release()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_begin_anew
+        before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_start_again
     )

@@ -72,8 +72,8 @@ class StoreError(Exception):
     """A store cannot be used now. The message says which, and why."""
 
 
-class Found(NamedTuple):
-    """A value as it was found.
+class Stored(NamedTuple):
+    """A stored value.
 
     Attributes:
         value: None where there is none.
@@ -93,10 +93,10 @@ class Store(Protocol):
         StoreError: in all of its methods: it cannot be used. It may be tried again.
     """
 
-    def read(self, name: str) -> Found:
+    def read(self, name: str) -> Stored:
         """What is there."""
 
-    def write(self, name: str, found: Found, value: bytes | None) -> bool:
+    def write(self, name: str, stored: Stored, value: bytes | None) -> bool:
         """Write a value, or remove it (None); whether it was still what was found."""
 
     def in_turn(self, name: str) -> AbstractContextManager[None]:
@@ -125,9 +125,9 @@ def change(
     """
     for tries in range(TRIES):
         with store.in_turn(name):
-            found = store.read(name)
-            value, outcome = make(found.value, found.now)
-            if value == found.value or store.write(name, found, value):
+            stored = store.read(name)
+            value, outcome = make(stored.value, stored.now)
+            if value == stored.value or store.write(name, stored, value):
                 return outcome
         time.sleep(random.uniform(0.0, 0.0005 * (tries + 1)))
     raise StoreError("others are always quicker")
@@ -141,7 +141,7 @@ class SQLiteStore:
 
     Args:
         path: the file, made with its folder where it is not there.
-        on_damage: told in words of a file that was replaced.
+        on_damage: called with a line about a file that was replaced.
     """
 
     def __init__(
@@ -154,25 +154,25 @@ class SQLiteStore:
         self._database: sqlite3.Connection | None = None
         self._inode = 0
 
-    def read(self, name: str) -> Found:
-        def read(database: sqlite3.Connection) -> Found:
+    def read(self, name: str) -> Stored:
+        def read(database: sqlite3.Connection) -> Stored:
             row = database.execute(READ, (name,)).fetchone()
             now = time.monotonic()
             if row is None or not isinstance(row[0], bytes) or not isinstance(row[1], int):
-                return Found(None, 0 if row is None else row[1], now)
-            return Found(row[0], row[1], now)
+                return Stored(None, 0 if row is None else row[1], now)
+            return Stored(row[0], row[1], now)
 
         return self._use(read)
 
-    def write(self, name: str, found: Found, value: bytes | None) -> bool:
+    def write(self, name: str, stored: Stored, value: bytes | None) -> bool:
         def write(database: sqlite3.Connection) -> bool:
             if value is None:
-                cursor = database.execute(REMOVE, (name, found.version))
-            elif found.version == 0:
+                cursor = database.execute(REMOVE, (name, stored.version))
+            elif stored.version == 0:
                 version = random.getrandbits(60) + 1
-                cursor = database.execute(ADD, (name, value, version, found.now))
+                cursor = database.execute(ADD, (name, value, version, stored.now))
             else:
-                cursor = database.execute(WRITE, (value, found.now, name, found.version))
+                cursor = database.execute(WRITE, (value, stored.now, name, stored.version))
             return cursor.rowcount == 1
 
         return self._use(write)
@@ -192,25 +192,25 @@ class SQLiteStore:
     def _use(self, use: Callable[[sqlite3.Connection], T]) -> T:
         try:
             try:
-                return use(self._opened())
+                return use(self._connect())
             except sqlite3.DatabaseError as error:
                 if isinstance(error, sqlite3.OperationalError) and not _is_damage(error):
                     raise
                 self._replace(error)
-                return use(self._opened())
+                return use(self._connect())
         except (sqlite3.Error, OSError) as error:
             self.close()
             raise StoreError(f"{self._path}: {_why(error)}") from None
 
-    def _opened(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         """The file's connection; a new one where the file is another than it was."""
         try:
-            found = self._path.lstat()
+            stored = self._path.lstat()
         except FileNotFoundError:
-            found = None
-        if found is not None:
-            self._check(found)
-            if self._database is not None and found.st_ino == self._inode:
+            stored = None
+        if stored is not None:
+            self._check(stored)
+            if self._database is not None and stored.st_ino == self._inode:
                 return self._database
         self.close()
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -227,11 +227,11 @@ class SQLiteStore:
         self._database = database
         return database
 
-    def _check(self, found: os.stat_result) -> None:
-        """Refuse what is no file of one's own: it is neither used nor replaced."""
-        if not stat.S_ISREG(found.st_mode):
+    def _check(self, stored: os.stat_result) -> None:
+        """Refuse a file that is not this user's: it is neither used nor replaced."""
+        if not stat.S_ISREG(stored.st_mode):
             raise OSError("it is no plain file")
-        if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+        if hasattr(os, "geteuid") and stored.st_uid != os.geteuid():
             raise OSError("it belongs to another user")
 
     def _replace(self, error: sqlite3.Error) -> None:
@@ -244,8 +244,8 @@ class SQLiteStore:
 class PostgresStore:
     """Values in a table of a PostgreSQL database, for processes anywhere.
 
-    The clock is the server's. What is written need not survive a crash of the server: it is told
-    again.
+    The clock is the server's. What is written need not survive a crash of the server: it is
+    reported again.
 
     Args:
         address: the database's.
@@ -257,19 +257,19 @@ class PostgresStore:
         self._connection: Any = None  # in whose turn it is
         self._is_tidy = False
 
-    def read(self, name: str) -> Found:
+    def read(self, name: str) -> Stored:
         value, version, now = self._execute(READ_AND_CLOCK, (name,)).fetchone()
-        return Found(None if value is None else bytes(value), version or 0, now)
+        return Stored(None if value is None else bytes(value), version or 0, now)
 
-    def write(self, name: str, found: Found, value: bytes | None) -> bool:
+    def write(self, name: str, stored: Stored, value: bytes | None) -> bool:
         values: tuple[Any, ...]
         if value is None:
-            statement, values = REMOVE, (name, found.version)
-        elif found.version == 0:
+            statement, values = REMOVE, (name, stored.version)
+        elif stored.version == 0:
             version = random.getrandbits(60) + 1
-            statement, values = ADD, (name, value, version, found.now)
+            statement, values = ADD, (name, value, version, stored.now)
         else:
-            statement, values = WRITE, (value, found.now, name, found.version)
+            statement, values = WRITE, (value, stored.now, name, stored.version)
         return bool(self._execute(statement.replace("?", "%s"), values).rowcount == 1)
 
     def _execute(self, statement: str, values: tuple[Any, ...] | None = None) -> Any:
@@ -284,7 +284,7 @@ class PostgresStore:
         digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
         number = int.from_bytes(digest, "big", signed=True)
         try:
-            with self._opened().turn() as self._connection:
+            with self._connect().turn() as self._connection:
                 try:
                     self._execute(f"{BEGIN}; SELECT pg_advisory_xact_lock({number})")
                     if not self._is_tidy:
@@ -308,7 +308,7 @@ class PostgresStore:
         from rubricate.run.journal import NoRoom
 
         with suppress(NoRoom):
-            self._opened()
+            self._connect()
         self.close()
 
     def close(self) -> None:
@@ -319,8 +319,8 @@ class PostgresStore:
     def anew(self) -> PostgresStore:
         return PostgresStore(self._address)
 
-    def _opened(self) -> Server:
-        """What the process has for all but writing; a connection of its own where there is none."""
+    def _connect(self) -> Server:
+        """What the process has for all but writing; its own connection if there is none."""
         from rubricate.run.journal import Database, Server
 
         is_own = self._server is None or not self._server.is_shared
@@ -334,9 +334,9 @@ class PostgresStore:
 
 def with_timeouts(address: str) -> str:
     """An address whose server is given up after seconds, where it does not say anything else."""
-    told = [one for one in TIMEOUTS if f"{one.partition('=')[0]}=" not in address]
+    missing = [timeout for timeout in TIMEOUTS if f"{timeout.partition('=')[0]}=" not in address]
     query = address.find("?", address.rfind("@") + 1)
-    return "&".join([address, *told]) if query >= 0 else f"{address}?{'&'.join(told)}"
+    return "&".join([address, *missing]) if query >= 0 else f"{address}?{'&'.join(missing)}"
 
 
 def _set_up(database: sqlite3.Connection) -> None:

@@ -28,20 +28,20 @@ class Actor:
         if self._worker is None:
             self._worker = Worker(_loaded(job))
 
-    def _opened(self) -> Worker:
+    def _started(self) -> Worker:
         if self._worker is None:
             raise WorkerDied("its process was started again")
         return self._worker
 
     async def grade(self, items: Sequence[Item]) -> Report:
-        return await self._opened().grade(items)
+        return await self._started().grade(items)
 
     @ray.method(concurrency_group=WATCH)
     async def state(self) -> State:
         return State() if self._worker is None else self._worker.state()
 
     async def stop(self) -> None:
-        self._opened().stop()
+        self._started().stop()
 
     async def aclose(self) -> None:
         if self._worker is not None:

@@ -12,7 +12,7 @@ from rubricate.run._shards import sameness
 BLOCK = 256
 """Items that a worker is given at once at most."""
 EACH = 8
-"""Blocks that each worker is given at least, where there are so many items."""
+"""Blocks that each worker is given at least, if there are enough items."""
 
 
 def block_size(items: int, workers: int) -> int:
@@ -45,7 +45,7 @@ class Blocks:
         self._read = read
         self._items = items
         self._size = size
-        self._left = array("Q")  # indices, ascending
+        self._postponed = array("Q")  # indices, ascending
 
     def first(self) -> Iterator[list[Numbered]]:
         """All blocks but those of what was left out; to be asked for once."""
@@ -55,7 +55,7 @@ class Blocks:
         for numbered in self._read():
             same = sameness(numbered.item)
             if same in seen:
-                self._left.append(numbered.number)
+                self._postponed.append(numbered.number)
                 continue
             block.append(numbered)
             own.add(same)
@@ -70,14 +70,14 @@ class Blocks:
     def last(self) -> Iterator[list[Numbered]]:
         """The blocks of what was left out. Two of these may ask the same: one after the other."""
         block: list[Numbered] = []
-        left = iter(self._left)
-        wanted = next(left, None)
+        postponed = iter(self._postponed)
+        wanted = next(postponed, None)
         if wanted is None:
             return
         for numbered in self._read():
             if numbered.number != wanted:
                 continue
-            wanted = next(left, None)
+            wanted = next(postponed, None)
             block.append(numbered)
             if len(block) >= self._size or wanted is None:
                 yield block

@@ -71,17 +71,19 @@ def resources_of(text: str | None) -> dict[str, float]:
     return resources
 
 
-def environment_of(given: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:
+def environment_of(environment: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:
     """What workers need, as Ray's `runtime_env`.
 
     Raises:
         InputError: the file cannot be read, or has something else in it.
     """
-    if given is None or isinstance(given, Mapping):
-        return dict(given or {})
+    if environment is None or isinstance(environment, Mapping):
+        return dict(environment or {})
     from rubricate._documents import read_document
 
-    document = read_document(given)
+    document = read_document(environment)
     if not isinstance(document, dict):
-        raise InputError("expected Ray's runtime_env: working_dir, py_modules, pip", file=given)
+        raise InputError(
+            "expected Ray's runtime_env: working_dir, py_modules, pip", file=environment
+        )
     return document

@@ -32,7 +32,7 @@ OBJECTS = 200 << 20
 REACHED = 5.0
 """Seconds in which a cluster is to be reached."""
 PATIENCE = 10.0
-"""Seconds in which workers that are told to stop do."""
+"""Seconds in which workers stop."""
 NO_CLUSTER = "Could not find any running Ray"
 """What Ray says where `auto` finds no cluster."""
 GROWTH = 5.0
@@ -45,7 +45,7 @@ QUIET = {
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
 }
 """What keeps Ray from phoning home and from printing. The last has it leave out all lines: that a
-worker died is printed whatever `init` is told, and is told as an error here where it matters."""
+worker died is printed whatever the arguments of `init`, and is an error here where it matters."""
 
 _CONNECTING = threading.Lock()
 _connections: Counter[tuple[str, str]] = Counter()
@@ -217,8 +217,8 @@ class Crew:
         self._job = _dumped(job)
         self.patience = PATIENCE
         self._connection: tuple[str, str] | None = None
-        self._make: Callable[[], Member] | None = None
-        self._left = threading.Event()
+        self._begin_worker: Callable[[], Member] | None = None
+        self._has_left = threading.Event()
         self.members: list[Member] = []
 
     async def __aenter__(self) -> Crew:
@@ -352,7 +352,7 @@ class Crew:
         )
 
     def _room(self) -> int:
-        """How many workers are begun.
+        """How many workers start.
 
         Raises:
             InputError: there is room for none.
@@ -374,7 +374,7 @@ class Crew:
 
     def _nodes(self) -> list[dict[str, float]]:
         """The resources of each node that is there."""
-        return [one["Resources"] for one in self._ray.nodes() if one["Alive"]]
+        return [worker["Resources"] for worker in self._ray.nodes() if worker["Alive"]]
 
     def _needed(self) -> dict[str, float]:
         """What a worker takes, as nodes call it."""
@@ -390,22 +390,22 @@ class Crew:
     def _watch_room(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin more workers where nodes join.
 
-        In a thread of its own, which no end of a run waits for: Ray may answer late, or never.
+        In its own thread, which no end of a run waits for: Ray may answer late, or never.
         """
-        while not self._left.wait(GROWTH):
+        while not self._has_left.wait(GROWTH):
             with contextlib.suppress(Exception):  # the cluster is not there now, or the loop is not
                 rooms = sum(map(self._fitting, self._nodes()))
                 loop.call_soon_threadsafe(self._grow, rooms)
 
     def _grow(self, rooms: int) -> None:
-        if not self._left.is_set():
+        if not self._has_left.is_set():
             self._begin(rooms - len(self.members))
 
     def _begin(self, count: int) -> None:
-        """Begin so many workers more."""
-        if self._make is None:
-            self._make = self._maker()
-        self.members += [self._make() for _ in range(count)]
+        """Begin `count` more workers."""
+        if self._begin_worker is None:
+            self._begin_worker = self._maker()
+        self.members += [self._begin_worker() for _ in range(count)]
 
     def _maker(self) -> Callable[[], Member]:
         """What begins a worker."""
@@ -439,14 +439,14 @@ class Crew:
         await self._leave()
 
     async def _leave(self) -> None:
-        self._left.set()
-        ends = [asyncio.ensure_future(one.aclose()) for one in self.members]
+        self._has_left.set()
+        ends = [asyncio.ensure_future(worker.aclose()) for worker in self.members]
         if ends:
             done, waiting = await asyncio.wait(ends, timeout=self.patience)
-            for one in waiting:
-                one.cancel()
-            for one in done:
-                one.exception()
+            for worker in waiting:
+                worker.cancel()
+            for worker in done:
+                worker.exception()
         actors = [member._actor for member in self.members]
         self.members = []
         ending = asyncio.ensure_future(in_thread(partial(self._end, actors)))
@@ -454,8 +454,8 @@ class Crew:
 
     def _end(self, actors: Sequence[Any]) -> None:
         with contextlib.suppress(Exception):
-            for one in actors:
-                self._ray.kill(one)
+            for worker in actors:
+                self._ray.kill(worker)
         with _CONNECTING, contextlib.suppress(Exception):
             connection, self._connection = self._connection, None
             if connection is not None:

@@ -44,7 +44,7 @@ class Job:
 
     Attributes:
         judge: who grades.
-        options: how. Its time is the driver's matter, and so is who is told.
+        options: how. Its time is the driver's matter, and so are its listeners.
         journal: the run's journal.
         rules: how scores are made.
         cache: the answers that runs share; None where the worker cannot reach them.
@@ -112,19 +112,21 @@ class Found(NamedTuple):
         values = _VALUES(result)
         return cls(result.criteria, {}, values, b"\n".join((*result_lines(result), b"")))
 
-    def item(self, number: int, given: Item, job: Job) -> JudgedItem:
+    def item(self, number: int, source: Item, job: Job) -> JudgedItem:
         """The item again, at its place in the dataset."""
-        item = JudgedItem(given, number, self.verdicts, keys=self.keys)
+        item = JudgedItem(source, number, self.verdicts, keys=self.keys)
         if self.result is not None:
             values = dict(zip(_NAMES, self.result, strict=True))
             result = ItemResult(
-                **values, rubric=given.rubric, index=number, scoring=job.rules.declared
+                **values, rubric=source.rubric, index=number, scoring=job.rules.declared
             )
             item.written = result, self.lines
         return item
 
 
-_NAMES = [one.name for one in fields(ItemResult) if one.name not in ("rubric", "index", "scoring")]
+_NAMES = [
+    each.name for each in fields(ItemResult) if each.name not in ("rubric", "index", "scoring")
+]
 _VALUES = attrgetter(*_NAMES)
 
 
@@ -168,7 +170,7 @@ LOOK = 1.0
 """Seconds between looks at whether the driver is silent. Nothing more is sent in any case: this is
 how long requests in flight may go on beyond that."""
 NOBODY = Listeners(lambda: None, lambda item: None, lambda outcome: None)
-"""Who is told of a block by its worker."""
+"""The listeners of a block in its worker: none."""
 
 
 class WorkerDied(Exception):
@@ -316,7 +318,7 @@ class Worker:
             None if stopped is None else str(stopped),
             stop.is_cut,
             stages.note,
-            self._warnings.taken(),
+            self._warnings.drain(),
         )
 
     def stop(self) -> None:
@@ -352,7 +354,7 @@ class _Block:
 
 
 class _Warnings(logging.Handler):
-    """Keeps what is warned of, each once, until the driver is told."""
+    """Keeps what is warned of, each once, until the driver asks."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -362,7 +364,7 @@ class _Warnings(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         self._messages[record.getMessage()] = None
 
-    def taken(self) -> tuple[str, ...]:
+    def drain(self) -> tuple[str, ...]:
         """What has come since this was asked."""
         messages, self._messages = tuple(self._messages), {}
         return messages
