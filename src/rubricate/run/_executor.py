@@ -68,13 +68,11 @@ class Listeners:
     on_verdict: OnVerdict | None = None
 
 
-class Execution:
-    """Judges what no stored answer settles, item by item, `concurrency` calls at a time.
+@dataclass(frozen=True, slots=True)
+class RunParts:
+    """What a run is made of; each execution of it, in this process or another, works with these.
 
-    It schedules calls, spends, and stops; which calls an item needs is the `ItemMachine`'s to say.
-    It holds the items that are open and no others, and waits where nobody takes what is done.
-
-    Args:
+    Attributes:
         plan: the items.
         stages: who judges.
         answers: what is stored, and where answers are kept.
@@ -84,29 +82,35 @@ class Execution:
         listeners: whose `on_verdict` is called once for every verdict of an item, as soon as it is
             there.
         stop: ends the execution when it is set.
+    """
+
+    plan: Plan
+    stages: Stages
+    answers: Answers
+    sender: Sender
+    options: RunOptions
+    progress: Progress
+    listeners: Listeners
+    stop: asyncio.Event
+
+
+class Execution:
+    """Judges what no stored answer settles, item by item, `concurrency` calls at a time.
+
+    It schedules calls, spends, and stops; which calls an item needs is the `ItemMachine`'s to say.
+    It holds the items that are open and no others, and waits where nobody takes what is done.
+
+    Args:
+        run: what it works with.
 
     Attributes:
         not_run: how many verdicts that `left` has given are missing because the run ended.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        stages: Stages,
-        answers: Answers,
-        sender: Sender,
-        options: RunOptions,
-        progress: Progress,
-        listeners: Listeners,
-        stop: asyncio.Event,
-    ) -> None:
+    def __init__(self, run: RunParts) -> None:
         self.not_run = 0
-        self._answers = answers
-        self._sender = sender
-        self._options = options
-        self._progress = progress
-        self._listeners = listeners
-        self._stop = stop
+        self._run = run
+        answers, sender, options, progress = run.answers, run.sender, run.options, run.progress
         self._out_of_time: str | None = None
         self._spending: Spending | None = None
         claim: Claim | None = None
@@ -115,22 +119,22 @@ class Execution:
             claim = self._spending.claim
         if answers.lease is not None:
             claim = partial(_held, answers.lease, claim)
-        is_heard = listeners.on_verdict is not None or logger.isEnabledFor(logging.INFO)
+        is_heard = run.listeners.on_verdict is not None or logger.isEnabledFor(logging.INFO)
         self._machine = ItemMachine(
-            stages,
+            run.stages,
             progress,
             only_failed=options.retry_failed,
             on_settled=self._settled if is_heard else None,
         )
         leader_first = options.leader_first
         self._queue = CallQueue(
-            plan,
+            run.plan,
             self._machine,
             answers,
-            leader_first=stages.judge.caches_prefixes if leader_first is None else leader_first,
+            leader_first=run.stages.judge.caches_prefixes if leader_first is None else leader_first,
             on_progress=self._tell_progress,
         )
-        at_most = stages.judgements(plan, at_most=True)
+        at_most = run.stages.judgements(run.plan, at_most=True)
         self._pool = Pool(options.concurrency, at_most, lambda: sender.in_doubt)
         self._shared = RunContext(
             send=sender,
@@ -144,7 +148,7 @@ class Execution:
             look_ahead=self._pool.look_ahead,
             locks=WeakValueDictionary(),
         )
-        logger.info("%d items, %d judgements", plan.items, progress.total)
+        logger.info("%d items, %d judgements", run.plan.items, progress.total)
 
     @property
     def over_budget(self) -> str | None:
@@ -193,15 +197,15 @@ class Execution:
 
     async def _work(self, done: Channel[JudgedItem]) -> None:
         """Let workers work until there is nothing more to do or to spend, or `stop` is set."""
-        self._answers.ledger.add(self._progress, self._sender.in_flight)
-        if self._answers.is_remote:
+        self._run.answers.ledger.add(self._run.progress, self._run.sender.in_flight)
+        if self._run.answers.is_remote:
             self._queue.begin()
         worked = self._pool.start(partial(self._worker, done))
         beginning = asyncio.create_task(self._begin_others())
-        stopping = asyncio.create_task(self._stop.wait())
+        stopping = asyncio.create_task(self._run.stop.wait())
         committing = asyncio.create_task(self._commit_in_time())
         ends: list[asyncio.Future[Any]] = [worked, stopping, committing]
-        seconds = self._options.max_time
+        seconds = self._run.options.max_time
         try:
             ended, _ = await asyncio.wait(
                 ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
@@ -215,7 +219,7 @@ class Execution:
             for task in left:
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)
-            await self._answers.end(self._progress, self._stop)
+            await self._run.answers.end(self._run.progress, self._run.stop)
 
     async def _begin_others(self) -> None:
         """Begin the other workers when the first one's request is on its way."""
@@ -223,19 +227,19 @@ class Execution:
             await asyncio.sleep(0)
         self._pool.begin_others()
         await asyncio.sleep(0)
-        self._listeners.on_sent()
+        self._run.listeners.on_sent()
 
     async def _commit_in_time(self) -> None:
         while True:
             await asyncio.sleep(INTERVAL)
-            self._answers.commit()
+            self._run.answers.commit()
 
     async def _worker(self, done: Channel[JudgedItem]) -> None:
         """Make one call after the other."""
         queue, breathed = self._queue, time.monotonic()
         while self._may_begin() and not self._pool.leave():
-            if self._answers.is_remote and self._answers.is_full:
-                await self._answers.ready()
+            if self._run.answers.is_remote and self._run.answers.is_full:
+                await self._run.answers.ready()
                 continue
             turns = queue.turns
             pending = queue.pop() if turns is None else await queue.pop_claimed(turns)
@@ -262,13 +266,13 @@ class Execution:
 
     def _may_begin(self) -> bool:
         """Whether another judgement may be made."""
-        if self._stop.is_set() or self._sender.stopped_by:
+        if self._run.stop.is_set() or self._run.sender.stopped_by:
             return False
         return self._spending is None or self._spending.goes_on
 
     def _may_continue(self) -> bool:
         """Whether a judgement that has begun may ask anything more."""
-        return not (self._stop.is_set() or self._sender.stopped_by)
+        return not (self._run.stop.is_set() or self._run.sender.stopped_by)
 
     # A call
 
@@ -306,12 +310,12 @@ class Execution:
         finally:
             queue.flights.end(keys)
             if queue.turns is not None:
-                self._answers.release(keys)
+                self._run.answers.release(keys)
         return True
 
     async def _ask(self, item: JudgedItem, call: Call, context: Context) -> list[Verdict]:
         """What the judge says, or why it has failed, for each question of a call."""
-        judge, questions, progress = call.judge, call.questions, self._progress
+        judge, questions, progress = call.judge, call.questions, self._run.progress
         progress.in_flight += len(questions)
         send: Send = keyed(context, call.suffix) if call.suffix else context
         answers: list[Any]
@@ -342,7 +346,7 @@ class Execution:
 
         A judge that always raises ends the run.
         """
-        raising = self._sender.raising
+        raising = self._run.sender.raising
         try:
             if isinstance(answer, BaseException):
                 raise answer
@@ -354,7 +358,7 @@ class Execution:
             if raising.raised(call.voter) and not self._machine.stages.decides_without(
                 raising.broken
             ):
-                sender = self._sender
+                sender = self._run.sender
                 sender.stopped_by = sender.stopped_by or ModelError(
                     "not_run",
                     f"{call.judge.name} raised in each of its first {RAISED} judgements, last: "
@@ -369,7 +373,7 @@ class Execution:
         self, item: JudgedItem, call: Call, verdicts: list[Verdict], context: Context
     ) -> None:
         """Take the verdicts that a call has given, and put them into the journal."""
-        progress = self._progress
+        progress = self._run.progress
         usage = verdicts[0].usage if len(verdicts) == 1 else Usage.total(v.usage for v in verdicts)
         if usage is not context.took:
             untold = context.untold(usage)
@@ -379,7 +383,7 @@ class Execution:
             context.takes(context.left(usage))
         self._machine.take(item, call, verdicts)
         for question, verdict in zip(call.questions, verdicts, strict=True):
-            self._answers.put(
+            self._run.answers.put(
                 question.key,
                 verdict_record(verdict),
                 shared=bool(usage.requests) and verdict.status != "failed",
@@ -390,13 +394,13 @@ class Execution:
                 self._queue.turns.note_unshared(call)
         if item.has_next:
             self._queue.look_up(item, self._machine.next_calls(item))
-        if self._options.on_progress is not None:
-            self._options.on_progress(progress)
+        if self._run.options.on_progress is not None:
+            self._run.options.on_progress(progress)
 
     # Listeners
 
     def _tell_progress(self) -> None:
-        self._options.tell(self._progress)
+        self._run.options.tell(self._run.progress)
 
     def _settled(self, item: JudgedItem, name: str) -> None:
         verdict = item.verdicts[name]
@@ -405,8 +409,8 @@ class Execution:
             logger.info("%s: %s: %s: %s", item.item.id, name, error.kind, error.message)
         else:
             logger.debug("%s: %s: %s", item.item.id, name, verdict.label or verdict.status)
-        if self._listeners.on_verdict is not None:
-            self._listeners.on_verdict(item.item, name, verdict)
+        if self._run.listeners.on_verdict is not None:
+            self._run.listeners.on_verdict(item.item, name, verdict)
 
 
 async def _held(lease: Lease, claim: Claim | None, model: Model, request: Request) -> Settle | None:

@@ -15,7 +15,7 @@ from rubricate._sync import in_thread
 from rubricate.dataset import Gradable
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import Judge, LabelFile
-from rubricate.run._executor import Execution, Listeners, rarer_collections
+from rubricate.run._executor import Execution, Listeners, RunParts, rarer_collections
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
@@ -132,7 +132,7 @@ async def run(
         progress.trouble = message
         options.tell(progress)
 
-    make_execution: Callable[..., Execution | Driving] = Execution
+    make_execution: Callable[[RunParts], Execution | Driving] = Execution
     if options.workers is not None or options.shard is not None:
         make_execution = _of_several_processes(judge, options, storage, rules, calibrate)
     stopped: str | None = "cancelled"
@@ -154,15 +154,9 @@ async def run(
         file = await begun if begun else None
         results = _Results(rules, options.author_key, listeners, judge.people, file, held)
         span = _span(stages.name, dataset.name, progress.total) if sender.is_traced else None
+        of_execution = listeners if held is None else replace(listeners, on_verdict=None)
         execution = make_execution(
-            plan,
-            stages,
-            answers,
-            sender,
-            options,
-            progress,
-            listeners if held is None else replace(listeners, on_verdict=None),
-            stop,
+            RunParts(plan, stages, answers, sender, options, progress, of_execution, stop)
         )
 
         def rest() -> Iterator[JudgedItem]:
@@ -224,7 +218,7 @@ def _of_several_processes(
     storage: OpenStorage,
     rules: ScoringRules,
     calibrate: Calibrate | None,
-) -> Callable[..., Execution | Driving]:
+) -> Callable[[RunParts], Execution | Driving]:
     """What makes the execution of a run of which other processes judge parts.
 
     Raises:

@@ -15,13 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from rubricate.errors import InputError, RubricateError
 from rubricate.rubric import Failure, ScoringRules, Verdict
-from rubricate.run._executor import Execution, Listeners
+from rubricate.run._executor import Execution, RunParts
 from rubricate.run._options import RunOptions
-from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
-from rubricate.run.items import NOT_RUN, Calibrate, JudgedItem, Stages
-from rubricate.run.journal import Answers
-from rubricate.run.sending import Sender
+from rubricate.run.items import NOT_RUN, Calibrate, JudgedItem
 from rubricate.run.workers._blocks import BLOCK, Blocks, Numbered, block_size
 from rubricate.run.workers._options import Fleet
 from rubricate.run.workers._worker import (
@@ -124,44 +121,25 @@ class Driving:
 
     Args:
         job: what workers are given.
-        plan, stages, answers, sender, options, progress, listeners, stop: as for `Execution`. The
-            sender sends nothing: workers have their own. Listeners are told of an item's verdicts
-            when all are there.
+        run: what it works with, as an `Execution`. Its sender sends nothing: workers have their
+            own. Listeners are told of an item's verdicts when all are there.
 
     Attributes:
         over_budget: why it ended before all was judged, if that was for its budget or time.
         not_run: how many verdicts that `left` has given are neither had nor known.
     """
 
-    def __init__(
-        self,
-        job: Job,
-        plan: Plan,
-        stages: Stages,
-        answers: Answers,
-        sender: Sender,
-        options: RunOptions,
-        progress: Progress,
-        listeners: Listeners,
-        stop: asyncio.Event,
-    ) -> None:
+    def __init__(self, job: Job, run: RunParts) -> None:
         self.over_budget: str | None = None
         self.not_run = 0
+        self._run = run
         self._job = job
-        if answers.lease is not None:
-            self._job = replace(job, holder=answers.lease.holder)
-        self._plan = plan
-        self._stages = stages
-        self._answers = answers
-        self._has_a_past = answers.has_a_past
-        self._sender = sender
-        self._options = options
-        self._fleet = Fleet.parse(options.workers or 1)
-        self._progress = progress
-        self._listeners = listeners
-        self._stop = stop
-        self._given = bytearray(plan.items)  # of each item, whether it was given,
-        self._handed = bytearray(plan.items)  # and whether a worker has had it
+        if run.answers.lease is not None:
+            self._job = replace(job, holder=run.answers.lease.holder)
+        self._has_a_past = run.answers.has_a_past
+        self._fleet = Fleet.parse(run.options.workers or 1)
+        self._given = bytearray(run.plan.items)  # of each item, whether it was given,
+        self._handed = bytearray(run.plan.items)  # and whether a worker has had it
         self._ended: deque[JudgedItem] = deque()  # judged, or as far as it was
         self._crew: Crew | None = None
         self._workers: list[Placed] = []
@@ -174,17 +152,17 @@ class Driving:
     @property
     def note(self) -> str | None:
         """What the workers' judges say beside their results."""
-        return "; ".join(self._notes) or self._stages.note
+        return "; ".join(self._notes) or self._run.stages.note
 
     async def judged(
         self, context: contextvars.Context | None = None
     ) -> AsyncGenerator[JudgedItem]:
         """The items whose verdicts are all there, block by block as they get done."""
-        plan = self._plan
+        plan = self._run.plan
         size = block_size(plan.items, self._fleet.count or SOME)
         blocks = Blocks(self._numbered, plan.items, size)
         async with AsyncExitStack() as stack:
-            if (seconds := self._options.max_time) is not None:
+            if (seconds := self._run.options.max_time) is not None:
                 reached = f"the greatest time of {seconds:g} s is reached"
                 timer = asyncio.get_running_loop().call_later(seconds, self._end, reached)
                 stack.callback(timer.cancel)
@@ -203,7 +181,7 @@ class Driving:
                         yield item
 
     def _numbered(self) -> Iterator[Numbered]:
-        return map(Numbered._make, enumerate(self._plan))
+        return map(Numbered._make, enumerate(self._run.plan))
 
     def left(self) -> Iterator[JudgedItem]:
         """The items that `judged` has not given, each once, with what is known of them.
@@ -214,7 +192,7 @@ class Driving:
             yield self._give(self._ended.popleft())
         if 0 not in self._given:
             return
-        self._answers.expect_others()
+        self._run.answers.expect_others()
         batch: list[Numbered] = []
         for number, item in self._numbered():
             if self._given[number]:
@@ -227,7 +205,7 @@ class Driving:
                 continue
             names = item.rubric.names
             self.not_run += len(names)
-            verdicts = {name: self._stages.not_run(name) for name in names}
+            verdicts = {name: self._run.stages.not_run(name) for name in names}
             yield self._give(JudgedItem(item, number, verdicts))
         if batch:
             yield from self._with_known(batch)
@@ -235,23 +213,15 @@ class Driving:
     def _with_known(self, items: Sequence[Numbered]) -> Iterator[JudgedItem]:
         """Items with what is known of them; what is not is not run."""
         known, progress, not_run = self._known(items)
-        self._progress.add(progress)
+        self._run.progress.add(progress)
         self.not_run += not_run
         return map(self._give, known)
 
     def _known(self, items: Sequence[Numbered]) -> tuple[list[JudgedItem], Progress, int]:
         """What is known of items, what it comes to, and how many verdicts are not known."""
         progress = Progress(total=0)
-        execution = Execution(
-            plan_of([item for _, item in items]),
-            self._stages,
-            self._answers,
-            self._sender,
-            self._options,
-            progress,
-            NOBODY,
-            self._stop,
-        )
+        part = plan_of([item for _, item in items])
+        execution = Execution(replace(self._run, plan=part, progress=progress, listeners=NOBODY))
         known = list(execution.left())
         for item in known:
             item.index = items[item.index].number
@@ -260,7 +230,7 @@ class Driving:
     def _give(self, item: JudgedItem) -> JudgedItem:
         """Note that an item is given, and tell of its verdicts."""
         self._given[item.index] = 1
-        on_verdict = self._listeners.on_verdict
+        on_verdict = self._run.listeners.on_verdict
         if on_verdict is not None:
             for name in item.item.rubric.names:
                 on_verdict(item.item, name, item.verdicts[name])
@@ -281,10 +251,10 @@ class Driving:
             stack: ends the workers, once there are some.
         """
         under_way: UnderWay = {}
-        stopping = asyncio.create_task(self._stop.wait())
+        stopping = asyncio.create_task(self._run.stop.wait())
         block: Block | None = None
         try:
-            while self.over_budget is None and not self._stop.is_set():
+            while self.over_budget is None and not self._run.stop.is_set():
                 while most is None or len(under_way) < most:
                     block = block or source()
                     if block is None:
@@ -299,8 +269,9 @@ class Driving:
                 if not under_way and block is None:
                     return
                 await self._wait({*under_way, stopping})
-                if self._answers.lease is not None and self._answers.lease.error is not None:
-                    raise self._answers.lease.error  # workers wait for a lease, and judge nothing
+                lease = self._run.answers.lease
+                if lease is not None and lease.error is not None:
+                    raise lease.error  # workers wait for a lease, and judge nothing
                 for task in [task for task in under_way if task.done()]:
                     for item in self._come_of(task, *under_way.pop(task)):
                         yield item
@@ -315,7 +286,7 @@ class Driving:
         judge. Else none, and a worker looks them up."""
         known, progress, not_run = self._known(block.items)
         if not not_run:
-            self._progress.add(progress)
+            self._run.progress.add(progress)
             block.items = []
             yield from map(self._give, known)
             self._tell_progress()
@@ -389,14 +360,14 @@ class Driving:
             half = len(items) // 2
             self._again += (Block(items[:half], True), Block(items[half:], True))
         else:
-            self._answers.expect_others()
+            self._run.answers.expect_others()
             (item,), progress, _ = self._known(items)
-            self._progress.add(progress)
+            self._run.progress.add(progress)
             failure = Failure("worker", f"every worker that judged this item died: {died}")
             for name, verdict in item.verdicts.items():
                 if verdict.error == NOT_RUN:
                     item.verdicts[name] = Verdict(name, "failed", error=failure)
-                    self._progress.count(item.verdicts[name])
+                    self._run.progress.count(item.verdicts[name])
             yield self._give(item)
 
     def _note(self, worker: Placed, block: Block, report: Report) -> None:
@@ -404,7 +375,7 @@ class Driving:
         for (number, item), outcome in zip(block.items, report.items, strict=True):
             self._ended.append(outcome.item(number, item, self._job))
         self.not_run += report.not_run
-        self._progress.add(report.progress)
+        self._run.progress.add(report.progress)
         worker.state = State()  # it may be of before
         if report.note is not None:
             self._notes[report.note] = None
@@ -414,8 +385,8 @@ class Driving:
     def _note_paid(self, blocks: Iterable[Progress]) -> None:
         """Add what was asked for blocks that are judged again, which find the answers known."""
         for block in blocks:
-            self._progress.calls += block.calls
-            self._progress.usage += block.usage
+            self._run.progress.calls += block.calls
+            self._run.progress.usage += block.usage
 
     def _warn(self, text: str) -> None:
         """Tell of what many workers may warn of, once."""
@@ -431,7 +402,7 @@ class Driving:
         self._end_silent(SHORT)
         ready = [worker for worker in self._workers if worker.is_ready]
         stops = [asyncio.create_task(worker.member.stop()) for worker in ready]
-        is_hurried = self._stop.is_set()
+        is_hurried = self._run.stop.is_set()
         if is_hurried and self._crew is not None:
             self._crew.patience = HURRY
         await asyncio.wait({*under_way, *stops}, timeout=HURRY if is_hurried else PATIENCE)
@@ -455,7 +426,7 @@ class Driving:
         self._crew = await stack.enter_async_context(Crew(self._job))
         self._check_room(0 if count else len(self._crew.members))
         self._add_workers()
-        self._listeners.on_sent()
+        self._run.listeners.on_sent()
         self._watching = asyncio.create_task(self._watch())
         stack.callback(self._watching.cancel)
         missing = asyncio.get_running_loop().call_later(ROOM, self._tell_missing)
@@ -464,7 +435,7 @@ class Driving:
 
     def _check_room(self, workers: int) -> None:
         """Refuse more workers than the journal's database has connections for."""
-        room = self._answers.room if workers else None
+        room = self._run.answers.room if workers else None
         if room is not None and room < workers:
             raise InputError(
                 f"{workers} workers need a connection to the database of the journal each, and it "
@@ -511,7 +482,7 @@ class Driving:
             self._warn(f"a worker cannot work: {error}")
         else:
             worker.is_ready, worker.missed = True, 0
-            self._progress.workers += 1
+            self._run.progress.workers += 1
 
     def _lost(self, worker: Placed, died: WorkerDied) -> None:
         """Note that a worker has died; Ray starts it again."""
@@ -520,9 +491,9 @@ class Driving:
         worker.is_ready = False
         self._note_paid(worker.state.under_way)
         worker.state = State()
-        self._progress.workers -= 1
-        self._progress.workers_lost += 1
-        self._progress.trouble = f"a worker died: {died}"
+        self._run.progress.workers -= 1
+        self._run.progress.workers_lost += 1
+        self._run.progress.trouble = f"a worker died: {died}"
         logger.info("a worker died: %s", died)
         self._count_death(died)
         worker.open()
@@ -554,7 +525,7 @@ class Driving:
         try:
             worker.state = await worker.member.state()
             worker.missed = 0
-            self._progress.trouble = worker.state.trouble or self._progress.trouble
+            self._run.progress.trouble = worker.state.trouble or self._run.progress.trouble
         except (RubricateError, WorkerDied):
             worker.missed = None
         finally:
@@ -573,12 +544,12 @@ class Driving:
 
     def _tell_progress(self) -> None:
         """Tell how far the run is: the items that are done, and what workers are at."""
-        shown = replace(self._progress)
+        shown = replace(self._run.progress)
         for worker in self._workers:
             for block in worker.state.under_way if worker.is_ready and worker.load else ():
                 shown.add(block)
         shown.done = min(shown.done, shown.total)
-        self._options.tell(shown)
+        self._run.options.tell(shown)
 
 
 async def _cancelled(tasks: Sequence[asyncio.Task[Any]]) -> None:
@@ -594,8 +565,8 @@ def driving(
     storage: OpenStorage,
     rules: ScoringRules,
     calibrate: Calibrate | None,
-) -> Callable[..., Driving]:
-    """What makes the execution of a run by workers; called with the arguments of `Execution`.
+) -> Callable[[RunParts], Driving]:
+    """What makes the execution of a run by workers; called with what an `Execution` is.
 
     Raises:
         InputError: workers cannot reach what the run keeps.

@@ -19,7 +19,7 @@ from rubricate.dataset import Item, Survey, survey_of
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.judge import Judge
 from rubricate.rubric import ScoringRules, Verdict
-from rubricate.run._executor import Execution, Listeners, rarer_collections
+from rubricate.run._executor import Execution, Listeners, RunParts, rarer_collections
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
@@ -297,7 +297,7 @@ class Worker:
         progress, stop = Progress(total=0), _Stop()  # the driver counts what there is to judge
         done: list[JudgedItem] = []
         execution = Execution(
-            plan, stages, self._answers, self._sender, job.options, progress, NOBODY, stop
+            RunParts(plan, stages, self._answers, self._sender, job.options, progress, NOBODY, stop)
         )
         self._under_way[stop] = progress
         watching = asyncio.create_task(stop.watch())
