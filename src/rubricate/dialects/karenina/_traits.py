@@ -11,12 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from rubricate._documents import validate
 from rubricate._spelling import did_you_mean
-from rubricate.dialects.karenina._template import (
-    CORRECTNESS,
-    Name,
-    SettingsDocument,
-    Template,
-)
+from rubricate.dialects.karenina._template import CORRECTNESS, Name, SettingsDocument, Template
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric import (
     CodeCriterion,

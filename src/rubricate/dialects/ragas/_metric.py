@@ -5,26 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rubricate.dialects.ragas._judge import MetricPrompt
-from rubricate.dialects.ragas._prompts import MultiTurnPrompt, SingleTurnPrompt
+from rubricate.dialects.ragas._judge import MetricPrompt, MultiTurnPrompt, SingleTurnPrompt
 from rubricate.dialects.ragas._rubrics import (
     DEFAULT_REFERENCE_FREE_RUBRICS,
+    Llm,
+    MetricOutputType,
+    MetricType,
     check_rubrics,
     scale_of,
 )
-from rubricate.dialects.ragas._types import Llm, MetricOutputType, MetricType
 from rubricate.dialects.ragas.dataset_schema import MultiTurnSample, Sample, SingleTurnSample
 from rubricate.dialects.ragas.llms import client_model
 from rubricate.dialects.ragas.prompt import PydanticPrompt
 from rubricate.errors import InputError
-from rubricate.judge import (
-    HTTPModel,
-    Judge,
-    Model,
-    ModelJudge,
-    language_model,
-    named_judge,
-)
+from rubricate.judge import HTTPModel, Judge, Model, ModelJudge, language_model, named_judge
 from rubricate.rubric import ScaleCriterion, Verdict
 
 Prompt = PydanticPrompt[Any, Any]

@@ -1,15 +1,41 @@
-"""Rubrics as dicts of level descriptions: their check, their scale, their text in a prompt."""
+"""Kinds of metrics, and rubrics as dicts of level descriptions: check, scale, text in a prompt."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from enum import Enum
 from itertools import pairwise
 from typing import Any
 
 from rubricate._documents import validate
 from rubricate.errors import InputError
+from rubricate.judge import JudgeLike
 from rubricate.rubric import ScaleCriterion
+
+Llm = JudgeLike | Any
+"""Who judges: what `JudgeLike` says, or a LangChain chat model."""
+
+
+class MetricType(Enum):
+    """What a metric scores."""
+
+    SINGLE_TURN = "single_turn"
+    MULTI_TURN = "multi_turn"
+
+
+class MetricOutputType(Enum):
+    """What a score is."""
+
+    BINARY = "binary"
+    """True for the upper of two levels, else False."""
+    DISCRETE = "discrete"
+    """The level's number, an int."""
+    CONTINUOUS = "continuous"
+    """The level's number as a float."""
+    RANKING = "ranking"
+    """A place among others; no rubric gives one."""
+
 
 DEFAULT_REFERENCE_FREE_RUBRICS: dict[str, str] = {
     "score1_description": "The response is entirely incorrect, or has nothing to do with what "

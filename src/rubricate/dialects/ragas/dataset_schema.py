@@ -13,8 +13,7 @@ from pydantic import Field, field_validator, model_validator
 from rubricate import dataset as core
 from rubricate._documents import Document, validate
 from rubricate._files import user_path
-from rubricate.dialects.ragas._rubrics import check_rubrics
-from rubricate.dialects.ragas._types import MetricType
+from rubricate.dialects.ragas._rubrics import MetricType, check_rubrics
 from rubricate.dialects.ragas.messages import (
     AIMessage as AIMessage,
     AnyMessage,

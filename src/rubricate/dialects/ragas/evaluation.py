@@ -12,7 +12,7 @@ from rubricate.dataset import ContextDocument, DataItem, RubricDataset
 from rubricate.dialects._options import DialectOptions, graded, progress_line
 from rubricate.dialects.ragas._judge import FIELDS, RUBRICS, MetricsJudge
 from rubricate.dialects.ragas._metric import RubricMetric
-from rubricate.dialects.ragas._types import Llm, MetricOutputType
+from rubricate.dialects.ragas._rubrics import Llm, MetricOutputType
 from rubricate.dialects.ragas.dataset_schema import (
     EvaluationDataset,
     Sample,

@@ -15,13 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rubricate.dialects.researchrubrics._tasks import axis_of
 from rubricate.rubric import Criterion, DeclaredScoring, Score, ScoringRules, Verdict, score
-from rubricate.run.results import (
-    DeclaredTally,
-    GroupScore,
-    ItemResult,
-    group_table,
-    interval_text,
-)
+from rubricate.run.results import DeclaredTally, GroupScore, ItemResult, group_table, interval_text
 from rubricate.views import (
     GAP,
     Column,

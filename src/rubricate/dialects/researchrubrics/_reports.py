@@ -8,13 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._files import user_path
-from rubricate.dataset import (
-    Converter,
-    DataItem,
-    RubricDataset,
-    documents_in,
-    read_document,
-)
+from rubricate.dataset import Converter, DataItem, RubricDataset, documents_in, read_document
 from rubricate.dialects.researchrubrics._figures import SCORING
 from rubricate.dialects.researchrubrics._tasks import Task, axis_of
 from rubricate.errors import InputError, MissingExtraError

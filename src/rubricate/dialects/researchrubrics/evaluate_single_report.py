@@ -11,11 +11,7 @@ from rubricate._files import user_path
 from rubricate.analysis import Result
 from rubricate.dialects._options import DialectOptions
 from rubricate.dialects.researchrubrics._figures import Figures, ReportFigures, figures
-from rubricate.dialects.researchrubrics._reports import (
-    ResearchReports,
-    find_reports,
-    reports_of,
-)
+from rubricate.dialects.researchrubrics._reports import ResearchReports, find_reports, reports_of
 from rubricate.dialects.researchrubrics._results import (
     UNKNOWN_COST,
     ResultLines,

@@ -12,8 +12,6 @@ from rubricate.dialects.ragas._metric import SAMPLES, RubricMetric
 from rubricate.dialects.ragas._rubrics import (
     DEFAULT_REFERENCE_FREE_RUBRICS as DEFAULT_REFERENCE_FREE_RUBRICS,
     DEFAULT_WITH_REFERENCE_RUBRICS as DEFAULT_WITH_REFERENCE_RUBRICS,
-)
-from rubricate.dialects.ragas._types import (
     Llm,
     MetricOutputType as MetricOutputType,
     MetricType as MetricType,
@@ -31,7 +29,7 @@ from rubricate.dialects.ragas.evaluation import (
     grade_samples,
     no_score,
 )
-from rubricate.dialects.ragas._prompts import (
+from rubricate.dialects.ragas._judge import (
     MultiTurnInputWithoutRubric as MultiTurnInputWithoutRubric,
     MultiTurnPrompt as MultiTurnPrompt,
     ScoreFeedback as ScoreFeedback,

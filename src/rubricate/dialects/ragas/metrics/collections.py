@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rubricate._sync import run_sync
-from rubricate.dialects.ragas._types import Llm, MetricType
+from rubricate.dialects.ragas._rubrics import Llm, MetricType
 from rubricate.dialects.ragas.dataset_schema import sample_of
 from rubricate.dialects.ragas.metrics._domain_specific_rubrics import (
     DEFAULT_REFERENCE_FREE_RUBRICS,
