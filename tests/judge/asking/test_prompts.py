@@ -225,36 +225,19 @@ def test_the_key_changes_with_the_material(change: dict[str, Any]):
     assert key(Item(**{**old, **change})) != key()
 
 
-def test_the_key_changes_with_the_requirement():
-    assert key(requirement="Other") != key()
+def test_the_key_changes_with_what_a_judge_is_shown_of_the_criterion_and_with_nothing_else():
+    def options(**change: Any) -> tuple[Any, ...]:
+        return OPTIONS[0].model_copy(update=change), *OPTIONS[1:]
 
-
-def test_the_key_changes_with_the_sign_of_the_weight():
-    assert key(weight=-1.0) != key(weight=1.0)
-
-
-def test_the_key_does_not_change_with_the_size_of_the_weight():
-    assert key(weight=9.0) == key(weight=1.0)
-    assert key(weight=-9.0) == key(weight=-1.0)
-
-
-def test_the_key_does_not_change_with_the_name_tags_or_metadata_of_the_criterion():
-    assert key(name="other", tags=["section"], extra={"author": "me"}) == key()
-
-
-def test_the_key_does_not_change_with_the_values_of_options():
-    other = tuple(option.model_copy(update={"value": 0.5}) for option in OPTIONS)
-    assert key(options=other) == key(options=OPTIONS)
-
-
-@pytest.mark.parametrize("change", [{"label": "other"}, {"description": "other"}])
-def test_the_key_changes_with_labels_and_descriptions_of_options(change: dict[str, str]):
-    other = (OPTIONS[0].model_copy(update=change), OPTIONS[1])
-    assert key(options=other) != key(options=OPTIONS)
-
-
-def test_the_key_changes_with_the_order_of_options():
-    assert key(options=OPTIONS[::-1]) != key(options=OPTIONS)
+    fault, choice = {"weight": -1.0}, {"options": OPTIONS}
+    others = [fault, {"requirement": "Other"}, choice, {"options": OPTIONS[::-1]}]
+    others += [{"options": options(label="other")}, {"options": options(description="other")}]
+    assert len({key(), *(key(**change) for change in others)}) == 1 + len(others)
+    assert key(name="other", tags=["section"], extra={"author": "me"}, weight=9.0) == key()
+    assert key(weight=-9.0) == key(**fault)
+    assert key(options=[option.model_copy(update={"value": 0.5}) for option in OPTIONS]) == key(
+        **choice
+    )
 
 
 def test_the_key_changes_with_anything_in_the_fingerprint_of_the_model():

@@ -5,15 +5,24 @@ from __future__ import annotations
 import re
 
 ALIKE = 90.0
-"""How alike (0 to 100, `rapidfuzz.fuzz.ratio`) a passage must be to count as what was quoted."""
+"""How alike (0 to 100, `rapidfuzz.fuzz.ratio`) a passage must be to count as what was quoted.
+
+Tried on 746 sentences of docs/: with one word exchanged at random 562 are found, with two 285, and
+of 367 sentences of other pages none. At 80 these are 622 and 500, although a sentence with two
+other words mostly says something else; at 95, 342 and 85."""
 SHORTEST = 12
 """Letters that a quote must have to be looked for where it is only nearly so; shorter ones are
-nearly like something anywhere."""
+nearly like something anywhere. At 6, of 219 pairs of words from other pages 2 are found; at 12 and
+at 24, none."""
 TRIES = 5
-"""How many passages are looked at, from the most alike one, where the first say something else."""
+"""How many passages are looked at, from the most alike one, where the first say something else. It
+bounds the time: with 2 or 10 the same of these sentences are found."""
 MARGIN = 40
-"""Letters beside a passage that are looked at for the rest of a word or number."""
+"""Letters beside a passage that are looked at for the rest of a word or number. With 20 or 80 the
+same of these sentences are found."""
 SPELLED_ALIKE = 80.0
+"""How alike a unit must be spelled to be the same unit. At 90, "12 week" is not "12 weeks"; at 40,
+294 instead of 285 sentences with two exchanged words pass."""
 
 _TOKEN = re.compile(
     r"(?<![\w)\]])[-+]?\d+(?:[.,:]\d+)*|\d+(?:[.,:]\d+)*"  # numbers
