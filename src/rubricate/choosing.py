@@ -55,6 +55,8 @@ def chosen_dataset(
         return open_dataset(str(data), rubric, columns)
     if not isinstance(data, Gradable):
         rows = _rows(data)
+        if not rows:
+            raise InputError("there are no rows to grade", path=("items",))
         if rubric is None:
             raise InputError("rows have no rubric: give rubric=")
         from rubricate.dataset import dataset_of_rows

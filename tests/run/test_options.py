@@ -552,8 +552,24 @@ def test_a_dataset_without_items_is_an_error(make_dataset):
 
 
 def test_something_else_than_a_dataset_is_an_error():
-    with pytest.raises(InputError, match="found list"):
-        rubricate.grade([], met)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="found 7"):
+        rubricate.grade(7, met)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="no rows to grade"):
+        rubricate.grade([], met)
+
+
+def test_option_map_says_which_column_is_what():
+    shown: list[str] = []
+
+    def look(messages: Any) -> dict[str, Any]:
+        shown.append(messages[-1]["content"])
+        return MET
+
+    columns = {"submission": "reply", "prompt": "question"}
+    rows = [{"reply": "4 km", "question": "How far?"}]
+    rubricate.grade(rows, look, rubric=["Says how far it is."], map=columns)
+    assert "4 km" in shown[0]
+    assert "How far?" in shown[0]
 
 
 def test_option_fresh_asks_everything_anew(make_dataset, tmp_path, endpoint):
@@ -997,7 +1013,6 @@ def test_option_calibration_is_refused_where_it_does_not_fit(
         ("examples", "labelled.json", "Examples or None"),
         ("length_penalty", 40, "a LengthPenalty or a mapping"),
         ("on_progress", "print", "callable"),
-        ("rubric", "rubric.yaml", "a Rubric"),
         ("calibration", 3, "a file or a FittedCalibration"),
     ],
 )

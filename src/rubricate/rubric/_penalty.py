@@ -145,7 +145,7 @@ class LengthPenalty:
         """A penalty from text such as `free_budget=6000,max_cap=8000`, or loaded YAML.
 
         Args:
-            given: such a text, or a mapping.
+            settings: such a text, or a mapping.
 
         Raises:
             InputError: as for `from_dict`, or a pair has another form.
