@@ -107,7 +107,7 @@ def test_it_opens_without_errors_and_shows_the_figures_of_the_run(folder, show):
     assert page.inner_text(".hero .big") == f"{summary['score']['mean']:.2f}"
     rows = page.locator("#overview table.criteria >> nth=0 >> tbody tr")
     assert rows.count() == 2
-    assert "MET 2, UNMET 1" in rows.nth(0).inner_text()
+    assert "MET 2; UNMET 1" in rows.nth(0).inner_text()
     assert "1 verdict failed" in page.inner_text(".failed-edge")
     assert page.locator("#overview figure svg").count() >= 3
     page.click("text=speed")

@@ -21,6 +21,7 @@ from rubricate.rubric import ABSTENTION, Criterion
 from rubricate.run.results import CriterionFigures, ResultRow, Summary
 from rubricate.stats import Bootstrap, Estimate
 from rubricate.views import (
+    Cell,
     Drawing,
     Facts,
     Paragraph,
@@ -38,17 +39,22 @@ NOTHING = Estimate(None)
 
 
 @dataclass(frozen=True, slots=True)
-class CriterionLine:
-    """A criterion's line of the table."""
+class CriterionRow:
+    """A row of the summary's table of criteria, and what the page shows in it besides.
+
+    Attributes:
+        figures: the criterion's.
+        requirement: what it asks for.
+        cells: of the table.
+        drawings: by the heading of their column.
+        intervals: of figures, likewise.
+    """
 
     figures: CriterionFigures
     requirement: str
-    value: Estimate
-    bar: Drawing
-    answers: Drawing
-    accuracy: Estimate
-    kappa: Estimate
-    n: int
+    cells: Sequence[Cell]
+    drawings: dict[str, Drawing]
+    intervals: dict[str, Estimate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,8 @@ class Overview:
     agreement_n: int
     few: str | None
     """A warning, where intervals of agreement rest on few items."""
-    criteria: tuple[CriterionLine, ...]
+    criteria_table: Table
+    criteria: tuple[CriterionRow, ...]
     more_criteria: int
     distribution: Plot
     agreement: tuple[Plot, ...]
@@ -97,6 +104,8 @@ def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap)
         rows.setdefault(row.criterion, []).append(row)
     accuracy, kappa, n = (NOTHING, NOTHING, 0) if report is None else report.whole
     sections = [*summary.sections()]
+    criteria_table = summary.criteria_table(labels=True)
+    named = [figures for figures in summary.criteria if not figures.only_number][:MOST_LINES]
     agreement = () if report is None else report.sections()
     tables = [section for section in (*sections[1:], *agreement) if isinstance(section, Table)]
     return Overview(
@@ -112,11 +121,14 @@ def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap)
         kappa=kappa,
         agreement_n=n,
         few=None if report is None else report.few,
+        criteria_table=criteria_table,
         criteria=tuple(
-            _line(figures, known[figures.name], rows.get(figures.name, []), report)
-            for figures in summary.criteria[:MOST_LINES]
+            _criterion_row(
+                figures, known[figures.name], row.cells, rows.get(figures.name, []), report
+            )
+            for figures, row in zip(named, criteria_table.rows[:MOST_LINES], strict=True)
         ),
-        more_criteria=max(0, len(summary.criteria) - MOST_LINES),
+        more_criteria=len(summary.criteria) - len(named),
         distribution=scores_plot(
             [*scores.values()], [*run.human_scores.values()] if labelled else []
         ),
@@ -136,24 +148,27 @@ def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap)
     )
 
 
-def _line(
+def _criterion_row(
     figures: CriterionFigures,
     criterion: Criterion,
+    cells: Sequence[Cell],
     rows: Sequence[ResultRow],
     report: AgreementReport | None,
-) -> CriterionLine:
+) -> CriterionRow:
     value = mean_score(row.value for row in rows)
-    with_labels = [] if report is None else report.criteria
-    agreement = next((line for line in with_labels if line.name == figures.name), None)
-    return CriterionLine(
+    intervals = {"value": value}
+    for line in [] if report is None else report.criteria:
+        if line.name == figures.name:
+            intervals |= {"accuracy": line.accuracy, "kappa": line.kappa}
+    return CriterionRow(
         figures=figures,
         requirement=criterion.requirement,
-        value=value,
-        bar=value_bar(value, _is_penalty(figures)),
-        answers=answers_bar(_answers(figures, criterion)),
-        accuracy=agreement.accuracy if agreement else NOTHING,
-        kappa=agreement.kappa if agreement else NOTHING,
-        n=agreement.agreement.n if agreement else 0,
+        cells=cells,
+        drawings={
+            "answers": answers_bar(_answers(figures, criterion)),
+            "value": value_bar(value, _is_penalty(figures)),
+        },
+        intervals=intervals,
     )
 
 

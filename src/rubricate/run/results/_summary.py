@@ -141,6 +141,17 @@ class Summary(Report, Outcome):
     def sections(self) -> Iterable[Section]:
         return _sections(self)
 
+    def criteria_table(self, *, labels: bool = False) -> Table:
+        """The table of criteria, a row for each that has a name.
+
+        Args:
+            labels: whether a column has all labels with their counts even where all criteria are
+                binary, in place of those for MET and UNMET.
+        """
+        return _criteria_table(
+            self, labels or any(not criterion.binary for criterion in self.criteria)
+        )
+
     def __repr__(self) -> str:
         return str(self)
 
@@ -179,7 +190,7 @@ def _tables(summary: Summary) -> Iterator[Section]:
         yield from summary.nothing()
         yield GAP
         return
-    yield from (_criteria_table(summary), GAP)
+    yield from (summary.criteria_table(), GAP)
     if summary.judges:
         yield from (_judges_table(summary), GAP)
     if summary.stages:
@@ -218,8 +229,7 @@ def _heading(summary: Summary) -> str:
     return f"{what} x {len(summary.criteria)} criteria, judged by {summary.judge}"
 
 
-def _criteria_table(summary: Summary) -> Table:
-    answers = any(not figures.binary for figures in summary.criteria)
+def _criteria_table(summary: Summary, answers: bool) -> Table:
     columns = [Column("criterion", is_text=True), Column("weight")]
     if answers:
         columns.append(Column("answers", is_text=True))
