@@ -953,9 +953,19 @@ def lost(run: RunDrawn, first: list[Ask], second: list[Ask], reference: Referenc
         assert not twice
 
 
-def _settled(verdict: Verdict) -> bool:
-    """Whether nothing that it was made of failed, which is asked again."""
-    return all(one.status != "failed" for one in (verdict, *verdict.votes))
+def _settled(verdicts: Mapping[str, Verdict]) -> set[str]:
+    """The criteria whose verdicts rest on nothing that failed, which would be asked again.
+
+    A skipped verdict rests on those that its gates read, here on any of its item.
+    """
+    sound = {
+        name
+        for name, verdict in verdicts.items()
+        if all(part.status != "failed" for part in (verdict, *verdict.votes))
+    }
+    if len(sound) == len(verdicts):
+        return sound
+    return {name for name in sound if verdicts[name].status != "skipped"}
 
 
 def check_case(case: int, folder: Path) -> None:
@@ -975,7 +985,7 @@ def check_case(case: int, folder: Path) -> None:
             check_ended(run, early, world)
             whole = graded(world, run, into, None)
             lost(run, first, world.asks, reference, at)
-            settled = [{name for name, v in item.criteria.items() if _settled(v)} for item in early]
+            settled = [_settled(item.criteria) for item in early]
             for names, one, other in zip(settled, found_in(early), found_in(whole), strict=True):
                 assert all(same(one[name], other[name]) for name in names)
             check_whole(run, whole, world, reference, early)
