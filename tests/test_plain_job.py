@@ -15,9 +15,12 @@ TOOL = Path(__file__).parents[1] / "tools" / "trace_calls.py"
 @pytest.mark.parametrize(
     ("option", "ceiling"),
     [
-        (None, {"calls": 174, "files": 40}),  # to the first request of `grade()`
+        (None, {"calls": 173, "files": 40}),  # to the first request of `grade()`
         ("--shell", {"calls": 1117, "files": 92}),  # to the first request of `rubricate grade`
-        ("--job", {"files loaded": 143, "lines executed": 11650}),  # of a whole run
+        (
+            "--job",
+            {"files loaded": 143, "lines executed": 11740},
+        ),  # of a whole run; lines vary by 60 on a busy machine
     ],
     ids=["grade", "shell", "job"],
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from rubricate.cli._commands import COMMANDS, built_command
-from rubricate.cli._grade import GradeSettings
+from rubricate.cli._grade_settings import GradeSettings
 from rubricate.options import GradingOptions
 from rubricate.settings import options_of
 

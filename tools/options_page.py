@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rubricate.cli._ending import ExitCode
-from rubricate.cli._grade import GradeSettings
+from rubricate.cli._grade_settings import GradeSettings
 from rubricate.options import GradingOptions
 from rubricate.settings import GROUPS, Option, options_of
 

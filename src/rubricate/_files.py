@@ -1,13 +1,14 @@
-"""Files that a reader sees whole or not at all."""
+"""Paths and addresses that a user names, and files that a reader sees whole or not at all."""
 
 from __future__ import annotations
 
 import errno
+import ipaddress
 import os
 import stat
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
+from typing import BinaryIO, TypeGuard
 
 from rubricate.errors import InputError
 
@@ -15,6 +16,9 @@ PIPE_SECONDS = 1.0
 """How long a pipe may take to its first byte. A planted one has nobody who writes to it, and
 opening it would wait for ever. At half of it, slow commands in `<(...)` are cut off; at double,
 people take a planted pipe for a hang."""
+SCHEMES = ("postgresql://", "postgres://")
+NOT_SHOWN = ("password=", "sslpassword=", "run=", "connect_timeout=", "tcp_user_timeout=")
+"""What of an address's query is not shown, is not part of the address, or matters to nobody."""
 
 
 def user_path(path: str | os.PathLike[str]) -> Path:
@@ -192,3 +196,29 @@ def set_mode(path: Path, mode: int) -> None:
 def not_written(path: Path, error: OSError) -> InputError:
     """The error for a file that cannot be written."""
     return InputError(f"cannot be written: {error.strerror}", file=path)
+
+
+def is_address(place: object) -> TypeGuard[str]:
+    """Whether this is the address of a database, and no path."""
+    return isinstance(place, str) and place.startswith(SCHEMES)
+
+
+def shown_address(address: str) -> str:
+    """An address without passwords, for people."""
+    scheme, _, rest = address.partition("://")
+    account, at, place = rest.rpartition("@")  # a password may have any character in it
+    user = account.partition(":")[0]
+    place, _, query = place.partition("?")
+    kept = [part for part in query.split("&") if part and not part.startswith(NOT_SHOWN)]
+    return f"{scheme}://{user}{at}{place}{'?' if kept else ''}{'&'.join(kept)}"
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether a host of an address is the machine itself, so that it is another on each machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified

@@ -44,7 +44,7 @@ from typing import (
     get_type_hints,
 )
 
-from rubricate._addresses import is_address, shown_address
+from rubricate._files import is_address, shown_address
 from rubricate._spelling import did_you_mean
 from rubricate.errors import InputError, document_path
 

@@ -196,7 +196,7 @@ def test_a_table_in_a_bucket_is_graded_with_what_the_environment_says(grade, tmp
     ],
 )
 def test_a_file_that_is_no_dataset_is_told_with_the_way_around(tmp_path, name, text, message):
-    from rubricate.cli._grade import load_settings
+    from rubricate.cli._grade_settings import load_settings
     from rubricate.cli._grading import graded
 
     (tmp_path / "r.yaml").write_text("- {requirement: Says something}\n")

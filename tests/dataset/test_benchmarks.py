@@ -135,7 +135,7 @@ def test_a_dataset_or_a_table_is_no_benchmark(tmp_path, records):
 
 
 def test_the_shells_help_names_every_format():
-    from rubricate.cli._grade import GradeSettings
+    from rubricate.cli._grade_settings import GradeSettings
     from rubricate.settings import options_of
 
     assert all(name in options_of(GradeSettings)["format"].help for name in FORMATS)

@@ -17,7 +17,7 @@ import pytest
 
 import rubricate
 from rubricate import Criterion, Rubric, RubricDataset, Usage
-from rubricate._addresses import is_address
+from rubricate._files import is_address
 from rubricate.errors import InputError, JournalError, MissingExtraError, RunStopped
 from rubricate.judge import Completion, ModelJudge
 from rubricate.judge.models import PythonModel

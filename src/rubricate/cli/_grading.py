@@ -14,7 +14,7 @@ from rubricate._files import check_no_links
 from rubricate._terminal import console
 from rubricate.choosing import chosen_calibrator, chosen_judge, chosen_rubric
 from rubricate.cli._ending import ExitCode, stop_on_signals
-from rubricate.cli._grade import GradeSettings
+from rubricate.cli._grade_settings import GradeSettings
 from rubricate.cli._judging import (
     NO_JUDGE,
     advice_on,

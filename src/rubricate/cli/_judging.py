@@ -9,8 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rubricate._addresses import is_address
-from rubricate._files import user_path
+from rubricate._files import is_address, user_path
 from rubricate._terminal import one_line
 from rubricate.cli._ending import ExitCode, stop_on_signals
 from rubricate.cli._printing import print_json

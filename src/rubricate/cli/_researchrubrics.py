@@ -12,7 +12,7 @@ from rubricate._files import user_path
 from rubricate._terminal import console
 from rubricate.cli._commands import command
 from rubricate.cli._ending import stop_on_signals
-from rubricate.cli._grade import GradeSettings
+from rubricate.cli._grade_settings import GradeSettings
 from rubricate.cli._judging import NO_JUDGE, Shell, exit_code, print_estimate, shared_places
 from rubricate.cli._printing import print_json
 from rubricate.cli._progress import ProgressView

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from rubricate._addresses import is_this_machine
+from rubricate._files import is_this_machine
 from rubricate._spelling import suggestion
 from rubricate.errors import InputError, MissingKeyError
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from rubricate._addresses import shown_address
+from rubricate._files import shown_address
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.run.journal._places import Database, Origin
 

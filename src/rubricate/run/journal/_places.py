@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import quote, unquote
 
-from rubricate._addresses import is_address, shown_address
+from rubricate._files import is_address, shown_address
 from rubricate.errors import InputError
 from rubricate.run._shards import Shard
 

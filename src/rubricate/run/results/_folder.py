@@ -14,9 +14,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from rubricate._addresses import is_address
 from rubricate._documents import format_yaml
-from rubricate._files import Replacement, check_no_links, not_written, user_path, write_text
+from rubricate._files import (
+    Replacement,
+    check_no_links,
+    is_address,
+    not_written,
+    user_path,
+    write_text,
+)
 from rubricate.dataset import Item
 from rubricate.errors import InputError
 from rubricate.run._options import RunOptions, Storage

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from rubricate._addresses import is_address
+from rubricate._files import is_address
 from rubricate.errors import InputError, ModelError
 from rubricate.settings import Settings, option
 

@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from rubricate._addresses import is_address, is_this_machine
+from rubricate._files import is_address, is_this_machine
 from rubricate.run.sending._limiter import Limiter
 from rubricate.run.sending._shares import Share, exchange, without
 from rubricate.run.sending._stores import (

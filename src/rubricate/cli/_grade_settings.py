@@ -1,0 +1,248 @@
+"""The options of `rubricate grade`, from the command line and from a YAML file."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from rubricate._files import is_address, is_this_machine, user_path
+from rubricate._spelling import suggestion
+from rubricate.cli._commands import Raw, read
+from rubricate.cli._judging import Shell
+from rubricate.cli._thresholds import ThresholdOptions
+from rubricate.errors import InputError
+from rubricate.options import GradingOptions
+from rubricate.settings import check_value, option, options_of, written_types
+
+OWN_WORD = {
+    "allow_code": "code",
+    "follow_links": "links to be followed",
+    "fresh": "results to be replaced",
+    "worker_env": "packages and variables for workers",
+}
+"""What no settings file can allow, in words."""
+_ADDRESS = re.compile(r"(?:https?|s3)://[^:]")
+
+
+class GradeSettings(Shell, GradingOptions, ThresholdOptions):
+    """The options of `rubricate grade`. A settings file has the same names."""
+
+    data: str | None = option(
+        None,
+        "A dataset (.json, .jsonl, .yaml, .yml) or a table (.csv, .json, .jsonl, .parquet, an "
+        "https:// or s3:// address, hf:NAME@SPLIT).",
+        group="What is graded",
+        is_argument=True,
+        is_path=True,
+        common=True,
+    )
+    submissions: str | None = option(
+        None,
+        "The texts to be graded, where DATA has a benchmark's tasks and no texts: a file with an "
+        "id and a text in each record, or a folder with a file for each task.",
+        group="What is graded",
+        is_path=True,
+        common=True,
+    )
+    references: str | None = option(
+        None,
+        "The reference texts of a benchmark that scores against them, in the form of submissions.",
+        group="What is graded",
+        is_path=True,
+    )
+    format: str | None = option(
+        None,
+        "The format of a benchmark's tasks: healthbench, paperbench, race, profbench or records.",
+        group="What is graded",
+        default_text="that which DATA's records fit",
+    )
+    follow_links: bool = option(
+        False,
+        "Follow links that lead out of a folder of submissions: what they lead to is judged, sent "
+        "and stored.",
+        group="What is graded",
+    )
+    on_error: Literal["raise", "skip"] = option(
+        "raise",
+        "Rows of a table that do not fit: raise, or skip (left out, and listed). Documents of "
+        "--submissions that cannot be read: raise, or skip (their verdicts are failed).",
+        group="What is graded",
+    )
+    judge: str | list[str] | None = option(
+        None,
+        "Who grades: builtin, openai/gpt-4.1-mini, ...; see judges. Given several times, all of "
+        "them, and they vote.",
+        group="Who judges",
+        default_text="builtin",
+        input_type=str | list[str] | None,
+        common=True,
+    )
+    examples_count: int = option(
+        4, "How many examples a model is shown.", group="Who judges", unit="examples", ge=1
+    )
+    examples_pick: Literal["balanced", "nearest"] = option(
+        "balanced",
+        "Which examples: balanced over the labels, or those nearest to the graded text.",
+        group="Who judges",
+    )
+    escalate_to: str | list[str] | None = option(
+        None,
+        "Who is asked where the judge is not sure: another judge, or a dataset file for people "
+        "(people.jsonl). Several are asked one after the other.",
+        group="Who judges",
+        input_type=str | list[str] | None,
+    )
+    threshold: float | list[float] | None = option(
+        None,
+        "The least confidence of a verdict that is kept, one for all or one a stage; see trust "
+        "cascade.",
+        group="Who judges",
+        input_type=float | list[float] | None,
+    )
+    certificate: str | None = option(
+        None,
+        "A certificate (see trust certify): exit with 5 if it does not hold.",
+        group="Scores",
+        is_path=True,
+    )
+
+
+def load_settings(options: Raw, config: str | None = None) -> GradeSettings:
+    """Put the settings together; what is given on the command line wins over the file.
+
+    Paths in the file are relative to the file's own folder. Some things are the user's own word
+    only, given on the command line: that code may run, links may be followed and results replaced,
+    an address that a key goes to, the server of a database, and data from other than https, s3 and
+    the Hub.
+
+    Raises:
+        InputError: the file cannot be read, or has a key or value that is not allowed.
+    """
+    values = {} if config is None else _from_file(Path(config))
+    for name, what in OWN_WORD.items():
+        if values.pop(name, False) and not options.get(name):
+            shown = f"--{name.replace('_', '-')}"
+            raise InputError(f"{name}: only the command line allows {what} ({shown})", file=config)
+    try:
+        types, declared = written_types(GradeSettings), options_of(GradeSettings)
+        raw, own = {**values, **options}, values.keys() - options.keys()
+        for name in own:
+            check_value(declared[name], values[name], types[name])
+        if config is not None and "base_url" in own:
+            _check_no_key_goes_there(raw)
+            _check_no_file_goes_there(Path(config), {name: values[name] for name in own})
+        for name in own:
+            if declared[name].may_have_password and is_address(values[name]):
+                _check_is_named(name, values[name])
+        if "workers" in own and re.search(r"://|@", str(values["workers"])):
+            raise InputError(
+                "workers: code is given to a cluster, and taken from it, so only the command line "
+                f"names its address (--workers {values['workers']})"
+            )
+    except InputError as error:
+        raise error.within(file=config) from None
+    return read(GradeSettings, raw)
+
+
+def _check_no_key_goes_there(raw: Raw) -> None:
+    """Raise `InputError` where a key would go to an address that a file names."""
+    from rubricate.judge import LABEL_SUFFIXES
+    from rubricate.judge.models import PROVIDERS, access
+
+    own = {provider.key_variable for provider in PROVIDERS.values()}
+    for value in (raw.get("judge"), raw.get("escalate_to")):
+        for name in [value] if isinstance(value, str) else value or []:
+            if name == "builtin" or Path(name).suffix.lower() in LABEL_SUFFIXES:
+                continue
+            reached = access(name, raw["base_url"])
+            if reached.key is not None and reached.key_variable not in own:
+                raise InputError(
+                    f"base_url: the key in {reached.key_variable} goes only to an address that you "
+                    f"name yourself: repeat it on the command line (--base-url {reached.url}), or "
+                    f"unset {reached.key_variable}"
+                )
+
+
+def _check_no_file_goes_there(config: Path, values: Raw) -> None:
+    """Raise `InputError` where data from elsewhere would be sent to an address of the settings.
+
+    The author of the settings could have any file of the user's sent to a server of their own, also
+    from a bucket or a network that only the user can reach. A server on this machine is the user's.
+    """
+    if is_this_machine(urlsplit(values["base_url"]).hostname or ""):
+        return
+    folder = user_path(config).parent.resolve()
+    for name, value in values.items():
+        is_read = options_of(GradeSettings)[name].is_path and name not in ("run_dir", "cache")
+        if not (is_read and isinstance(value, str)):
+            continue
+        is_remote = name == "data" and _is_no_path(value)
+        if is_remote or not user_path(value).resolve().is_relative_to(folder):
+            raise InputError(
+                f"{name}: this is outside the folder of the settings, and would be sent to an "
+                f"address that only they name: if you trust it, repeat it on the command line "
+                f"(--base-url {shlex.quote(values['base_url'])})"
+            )
+
+
+def _check_is_named(option: str, address: str) -> None:
+    """Raise `InputError` for the address of a database that only the file names."""
+    from rubricate.run.journal import Database, Origin, vouched
+
+    try:
+        vouched(Database.shared(address, origin=Origin.SETTINGS), option)
+    except InputError as error:
+        raise error.within((option,)) from None
+
+
+def _from_file(config: Path) -> dict[str, Any]:
+    from rubricate._documents import read_document
+
+    values = read_document(config)
+    if not isinstance(values, dict):
+        raise InputError("expected keys such as data, judge, run_dir", file=config)
+    all_options = options_of(GradeSettings)
+    options = {all_options[name].key: all_options[name] for name in written_types(GradeSettings)}
+    for key in values:
+        if key not in options:
+            near = suggestion(str(key), options)
+            hint = f": did you mean '{near}'?" if near else f"; known: {', '.join(options)}"
+            raise InputError(f"unknown key '{key}'{hint}", file=config)
+    values = {options[key].name: value for key, value in values.items()}
+    for key, value in values.items():
+        is_path = isinstance(value, str) and all_options[key].is_path
+        if is_path and not (key in ("data", "cache") and _is_no_path(value)):
+            values[key] = _beside(config, value)
+    data = values.get("data")
+    if isinstance(data, str) and "://" in data and not _ADDRESS.match(data):
+        raise InputError(
+            "data: a file may name addresses of the kinds https:// and s3://, and hf:NAME@SPLIT; "
+            f"give '{data.partition('?')[0]}' on the command line",
+            file=config,
+        )
+    if "escalate_to" in values:
+        value = values["escalate_to"]
+        listed = value if isinstance(value, list) else [value]
+        values["escalate_to"] = [_label_file(name, config) for name in listed]
+    return values
+
+
+def _label_file(value: Any, config: Path) -> Any:
+    """A file that verdicts are escalated to, relative to the configuration; a judge as it is."""
+    from rubricate.judge import LABEL_SUFFIXES
+
+    if isinstance(value, str) and Path(value).suffix.lower() in LABEL_SUFFIXES:
+        return _beside(config, value)
+    return value
+
+
+def _beside(config: Path, path: str) -> str:
+    """A path that the configuration names, relative to its folder."""
+    return str(user_path(config).parent / user_path(path))
+
+
+def _is_no_path(data: str) -> bool:
+    return "://" in data or data.startswith("hf:")
