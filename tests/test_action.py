@@ -206,13 +206,15 @@ def test_a_baseline_is_compared_with_and_a_worse_run_fails(
 ):
     rubric = [{"name": "speed", "weight": 1.0, "requirement": "Gives roughly 300000 kilometres"}]
     right = "Light travels at roughly 300000 kilometres a second."
-    write_dataset(rubric=rubric, items=[{"id": "a", "submission": right}])
+    ids = "abcdefghijkl"
+    write_dataset(rubric=rubric, items=[{"id": one, "submission": right} for one in ids])
     assert act(run_dir="base", comment="false").returncode == 0
     assert github.asked == []
-    write_dataset(rubric=rubric, items=[{"id": "a", "submission": "Bananas."}])
+    write_dataset(rubric=rubric, items=[{"id": one, "submission": "Bananas."} for one in ids])
     done = act(run_dir="new", baseline="base", fail_if_worse="0.02")
     assert done.returncode == 3, done.stdout + done.stderr
     assert "# Comparison of two runs" in github.comments[0]["body"]
+    assert "Worse: the mean score changed by -1.000" in github.comments[0]["body"]
 
 
 def test_what_cannot_be_graded_fails_without_a_comment_on_an_earlier_run(

@@ -68,7 +68,7 @@ def write_run(folder: Path, answers: dict[str, list[Any]] = ANSWERS, **summary: 
     """A run folder as a run leaves it; None is a verdict that failed."""
     folder.mkdir()
     lines = []
-    for index in range(5):
+    for index in range(len(next(iter(answers.values())))):
         for name, given in answers.items():
             label = given[index]
             status = "judged" if value(label) is not None else "abstained"
@@ -80,8 +80,8 @@ def write_run(folder: Path, answers: dict[str, list[Any]] = ANSWERS, **summary: 
                 "status": "failed" if failed else status,
                 "label": None if label is None else str(label),
                 "value": value(label),
-                "human_label": str(LABELS[name][index]),
-                "human_value": value(LABELS[name][index]),
+                "human_label": str(LABELS[name][index % 5]),
+                "human_value": value(LABELS[name][index % 5]),
                 "reason": None if failed else f"because of {label}",
                 "error": failed,
                 "item_score": {"value": (value(answers["quality"][index]) or 0.0)},
@@ -237,19 +237,35 @@ def test_a_comparison_tells_differences_and_lists_flips_with_both_reasons(
     assert "  B: because of 3" in shown
 
 
-def test_a_drop_beyond_the_margin_is_exit_code_3_and_a_smaller_one_0(
+def test_a_gate_is_worse_no_worse_or_cannot_tell_each_with_its_exit_code(
     tmp_path: Path, rubricate: Any
 ):
     write_run(tmp_path / "a")
     write_run(tmp_path / "b", WORSE)
     covered = ("--min-coverage", "0.9")
-    done = rubricate("compare", "a", "b", "--fail-if-worse", "0.02", *covered)
-    assert done.returncode == 3
-    assert "Worse: the mean score fell by 0.050, more than 0.02 (5 items" in done.stderr
-    done = rubricate("compare", "a", "b", "--fail-if-worse", "0.05", *covered)
+    gate = ("compare", "a", "b", "--fail-if-worse", "0.02", *covered)
+    done = rubricate(*gate)  # five items
     assert done.returncode == 0
-    assert "Passed: the mean score changed by -0.050, where -0.05 is allowed" in done.stderr
-    assert rubricate("compare", "b", "a", "--fail-if-worse", "0", *covered).returncode == 0
+    assert "Cannot tell: the mean score changed by -0.050" in done.stderr
+    assert "such items would tell" in done.stderr
+    assert "Warning: the gate cannot tell, and passes" in done.stderr
+    done = rubricate(*gate, "--on-unclear", "fail", "--json")
+    assert (done.returncode, "Warning" in done.stderr) == (7, False)
+    decision = json.loads(done.stdout)["decision"]
+    assert (decision["outcome"], decision["test"]["n"]) == ("cannot tell", 5)
+    assert decision["why"] in done.stderr
+    many = {name: given * 60 for name, given in ANSWERS.items()}
+    write_run(tmp_path / "c", many)
+    write_run(tmp_path / "d", {**many, "quality": WORSE["quality"] * 60})
+    done = rubricate("compare", "c", "d", "--fail-if-worse", "0.02", *covered)
+    assert done.returncode == 3
+    assert "Worse: the mean score changed by -0.050 (from " in done.stderr
+    done = rubricate("compare", "c", "d", "--fail-if-worse", "0.2", *covered)
+    assert (done.returncode, "No worse: a drop of more than 0.2 is excluded" in done.stderr) == (
+        0,
+        True,
+    )
+    assert "give both" in rubricate("compare", "a", "b", "--on-unclear", "fail").stderr
     for wrong in ("-1", "2"):  # 2 would let everything pass; who writes it means per cent
         done = rubricate("compare", "a", "b", "--fail-if-worse", wrong)
         assert (done.returncode, f"found {wrong}" in done.stderr) == (1, True)
@@ -427,7 +443,7 @@ def test_the_markdown_report_keeps_untrusted_text_in_its_cell(tmp_path: Path, ru
     assert "# Comparison of two runs" in report
     assert re.search(r"\| \*\*score\*\* \| [\d.]+ \| [\d.]+ \| -0\.05 ", report)
     assert "3: a\\|b # &lt;b>no&lt;/b>" in report
-    assert "That B is no more than 0.5 worse" in report
+    assert "of the verdicts of A could be compared, less than 95%" in report
 
 
 def test_runs_without_a_common_item_cannot_be_compared(tmp_path: Path, rubricate: Any):
@@ -582,7 +598,7 @@ def test_a_comparison_shows_every_test_on_the_screen_and_in_markdown(
     write_run(tmp_path / "b", {**ANSWERS, "correct": ["UNMET", "UNMET", "UNMET", "MET", "MET"]})
     done = rubricate("compare", "a", "b", "--fail-if-worse", "0.5", "-o", "report.md")
     for text in (done.stdout, (tmp_path / "report.md").read_text()):
-        for word in ("Holm", "Wilcoxon", "McNemar", "detectable", "bootstrap", "0.5 worse"):
+        for word in ("Holm", "Wilcoxon", "McNemar", "detectable", "bootstrap", "less than 95%"):
             assert word in " ".join(text.split()), word
     found = compare_runs(read_run(tmp_path / "a"), read_run(tmp_path / "b"))
     correct = found.criteria[0].values

@@ -111,14 +111,13 @@ def test_a_comparison_tells_the_difference_and_how_sure_it_is():
     generator = np.random.default_rng(2)
     a = generator.random(80)
     b = a + 0.1 + generator.normal(0, 0.1, 80)
-    found = compare_paired([*a.tolist(), 1.0], [*b.tolist(), None], margin=0.05)
+    found = compare_paired([*a.tolist(), 1.0], [*b.tolist(), None])
     assert (found.n, found.left_out) == (80, 1)
     low, high = stats.t.interval(0.95, 79, np.mean(b - a), stats.sem(b - a))
     assert (found.difference.low, found.difference.high) == pytest.approx((low, high))
     assert found.bootstrapped.low == pytest.approx(low, abs=0.01)
     assert found.permutation.p_value < 0.001
     assert found.mcnemar is None
-    assert found.not_worse is True
     assert found.smallest_detectable == pytest.approx(2.8016 * stats.sem(b - a), abs=1e-4)
 
 
@@ -126,32 +125,6 @@ def test_binary_outcomes_get_mcnemars_test_too():
     found = compare_paired([1, 0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1, 1])
     assert found.mcnemar is not None
     assert found.mcnemar.p_value == pytest.approx(2 / 2**6)
-
-
-def test_no_worse_is_shown_only_where_the_data_show_it():
-    a, b = [0.5, 0.6, 0.4, 0.5] * 5, [0.5, 0.5, 0.5, 0.4] * 5
-    assert compare_paired(a, b, margin=0.2).not_worse is True
-    assert compare_paired(a, b, margin=0.0).not_worse is False
-    assert compare_paired(a, b).not_worse is None
-    assert compare_paired([0.5], [0.5], margin=0.2).not_worse is None
-    with pytest.raises(InputError, match="margin must be 0 or more"):
-        compare_paired(a, b, margin=-0.1)
-
-
-@pytest.mark.parametrize("numbers", [[1.0, 0.0, 1.0], [7.0, 7.0, 7.0]])
-def test_three_items_that_do_not_differ_show_nothing(numbers):
-    found = compare_paired(numbers, numbers, margin=0.02)
-    assert found.not_worse is False
-    assert found.difference.value == 0.0
-
-
-@pytest.mark.parametrize(("items", "shown"), [(100, False), (200, True)])
-def test_it_takes_as_many_items_without_a_flip_as_the_margin_is_narrow(items, shown):
-    # The rule of three: of 3 / 0.02 = 150 items, one in 50 might have differed.
-    same = [1.0, 0.0] * (items // 2)
-    assert compare_paired(same, same, margin=0.02).not_worse is shown
-    pairs = [place // 10 for place in range(items)]
-    assert compare_paired(same, same, groups=pairs, margin=0.02).not_worse is False
 
 
 @pytest.mark.parametrize(

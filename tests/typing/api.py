@@ -37,7 +37,14 @@ from rubricate import (
     Usage,
     Verdict,
 )
-from rubricate.analysis import PairResult, PairSummary, agreement_report, compare_runs, read_run
+from rubricate.analysis import (
+    GateOutcome,
+    PairResult,
+    PairSummary,
+    agreement_report,
+    compare_runs,
+    read_run,
+)
 from rubricate.dataset import Item, LabelFile, NewLabel, open_items, open_label_file
 from rubricate.dialects import autorubric
 from rubricate.dialects.autorubric.graders import CriterionGrader, JudgeSpec
@@ -227,8 +234,8 @@ def trust() -> None:
     assert_type(found, LabelAgreement)
     assert_type(found.figures["cohen_kappa"].value, float | None)
     assert_type(score_agreement([1, 2.5, None], [1, 2, 3]).n, int)
-    comparison = compare_runs(read_run("before"), read_run(Path("after")), margin=0.02)
-    assert_type(comparison.is_worse(0.02), bool)
+    comparison = compare_runs(read_run("before"), read_run(Path("after")))
+    assert_type(comparison.gate(margin=0.02).outcome, GateOutcome)
     assert_type(agreement_report(read_run("after")).items, int)
 
 

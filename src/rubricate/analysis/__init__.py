@@ -42,6 +42,12 @@ if TYPE_CHECKING:
         RunComparison as RunComparison,
         compare_runs as compare_runs,
     )
+    from rubricate.analysis.comparison._gate import (
+        MIN_COVERAGE as MIN_COVERAGE,
+        Gate as Gate,
+        GateOutcome as GateOutcome,
+        ItemPair as ItemPair,
+    )
     from rubricate.analysis.agreement._discrimination import DecisionRules as DecisionRules
     from rubricate.analysis._finished import (
         LOW_CONFIDENCE as LOW_CONFIDENCE,

@@ -33,10 +33,10 @@ class ExitCode(IntEnum):
         member.meaning = meaning
         return member
 
-    FINE = 0, "fine; every threshold that was given is reached"
+    FINE = 0, "fine; no gate that was given failed"
     ERROR = 1, "usage or input error (one line), or the run could not go on"
     SOME_FAILED = 2, "finished, but some verdicts failed"
-    WORSE = 3, "`compare --fail-if-worse`: the second run is worse on what both decided"
+    WORSE = 3, "`compare --fail-if-worse`: the second run is shown to be worse"
     UNDECIDED = (
         4,
         "too little was judged to tell: `compare --fail-if-worse`, `--fail-under`, "
@@ -44,6 +44,7 @@ class ExitCode(IntEnum):
     )
     NOT_CERTIFIED = 5, "`grade --certificate`: judge, prompt or rubric are not those certified"
     BELOW = 6, "`--fail-under`, `--fail-if-lower-bound-under`: a figure is below its threshold"
+    UNCLEAR = 7, "`--on-unclear fail`: a gate cannot tell whether to pass"
     INTERRUPTED = 130, "interrupted; what was judged is kept, and its figures are printed"
 
 

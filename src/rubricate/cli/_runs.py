@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rubricate._terminal import NARROWEST, one_line
@@ -17,7 +18,14 @@ from rubricate.cli._printing import (
     print_report,
     write_report,
 )
-from rubricate.cli._thresholds import ThresholdOptions, code_of_thresholds, thresholds_of
+from rubricate.cli._thresholds import (
+    ThresholdOptions,
+    Unclear,
+    code_of,
+    code_of_thresholds,
+    thresholds_of,
+    warn_of_builtin,
+)
 from rubricate.errors import InputError
 from rubricate.settings import Settings, option
 
@@ -26,12 +34,6 @@ RUNS_WIDTH = 116
 LARGE = 100_000_000
 """Bytes from which a browser takes a while to open a page."""
 TABLES = (".csv", ".jsonl", ".parquet")
-MIN_COVERAGE = 0.95
-OUTCOMES = {
-    "passed": ExitCode.FINE,
-    "worse": ExitCode.WORSE,
-    "not covered": ExitCode.UNDECIDED,
-}
 
 
 class Run(Settings):
@@ -221,14 +223,15 @@ def report(settings: ReportSettings) -> int:
     return 0
 
 
-class CompareSettings(Groups, Tags, ReportOutput):
+class CompareSettings(Groups, Tags, Unclear, ReportOutput):
     """The options of `rubricate compare`."""
 
     run_a: str = option("", "The run folder before.", is_argument=True, required=True)
     run_b: str = option("", "The run folder after.", is_argument=True, required=True)
     fail_if_worse: float | None = option(
         None,
-        "Exit with 3 if the mean score of B is lower by more than this, such as 0.02.",
+        "Exit with 3 if the mean score of B is shown to be lower by more than this, such as 0.02, "
+        "and with 0 if that is excluded; see --on-unclear.",
         ge=0,
         lt=1,
     )
@@ -236,41 +239,43 @@ class CompareSettings(Groups, Tags, ReportOutput):
         None,
         "With --fail-if-worse: exit with 4 if B decided less than this share of the verdicts that "
         "A has.",
-        default_text=f"{MIN_COVERAGE}",
+        default_text="0.95",
         ge=0,
         le=1,
     )
 
     def check(self) -> None:
-        if self.min_coverage is not None and self.fail_if_worse is None:
-            raise InputError("--min-coverage is for --fail-if-worse: give both")
+        if self.fail_if_worse is None:
+            for name, is_set in (
+                ("--min-coverage", self.min_coverage is not None),
+                ("--on-unclear", self.on_unclear != "pass"),
+            ):
+                if is_set:
+                    raise InputError(f"{name} is for --fail-if-worse: give both")
 
 
 @command(CompareSettings)
 def compare(settings: CompareSettings) -> int:
     """Compare two runs: the difference, its interval, what flipped. Can fail a build."""
-    from rubricate.analysis import compare_runs, read_run
+    from rubricate.analysis import MIN_COVERAGE, compare_runs, read_run
 
+    runs = read_run(settings.run_a), read_run(settings.run_b)
+    comparison = compare_runs(*runs, groups=settings.groups, by=settings.by)
     margin = settings.fail_if_worse
-    comparison = compare_runs(
-        read_run(settings.run_a),
-        read_run(settings.run_b),
-        margin=margin,
-        groups=settings.groups,
-        by=settings.by,
-    )
-    if margin is None and not comparison.coverage:
-        raise InputError(
-            f"nothing can be compared: {comparison.causes}; see what failed with: rubricate show "
-            "RUN --failed"
-        )
-    print_report(comparison, settings)
     if margin is None:
+        if not comparison.coverage:
+            raise InputError(
+                f"nothing can be compared: {comparison.causes}; see what failed with: rubricate "
+                "show RUN --failed"
+            )
+        print_report(comparison, settings)
         return 0
     least = MIN_COVERAGE if settings.min_coverage is None else settings.min_coverage
-    outcome, text = comparison.against(margin, least)
-    sys.stderr.write(text + "\n")
-    return OUTCOMES[outcome]
+    decision = comparison.gate(margin, min_coverage=least)
+    print_report(replace(comparison, decision=decision), settings)
+    sys.stderr.write(f"{decision.why}\n")
+    warn_of_builtin(*(run.judge for run in runs))
+    return code_of(decision.outcome, settings)
 
 
 class ExportSettings(Run, JsonOutput):

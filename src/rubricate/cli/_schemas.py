@@ -38,12 +38,12 @@ from rubricate.rubric import (
 )
 from rubricate.run import RunEstimate
 from rubricate.run.results import ROWS, TEXTS, Summary, line_schema
-from rubricate.stats import Estimate, LabelAgreement, PairedComparison
+from rubricate.stats import BoundTest, Estimate, LabelAgreement, PairedComparison
 
 Schema = dict[str, Any]
 TEXT: Schema = {"type": ["string", "null"]}
 NAMES: Schema = {"type": "array", "items": {"type": "string"}}
-FOR_TYPES = {one.__name__: one for one in (Estimate, LabelAgreement, PairedComparison)}
+FOR_TYPES = {one.__name__: one for one in (BoundTest, Estimate, LabelAgreement, PairedComparison)}
 """What classes of the other rooms import for their types alone."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

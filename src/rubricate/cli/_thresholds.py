@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rubricate._terminal import one_line
 from rubricate.cli._ending import ExitCode
@@ -14,6 +14,17 @@ from rubricate.settings import Settings, option, options_of
 if TYPE_CHECKING:
     from rubricate.rubric import Criterion
     from rubricate.run.results import Summary, ThresholdOutcome, Thresholds
+
+
+class Unclear(Settings):
+    """What a gate does where the data cannot tell."""
+
+    on_unclear: Literal["pass", "fail"] = option(
+        "pass",
+        "What a gate does where these items cannot tell: pass (with a warning), or fail (exit with "
+        "7).",
+        group="Scores",
+    )
 
 
 class ThresholdOptions(Settings):
@@ -96,3 +107,31 @@ def code_of_thresholds(code: int, outcome: ThresholdOutcome | None, *, is_printe
     if code not in (ExitCode.FINE, ExitCode.SOME_FAILED):
         return code
     return ExitCode.BELOW if outcome.outcome == "below" else ExitCode.UNDECIDED
+
+
+OUTCOMES = {
+    "worse": ExitCode.WORSE,
+    "not covered": ExitCode.UNDECIDED,
+    "below": ExitCode.BELOW,
+    "undecided": ExitCode.UNDECIDED,
+}
+"""The exit codes of the outcomes of gates at which a build fails in any case."""
+
+
+def code_of(outcome: str, settings: Unclear) -> int:
+    """The exit code of a gate's outcome; a gate that cannot tell warns on stderr."""
+    if outcome != "cannot tell":
+        return OUTCOMES.get(outcome, ExitCode.FINE)
+    if settings.on_unclear == "fail":
+        return ExitCode.UNCLEAR
+    sys.stderr.write("Warning: the gate cannot tell, and passes (--on-unclear fail: it fails).\n")
+    return ExitCode.FINE
+
+
+def warn_of_builtin(*judges: str) -> None:
+    """Warn on stderr where a gate rests on the built-in judge."""
+    if any("builtin" in judge for judge in judges):
+        sys.stderr.write(
+            "Warning: the judge builtin compares words: it does not see whether a text is right, "
+            "polite or complete, and neither does a gate on its verdicts.\n"
+        )

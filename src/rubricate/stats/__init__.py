@@ -60,6 +60,10 @@ if TYPE_CHECKING:
         decision_threshold as decision_threshold,
         roc_auc as roc_auc,
     )
+    from rubricate.stats._gate import (
+        BoundTest as BoundTest,
+        bound_test as bound_test,
+    )
     from rubricate.stats._intervals import (
         MeanEstimate as MeanEstimate,
         bootstrapped_mean as bootstrapped_mean,

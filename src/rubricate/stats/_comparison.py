@@ -80,10 +80,6 @@ class PairedComparison:
         mcnemar: the exact test where all numbers are 0 or 1, else None; items as independent.
         smallest_detectable: the true difference that such data would show with a power of 0.8;
             None without a standard error above 0.
-        margin: how much worse still counts as no worse, if given.
-        not_worse: whether it is shown that B is no more than `margin` worse: the lower end of the
-            one-sided interval lies above `-margin` (non-inferiority; Piaggio et al. 2012).
-            None without a margin or with fewer than two clusters.
     """
 
     n: int
@@ -98,8 +94,6 @@ class PairedComparison:
     wilcoxon: PairedTest
     mcnemar: PairedTest | None
     smallest_detectable: float | None
-    margin: float | None
-    not_worse: bool | None
 
 
 def compare_paired(
@@ -107,7 +101,6 @@ def compare_paired(
     b: Sequence[float | None],
     *,
     groups: Groups = None,
-    margin: float | None = None,
     confidence: float = 0.95,
     bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
 ) -> PairedComparison:
@@ -115,24 +108,21 @@ def compare_paired(
 
     Paired differences with clustered standard errors (Liang and Zeger 1986), a sign-flipping
     permutation test (Fisher 1935), the signed-rank test (Wilcoxon 1945), for binary numbers the
-    exact test of McNemar (1947), the smallest detectable difference (Bloom 1995) and, with a
-    margin, non-inferiority (Piaggio et al. 2012).
+    exact test of McNemar (1947), and the smallest detectable difference (Bloom 1995). Whether B is
+    worse by more than a margin is a question for `bound_test`.
 
     Args:
         a, b: numbers for the same items in the same order; None where there is none. An item counts
             where both have one.
         groups: the cluster of each item. Default: each by itself.
-        margin: how much worse B may be and still count as no worse, 0 or more.
-        confidence: of the t interval and of non-inferiority (one-sided).
+        confidence: of the t interval.
         bootstrap: how the bootstrap interval is made; None for none.
 
     Raises:
-        InputError: different lengths, something is no number, a negative margin.
+        InputError: different lengths, or something is no number.
     """
     same_length(a=a, b=b)
     check_share(confidence, "confidence")
-    if margin is not None and not number_of(margin, "margin") >= 0:
-        raise InputError(f"margin must be 0 or more, found {margin}")
     first, second = numbers(a, "a"), numbers(b, "b")
     indices = np.flatnonzero(~np.isnan(first) & ~np.isnan(second))
     first, second = first[indices], second[indices]
@@ -144,10 +134,6 @@ def compare_paired(
     bounds = _bounds(first, second)
     mean = mean_of(difference, clusters, (1 + confidence) / 2, bounds)
     error = mean.standard_error
-    not_worse = None
-    if margin is not None and error is not None:
-        lower = mean_of(difference, clusters, confidence, bounds).mean.low
-        not_worse = lower is not None and lower > -margin
     binary = len(first) > 0 and np.isin(np.concatenate([first, second]), (0.0, 1.0)).all()
     return PairedComparison(
         n=len(values),
@@ -162,8 +148,6 @@ def compare_paired(
         wilcoxon=wilcoxon_test(values),
         mcnemar=mcnemar_test(first.tolist(), second.tolist()) if binary else None,
         smallest_detectable=smallest_detectable_difference(error) if error else None,
-        margin=margin,
-        not_worse=not_worse,
     )
 
 

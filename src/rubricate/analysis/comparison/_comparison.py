@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Literal
 
 from rubricate.analysis._finished import FinishedRun
+from rubricate.analysis.comparison._gate import MIN_COVERAGE, Gate, ItemPair, gate, noise_of
 from rubricate.analysis.comparison._scored_alike import (
     ABSTAINED_BEFORE,
     COMPARED,
@@ -50,7 +51,6 @@ from rubricate.views import (
     say,
 )
 
-Outcome = Literal["passed", "worse", "not covered"]
 SHOWN_NAMES = 5
 """Criteria that an error names of runs that have none in common."""
 SHOWN_DIFFERENCES = 6
@@ -128,8 +128,12 @@ class RunComparison(Report):
         criteria: those in both, in run B's order.
         flips: answers that changed, in run B's order.
         one_sided: verdicts that one run decided, and on which the other failed or abstained.
+        scored: both scores of each item that has them.
+        bounded: whether scores are from 0 to 1, and not raw sums.
+        item_cost: US dollars that an item took in both runs together; None where not known.
         parts: the scores by tag (by the fields that run B declares, and those that are asked for)
             and by group of a tree; empty where there are none.
+        decision: whether B may pass, where that was asked (`rubricate compare --fail-if-worse`).
     """
 
     a: str
@@ -148,11 +152,16 @@ class RunComparison(Report):
     criteria: tuple[CriterionComparison, ...]
     flips: tuple[Flip, ...]
     one_sided: tuple[Flip, ...]
+    scored: tuple[ItemPair, ...]
+    bounded: bool
+    item_cost: float | None
     parts: tuple[PartComparison, ...] = ()
+    decision: Gate | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        data = asdict(self)
-        return data if self.parts else {name: data[name] for name in data if name != "parts"}
+        optional = {"parts": self.parts, "decision": self.decision}
+        left_out = {name for name, value in optional.items() if not value}
+        return {name: value for name, value in asdict(self).items() if name not in left_out}
 
     def is_covered(self, least: float) -> bool:
         """Whether this share of run A's verdicts is compared and, if it is above 0, some of every
@@ -163,43 +172,37 @@ class RunComparison(Report):
         """
         return self.coverage >= least - 1e-12 and not (least > 0 and self.not_covered)
 
-    def is_worse(self, by: float) -> bool:
-        """Whether B's mean score is more than `by` below A's, on what both decided."""
-        difference = self.score.difference.value
-        return difference is not None and difference < -by - 1e-12
+    def gate(self, margin: float, *, min_coverage: float = MIN_COVERAGE) -> Gate:
+        """Whether B may pass: `worse`, `no worse`, or these items `cannot tell`.
 
-    def against(self, by: float, least: float) -> tuple[Outcome, str]:
-        """Whether B may pass, and why, in words.
-
-        Whether enough is compared comes first, since the difference is of what both decided.
+            gate = compare_runs(before, after).gate(margin=0.02)
+            if gate.outcome == "worse":
+                raise SystemExit(gate.why)
 
         Args:
-            by: how much lower B's mean score may be.
-            least: the share of run A's verdicts that must be compared.
+            margin: how much lower B's mean score may be, 0 to 1.
+            min_coverage: the share of A's verdicts that must be compared, and, if it is above 0,
+                some of every criterion; else the outcome is `not covered`.
+
+        Raises:
+            InputError: one of them is not from 0 to 1.
         """
-        change, compared = self.score.difference.value or 0.0, percent(self.coverage, 1)
-        worse = self.is_worse(by)
-        if not self.is_covered(least) or not self.score.n:
-            what = f"only {compared} of the verdicts of A could be compared, less than "
-            what += percent(least)
-            if self.coverage >= least - 1e-12:
-                what = "no item has a score in both"
+        if not 0 <= min_coverage <= 1:
+            raise InputError(f"min_coverage must be from 0 to 1, found {min_coverage}")
+        uncovered = ""
+        if not self.is_covered(min_coverage) or not self.score.n:
+            uncovered = (
+                f"only {percent(self.coverage, 1)} of the verdicts of A could be compared, less "
+                f"than {percent(min_coverage)}"
+            )
+            if self.coverage >= min_coverage - 1e-12:
+                uncovered = "no item has a score in both"
                 if self.not_covered:
-                    what = f"nothing could be compared on {', '.join(self.not_covered)}"
+                    uncovered = f"nothing could be compared on {', '.join(self.not_covered)}"
             causes = f" ({self.causes})" if self.not_compared else ""
-            rest = f" On the rest the mean score fell by {figure(-change, 3)}." if worse else ""
-            return "not covered", (
-                f"Not shown to be no worse: {what}{causes}; grade again, or give "
-                f"--min-coverage.{rest}"
-            )
-        if worse:
-            return "worse", (
-                f"Worse: the mean score fell by {figure(-change, 3)}, more than {by:g} "
-                f"({self.score.n} items; p {p_text(self.score.permutation.p_value)})."
-            )
-        return "passed", (
-            f"Passed: the mean score changed by {figure(change, 3, sign=True)}, where -{by:g} is "
-            f"allowed; {compared} of the verdicts of A were compared."
+            uncovered += f"{causes}; grade again, or give --min-coverage"
+        return gate(
+            self.scored, margin, uncovered=uncovered, bounded=self.bounded, cost=self.item_cost
         )
 
     @property
@@ -243,18 +246,14 @@ class RunComparison(Report):
 
     @property
     def method(self) -> str:
-        """How the figures were made, and whether B is shown to be no worse."""
-        score, by = self.score, self.groups or "item"
-        text = (
+        """How the figures were made."""
+        by = self.groups or "item"
+        return (
             f"n: items on which both decided. Intervals: 95 %, t, by {by}. p: permutation test by "
             f"{by}; criteria corrected by Holm, q by Benjamini and Hochberg. Wilcoxon's and "
             "McNemar's p are not corrected, and take items as independent. Detectable: the "
             "smallest difference found with a power of 0.8."
         )
-        if score.margin is None or score.not_worse is None:
-            return text
-        shown = "is shown" if score.not_worse else "is not shown"
-        return f"{text} That B is no more than {score.margin:g} worse {shown}."
 
     @property
     def table(self) -> Table:
@@ -328,6 +327,8 @@ class RunComparison(Report):
             yield _changes(heading, self.one_sided, "Only one run decided:")
         yield from notes(*self.notes[before:])
         yield say(self.method, "quiet")
+        if self.decision is not None:
+            yield say(self.decision.why, "strong")
 
 
 def _means(found: PairedComparison) -> tuple[str, str, Estimate]:
@@ -346,7 +347,6 @@ def compare_runs(
     a: FinishedRun,
     b: FinishedRun,
     *,
-    margin: float | None = None,
     groups: str | None = None,
     by: Sequence[str] = (),
     bootstrap: Bootstrap | None = None,
@@ -358,7 +358,6 @@ def compare_runs(
     Args:
         a: the run before.
         b: the run after.
-        margin: how much worse B may be and still count as no worse (non-inferiority).
         groups: a field of the items' metadata (run B's), such as the document that they come from:
             items of one value belong together. Default: each item by itself.
         by: fields of parts to score, beside those that run B declares: `tags`, or fields of
@@ -416,7 +415,6 @@ def compare_runs(
         groups=groups,
         score=compared(
             [(item, *both) for item, both in alike.scores.items()],
-            margin=margin,
             bounded=not b.rules.of_items.raw,
         ),
         criteria=tuple(
@@ -435,8 +433,38 @@ def compare_runs(
         ),
         flips=tuple(_flip(pair) for pair in alike.pairs if pair.is_flip),
         one_sided=tuple(_flip(pair) for pair in alike.pairs if pair.is_one_sided),
+        scored=tuple(_scored(alike, group_of)),
+        bounded=not b.rules.of_items.raw,
+        item_cost=_item_cost(a, b),
         parts=tuple(_parts(b, alike, by, compared)),
     )
+
+
+def _scored(alike: AlikeRuns, group_of: Mapping[str, Any] | None) -> Iterator[ItemPair]:
+    """Both scores of each item, with the noise that the judges' repeated answers show."""
+    of_item: dict[str, list[VerdictPair]] = {}
+    for pair in alike.pairs:
+        of_item.setdefault(pair.b.item, []).append(pair)
+    for item, (score_a, score_b) in alike.scores.items():
+        pairs = [pair for pair in of_item[item] if pair.fate == COMPARED]
+        noise = [
+            noise_of([(row, pair.criterion.weight) for pair, row in zip(pairs, rows, strict=True)])
+            for rows in ([pair.a for pair in pairs], [pair.b for pair in pairs])
+        ]
+        known = None if None in noise else sum(one for one in noise if one is not None)
+        group = item if group_of is None else str(group_of[item])
+        yield ItemPair(item, group, score_a, score_b, known)
+
+
+def _item_cost(*runs: FinishedRun) -> float | None:
+    """US dollars that an item took in all runs together; None where a run does not know."""
+    total = 0.0
+    for run in runs:
+        cost = (run.summary.get("usage") or {}).get("run_cost")
+        if not isinstance(cost, int | float):
+            return None
+        total += cost / max(1, len({row.item for row in run.rows}))
+    return total
 
 
 def _parts(
@@ -496,7 +524,6 @@ def _compared(
     bootstrap: Bootstrap,
     values: Sequence[tuple[str, float | None, float | None]],
     *,
-    margin: float | None = None,
     bounded: bool = True,
 ) -> PairedComparison:
     """Each item's two values, or scores; `bounded` are from 0 to 1: an interval of t knows no
@@ -504,7 +531,6 @@ def _compared(
     found = compare_paired(
         [a for _, a, _ in values],
         [b for _, _, b in values],
-        margin=margin,
         groups=None if group_of is None else [group_of[item] for item, *_ in values],
         bootstrap=bootstrap,
     )

@@ -1,0 +1,177 @@
+"""Whether a second run may pass: worse, no worse, or these items cannot tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from rubricate.errors import InputError
+from rubricate.views import dollars, figure, p_text
+
+if TYPE_CHECKING:
+    from rubricate.run.results import ResultRow
+    from rubricate.stats import BoundTest
+
+GateOutcome = Literal["worse", "no worse", "cannot tell", "not covered"]
+MIN_COVERAGE = 0.95
+"""The share of the first run's verdicts that must be compared. At 0.9, one judge request in ten may
+fail, and what failed is seldom a random tenth; at 0.99, one failure of 50 verdicts ends a build."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPair:
+    """An item's two scores.
+
+    Attributes:
+        item: its identifier.
+        group: what it belongs with; its identifier where items are not grouped.
+        a, b: its score in each run, by what counts in both.
+        noise: the variance of b - a that comes from the judges, by their repeated answers; None
+            where a verdict has only one.
+    """
+
+    item: str
+    group: str
+    a: float
+    b: float
+    noise: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Whether run B may pass.
+
+    Attributes:
+        outcome: `worse` where a drop of more than the margin is shown; `no worse` where such a drop
+            is excluded; `cannot tell` where neither is; `not covered` where too few of A's verdicts
+            could be compared, whatever the rest says.
+        margin: how much lower the mean score of B may be.
+        test: the mean difference against `-margin`.
+        price: US dollars of the further items that would tell, in both runs, and of the further
+            answers to each verdict; None where not known.
+        why: the reason, in words.
+    """
+
+    outcome: GateOutcome
+    margin: float
+    test: BoundTest
+    price: tuple[float | None, ...]
+    why: str
+
+    def __str__(self) -> str:
+        return self.why
+
+
+def gate(
+    pairs: Sequence[ItemPair],
+    margin: float,
+    *,
+    uncovered: str = "",
+    bounded: bool = True,
+    cost: float | None = None,
+) -> Gate:
+    """Decide on pairs of scores.
+
+    Args:
+        pairs: the items that both runs scored.
+        margin: how much lower B's mean may be, 0 to 1.
+        uncovered: why too little could be compared, in words; empty where enough was.
+        bounded: whether scores are from 0 to 1.
+        cost: US dollars that an item takes in both runs together; None where not known.
+
+    Raises:
+        InputError: the margin is not from 0 to 1.
+    """
+    from rubricate.stats import bound_test
+
+    if not 0 <= margin <= 1:
+        raise InputError(f"margin must be from 0 to 1, found {margin}")
+    noise = [pair.noise for pair in pairs if pair.noise is not None]
+    test = bound_test(
+        [pair.b - pair.a for pair in pairs],
+        -margin,
+        groups=[pair.group for pair in pairs],
+        limits=(-1.0, 1.0) if bounded else None,
+        differences=True,
+        distance=margin or None,
+        noise=noise if len(noise) == len(pairs) else None,
+    )
+    more_items = test.items_needed and test.items_needed - test.n
+    more_answers = test.replicates_needed and test.n * (test.replicates_needed - 1)
+    price = tuple(cost * more if cost and more else None for more in (more_items, more_answers))
+    sides: Mapping[str, GateOutcome] = {"below": "worse", "not below": "no worse"}
+    outcome: GateOutcome = sides.get(test.side, "cannot tell")
+    why = _why(outcome, margin, test, price)
+    if uncovered:
+        rest = f" Of the rest: {why}" if outcome == "worse" else ""
+        outcome, why = "not covered", f"Not shown to be no worse: {uncovered}.{rest}"
+    return Gate(outcome, margin, test, price, why)
+
+
+def _why(
+    outcome: GateOutcome, margin: float, test: BoundTest, price: tuple[float | None, ...]
+) -> str:
+    """The outcome and its reason, in words."""
+    change = figure(test.value, 3, sign=True)
+    ends = f"from {figure(test.low, 3, sign=True)} to {figure(test.high, 3, sign=True)}"
+    power = ""
+    if test.detectable is not None and test.power is not None:
+        power = f" A drop of {figure(margin + test.detectable, 3)} is found with a power of 0.8"
+        if margin:
+            power += f", an unchanged system shown to be no worse with {figure(test.power)}"
+        power += "."
+    if outcome == "worse":
+        return (
+            f"Worse: the mean score changed by {change} ({ends}; {test.n} items; p "
+            f"{p_text(test.p_value)}), where -{margin:g} is allowed.{power}"
+        )
+    if outcome == "no worse":
+        return (
+            f"No worse: a drop of more than {margin:g} is excluded; the mean score changed by "
+            f"{change} ({ends}; {test.n} items).{power}"
+        )
+    if test.low is None:
+        return (
+            f"Cannot tell: the mean score changed by {change}, and {test.n} items in "
+            f"{test.clusters} groups have no honest interval."
+        )
+    return (
+        f"Cannot tell: the mean score changed by {change}, the true change may be anything {ends}, "
+        f"and -{margin:g} is allowed.{power}{_needed(test, price)}"
+    )
+
+
+def _needed(test: BoundTest, price: tuple[float | None, ...]) -> str:
+    """How many items or answers would tell, in words."""
+    if test.items_needed is None:
+        return " Give a margin above 0: without one, no number of items shows that nothing changed."
+    at = [f", for about {dollars(cost, digits=2)}" if cost else "" for cost in price]
+    told = f" About {test.items_needed} such items would tell{at[0]}"
+    if test.replicates_needed is not None:
+        told += f"; or these, each verdict asked {test.replicates_needed} times as often{at[1]}"
+    return f"{told}."
+
+
+def noise_of(verdicts: Sequence[tuple[ResultRow, float]]) -> float | None:
+    """The variance of an item's score that comes from the judge.
+
+    By the spread of the repeated answers behind each verdict, taken as independent; None where a
+    verdict has only one answer.
+
+    Args:
+        verdicts: of the item that count, with the weights of their criteria.
+    """
+    total = math.fsum(max(0.0, weight) for _, weight in verdicts) or 1.0
+    variance = 0.0
+    for row, weight in verdicts:
+        values = [vote.value for vote in row.votes if vote.value is not None]
+        if row.value is None:
+            continue
+        if len(values) < 2:
+            return None
+        middle = math.fsum(values) / len(values)
+        spread = math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1)
+        variance += (weight / total) ** 2 * spread / len(values)
+    return variance

@@ -1,0 +1,134 @@
+"""Simulate the gate: how often it is wrong about systems whose truth is known, and what it finds.
+
+    python tools/check_gate.py [--pairs 400] [--only same]
+
+Prints the tables of docs/statistics.md. About three minutes for 400 pairs of runs in each cell.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from itertools import product
+
+import numpy as np
+
+from rubricate.analysis import plan_report
+from rubricate.stats import BoundTest, bound_test
+
+SEED = 20261123
+Chance = np.random.Generator
+Runs = tuple[np.ndarray, np.ndarray]
+"""Verdicts of two runs: items by criteria."""
+GROUP = 4
+"""Items of a group, where there are groups."""
+
+
+def runs(
+    chance: Chance, items: int, criteria: int, flips: float, drop: float = 0.0, size: int = 1
+) -> Runs:
+    """Verdicts of two runs, 70 % MET in truth, of which a share `flips` differ by the judge alone.
+
+    Args:
+        chance: where numbers come from.
+        items, criteria: how many there are.
+        flips: the share of verdicts that differ between two runs of an unchanged system.
+        drop: by how much the mean of the second is lower in truth.
+        size: items of a group, whose truth and whose errors are the same.
+    """
+    error = (1 - np.sqrt(1 - 2 * flips)) / 2  # two runs differ in 2 * error * (1 - error)
+    shape = (items // size, criteria)
+    met = chance.random(shape) < 0.7
+    lost = met & (chance.random(shape) < drop / (0.7 * (1 - 2 * error)))
+    truth = met, met & ~lost
+    a, b = (one ^ (chance.random(shape) < error) for one in truth)
+    return np.repeat(a, size, axis=0), np.repeat(b, size, axis=0)
+
+
+def decide(verdicts: Runs, margin: float, size: int = 1) -> BoundTest:
+    """What the gate says of two runs."""
+    difference = verdicts[1].mean(1) - verdicts[0].mean(1)
+    return bound_test(
+        difference.tolist(),
+        -margin,
+        groups=(np.arange(len(difference)) // size).tolist(),
+        limits=(-1.0, 1.0),
+        differences=True,
+        distance=margin or None,
+    )
+
+
+def shares(pairs: int, test: Callable[[Chance], BoundTest]) -> tuple[float, float]:
+    """How often a gate says worse, and how often no worse."""
+    chance = np.random.default_rng(SEED)
+    sides = [test(chance).side for _ in range(pairs)]
+    return sides.count("below") / pairs, sides.count("not below") / pairs
+
+
+def same(pairs: int) -> Iterator[str]:
+    """An unchanged system: the highest share of *worse* over criteria and flips."""
+    yield "| items | each by itself, margin 0 | in groups of 4, margin 0 | margin 0.02 |"
+    yield "|---|---|---|---|"
+    worst = 0.0
+    for items in (20, 50, 100, 200):
+        cells = []
+        for margin, size in ((0.0, 1), (0.0, GROUP), (0.02, 1)):
+            found = [
+                shares(pairs, lambda c: decide(runs(c, items, k, f, size=size), margin, size))[0]  # noqa: B023
+                for k, f in product((1, 2, 3), (0.0, 0.05, 0.1, 0.2))
+            ]
+            cells.append(f"{100 * max(found):.1f} %")
+            worst = max(worst, *found)
+        yield f"| {items} | {' | '.join(cells)} |"
+    yield f"\nThe highest of all cells: {100 * worst:.1f} %."
+
+
+def changed(pairs: int) -> Iterator[str]:
+    """A system that lost 0.05, one that lost nothing: what the gate says with a margin of 0.02."""
+    yield "| items | flips | lost | worse | no worse | cannot tell |"
+    yield "|---|---|---|---|---|---|"
+    for items, flips, drop in product((50, 200, 1000), (0.02, 0.1), (0.0, 0.02, 0.05, 0.15)):
+        worse, fine = shares(pairs, lambda c: decide(runs(c, items, 1, flips, drop), 0.02))  # noqa: B023
+        rest = 1 - worse - fine
+        numbers = " | ".join(f"{100 * share:.0f} %" for share in (worse, fine, rest))
+        yield f"| {items} | {100 * flips:.0f} % | {drop:g} | {numbers} |"
+
+
+def power(pairs: int) -> Iterator[str]:
+    """The drop that `trust plan comparison` names for a power of 0.8: how often it is found."""
+    yield "| items | items that differ | drop planned | found |"
+    yield "|---|---|---|---|"
+    for items, differing in product((50, 100, 200), (0.1, 0.2, 0.4)):
+        plan = plan_report("comparison", items=items, differing=differing, power=0.8)
+        drop = plan.answers[0].difference
+        if drop is None:
+            yield f"| {items} | {100 * differing:.0f} % | none | |"
+            continue
+        chances = [(differing + drop) / 2, (differing - drop) / 2, 1 - differing]
+
+        def draw(chance: Chance, items: int = items, chances: list[float] = chances) -> BoundTest:
+            values = chance.choice([-1.0, 1.0, 0.0], items, p=chances)
+            return bound_test(values.tolist(), 0.0, limits=(-1.0, 1.0), differences=True)
+
+        found = shares(pairs, draw)[0]
+        yield f"| {items} | {100 * differing:.0f} % | {drop:.3f} | {100 * found:.0f} % |"
+
+
+PARTS = {"same": same, "changed": changed, "power": power}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=400)
+    parser.add_argument("--only", choices=PARTS)
+    options = parser.parse_args()
+    for name, part in PARTS.items():
+        if options.only in (None, name):
+            print(f"### {part.__doc__}\n")
+            for line in part(options.pairs):
+                print(line, flush=True)
+            print()
+
+
+if __name__ == "__main__":
+    main()
