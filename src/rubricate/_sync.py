@@ -50,36 +50,26 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(make())
-    outcome: list[_T] = []
-    problem: list[BaseException] = []
-    task: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
+    from concurrent.futures import ThreadPoolExecutor  # in a running loop alone
+
+    tasks: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
 
     async def main() -> _T:
         current = asyncio.current_task()
-        if current is not None:
-            task.append((asyncio.get_running_loop(), current))
+        assert current is not None
+        tasks.append((asyncio.get_running_loop(), current))
         return await make()
 
-    def work() -> None:
+    context = contextvars.copy_context()
+    with ThreadPoolExecutor(1, "rubricate") as threads:
+        outcome = threads.submit(context.run, lambda: asyncio.run(main()))
         try:
-            outcome.append(asyncio.run(main()))
-        except BaseException as error:
-            problem.append(error)
-
-    thread = threading.Thread(
-        target=contextvars.copy_context().run, args=(work,), name="rubricate", daemon=True
-    )
-    thread.start()
-    try:
-        thread.join()
-    except KeyboardInterrupt:  # the notebook's stop button: end the run cleanly, then stop
-        for loop, current in task:
-            loop.call_soon_threadsafe(current.cancel)
-        thread.join()
-        raise
-    if problem:
-        raise problem[0]
-    return outcome[0]
+            return outcome.result()
+        except KeyboardInterrupt:  # the notebook's stop button: end the run cleanly, then stop
+            for loop, current in tasks:
+                with suppress(RuntimeError):  # the loop is closed
+                    loop.call_soon_threadsafe(current.cancel)
+            raise  # when the thread has ended
 
 
 async def in_thread(act: Callable[[], _T], late: Callable[[_T], None] | None = None) -> _T:

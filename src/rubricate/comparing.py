@@ -76,7 +76,7 @@ class PairOptions(AskingOptions, PairVoting):
         common=True,
     )
     prompt: str = option("", "The task that two texts answer.", group="What is graded")
-    reference: str | None = option(None, "An exemplary response to it.", group="What is graded")
+    reference: str | None = option(None, "A reference answer to it.", group="What is graded")
     limit: int | None = option(
         None,
         "Compare only the first N pairs.",

@@ -570,9 +570,15 @@ a second: if each worker counted by itself, there would be more."""
 
 
 def test_every_limit_across_processes_is_tried_here():
-    limits = options_of(GradingOptions).values()
-    shared = {one.name for one in limits if one.across_processes in ("run", "endpoint")}
+    """A new limit says how far it counts, or that it bounds a single request or process."""
+    limits = [option for option in options_of(GradingOptions).values() if option.group == "Limits"]
+    bounds = {option.name for option in limits if (option.ge, option.gt) != (None, None)}
+    scopes = {option.name: option.across_processes for option in limits}
+    shared = {name for name in bounds if scopes[name] in ("run", "endpoint")}
     assert shared == LIMITS.keys()
+    assert {name for name in bounds if scopes[name] == "worker"} == {"concurrency"}
+    of_a_request = {"attempts", "deadline", "timeout"}
+    assert bounds - {name for name in bounds if scopes[name]} == of_a_request | {"max_outage"}
 
 
 @pytest.mark.parametrize("name", LIMITS)

@@ -49,7 +49,7 @@ class PairSettings(Shell, PairOptions):
     )
     second: str | None = option(
         None,
-        "The same of the other side; not needed with --columns.",
+        "The same for the other side; not needed with --columns.",
         group="What is graded",
         is_argument=True,
     )
@@ -60,7 +60,7 @@ class PairSettings(Shell, PairOptions):
         common=True,
     )
     texts: bool = option(
-        False, "What is given are the two texts, not files of them.", group="What is graded"
+        False, "The arguments are the two texts themselves, not files.", group="What is graded"
     )
     judge: Sequence[str] = option(
         (),

@@ -24,8 +24,8 @@ class LabelSettings(Settings):
         required=True,
     )
     run: str | None = option(None, "A run on it: its verdicts are shown when an item is labelled.")
-    annotator: str | None = option(None, "Whose labels these are. [the user's name]")
-    rubric: str | None = option(None, "A rubric file, used in place of the dataset's own.")
+    annotator: str | None = option(None, "The annotator's name. [the user's name]")
+    rubric: str | None = option(None, "A rubric file to use instead of the dataset's own.")
     map: str | None = option(None, "Which column of a table is what; see grade.")
     order: Literal["random", "uncertainty"] | None = option(
         None,
@@ -37,7 +37,7 @@ class LabelSettings(Settings):
     port: int = option(
         0, "The port that the page is served on.", default_text="a free port", ge=0, le=65535
     )
-    no_browser: bool = option(False, "Only print the page's address.")
+    no_browser: bool = option(False, "Print the page's address, and open no browser.")
 
     def check(self) -> None:
         if self.order == "uncertainty" and self.run is None:

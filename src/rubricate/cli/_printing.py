@@ -27,7 +27,7 @@ class ReportOutput(JsonOutput):
 
     output: str | None = option(
         None,
-        "Write it to this file, too: .md, .html or .json.",
+        "Also write it to this file: .md, .html or .json.",
         group="Output",
         shell="--output -o",
     )

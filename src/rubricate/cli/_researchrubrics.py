@@ -71,7 +71,8 @@ class ReportSettings(Shell, Endpoint, Retries, Limits, Budget, Storage):
     )
     rescore: str | None = option(
         None,
-        "Score this results file again, and ask nothing: compliance by report, axis, domain, ...",
+        "Score this results file again without asking a judge: compliance by report, axis, "
+        "domain, ...",
         group="What is graded",
         is_path=True,
         common=True,

@@ -92,9 +92,7 @@ class ShowSettings(Run, Tags, Journal, ThresholdOptions, ReportOutput):
         "Verdicts that differ from the human label; without labels, those on which the judges "
         "differ.",
     )
-    prompt: bool = option(
-        False, "What was sent for them, to the letter, and every reply as it came."
-    )
+    prompt: bool = option(False, "Also the exact prompts and replies of these verdicts.")
 
     @property
     def picks(self) -> bool:
@@ -291,7 +289,7 @@ class ExportSettings(Run, JsonOutput):
     by: str = option("verdict", "What a row is: a verdict, or an item with columns for each.")
     raw_cells: bool = option(
         False,
-        "Leave text of a .csv as it is, also what a spreadsheet would run as a formula.",
+        "Write the text of a .csv unchanged, even if a spreadsheet would run it as a formula.",
     )
 
     def check(self) -> None:

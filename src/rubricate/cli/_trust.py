@@ -44,7 +44,7 @@ class AgreeSettings(LabelledRun, Undecided, Groups, ReportOutput):
 
     costs: str | None = option(
         None,
-        "What a false MET and a false UNMET cost, such as 5,1: finds the threshold of the "
+        "The costs of a false MET and a false UNMET, such as 5,1: finds the threshold of the "
         "probability of MET that costs least.",
     )
     coverage: float | None = option(
@@ -56,9 +56,7 @@ class AgreeSettings(LabelledRun, Undecided, Groups, ReportOutput):
     resamples: int = option(2000, "Bootstrap draws for each interval.", ge=1)
     confidence: float = option(0.95, "Confidence level of the intervals.", gt=0, lt=1)
     seed: int = option(0, "Random seed of the draws.", ge=0)
-    every_criterion: bool = option(
-        False, "A row for each criterion, also where it has one pair only."
-    )
+    every_criterion: bool = option(False, "A row for each criterion, even one with a single pair.")
 
 
 @command(AgreeSettings)
@@ -182,7 +180,7 @@ class PlanSettings(PlanOptions, ReportOutput):
 
     figure: str = option(
         "",
-        f"What is planned for: {', '.join(get_args(PlannedFigure))}.",
+        f"The figure to plan for: {', '.join(get_args(PlannedFigure))}.",
         is_argument=True,
         required=True,
     )

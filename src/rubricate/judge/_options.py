@@ -84,7 +84,7 @@ class Endpoint(Settings):
     )
     prices: str | Path | None = option(
         None,
-        "A file of prices by model, before the built-in ones.",
+        "A file of prices by model, which override the built-in ones.",
         more="For a judge given by name; see docs/running.md.",
         group="Limits",
         applies_to=NAMED,
@@ -255,7 +255,7 @@ class PairVoting(Settings):
 
     nominal: str | None = option(
         None,
-        "Votes on options without order: mode, weighted_mode, unanimous.",
+        "How votes on unordered options are combined: mode, weighted_mode, unanimous.",
         group="Several judges, or one several times",
         applies_to=SEVERAL,
     )
@@ -270,7 +270,7 @@ class PairVoting(Settings):
     )
     min_votes: int = option(
         1,
-        "With fewer votes that decide, a verdict is failed.",
+        "The least number of votes that decide; with fewer, the verdict is failed.",
         group="Several judges, or one several times",
         unit="votes",
         applies_to=SEVERAL,
@@ -278,7 +278,7 @@ class PairVoting(Settings):
     )
     replicates: int = option(
         1,
-        "How often each judge is asked, a vote each time.",
+        "How many times each judge is asked; each answer is a vote.",
         group="Several judges, or one several times",
         applies_to=SEVERAL,
         ge=1,
@@ -290,19 +290,20 @@ class Voting(PairVoting):
 
     strategy: str | None = option(
         None,
-        "Votes on binary criteria: majority, weighted, unanimous, any.",
+        "How votes on binary criteria are combined: majority, weighted, unanimous, any.",
         group="Several judges, or one several times",
         applies_to=SEVERAL,
     )
     ordinal: str | None = option(
         None,
-        "Votes on ordered options and scales: mean, median, weighted_mean, mode, min, max.",
+        "How votes on ordered options and scales are combined: mean, median, weighted_mean, mode, "
+        "min, max.",
         group="Several judges, or one several times",
         applies_to=SEVERAL,
     )
     numeric: str | None = option(
         None,
-        "Votes on metric criteria: mean, median, weighted_mean.",
+        "How votes on metric criteria are combined: mean, median, weighted_mean.",
         group="Several judges, or one several times",
         applies_to=SEVERAL,
     )

@@ -39,7 +39,7 @@ class Scoring(Settings):
     )
     length_penalty: LengthPenalty | Mapping[str, Any] | None = option(
         None,
-        "What length costs the score: free_budget=6000,max_cap=8000,penalty_at_cap=0.5; also "
+        "The penalty for length: free_budget=6000,max_cap=8000,penalty_at_cap=0.5; also "
         "exponent and penalty_type.",
         more="A `LengthPenalty`, or its fields as a dict.",
         group="Scores",

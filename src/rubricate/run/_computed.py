@@ -50,10 +50,10 @@ class Code(Judge):
         limit = criterion.time_limit
         begin = time.monotonic()
         try:
-            found = criterion.compute_at_once(item.submission) or await _within(
+            result = criterion.compute_at_once(item.submission) or await _within(
                 limit + GRACE, lambda: criterion.compute(item.submission, item.data)
             )
-            return self._verdict(criterion, found)
+            return self._verdict(criterion, result)
         except TimeoutError as error:
             if time.monotonic() - begin < limit:  # the code's own, such as a connection's
                 return self._failed(criterion, "code_error", described(error))
@@ -64,14 +64,14 @@ class Code(Judge):
         except Exception as error:
             return self._failed(criterion, "code_error", described(error))
 
-    def _verdict(self, criterion: Criterion, found: object) -> Verdict:
-        if isinstance(found, Verdict):
-            if found.status == "failed":
-                error = found.error or Failure("code_error", "the function gave a failed verdict")
-                return replace(found, criterion=criterion.name, judge=self.name, error=error)
-            computed = Computed(_answer(criterion, found), found.reason, found.evidence)
+    def _verdict(self, criterion: Criterion, result: object) -> Verdict:
+        if isinstance(result, Verdict):
+            if result.status == "failed":
+                error = result.error or Failure("code_error", "the function gave a failed verdict")
+                return replace(result, criterion=criterion.name, judge=self.name, error=error)
+            computed = Computed(_answer(criterion, result), result.reason, result.evidence)
         else:
-            computed = found if isinstance(found, Computed) else Computed(found)
+            computed = result if isinstance(result, Computed) else Computed(result)
         return criterion.verdict_of(
             criterion.read(computed.answer),
             reason=computed.reason,
@@ -87,22 +87,22 @@ class Code(Judge):
 CODE = Code()
 
 
-def _answer(criterion: Criterion, given: Verdict) -> object:
+def _answer(criterion: Criterion, verdict: Verdict) -> object:
     """The answer that a whole verdict given by code stands for."""
-    if given.status == "not_applicable":
+    if verdict.status == "not_applicable":
         return NOT_APPLICABLE
-    if given.status == "abstained":
+    if verdict.status == "abstained":
         return None
-    if given.label is None:
-        return given.value
-    if given.value is not None:
-        label = criterion.read(given.label).label
-        if criterion.value(label) != given.value:
+    if verdict.label is None:
+        return verdict.value
+    if verdict.value is not None:
+        label = criterion.read(verdict.label).label
+        if criterion.value(label) != verdict.value:
             raise UnreadableReply(
-                f"the function gave a verdict with the label {given.label} and the value "
-                f"{given.value}; give one of them"
+                f"the function gave a verdict with the label {verdict.label} and the value "
+                f"{verdict.value}; give one of them"
             )
-    return given.label
+    return verdict.label
 
 
 def _bearable(error: BaseException) -> BaseException:
@@ -110,9 +110,9 @@ def _bearable(error: BaseException) -> BaseException:
     return error if isinstance(error, Exception) else RuntimeError(described(error))
 
 
-async def _awaited(given: Awaitable[_T]) -> _T:
+async def _awaited(awaitable: Awaitable[_T]) -> _T:
     try:
-        return await given
+        return await awaitable
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
@@ -138,8 +138,8 @@ async def _within(seconds: float, function: Callable[[], _T | Awaitable[_T]]) ->
             raise _bearable(error) from None
 
     async with asyncio.timeout(seconds):
-        found = await in_thread(work, late=_close)
-        return await _awaited(found) if inspect.isawaitable(found) else found
+        result = await in_thread(work, late=_close)
+        return await _awaited(result) if inspect.isawaitable(result) else result
 
 
 def _close(value: object) -> None:

@@ -100,7 +100,7 @@ class Context(Judgement):
     async def __call__(self, model: Model, request: Request) -> Completion:
         run = self._run
         transcript = _of_part.get() or self.transcript
-        asked = time.time()
+        started = time.time()
         try:
             if request.kept:
                 from rubricate.run._kept import kept_completion
@@ -112,20 +112,20 @@ class Context(Judgement):
                 completion = await run.send(model, request, self)
         except ModelError as error:
             if transcript is not None:
-                transcript.failed(model, request, asked, error)
+                transcript.failed(model, request, started, error)
             raise
         if transcript is not None:
-            transcript.answered(model, request, asked, completion)
+            transcript.answered(model, request, started, completion)
         return completion
 
-    def untold(self, usage: Usage) -> Usage:
-        """What was asked for and the judge does not tell in its verdicts' usage."""
+    def unreported(self, usage: Usage) -> Usage:
+        """What was requested and the judge leaves out of its verdicts' usage."""
         return NO_USAGE if usage.requests >= self.took.requests else self.took - usage
 
-    def left(self, usage: Usage) -> Usage:
+    def uncounted(self, usage: Usage) -> Usage:
         """What is to be counted yet of all that the judgement took: what it did not `send`."""
-        left = usage - self._known - self.took
-        return left if left.requests >= 0 else NO_USAGE  # a judge that does not tell all
+        uncounted = usage - self._known - self.took
+        return uncounted if uncounted.requests >= 0 else NO_USAGE  # a judge that does not tell all
 
     async def part(
         self, key: str, criterion: Criterion, ask: Callable[[], Awaitable[Verdict]]

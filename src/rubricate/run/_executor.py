@@ -104,14 +104,14 @@ class Execution:
         run: what it works with.
 
     Attributes:
-        not_run: how many verdicts that `left` has given are missing because the run ended.
+        not_run: how many verdicts that `unfinished` has given are missing because the run ended.
     """
 
     def __init__(self, run: RunParts) -> None:
         self.not_run = 0
         self._run = run
         answers, sender, options, progress = run.answers, run.sender, run.options, run.progress
-        self._out_of_time: str | None = None
+        self._time_limit_reached: str | None = None
         self._spending: Spending | None = None
         claim: Claim | None = None
         if options.max_cost is not None:
@@ -132,7 +132,7 @@ class Execution:
             self._machine,
             answers,
             leader_first=run.stages.judge.caches_prefixes if leader_first is None else leader_first,
-            on_progress=self._tell_progress,
+            on_progress=self._report_progress,
         )
         at_most = run.stages.judgements(run.plan, at_most=True)
         self._pool = Pool(options.concurrency, at_most, lambda: sender.in_doubt)
@@ -141,7 +141,7 @@ class Execution:
             claim=claim,
             answers=answers,
             progress=progress,
-            on_progress=options.tell,
+            on_progress=options.report_progress,
             places=asyncio.Semaphore(options.concurrency),
             goes_on=self._may_continue,
             aside=self._pool.set_aside,
@@ -153,7 +153,9 @@ class Execution:
     @property
     def over_budget(self) -> str | None:
         """Why it ended before all was judged, if that was for its budget."""
-        return self._out_of_time or (None if self._spending is None else self._spending.reached)
+        return self._time_limit_reached or (
+            None if self._spending is None else self._spending.reached
+        )
 
     @property
     def note(self) -> str | None:
@@ -166,7 +168,7 @@ class Execution:
         """The items whose verdicts are all there, as they get done.
 
         Ends when all is done, when `stop` is set, when the sender has stopped or the budget is
-        spent. What it has not given then, for whatever reason it ended, is in `left`.
+        spent. What it has not given then, for whatever reason it ended, is in `unfinished`.
 
         Args:
             context: where calls are made. Default: the caller's own.
@@ -184,7 +186,7 @@ class Execution:
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
 
-    def left(self) -> Iterator[JudgedItem]:
+    def unfinished(self) -> Iterator[JudgedItem]:
         """The items that `judged` has not given, each once, in the dataset's order.
 
         A verdict whose answer is not stored is a failed one.
@@ -211,14 +213,14 @@ class Execution:
                 ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
             )
             if not ended:
-                self._out_of_time = f"the greatest time of {seconds:g} s is reached"
+                self._time_limit_reached = f"the greatest time of {seconds:g} s is reached"
             for end in ended:
                 end.result()
         finally:
-            left = [*self._pool.close(), beginning, *ends, *self._queue.end()]
-            for task in left:
+            remaining = [*self._pool.close(), beginning, *ends, *self._queue.end()]
+            for task in remaining:
                 task.cancel()
-            await asyncio.gather(*left, return_exceptions=True)
+            await asyncio.gather(*remaining, return_exceptions=True)
             await self._run.answers.end(self._run.progress, self._run.stop)
 
     async def _begin_others(self) -> None:
@@ -251,9 +253,9 @@ class Execution:
             item, call = pending
             if call is not None:
                 if self._spending is not None and call.needs_judge:
-                    making = self._make_within(self._spending, item, call)
+                    making = self._make_call_within_budget(self._spending, item, call)
                 else:
-                    making = self._make(item, call)
+                    making = self._make_call(item, call)
                 if self._machine.may_bring_more(item, call):
                     making = queue.leading(item, call, making)
                 if not await making:
@@ -276,17 +278,21 @@ class Execution:
 
     # A call
 
-    async def _make_within(self, spending: Spending, item: JudgedItem, call: Call) -> bool:
+    async def _make_call_within_budget(
+        self, spending: Spending, item: JudgedItem, call: Call
+    ) -> bool:
         """Make a call once it fits into the budget; whether it does."""
         expense = await spending.begin(str(call.voter))
         if expense is None:
             return False
         try:
-            return not self._may_continue() or await self._make(item, call, expense)
+            return not self._may_continue() or await self._make_call(item, call, expense)
         finally:
             expense.end()
 
-    async def _make(self, item: JudgedItem, call: Call, expense: Expense | None = None) -> bool:
+    async def _make_call(
+        self, item: JudgedItem, call: Call, expense: Expense | None = None
+    ) -> bool:
         """Make a call, or take the answers that others have asked for meanwhile; always true."""
         queue, keys = self._queue, call.keys
         is_mine = queue.flights.begin(keys)
@@ -302,7 +308,7 @@ class Execution:
         context = Context(self._shared, item, call.failed_before, expense)
         try:
             verdicts = await self._ask(item, call, context)
-            self._keep(item, call, verdicts, context)
+            self._store(item, call, verdicts, context)
             if expense is not None:
                 expense.is_whole = True
         except RunEnds:
@@ -335,11 +341,11 @@ class Execution:
         finally:
             progress.in_flight -= len(questions)
         return [
-            self._checked(item, call, question, answer, context.took)
+            self._checked_verdict(item, call, question, answer, context.took)
             for question, answer in zip(questions, answers, strict=True)
         ]
 
-    def _checked(
+    def _checked_verdict(
         self, item: JudgedItem, call: Call, question: Question, answer: Any, took: Usage
     ) -> Verdict:
         """A judge's answer as a verdict; a failed one where it has raised, or has given none.
@@ -369,18 +375,21 @@ class Execution:
             raising.making.add(call.voter)
         return verdict
 
-    def _keep(
+    def _store(
         self, item: JudgedItem, call: Call, verdicts: list[Verdict], context: Context
     ) -> None:
         """Take the verdicts that a call has given, and put them into the journal."""
         progress = self._run.progress
         usage = verdicts[0].usage if len(verdicts) == 1 else Usage.total(v.usage for v in verdicts)
         if usage is not context.took:
-            untold = context.untold(usage)
-            if untold is not NO_USAGE:
-                usage += untold
-                verdicts = [replace(verdicts[0], usage=verdicts[0].usage + untold), *verdicts[1:]]
-            context.takes(context.left(usage))
+            unreported = context.unreported(usage)
+            if unreported is not NO_USAGE:
+                usage += unreported
+                verdicts = [
+                    replace(verdicts[0], usage=verdicts[0].usage + unreported),
+                    *verdicts[1:],
+                ]
+            context.takes(context.uncounted(usage))
         self._machine.take(item, call, verdicts)
         for question, verdict in zip(call.questions, verdicts, strict=True):
             self._run.answers.put(
@@ -399,8 +408,8 @@ class Execution:
 
     # Listeners
 
-    def _tell_progress(self) -> None:
-        self._run.options.tell(self._run.progress)
+    def _report_progress(self) -> None:
+        self._run.options.report_progress(self._run.progress)
 
     def _settled(self, item: JudgedItem, name: str) -> None:
         verdict = item.verdicts[name]

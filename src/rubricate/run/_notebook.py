@@ -20,7 +20,7 @@ REFRESH = 0.25
 
 
 def shown_in_notebook(options: _T) -> _T:
-    """The options of a run with a bar to tell, in a notebook where nobody else is told."""
+    """The options of a run with a progress bar, in a notebook, unless `on_progress` is set."""
     if options.on_progress is not None:
         return options
     ipython = sys.modules.get("IPython")
@@ -67,11 +67,11 @@ class _Html:
 
 def bar_html(progress: Progress, seconds: float) -> str:
     """A bar with what the shell's line says, after so many seconds; every text is escaped."""
-    told = f"judged {progress.done} of {progress.total}, {progress_state(progress, seconds)}"
-    told += time_left(progress, seconds)
+    line = f"judged {progress.done} of {progress.total}, {progress_state(progress, seconds)}"
+    line += time_left(progress, seconds)
     if progress.trouble:
-        told += f", retrying: {progress.trouble}"
+        line += f", retrying: {progress.trouble}"
     return (
         f'<progress value="{progress.done}" max="{max(progress.total, 1)}" '
-        f'style="width: 16em; vertical-align: middle"></progress> {escape(told)}'
+        f'style="width: 16em; vertical-align: middle"></progress> {escape(line)}'
     )

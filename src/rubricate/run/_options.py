@@ -28,7 +28,7 @@ class Planning(Settings):
     allow_code: bool = option(
         False,
         "Run code that the rubric names (function: package.module:name).",
-        more="Callables that are given as such need no leave.",
+        more="Python callables are always allowed.",
         group="What is graded",
     )
 
@@ -65,7 +65,7 @@ class Storage(SharedAnswers):
     )
     fresh: bool = option(
         False,
-        "Ask everything anew: an earlier journal is moved aside, and the cache is not read.",
+        "Ask everything again: an earlier journal is moved aside, and the cache is not read.",
         group="The run",
     )
     journal: str | None = option(
@@ -78,7 +78,7 @@ class Storage(SharedAnswers):
         may_have_password=True,
     )
     retry_failed: bool = option(
-        False, "Ask for nothing but what failed in the earlier run.", group="The run"
+        False, "Retry only the verdicts that failed in the earlier run.", group="The run"
     )
 
     def check(self) -> None:
@@ -140,7 +140,7 @@ class Sharding(Settings):
 
     shard: str | None = option(
         None,
-        "Judge only part K of N, written K/N; other processes judge the others.",
+        "Judge only part K of N, written K/N; other processes judge the rest.",
         more="They share the journal: a database, or on one machine the file in the run folder. "
         "The same call without it then puts the results of all together.",
         group="The run",
@@ -163,8 +163,8 @@ class Listening(Settings):
         None, "Called after every verdict.", group="Output"
     )
 
-    def tell(self, progress: Progress) -> None:
-        """Tell whoever listens."""
+    def report_progress(self, progress: Progress) -> None:
+        """Call `on_progress`, if it is set."""
         if self.on_progress is not None:
             self.on_progress(progress)
 
@@ -199,7 +199,8 @@ class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Workers, S
     )
     author_key: str | None = option(
         None,
-        "Where metadata says which model wrote the text; a judge of its family is warned about.",
+        "The metadata field that names the model which wrote the text; a judge of the same family "
+        "is warned about.",
         group="What is graded",
         default_text="model, system",
     )

@@ -24,7 +24,7 @@ class Plan:
     Attributes:
         items: how many items there are.
         verdicts: how many verdicts there are to be had.
-        asked: how many of those need a judge.
+        to_judge: how many of those need a judge.
         rubric: the rubric of all items; None where they differ.
         scoring: what the dataset or its rubrics declare of scores; None where they do not.
         gated: whether some criteria require others.
@@ -45,29 +45,29 @@ class Plan:
     ) -> None:
         if limit is not None and limit < 1:
             raise InputError(f"the limit must be at least 1, found {limit}")
-        found = dataset.survey(limit)
-        if not found.items:
+        survey = dataset.survey(limit)
+        if not survey.items:
             raise InputError("the dataset has no items to grade", path=("items",))
-        for criterion in found.named_code:
+        for criterion in survey.named_code:
             if not allow_code:
                 raise InputError(
                     f"the rubric names code to be run: {criterion.named_code}. If you trust it, "
                     "allow it with --allow-code (allow_code=True)"
                 )
             criterion.load_code()
-        self.items = found.items
-        self.verdicts = found.verdicts
-        self.asked = found.to_judge
-        self.rubric = found.rubric
-        self.scoring = found.scoring
-        self.gated = found.gated
+        self.items = survey.items
+        self.verdicts = survey.verdicts
+        self.to_judge = survey.to_judge
+        self.rubric = survey.rubric
+        self.scoring = survey.scoring
+        self.gated = survey.gated
         self._dataset = dataset
-        self._read = found.read
+        self._read = survey.read
         self._limit = limit
         self._shard = shard
         if shard is not None:
             part = survey_of(self)
-            self.items, self.verdicts, self.asked = part.items, part.verdicts, part.to_judge
+            self.items, self.verdicts, self.to_judge = part.items, part.verdicts, part.to_judge
 
     def __iter__(self) -> Iterator[Item]:
         shard, read = self._shard, self._read
@@ -78,5 +78,5 @@ class Plan:
 def author_of(item: Item, key: str | None) -> str | None:
     """The model that wrote an item's text, as its metadata says; None for the usual keys."""
     metadata, keys = item.data.metadata, AUTHOR_KEYS if key is None else (key,)
-    found = next((str(metadata[key]) for key in keys if metadata.get(key)), "")
-    return found if 0 < len(found) <= LONGEST_NAME else None
+    author = next((str(metadata[key]) for key in keys if metadata.get(key)), "")
+    return author if 0 < len(author) <= LONGEST_NAME else None

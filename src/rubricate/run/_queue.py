@@ -124,7 +124,7 @@ class CallQueue:
         if self._answers.is_remote:
             self._unread.append((item, calls))
             return
-        for _, left in self._taken([(item, calls)]):
+        for _, left in self._without_stored([(item, calls)]):
             self._ready.extend((item, call) for call in left)
         self._on_progress()
 
@@ -151,14 +151,14 @@ class CallQueue:
         Of items that have not been read, nothing is looked up where nothing can be known.
         """
         for batch in (*self._looking_up.values(), self._unread):
-            self._taken(batch)
+            self._without_stored(batch)
         while True:
             while self.open:
                 yield self.open.pop(next(iter(self.open)))
             opened = self._started(BLOCK) if self._answers.has_a_past else []
             if not opened:
                 break
-            self._taken(opened)
+            self._without_stored(opened)
         for index, item in self._items:
             if item.unreadable is None:
                 yield JudgedItem(item, index)
@@ -179,7 +179,7 @@ class CallQueue:
         """The calls of all items that are to be made; what is stored is near."""
         size = 1
         while opened := self._started(size):
-            yield from self._calls_of(self._taken(opened))
+            yield from self._calls_of(self._without_stored(opened))
             size = min(2 * size, LOCAL_BLOCK)
 
     async def _next_block(self) -> list[Opened]:
@@ -226,18 +226,20 @@ class CallQueue:
         self._looking_up[id(batch)] = batch
         while batch:
             keys = _keys(batch)
-            self._take(batch, await self._answers.look_up(keys) if keys else Known({}), to_make)
+            self._apply_stored(
+                batch, await self._answers.look_up(keys) if keys else Known({}), to_make
+            )
         del self._looking_up[id(batch)]
         return list(to_make.values())
 
-    def _taken(self, batch: list[Opened]) -> list[Opened]:
+    def _without_stored(self, batch: list[Opened]) -> list[Opened]:
         """The items of a batch, with the calls that are to be made; looked up at once."""
         to_make: dict[int, Opened] = {}
         while batch:
-            self._take(batch, self._answers.known(_keys(batch)), to_make)
+            self._apply_stored(batch, self._answers.known(_keys(batch)), to_make)
         return list(to_make.values())
 
-    def _take(self, batch: list[Opened], known: Known, to_make: dict[int, Opened]) -> None:
+    def _apply_stored(self, batch: list[Opened], known: Known, to_make: dict[int, Opened]) -> None:
         """Take what is known of the calls of many items.
 
         Args:
@@ -248,11 +250,11 @@ class CallQueue:
         """
         opened, batch[:] = [*batch], []
         for item, calls in opened:
-            of_item = to_make.setdefault(item.index, (item, []))[1]
+            pending = to_make.setdefault(item.index, (item, []))[1]
             if calls:
                 left = self._machine.take_known(item, calls, known)
                 self.flights.plan(map(KEYS, left))
-                of_item += item.lead(left) if self._leader_first else left
+                pending += item.lead(left) if self._leader_first else left
             if item.has_next and (more := self._machine.next_calls(item)):
                 batch.append((item, more))
 

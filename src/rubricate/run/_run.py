@@ -120,7 +120,7 @@ async def run(
     Raises:
         InputError: the dataset cannot be graded; nothing has been sent.
     """
-    begin = time.perf_counter()
+    started = time.perf_counter()
     shard = options.part if options.shard else None
     plan = Plan(dataset, options.limit, allow_code=options.allow_code, shard=shard)
     rules = scoring_rules(plan, options)
@@ -130,7 +130,7 @@ async def run(
 
     def trouble(message: str) -> None:
         progress.trouble = message
-        options.tell(progress)
+        options.report_progress(progress)
 
     make_execution: Callable[[RunParts], Execution | Driving] = Execution
     if options.workers is not None or options.shard is not None:
@@ -149,7 +149,7 @@ async def run(
                 budget=options,
             )
             stack.callback(sender.leave)
-        answers = await _opened(storage, options, stack, stop, trouble)
+        answers = await _open_answers(storage, options, stack, stop, trouble)
         begun = storage.folder and _results_file(storage, stack, plan, dataset, judge, options)
         file = await begun if begun else None
         results = _Results(rules, options.author_key, listeners, judge.people, file, held)
@@ -160,7 +160,11 @@ async def run(
         )
 
         def rest() -> Iterator[JudgedItem]:
-            return execution.left() if held is None else held.given(execution.left())
+            return (
+                execution.unfinished()
+                if held is None
+                else held.weighted_items(execution.unfinished())
+            )
 
         def conclude(stopped: str | None) -> None:
             for item in rest():
@@ -181,7 +185,7 @@ async def run(
                 cached=progress.cached,
                 saved=progress.saved,
                 damaged=answers.damaged,
-                seconds=time.perf_counter() - begin,
+                seconds=time.perf_counter() - started,
                 rules=rules,
                 judges=tuple(dict.fromkeys(judge.voters)),
                 stages=judge.stages if len(judge.stages) > 1 else (),
@@ -250,7 +254,7 @@ def _span(judge: str, dataset: str | None, verdicts: int) -> RunSpan:
     return RunSpan(judge, dataset, verdicts)
 
 
-async def _opened(
+async def _open_answers(
     storage: OpenStorage,
     options: RunOptions,
     stack: ExitStack,
@@ -273,30 +277,30 @@ async def _opened(
             patience=options.max_outage,
         )
         is_remote = isinstance(storage.journal, Database)
-        journal = await _reached(opening, stop) if is_remote else opening()
+        journal = await _open_remote(opening, stop) if is_remote else opening()
     stack.enter_context(closing(journal))
     cache = None
     if storage.cache is not None:
         opening = partial(open_journal, storage.cache, access="cache")
         is_remote = isinstance(storage.cache, Database)
-        cache = await _reached(opening, stop) if is_remote else opening()
+        cache = await _open_remote(opening, stop) if is_remote else opening()
     answers = Answers(journal, cache, reads_cache=not options.fresh, on_trouble=trouble)
     stack.callback(answers.close)
     return answers
 
 
-async def _reached(opening: Callable[[], Journal], stop: asyncio.Event) -> Journal:
+async def _open_remote(opening: Callable[[], Journal], stop: asyncio.Event) -> Journal:
     """A journal of a database, opened beside the loop.
 
     Raises:
         RunStopped: `stop` was set meanwhile. What is opened yet is closed.
     """
-    is_left, found = threading.Event(), list[Journal]()
+    is_left, opened_journals = threading.Event(), list[Journal]()
 
     def act() -> None:
-        found.append(opening())
-        if is_left.is_set() and found:
-            found.pop().close()
+        opened_journals.append(opening())
+        if is_left.is_set() and opened_journals:
+            opened_journals.pop().close()
 
     opened, stopping = asyncio.create_task(in_thread(act)), asyncio.create_task(stop.wait())
     try:
@@ -304,13 +308,13 @@ async def _reached(opening: Callable[[], Journal], stop: asyncio.Event) -> Journ
         if not opened.done():
             raise RunStopped(INTERRUPTED, interrupted=True)
         opened.result()
-        return found.pop()
+        return opened_journals.pop()
     finally:
         stopping.cancel()
         opened.cancel()
         is_left.set()
-        if found:
-            found.pop().close()
+        if opened_journals:
+            opened_journals.pop().close()
 
 
 async def _results_file(
@@ -337,5 +341,9 @@ async def _results_file(
 
 def _fingerprint(judge: Judge, calibrate: Calibrate | None) -> str | None:
     """That of the judge, and of the map that its probabilities go through."""
-    found = judge.fingerprint()
-    return found if found is None or calibrate is None else f"{found} {calibrate.reference}"
+    fingerprint = judge.fingerprint()
+    return (
+        fingerprint
+        if fingerprint is None or calibrate is None
+        else f"{fingerprint} {calibrate.reference}"
+    )

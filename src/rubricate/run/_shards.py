@@ -32,12 +32,12 @@ class Shard:
         Raises:
             InputError: it is none.
         """
-        found = _FORM.fullmatch(text)
-        if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        match = _FORM.fullmatch(text)
+        if match is None or not 1 <= int(match[1]) <= int(match[2]):
             raise InputError(
                 f"shard must be K/N, part K of N, with K from 1 to N, such as 2/4; found '{text}'"
             )
-        return cls(int(found[1]), int(found[2]))
+        return cls(int(match[1]), int(match[2]))
 
     def has(self, item: Item) -> bool:
         """Whether an item is of this part."""

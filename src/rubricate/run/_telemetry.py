@@ -65,11 +65,13 @@ def _histograms() -> tuple[Histogram, Histogram]:
     meter = metrics.get_meter(NAME, __version__)
 
     def made(name: str, unit: str, description: str, buckets: tuple[float, ...]) -> Histogram:
-        told: dict[str, Any] = {"unit": unit, "description": description}
+        attributes: dict[str, Any] = {"unit": unit, "description": description}
         try:
-            return meter.create_histogram(name, explicit_bucket_boundaries_advisory=buckets, **told)
+            return meter.create_histogram(
+                name, explicit_bucket_boundaries_advisory=buckets, **attributes
+            )
         except TypeError:  # the API before 1.30
-            return meter.create_histogram(name, **told)
+            return meter.create_histogram(name, **attributes)
 
     return (
         made("gen_ai.client.operation.duration", "s", "Duration of a request", SECONDS),
@@ -92,10 +94,13 @@ class RunSpan:
             return
         from opentelemetry import context, trace
 
-        told: dict[str, str | int] = {"rubricate.judge": judge, "rubricate.judgements": verdicts}
+        attributes: dict[str, str | int] = {
+            "rubricate.judge": judge,
+            "rubricate.judgements": verdicts,
+        }
         if dataset is not None:
-            told["rubricate.dataset"] = dataset
-        self._span = tracer.start_span("rubricate.run", attributes=told)
+            attributes["rubricate.dataset"] = dataset
+        self._span = tracer.start_span("rubricate.run", attributes=attributes)
         # Not attached here: a run is a generator, and would leave it attached in its caller.
         self.context = contextvars.copy_context()
         self.context.run(context.attach, trace.set_span_in_context(self._span))
@@ -105,7 +110,7 @@ class RunSpan:
         if self._span is None:
             return
         usage = outcome.usage
-        told: dict[str, str | int | float] = {
+        attributes: dict[str, str | int | float] = {
             "rubricate.calls": outcome.calls,
             "rubricate.resumed": outcome.resumed,
             "rubricate.cached": outcome.cached,
@@ -114,61 +119,61 @@ class RunSpan:
             "gen_ai.usage.output_tokens": usage.output_tokens,
         }
         if usage.cost is not None:
-            told["rubricate.cost"] = usage.cost
-        self._span.set_attributes(told)
+            attributes["rubricate.cost"] = usage.cost
+        self._span.set_attributes(attributes)
         if outcome.stopped is not None:
             _fail(self._span, "interrupted" if outcome.interrupted else "stopped")
         self._span.end()
 
 
-async def traced(model: Model, request: Request, asked: Awaitable[Completion]) -> Completion:
+async def traced(model: Model, request: Request, answer: Awaitable[Completion]) -> Completion:
     """The answer to a request that is being asked, with a span around it and its metrics."""
     tracer = _tracer()
     if tracer is None:
-        return await asked
+        return await answer
     from opentelemetry import trace
 
-    told = _attributes(model)
+    attributes = _attributes(model)
     span = tracer.start_span(
-        f"chat {told['gen_ai.request.model']}",
+        f"chat {attributes['gen_ai.request.model']}",
         kind=trace.SpanKind.CLIENT,
-        attributes={**told, **_parameters(model, request)},
+        attributes={**attributes, **_parameters(model, request)},
     )
     begin = time.perf_counter()
     completion: Completion | None = None
     try:
         with trace.use_span(span, record_exception=False, set_status_on_exception=False):
-            completion = await asked
+            completion = await answer
         return completion
     except BaseException as error:
         cause = error.kind if isinstance(error, ModelError) else type(error).__name__
-        told["error.type"] = cause
+        attributes["error.type"] = cause
         _fail(span, cause)
         if isinstance(error, ModelError) and error.status is not None:
             span.set_attribute("http.response.status_code", error.status)
         raise
     finally:
-        _measure(span, told, completion, time.perf_counter() - begin)
+        _measure(span, attributes, completion, time.perf_counter() - begin)
         span.end()
 
 
 def _measure(
-    span: Span, told: dict[str, str | int], completion: Completion | None, seconds: float
+    span: Span, attributes: dict[str, str | int], completion: Completion | None, seconds: float
 ) -> None:
     """Note how a request ended, how long it took, and its tokens."""
     durations, tokens = _histograms()
     if completion is not None and completion.model:
-        told["gen_ai.response.model"] = completion.model[:LONGEST]
+        attributes["gen_ai.response.model"] = completion.model[:LONGEST]
         span.set_attribute("gen_ai.response.model", completion.model[:LONGEST])
     if completion is not None and completion.finish_reason:
         reasons = [completion.finish_reason[:LONGEST]]
         span.set_attribute("gen_ai.response.finish_reasons", reasons)
-    durations.record(seconds, told)
+    durations.record(seconds, attributes)
     if completion is not None:
         for side in ("input", "output"):
             count: int = getattr(completion.usage, f"{side}_tokens")
             span.set_attribute(f"gen_ai.usage.{side}_tokens", count)
-            tokens.record(count, {**told, "gen_ai.token.type": side})
+            tokens.record(count, {**attributes, "gen_ai.token.type": side})
 
 
 def _fail(span: Span, cause: str) -> None:
@@ -182,7 +187,7 @@ def _attributes(model: Model) -> dict[str, str | int]:
     provider, name = split_name(model.name)
     address = urlsplit(model.endpoint)
     known = "openai" if address.hostname else "in_process"  # unknown servers speak OpenAI's dialect
-    told: dict[str, str | int] = {
+    attributes: dict[str, str | int] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": PROVIDERS.get(provider.prefix, provider.prefix)
         if provider
@@ -190,16 +195,16 @@ def _attributes(model: Model) -> dict[str, str | int]:
         "gen_ai.request.model": name,
     }
     if address.hostname:
-        told["server.address"] = address.hostname
-        told["server.port"] = address.port or (443 if address.scheme == "https" else 80)
-    return told
+        attributes["server.address"] = address.hostname
+        attributes["server.port"] = address.port or (443 if address.scheme == "https" else 80)
+    return attributes
 
 
 def _parameters(model: Model, request: Request) -> dict[str, str | int | float]:
     """How a request is sampled."""
-    given = model.parameters(request)
+    parameters = model.parameters(request)
     return {
-        f"gen_ai.request.{known}": given[name]
+        f"gen_ai.request.{known}": parameters[name]
         for name, known in PARAMETERS.items()
-        if isinstance(given.get(name), int | float)
+        if isinstance(parameters.get(name), int | float)
     }

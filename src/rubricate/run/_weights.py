@@ -25,12 +25,12 @@ class Held:
         """Hold an item whose votes are all there."""
         self._items.append(item)
 
-    def given(self, left: Iterable[JudgedItem]) -> Iterator[JudgedItem]:
-        """All items, and those `left` at the run's end, with verdicts by the weights learnt.
+    def weighted_items(self, unfinished: Iterable[JudgedItem]) -> Iterator[JudgedItem]:
+        """All items, and the unfinished ones at the run's end, with verdicts by the weights learnt.
 
         Can be asked again for what it has not given yet.
         """
-        self._items.extend(left)
+        self._items.extend(unfinished)
         if self.panel.weights is None:
             self.panel = _recounted(self.panel, self._items)
         while self._items:

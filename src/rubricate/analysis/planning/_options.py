@@ -19,7 +19,7 @@ class PlanOptions(Settings):
 
     half_width: float | None = option(
         None,
-        "How far the interval may reach to either side, such as 0.05.",
+        "The half-width that the interval may have, such as 0.05.",
         common=True,
         group="What is wanted",
         gt=0,

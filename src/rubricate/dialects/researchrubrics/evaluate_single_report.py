@@ -112,7 +112,7 @@ class ReportOptions(DialectOptions):
     )
     attempts: int = option(
         0,
-        "How often a request that fails while others get through is sent, at most.",
+        "The most times that a request is sent if it fails while others succeed.",
         group="Limits",
         default_text="the evaluator's",
     )

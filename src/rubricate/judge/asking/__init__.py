@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from rubricate.judge.asking._reasoning import (
         without_leading_reasoning as without_leading_reasoning,
     )
-    from rubricate.judge.asking._repetition import refuse_repetition as refuse_repetition
+    from rubricate.judge.asking._copied_answers import refuse_repetition as refuse_repetition
     from rubricate.judge.asking._replies import (
         Reply as Reply,
         answer_of as answer_of,

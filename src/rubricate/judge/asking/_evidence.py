@@ -62,7 +62,7 @@ def locate(quote: str, submission: str, first: Sequence[tuple[int, int]] = ()) -
     for start, end in (*spans, (0, len(plain.text))):
         if span := _written_otherwise(wanted, plain.text, start, end):
             return Evidence(quote, *plain.original(*span))
-    from rubricate.judge.asking._likeness import passage_like
+    from rubricate.judge.asking._similarity import passage_like
 
     if span := passage_like(wanted, plain.text):
         return Paraphrase(quote, *plain.original(*span))

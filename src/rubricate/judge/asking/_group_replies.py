@@ -8,7 +8,7 @@ from typing import Any
 
 from rubricate._model_json import Repeated, refuse_repeats
 from rubricate.errors import UnreadableReply
-from rubricate.judge.asking._other_answers import (
+from rubricate.judge.asking._extra_keys import (
     NUMBER_WORDS,
     is_remark,
     leaves,

@@ -199,7 +199,7 @@ def checked_reply(data: Any, material: str) -> Reply:
     if "MET" in reason or "CANNOT_ASSESS" in reason:
         _refuse_other_reason(reason, data[VERDICT], material)
     if _may_repeat(reason, material):
-        from rubricate.judge.asking._repetition import refuse_repetition
+        from rubricate.judge.asking._copied_answers import refuse_repetition
 
         refuse_repetition({"reason": reason, VERDICT: data[VERDICT]}, material)
     passages = tuple([quote for quote in quotes if quote.strip()]) if quotes else ()
@@ -268,7 +268,7 @@ def closing_object(
     Raises:
         UnreadableReply: there is none, or something makes it doubtful.
     """
-    from rubricate.judge.asking._other_answers import refuse_other_answers
+    from rubricate.judge.asking._extra_keys import refuse_other_answers
     from rubricate.judge.asking._reasoning import without_reasoning
 
     schema = USUAL if schema is None else schema
@@ -280,7 +280,7 @@ def closing_object(
         text = _unwrapped(text)
         whole = _whole(text)
     if whole is None:
-        from rubricate.judge.asking._text_beside import refuse_text_before
+        from rubricate.judge.asking._surrounding_text import refuse_text_before
 
         before, value = _closing(text, keys, not several)
         if before.strip():
@@ -303,7 +303,7 @@ USUAL = request_schema({"type": "string", "enum": list(BINARY_LABELS)})
 
 def _refuse_quoted(keys: Sequence[str], material: str) -> None:
     """`UnreadableReply` where an answer behind text may be quoted out of the material."""
-    from rubricate.judge.asking._repetition import holds_answer
+    from rubricate.judge.asking._copied_answers import holds_answer
 
     if holds_answer(material, keys):
         raise UnreadableReply(
@@ -375,7 +375,7 @@ def _closing(text: str, keys: Sequence[str], tags: bool) -> tuple[str, dict[str,
         if not after.startswith(fence["fence"]):
             raise _no_object(keys)
         after = after[3:].strip()
-    from rubricate.judge.asking._text_beside import is_closing_remark
+    from rubricate.judge.asking._surrounding_text import is_closing_remark
 
     if after and not is_closing_remark(after):
         raise UnreadableReply(

@@ -13,6 +13,7 @@ from typing import Any
 
 from rubricate.errors import InputError
 from rubricate.judge.builtin._features import FEATURE_NAMES, Lexicon, Match, compare, target
+from rubricate.judge.builtin._ignored_parts import repeats, set_aside
 from rubricate.judge.builtin._inputs import (
     Classification,
     Inputs,
@@ -23,7 +24,6 @@ from rubricate.judge.builtin._inputs import (
     question,
 )
 from rubricate.judge.builtin._language import other_language
-from rubricate.judge.builtin._set_aside import repeats, set_aside
 from rubricate.judge.builtin._text import analyse
 
 RULES = 2

@@ -173,12 +173,12 @@ class ItemMachine:
         if not (known.records or self._only_failed):
             return calls
         saved: list[Usage] = []
-        left = [self._left_of(item, call, known, saved) for call in calls]
+        remaining = [self._unanswered(item, call, known, saved) for call in calls]
         if saved:
             self._progress.saved = Usage.total((self._progress.saved, *saved))
-        return [call for call in left if call is not None]
+        return [call for call in remaining if call is not None]
 
-    def _left_of(
+    def _unanswered(
         self, item: JudgedItem, call: Call, known: Known, saved: list[Usage]
     ) -> Call | None:
         """A call about what is not stored of its answers; None where all are.
@@ -241,7 +241,7 @@ class ItemMachine:
             if free := [name for name in names if name not in held]:
                 calls += self._calls(item, stage, free)
         if item.settled:
-            calls += self._released(item)
+            calls += self._calls_behind_gates(item)
         return calls
 
     def end(self, item: JudgedItem) -> int:
@@ -322,7 +322,7 @@ class ItemMachine:
 
     # Gates and groups
 
-    def _released(self, item: JudgedItem) -> list[Call]:
+    def _calls_behind_gates(self, item: JudgedItem) -> list[Call]:
         """The first calls about criteria whose gates hold, as is known now.
 
         Criteria whose gates do not hold get their verdicts. Where several criteria are asked about
@@ -337,7 +337,7 @@ class ItemMachine:
             for name in known:
                 required = gates.of(name)
                 if id(required) not in outcomes:
-                    outcomes[id(required)] = self._by_gates(item, name)
+                    outcomes[id(required)] = self._verdict_by_gates(item, name)
                 verdict = outcomes[id(required)]
                 if verdict is None:
                     item.held.append(name)
@@ -355,7 +355,7 @@ class ItemMachine:
         item.held = [*held]
         return self._calls(item, 0, free) if free else []
 
-    def _by_gates(self, item: JudgedItem, name: str) -> Verdict | None:
+    def _verdict_by_gates(self, item: JudgedItem, name: str) -> Verdict | None:
         """The verdict that a criterion's gates give it; None where they hold."""
         gates, stages = item.item.rubric.gates, self.stages
         assert gates is not None

@@ -132,8 +132,8 @@ class Stages:
                 "a panel that learns its weights settles nothing before the end, and criteria that "
                 "require others wait for settled verdicts: give the judges' weights as numbers"
             )
-        self._asks = plan.asked > 0
-        computed = plan.items and not self._asks
+        self._needs_judge = plan.to_judge > 0
+        computed = plan.items and not self._needs_judge
         self.name = "code" if computed and not judge.voters else judge.name
         self.judge = judge
         self.declared = plan.scoring
@@ -154,12 +154,12 @@ class Stages:
     def judgements(self, plan: Plan, *, at_most: bool = False) -> int:
         """How many judgements a plan takes at the first stage; at most, at all of them."""
         voters = len(self.members) if at_most else len(self.voters[0])
-        return plan.verdicts + plan.asked * (voters - 1)
+        return plan.verdicts + plan.to_judge * (voters - 1)
 
     @property
     def note(self) -> str | None:
         """A line to be shown beside the results, or None."""
-        own = self.judge.note if self._asks else None
+        own = self.judge.note if self._needs_judge else None
         return f"{own}. {self._unseen}" if own and self._unseen else own or self._unseen
 
     def decides_without(self, broken: Collection[int]) -> bool:

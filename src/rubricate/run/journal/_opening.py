@@ -14,7 +14,7 @@ from rubricate.errors import JournalError
 from rubricate.run.journal._journal import Journal, MemoryJournal, read_row
 from rubricate.run.journal._ledger import Paid
 from rubricate.run.journal._locks import locked
-from rubricate.run.journal._places import Access, Database, Place
+from rubricate.run.journal._places import READER_PATIENCE, Access, Database, Place
 from rubricate.run.journal._sqlite import TROUBLE, DamagedJournal, SQLiteJournal
 
 logger = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ def open_journal(
     *,
     access: Access = "alone",
     fresh: bool = False,
-    patience: float = 120.0,
+    patience: float = READER_PATIENCE,
     holder: str | None = None,
 ) -> Journal:
     """The journal at a place, made if it is not there.
@@ -41,7 +41,7 @@ def open_journal(
             memory.
         access: how this process has it.
         fresh: begin an empty one; one that is there is kept: a file is moved aside.
-        patience: seconds to wait for a database that has gone away.
+        patience: seconds to wait for a database that has gone away; a run's `max_outage`.
         holder: of a worker: its driver's name in the run's lease.
 
     Raises:

@@ -89,6 +89,9 @@ def check_address(option: str, address: str) -> None:
         )
 
 
+READER_PATIENCE = 5.0
+"""Seconds to wait for a server that goes away while nothing would be lost: shared answers, without
+which a run continues, and runs that are only read. Runs that are graded wait for `max_outage`."""
 Place = Path | Database
 """Where a journal is: a file, or a run of a database."""
 

@@ -27,7 +27,7 @@ from rubricate.run.journal._exchanges import Transcript
 from rubricate.run.journal._journal import BATCH, MOST_EXCHANGES, REACH, Journal, Keys, Pending
 from rubricate.run.journal._lease import Lease
 from rubricate.run.journal._ledger import UNKNOWN, Decide, Entry, Paid, entry_of
-from rubricate.run.journal._places import Access, Database
+from rubricate.run.journal._places import READER_PATIENCE, Access, Database
 from rubricate.run.journal._server import Connection, Server
 
 logger = logging.getLogger(__name__)
@@ -39,8 +39,6 @@ trip. At half, a link of 20 ms costs a worker 1 % more; at double, an answer of 
 holds the connection for as long as that."""
 LOOK = 0.5
 """Seconds between looks at whether the server is silent, while the last answers are written."""
-PATIENCE_FOR_CACHE = 5.0
-"""Seconds to wait for shared answers; without them a run continues."""
 
 
 class PostgresJournal(Journal):
@@ -65,14 +63,14 @@ class PostgresJournal(Journal):
         access: Access = "alone",
         *,
         fresh: bool = False,
-        patience: float = 120.0,
+        patience: float = READER_PATIENCE,
         holder: str | None = None,
     ) -> None:
         super().__init__(access)
         self._is_cache = place.run is None
         if self._is_cache:
             self.claims = Claims()
-            patience = min(patience, PATIENCE_FOR_CACHE)
+            patience = min(patience, READER_PATIENCE)
         self._writing = Server(place, access, fresh=fresh, patience=patience)
         if (holder := self._writing.holder or holder) is not None:
             self.lease = Lease(place, self._run, access, holder)

@@ -81,7 +81,7 @@ class Budget(Settings):
 
     max_cost: float | None = option(
         None,
-        "Stop before the run has cost more than this many US dollars.",
+        "Stop before spending more than this many US dollars.",
         more="All its commands, failed judgements and repeated requests count.",
         group="Limits",
         unit="US dollars",
@@ -98,8 +98,8 @@ class Budget(Settings):
     )
     max_time: float | None = option(
         None,
-        "End after N seconds.",
-        more="Requests in flight are broken off.",
+        "Stop after N seconds.",
+        more="Requests in flight are cancelled.",
         group="Limits",
         unit="seconds",
         gt=0,
@@ -129,7 +129,7 @@ class Retries(Settings):
 
     attempts: int = option(
         6,
-        "How often a request that fails while others get through is sent, at most.",
+        "The most times that a request is sent if it fails while others succeed.",
         more="One refused for its rate (429) is sent until the deadline, however often that is.",
         group="Limits",
         unit="requests",

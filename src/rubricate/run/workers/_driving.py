@@ -126,7 +126,7 @@ class Driving:
 
     Attributes:
         over_budget: why it ended before all was judged, if that was for its budget or time.
-        not_run: how many verdicts that `left` has given are neither had nor known.
+        not_run: how many verdicts that `unfinished` has given are neither had nor known.
     """
 
     def __init__(self, job: Job, run: RunParts) -> None:
@@ -183,7 +183,7 @@ class Driving:
     def _numbered(self) -> Iterator[Numbered]:
         return map(Numbered._make, enumerate(self._run.plan))
 
-    def left(self) -> Iterator[JudgedItem]:
+    def unfinished(self) -> Iterator[JudgedItem]:
         """The items that `judged` has not given, each once, with what is known of them.
 
         A verdict that is neither had nor known is a failed one.
@@ -222,7 +222,7 @@ class Driving:
         progress = Progress(total=0)
         part = plan_of([item for _, item in items])
         execution = Execution(replace(self._run, plan=part, progress=progress, listeners=NOBODY))
-        known = list(execution.left())
+        known = list(execution.unfinished())
         for item in known:
             item.index = items[item.index].number
         return known, progress, execution.not_run
@@ -275,7 +275,7 @@ class Driving:
                 for task in [task for task in under_way if task.done()]:
                     for item in self._come_of(task, *under_way.pop(task)):
                         yield item
-                self._tell_progress()
+                self._report_progress()
         finally:
             stopping.cancel()
             if under_way:
@@ -289,7 +289,7 @@ class Driving:
             self._run.progress.add(progress)
             block.items = []
             yield from map(self._give, known)
-            self._tell_progress()
+            self._report_progress()
 
     async def _wait(self, ends: set[asyncio.Task[Any]]) -> None:
         """Wait for a while until something has come of what is under way, or of workers."""
@@ -398,7 +398,7 @@ class Driving:
         self.over_budget = self.over_budget or reason
 
     async def _wind_up(self, under_way: UnderWay) -> None:
-        """Have the workers end what they are at, and keep what they have judged for `left`."""
+        """Have the workers end their blocks, and keep what they have judged for `unfinished`."""
         self._end_silent(SHORT)
         ready = [worker for worker in self._workers if worker.is_ready]
         stops = [asyncio.create_task(worker.member.stop()) for worker in ready]
@@ -519,7 +519,7 @@ class Driving:
                 elif worker.missed is not None:
                     worker.missed += 1
             self._end_silent(SILENCE / TICK)
-            self._tell_progress()
+            self._report_progress()
 
     async def _ask_state(self, worker: Placed) -> None:
         try:
@@ -542,14 +542,14 @@ class Driving:
             if not worker.load:  # else what it was at says so
                 self._lost(worker, died)
 
-    def _tell_progress(self) -> None:
+    def _report_progress(self) -> None:
         """Tell how far the run is: the items that are done, and what workers are at."""
         shown = replace(self._run.progress)
         for worker in self._workers:
             for block in worker.state.under_way if worker.is_ready and worker.load else ():
                 shown.add(block)
         shown.done = min(shown.done, shown.total)
-        self._run.options.tell(shown)
+        self._run.options.report_progress(shown)
 
 
 async def _cancelled(tasks: Sequence[asyncio.Task[Any]]) -> None:

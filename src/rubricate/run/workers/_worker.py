@@ -310,7 +310,7 @@ class Worker:
             del self._under_way[stop]
         stopped = self._sender.stopped_by or execution.over_budget
         if not stop.is_cut:
-            done += execution.left()
+            done += execution.unfinished()
         return Report(
             [Found.of(item, job) for item in sorted(done, key=attrgetter("index"))],
             progress,

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rubricate.errors import UnreadableReply
-from rubricate.judge.asking._other_answers import NUMBER_WORDS, Answers
+from rubricate.judge.asking._extra_keys import NUMBER_WORDS, Answers
 
 _JUDGEMENT = (
     "analysis|assessments?|evaluations?|findings?|grades?|grading|judge?ments?|ratings?|verdicts?"
