@@ -16,7 +16,7 @@ TOOL = Path(__file__).parents[1] / "tools" / "trace_calls.py"
     ("option", "ceiling"),
     [
         (None, {"calls": 173, "files": 40}),  # to the first request of `grade()`
-        ("--shell", {"calls": 1117, "files": 92}),  # to the first request of `rubricate grade`
+        ("--shell", {"calls": 1115, "files": 92}),  # to the first request of `rubricate grade`
         (
             "--job",
             {"files loaded": 143, "lines executed": 11740},

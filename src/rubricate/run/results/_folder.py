@@ -248,7 +248,7 @@ def _vouched(kept: Database, folder: Path | None) -> Database:
 
 def has_journal(folder: Path) -> bool:
     """Whether a run was begun in a folder."""
-    return any((folder / name).exists() for name in JOURNAL_NAMES)
+    return any(map(Path.exists, map(folder.joinpath, JOURNAL_NAMES)))
 
 
 def cache_place(cache: str | Path | None) -> Place | None:
