@@ -24,6 +24,7 @@ LONGEST = 60_000
 TIMEOUT = 30
 """Seconds that one request to GitHub may take."""
 FINE, SOME_FAILED = 0, 2
+THRESHOLDS = ("FAIL_UNDER", "FAIL_IF_CONFIDENCE_BOUND_UNDER", "FAIL_IF_WORST_CASE_UNDER")
 MARK = "<!-- rubricate {} -->"
 """The first line of a comment, by which the next run finds it."""
 
@@ -40,8 +41,9 @@ def main() -> int:
         return graded or 1  # nothing was graded: the folder may have an earlier run's figures
     compared = FINE
     if baseline := given("BASELINE"):
-        worse = ["--fail-if-worse", given("FAIL_IF_WORSE")] if given("FAIL_IF_WORSE") else []
-        compared = rubricate("compare", baseline, run_dir, "-o", str(report), *worse)
+        gate = ["--fail-if-worse", given("FAIL_IF_WORSE"), *unclear()]
+        gate = gate if given("FAIL_IF_WORSE") else []
+        compared = rubricate("compare", baseline, run_dir, "-o", str(report), *gate)
     if not report.exists():
         rubricate("show", run_dir, "-o", str(report), quiet=True)
     reached = summary.get("thresholds") or {}
@@ -71,15 +73,22 @@ def written(path: Path) -> int | None:
 def grade(run_dir: str) -> int:
     """Grade the dataset; gives the exit code."""
     arguments = [given("DATA"), "--run-dir", run_dir]
-    for option in ("JUDGE", "FAIL_UNDER", "FAIL_IF_LOWER_BOUND_UNDER"):
+    for option in ("JUDGE", *THRESHOLDS):
         if value := given(option):
             arguments.append(f"--{option.lower().replace('_', '-')}={value}")
+    if any(map(given, THRESHOLDS)):
+        arguments += unclear()
     try:
         more = shlex.split(given("ARGUMENTS"))
     except ValueError as error:
         print(f"Error: arguments: {error}", file=sys.stderr)
         return 1
     return rubricate("grade", *arguments, *more)
+
+
+def unclear() -> list[str]:
+    """What a gate does that cannot tell, as arguments."""
+    return [f"--on-unclear={given('ON_UNCLEAR')}"] if given("ON_UNCLEAR") else []
 
 
 def rubricate(*arguments: str, quiet: bool = False) -> int:

@@ -188,17 +188,24 @@ def test_a_run_is_commented_once_and_the_next_one_writes_the_comment_anew(
     output = (tmp_path / "output").read_text()
     assert re.fullmatch(r"run-dir=runs/action\nscore=[\d.]+\noutcome=\n", output)
     assert own["body"] == (tmp_path / "summary.md").read_text()
-    assert act(fail_under="0.9").returncode == 6
+    assert act(fail_if_confidence_bound_under="0.9").returncode == 6
     (own,) = [one for one in github.comments if one["user"]["type"] == "Bot"]
-    assert "**below**: mean of score" in own["body"]
+    assert "**below**: confidence bound of score" in own["body"]
     assert github.asked[-1][0] == "PATCH"
     assert all(one["body"].endswith("mine") for one in github.comments[:130])
 
 
 def test_a_missed_threshold_fails_the_step_and_says_so_in_the_outputs(act: Act, tmp_path: Path):
-    assert act(fail_under="0.99").returncode == 6
+    assert act(fail_if_confidence_bound_under="0.99").returncode == 6
     assert "outcome=below\n" in (tmp_path / "output").read_text()
-    assert act(fail_if_lower_bound_under="0").returncode == 0
+    assert act(fail_if_worst_case_under="0").returncode == 0
+
+
+def test_what_the_items_cannot_tell_passes_with_a_warning_or_fails(act: Act, tmp_path: Path):
+    done = act(fail_under="0.9")
+    assert (done.returncode, "Warning: the gate cannot tell" in done.stderr) == (0, True)
+    assert "outcome=cannot tell\n" in (tmp_path / "output").read_text()
+    assert act(fail_under="0.9", on_unclear="fail").returncode == 7
 
 
 def test_a_baseline_is_compared_with_and_a_worse_run_fails(

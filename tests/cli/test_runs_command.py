@@ -22,7 +22,7 @@ def runs(tmp_path: Path, rubricate: Any, write_dataset: Any, endpoint: Any) -> P
     grade = ("grade", "data.json", "--no-cache", "--quiet", "--run-dir")
     rubricate(*grade, "runs/plain")
     judge = ("--judge", "m", "--base-url", endpoint.url)
-    rubricate(*grade, "runs/exp/gated", *judge, "--fail-under", "0.9")
+    rubricate(*grade, "runs/exp/gated", *judge, "--fail-if-worst-case-under", "0.9")
     (tmp_path / "runs" / "notes").mkdir()
     os.utime(tmp_path / "runs" / "plain" / "summary.json", (1e9, 1e9))
     return tmp_path / "runs"

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCKS = {page: FENCE.findall(page.read_text("utf-8")) for page in PAGES}
-OURS = re.compile(r"rubricate (?P<arguments>[^;&|<>`]+?)(?P<rest> [|>][^;&]*)?")
+OURS = re.compile(r"(?!.*\|\|)rubricate (?P<arguments>[^;&|<>`]+?)(?P<rest> [|>][^;&]*)?")
 """A line that runs our command, and what is done with its output."""
 INSTALLS = ("pip install", "git clone", "pytest", "python tools/")
 """Commands that a test cannot repeat from inside the suite; `.ci/run` runs them."""

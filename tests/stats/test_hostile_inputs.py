@@ -132,7 +132,19 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "clustered_share": (stats.clustered_share, {"successes": [1, 0, 1], "groups": [1, 2, 2]}),
     "compare_paired": (
         stats.compare_paired,
-        {"a": [1, 2, 3], "b": [2, 2, 4], "margin": 0.1, "confidence": 0.9, **BOTH},
+        {"a": [1, 2, 3], "b": [2, 2, 4], "confidence": 0.9, **BOTH},
+    ),
+    "bound_test": (
+        stats.bound_test,
+        {
+            "values": [0.1, 0.2, 0.4],
+            "bound": 0.1,
+            "groups": [1, 2, 2],
+            "limits": (0.0, 1.0),
+            "distance": 0.1,
+            "noise": [0.1, 0.0, 0.2],
+            "significance": 0.05,
+        },
     ),
     "ConformalSets()": (
         stats.conformal_sets(SHARES, ["MET", "UNMET", "MET"]),

@@ -39,11 +39,10 @@ class ExitCode(IntEnum):
     WORSE = 3, "`compare --fail-if-worse`: the second run is shown to be worse"
     UNDECIDED = (
         4,
-        "too little was judged to tell: `compare --fail-if-worse`, `--fail-under`, "
-        "`--fail-if-lower-bound-under`",
+        "too little was judged: `compare --fail-if-worse`, `--fail-under` and its like",
     )
     NOT_CERTIFIED = 5, "`grade --certificate`: judge, prompt or rubric are not those certified"
-    BELOW = 6, "`--fail-under`, `--fail-if-lower-bound-under`: a figure is below its threshold"
+    BELOW = 6, "`--fail-under` and its like: a figure is shown to be below its threshold"
     UNCLEAR = 7, "`--on-unclear fail`: a gate cannot tell whether to pass"
     INTERRUPTED = 130, "interrupted; what was judged is kept, and its figures are printed"
 

@@ -25,7 +25,12 @@ from rubricate.cli._judging import (
 )
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._run_dirs import RunDir, criteria_of, place_of, run_dir_for
-from rubricate.cli._thresholds import check_criteria, code_of_thresholds, thresholds_of
+from rubricate.cli._thresholds import (
+    THRESHOLDS,
+    check_criteria,
+    code_of_thresholds,
+    thresholds_of,
+)
 from rubricate.dataset import Gradable, Survey, open_dataset, table_name
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import (
@@ -45,7 +50,7 @@ from rubricate.streaming import ResultStream
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rubricate.analysis import Calibrator, Certificate
+    from rubricate.analysis import Calibrator, Certificate, FinishedRun
     from rubricate.dataset import SkippedRecord
 
 ASKED = (
@@ -67,8 +72,10 @@ def graded(settings: GradeSettings) -> int:
         survey = dataset.survey(settings.limit)
     except InputError as error:
         raise error.within(file=settings.data) from None
-    _check_shard(settings)
-    if settings.fail_under is not None or settings.fail_if_lower_bound_under is not None:
+    if settings.shard is not None:
+        _check_shard(settings)
+    is_gated = any(getattr(settings, name) is not None for name in THRESHOLDS)
+    if is_gated:
         check_criteria(settings, _criteria(dataset, survey, settings.limit))
     calibrator = chosen_calibrator(settings.calibration, dataset, judge, settings.limit)
     options, shared = part(RunOptions, settings), shared_places(settings)
@@ -99,9 +106,8 @@ def graded(settings: GradeSettings) -> int:
     run_dir = folder.path if options.part is None else shard_folder(folder.path, options.part)
     if certificate is not None:
         summary = _with_certificate(summary, certificate, settings, run_dir)
-    if outcome := thresholds_of(settings, summary):
-        summary = summary.model_copy(update={"thresholds": outcome})
-        RunFolder(run_dir).write_summary(summary.to_dict())
+    if is_gated:
+        summary = _with_thresholds(summary, settings, run_dir)
     _print_summary(summary, settings)
     _print_what_is_left(summary, settings, options, run_dir, notes)
     code = exit_code(
@@ -110,8 +116,9 @@ def graded(settings: GradeSettings) -> int:
         interrupted=summary.stopped == INTERRUPTED,
         failed=summary.verdicts["failed"],
     )
-    is_printed = not settings.json_output and not settings.quiet
-    code = code_of_thresholds(code, outcome, is_printed=is_printed)
+    if summary.thresholds is not None:
+        is_printed = not settings.json_output and not settings.quiet
+        code = code_of_thresholds(code, summary.thresholds, settings, is_printed=is_printed)
     if code or summary.certificate is None or summary.certificate.holds:
         return code
     differences = "; ".join(summary.certificate.differences)
@@ -163,12 +170,26 @@ def _print_what_is_left(
 
 def _check_shard(settings: GradeSettings) -> None:
     """Raise `InputError` for a shard with an option that is about the whole run."""
-    for name in ("certificate", "fail_under", "fail_if_lower_bound_under"):
-        if settings.shard is not None and getattr(settings, name) is not None:
+    for name in ("certificate", *THRESHOLDS):
+        if getattr(settings, name) is not None:
             raise InputError(
                 f"--{name.replace('_', '-')} is about all items: give it without --shard, when "
                 "the shards are put together"
             )
+
+
+def _with_thresholds(summary: Summary, settings: GradeSettings, run_dir: Path) -> Summary:
+    """The summary, also that in the run folder, with what became of the thresholds."""
+    outcome = thresholds_of(settings, summary, _finished(run_dir))
+    checked = summary.model_copy(update={"thresholds": outcome})
+    RunFolder(run_dir).write_summary(checked.to_dict())
+    return checked
+
+
+def _finished(run_dir: Path) -> FinishedRun:
+    from rubricate.analysis import read_run
+
+    return read_run(run_dir)
 
 
 def _certificate(file: str) -> Certificate:
@@ -181,10 +202,10 @@ def _with_certificate(
     summary: Summary, certificate: Certificate, settings: GradeSettings, run_dir: Path
 ) -> Summary:
     """The summary, also that in the run folder, with what became of the certificate."""
-    from rubricate.analysis import check_certificate, read_run
+    from rubricate.analysis import check_certificate
 
     file = settings.certificate or ""
-    outcome = check_certificate(certificate, read_run(run_dir), file=file)
+    outcome = check_certificate(certificate, _finished(run_dir), file=file)
     checked = summary.model_copy(update={"certificate": outcome})
     RunFolder(run_dir).write_summary(checked.to_dict())
     return checked
@@ -284,24 +305,29 @@ def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
     data = table_name(settings.data or "data")
     names = _listed(settings.judge)
     judge = "panel" if len(names) > 1 else (names or ["builtin"])[0]
+    escalation = None
     if settings.escalate_to is not None:
         judge += "-cascade"
+        escalation = [place_of(file) for file in _listed(settings.escalate_to)]
     raw = settings.raw
     for file in (raw.get("examples"), raw.get("judge_prompt")):
         judge += "" if file is None else f"-{Path(file).stem}"
     if settings.mode != "explained":
         judge += f"-{settings.mode}"
+    files = {
+        "data": settings.data,
+        "submissions": settings.submissions,
+        "references": settings.references,
+        "rubric": raw.get("rubric"),
+        "examples": raw.get("examples"),
+        "judge_prompt": raw.get("judge_prompt"),
+    }
     named = {
         "command": "grade",
-        "data": place_of(settings.data),
         "columns": settings.map,
-        "submissions": place_of(settings.submissions),
-        "references": place_of(settings.references),
-        "rubric": place_of(raw.get("rubric")),
         "criteria": criteria_of(rubric),
-        "escalation": [place_of(file) for file in _listed(settings.escalate_to)] or None,
-        "examples": place_of(raw.get("examples")),
-        "judge_prompt": place_of(raw.get("judge_prompt")),
+        **{name: place_of(file) for name, file in files.items() if file is not None},
+        "escalation": escalation,
         **{name: getattr(settings, name) for name in ASKED},
     }
     return run_dir_for(settings, f"{data}-{judge}", names, named)

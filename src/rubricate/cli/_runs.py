@@ -128,15 +128,16 @@ def show(settings: ShowSettings) -> int:
     finished = read_run(folder)
     summary = read_summary(finished)
     is_report = (folder / REPORT_NAME).exists()
-    reached = thresholds_of(settings, summary)
-    if reached is not None:
+    reached = None
+    if settings.thresholds:
+        reached = thresholds_of(settings, summary, finished)
         if settings.picks or is_report:
             what = (
                 "this is a comparison or an attack"
                 if is_report
                 else "leave out what picks verdicts"
             )
-            raise InputError(f"--fail-under and --fail-if-lower-bound-under are of a run: {what}")
+            raise InputError(f"--fail-under and its like are of a run: {what}")
         summary = summary.model_copy(update={"thresholds": reached})
     if settings.picks:
         selection = Selection(
@@ -160,7 +161,9 @@ def show(settings: ShowSettings) -> int:
     else:
         print_report(summary, settings)
     code = ExitCode.SOME_FAILED if summary.verdicts["failed"] else ExitCode.FINE
-    return code_of_thresholds(code, reached, is_printed=not settings.json_output)
+    if reached is None:
+        return code
+    return code_of_thresholds(code, reached, settings, is_printed=not settings.json_output)
 
 
 def _print_kept(folder: Path, settings: ReportOutput) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from rubricate._terminal import one_line
 from rubricate.cli._ending import ExitCode
 from rubricate.errors import InputError
-from rubricate.settings import Settings, option, options_of
+from rubricate.settings import Settings, option
 
 if TYPE_CHECKING:
+    from rubricate.analysis import FinishedRun
     from rubricate.rubric import Criterion
-    from rubricate.run.results import Summary, ThresholdOutcome, Thresholds
+    from rubricate.run.results import Summary, ThresholdFigure, ThresholdOutcome, Thresholds
 
 
 class Unclear(Settings):
@@ -27,19 +28,26 @@ class Unclear(Settings):
     )
 
 
-class ThresholdOptions(Settings):
+class ThresholdOptions(Unclear):
     """Thresholds that a run must reach."""
 
     fail_under: float | str | None = option(
         None,
-        "Exit with 6 if the score is below this: 0.8. A criterion's mean value likewise: "
-        "0.8,accuracy=0.9. A failed verdict is no pass: exit with 4 where failures could change "
-        "the outcome.",
+        "Exit with 6 if the score is shown to be below this: 0.8, and with 0 if that is excluded; "
+        "see --on-unclear. A criterion's mean value likewise: 0.8,accuracy=0.9. A failed verdict "
+        "is no pass: exit with 4 where failures could change the outcome.",
         group="Scores",
         input_type=float | str | None,
         common=True,
     )
-    fail_if_lower_bound_under: float | str | None = option(
+    fail_if_confidence_bound_under: float | str | None = option(
+        None,
+        "Exit with 6 unless the score is shown to be this at least: if its lower confidence bound "
+        "is below. Criteria likewise: 0.7,accuracy=0.8.",
+        group="Scores",
+        input_type=float | str | None,
+    )
+    fail_if_worst_case_under: float | str | None = option(
         None,
         "Exit with 6 if the score could be below this had all missing verdicts (failed and "
         "abstained) come with the worst answers. Criteria likewise: 0.7,accuracy=0.8.",
@@ -47,9 +55,37 @@ class ThresholdOptions(Settings):
         input_type=float | str | None,
     )
 
+    groups: str | None = option(
+        None,
+        "With a threshold: metadata that says which items belong together. [each by itself]",
+        group="Scores",
+    )
+
+    @property
+    def thresholds(self) -> dict[str, float | str]:
+        """Those that are set, by option."""
+        values = {}
+        for name in THRESHOLDS:
+            value = getattr(self, name)
+            if value is not None:
+                values[name] = value
+        return values
+
     def check(self) -> None:
-        for name in ("fail_under", "fail_if_lower_bound_under"):
-            _thresholds(name, getattr(self, name))
+        thresholds = self.thresholds
+        for name in thresholds:
+            _thresholds(name, thresholds[name])
+        if not thresholds and (self.on_unclear != "pass" or self.groups is not None):
+            name = "--groups" if self.on_unclear == "pass" else "--on-unclear"
+            raise InputError(f"{name} is for thresholds: give --fail-under, too")
+
+
+THRESHOLDS: Mapping[str, ThresholdFigure] = {
+    "fail_under": "mean",
+    "fail_if_confidence_bound_under": "confidence bound",
+    "fail_if_worst_case_under": "worst case",
+}
+"""The options that are thresholds, and of what."""
 
 
 def check_criteria(options: ThresholdOptions, criteria: Iterable[Criterion]) -> None:
@@ -59,54 +95,61 @@ def check_criteria(options: ThresholdOptions, criteria: Iterable[Criterion]) -> 
         InputError: one is not.
     """
     known = list(criteria)
-    for name in options_of(ThresholdOptions):
-        thresholds = _thresholds(name, getattr(options, name))
-        if thresholds is not None:
-            try:
-                thresholds.check(known)
-            except InputError as error:
-                raise error.within((name,)) from None
+    for name, text in options.thresholds.items():
+        try:
+            _thresholds(name, text).check(known)
+        except InputError as error:
+            raise error.within((name,)) from None
 
 
-def _thresholds(name: str, text: float | str | None) -> Thresholds | None:
+def _thresholds(name: str, text: float | str) -> Thresholds:
     from rubricate.run.results import Thresholds
 
     try:
-        return None if text is None else Thresholds.parse(text)
+        return Thresholds.parse(text)
     except InputError as error:
         raise error.within((name,)) from None
 
 
-def thresholds_of(options: ThresholdOptions, summary: Summary) -> ThresholdOutcome | None:
-    """What became of the thresholds; None where none was given.
+def thresholds_of(
+    options: ThresholdOptions, summary: Summary, run: FinishedRun
+) -> ThresholdOutcome:
+    """What became of the thresholds.
+
+    Args:
+        options: the thresholds.
+        summary: the run's figures.
+        run: the run with its verdicts.
 
     Raises:
         InputError: a criterion is not there, or is a penalty criterion.
     """
     from rubricate.run.results import check_thresholds
 
-    if options.fail_under is None and options.fail_if_lower_bound_under is None:
-        return None
+    warn_of_builtin(run.judge)
     return check_thresholds(
         summary,
-        mean=_thresholds("fail_under", options.fail_under),
-        lower_bound=_thresholds("fail_if_lower_bound_under", options.fail_if_lower_bound_under),
+        run.item_rows(),
+        {THRESHOLDS[name]: _thresholds(name, text) for name, text in options.thresholds.items()},
+        None if options.groups is None else run.groups_by(options.groups),
     )
 
 
-def code_of_thresholds(code: int, outcome: ThresholdOutcome | None, *, is_printed: bool) -> int:
+def code_of_thresholds(
+    code: int, outcome: ThresholdOutcome, options: Unclear, *, is_printed: bool
+) -> int:
     """The exit code of a run with thresholds; why they are not reached goes to stderr.
 
     A run that could not go on or was interrupted keeps its code. `is_printed` says that the summary
     has been printed, which has it already.
     """
-    if outcome is None or outcome.outcome == "passed":
+    if outcome.outcome == "passed":
         return code
     if not is_printed:
         sys.stderr.write(f"{one_line(str(outcome))}.\n")
     if code not in (ExitCode.FINE, ExitCode.SOME_FAILED):
         return code
-    return ExitCode.BELOW if outcome.outcome == "below" else ExitCode.UNDECIDED
+    return code_of(outcome.outcome, options) or code
 
 
 OUTCOMES = {

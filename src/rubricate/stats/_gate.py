@@ -107,6 +107,11 @@ def bound_test(
     """
     check_share(significance, "significance")
     bound = number_of(bound, "bound")
+    if limits is not None:
+        ends = numbers(limits, "limits").tolist()
+        if len(ends) != 2 or not ends[0] < ends[1]:
+            raise InputError(f"limits must be two numbers, the lower one first, found {limits}")
+        limits = ends[0], ends[1]
     every = numbers(values, "values")
     known = ~np.isnan(every)
     clusters, found = cluster_indices(groups, len(every))[known], every[known]
@@ -139,7 +144,7 @@ def bound_test(
             tested = permutation_test(found.tolist(), groups=clusters.tolist()).p_value
             p_value = None if tested is None else tested / 2
             side = "below" if p_value is not None and p_value <= significance else "cannot tell"
-    apart = abs(value - bound) if distance is None else distance
+    apart = abs(value - bound) if distance is None else number_of(distance, "distance")
     both = quantile + float(special.ndtri(POWER))
     return BoundTest(
         side,

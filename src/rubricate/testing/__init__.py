@@ -15,6 +15,11 @@ if TYPE_CHECKING:
         assert_rubric as assert_rubric,
     )
     from rubricate.testing._endpoint import ScriptedEndpoint as ScriptedEndpoint
+    from rubricate.testing._gates import (
+        UnclearGate as UnclearGate,
+        assert_no_worse as assert_no_worse,
+        assert_not_below as assert_not_below,
+    )
     from rubricate.testing._rules import (
         Fault as Fault,
         JudgeRequest as JudgeRequest,

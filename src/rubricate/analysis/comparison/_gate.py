@@ -118,19 +118,20 @@ def _why(
     ends = f"from {figure(test.low, 3, sign=True)} to {figure(test.high, 3, sign=True)}"
     power = ""
     if test.detectable is not None and test.power is not None:
-        power = f" A drop of {figure(margin + test.detectable, 3)} is found with a power of 0.8"
+        power = f" These {test.n} items find a drop of {figure(margin + test.detectable, 3)} with "
+        power += "a power of 0.8"
         if margin:
-            power += f", an unchanged system shown to be no worse with {figure(test.power)}"
+            power += f", and show an unchanged system to be no worse with {figure(test.power)}"
         power += "."
     if outcome == "worse":
         return (
-            f"Worse: the mean score changed by {change} ({ends}; {test.n} items; p "
+            f"Worse: the mean score changed by {change} ({ends}; p "
             f"{p_text(test.p_value)}), where -{margin:g} is allowed.{power}"
         )
     if outcome == "no worse":
         return (
             f"No worse: a drop of more than {margin:g} is excluded; the mean score changed by "
-            f"{change} ({ends}; {test.n} items).{power}"
+            f"{change} ({ends}).{power}"
         )
     if test.low is None:
         return (

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         StageFigures as StageFigures,
         StratifiedFigures as StratifiedFigures,
         ThresholdCheck as ThresholdCheck,
+        ThresholdFigure as ThresholdFigure,
         ThresholdOutcome as ThresholdOutcome,
     )
     from rubricate.run.results._folder import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 if TYPE_CHECKING:
     from rubricate.run.results._results import ItemResult
@@ -14,8 +14,12 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-9
 """How far a mean may be below its threshold and reach it: the mean is a sum of floats."""
-Reached: TypeAlias = Literal["passed", "below", "undecided"]
-"""Whether a figure reaches its threshold; undecided where failed verdicts leave it open."""
+Reached: TypeAlias = Literal["passed", "below", "undecided", "cannot tell"]
+"""Whether a figure reaches its threshold; undecided where failed verdicts leave it open, `cannot
+tell` where so few items could come out on either side."""
+ThresholdFigure: TypeAlias = Literal["mean", "confidence bound", "worst case"]
+"""What is held against a threshold: the mean by a test, its lower confidence bound, or the least
+that it could be had the missing verdicts come."""
 
 
 class Figures(BaseModel):
@@ -191,8 +195,11 @@ class ThresholdCheck(Figures):
 
     criterion: str | None
     """None for the score."""
-    figure: Literal["mean", "lower bound"]
-    """The mean of what was judged, or the least that it could be had the missing verdicts come."""
+    figure: Annotated[
+        ThresholdFigure,
+        BeforeValidator(lambda name: "worst case" if name == "lower bound" else name),
+    ]
+    """See `ThresholdFigure`; earlier versions called the worst case the lower bound."""
     threshold: float
     value: float | None
     """The figure, in [0, 1]; None where nothing was judged."""
@@ -202,17 +209,31 @@ class ThresholdCheck(Figures):
     highest: float | None
     """The least and the most that the mean could be had the missing verdicts come."""
     outcome: Reached
+    items: int = 0
+    """The items that the mean is of."""
+    confidence: tuple[float, float] | None = None
+    """One-sided confidence bounds of the true mean; None where there are no honest ones."""
+    items_needed: int | None = None
+    """About how many such items would tell, where these cannot."""
 
     def __str__(self) -> str:
         name = "score" if self.criterion is None else self.criterion
-        what = name if self.figure == "mean" else f"lower bound of {name}"
+        what = name if self.figure == "mean" else f"{self.figure} of {name}"
         if self.value is None:
-            return f"{what}: nothing was judged"
+            missing = "there is no honest bound" if self.items else "nothing was judged"
+            return f"{what}: {missing}"
         value = _distinct(self.value, self.threshold)
+        if self.figure == "mean" and self.confidence is not None:
+            ends = " to ".join(_distinct(end, self.threshold) for end in self.confidence)
+            value += f" ({ends} by {self.items} items)"
         if self.outcome == "passed":
-            return f"{what} {value} reaches {self.threshold:.10g}"
+            return f"{what} {value} is not below {self.threshold:.10g}"
         if self.outcome == "below":
             return f"{what} {value} is below {self.threshold:.10g}"
+        if self.outcome == "cannot tell":
+            needed = self.items_needed
+            more = "" if needed is None else f"; about {needed} such items would tell"
+            return f"{what} {value} may be below {self.threshold:.10g} or not{more}"
         lowest, highest = (_distinct(end, self.threshold) for end in (self.lowest, self.highest))
         some = "1 verdict" if self.failed == 1 else f"{self.failed} verdicts"
         return (
@@ -236,12 +257,14 @@ class ThresholdOutcome(Figures):
     """What became of all thresholds."""
 
     outcome: Reached
-    """`passed` if all are reached, `below` if a figure is below its threshold, else `undecided`."""
+    """`passed` if all are reached, `below` if a figure is below its threshold, else `undecided` if
+    failed verdicts leave one open, else `cannot tell`."""
     checks: list[ThresholdCheck]
 
     def __str__(self) -> str:
         shown = [check for check in self.checks if check.outcome != "passed"] or self.checks
-        word = {"passed": "reached", "below": "missed", "undecided": "undecided"}[self.outcome]
+        words = {"passed": "reached", "below": "missed", "cannot tell": "cannot be told"}
+        word = words.get(self.outcome, self.outcome)
         return f"Thresholds {word}: {'; '.join(map(str, shown))}"
 
 

@@ -1,16 +1,18 @@
 """The thresholds that a run's figures must reach, and whether they do.
 
-A verdict that failed is no reason to pass. A figure with failures in it passes only where its lower
-bound reaches the threshold too; it is below only where its upper bound is; else it is undecided.
+A verdict that failed is no reason to pass. A figure with failures in it passes only where the worst
+answers to them would reach the threshold too; it is below only where the best would not; else it is
+undecided. A mean is a sample of what other items would give: it is below where that is shown, it
+passes where that is excluded, and else these items cannot tell.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rubricate._spelling import suggestion
 from rubricate.errors import InputError
@@ -19,14 +21,15 @@ from rubricate.run.results._figures import (
     CriterionFigures,
     Reached,
     ThresholdCheck,
+    ThresholdFigure,
     ThresholdOutcome,
 )
 
 if TYPE_CHECKING:
     from rubricate.rubric import Criterion
+    from rubricate.run.results._rows import ResultRow
     from rubricate.run.results._summary import Summary
 
-Figure = Literal["mean", "lower bound"]
 _NAMED = re.compile(r"(?P<name>.+?)=(?P<number>\s*[-+.0-9eE]+\s*)(?:,|$)", re.DOTALL)
 
 
@@ -141,42 +144,62 @@ def _number(text: str) -> float:
 
 
 def check_thresholds(
-    summary: Summary, *, mean: Thresholds | None = None, lower_bound: Thresholds | None = None
+    summary: Summary,
+    rows: Iterable[Sequence[ResultRow]],
+    thresholds: Mapping[ThresholdFigure, Thresholds],
+    groups: Mapping[str, Any] | None = None,
 ) -> ThresholdOutcome:
     """Whether a run's figures reach their thresholds.
 
     Args:
         summary: the run's figures.
-        mean: the least that the score, or a criterion's mean value, may be.
-        lower_bound: the least that they may be had the missing verdicts (failed and abstained)
-            come, with the worst answers.
+        rows: its verdicts, item by item.
+        thresholds: the least that each kind of figure may be.
+        groups: the group of each item. Default: each by itself.
 
     Raises:
         InputError: a name is that of no criterion, or of a penalty criterion.
     """
-    checks = []
+    for wanted in thresholds.values():
+        wanted.check_figures(summary.criteria)
+    values = _values(rows, {name for wanted in thresholds.values() for name in wanted.criteria})
     figures = {criterion.name: criterion for criterion in summary.criteria}
-    thresholds_by_figure: Mapping[Figure, Thresholds | None] = {
-        "mean": mean,
-        "lower bound": lower_bound,
-    }
-    for kind, thresholds in thresholds_by_figure.items():
-        if thresholds is None:
-            continue
-        thresholds.check_figures(summary.criteria)
-        if thresholds.score is not None:
+    checks = []
+    for kind, wanted in thresholds.items():
+        if wanted.score is not None:
             score = summary.score
             ends = (score.mean, score.lowest, score.highest)
-            failed = summary.verdicts["failed"]
-            checks.append(_check(None, kind, thresholds.score, ends, failed))
-        for name, threshold in thresholds.criteria.items():
-            criterion = figures[name]
-            checks.append(_check(name, kind, threshold, _ends(criterion), criterion.failed))
+            mean = _Mean(None, ends, summary.verdicts["failed"])
+            declared = None if summary.scoring is None else summary.scoring.overall
+            if declared is not None:
+                low, high = declared.low, declared.high
+                bounds = None if low is None or high is None else (low, high)
+                checks.append(mean.check(kind, wanted.score, bounds, score.scored))
+            else:
+                checks.append(mean.tested(kind, wanted.score, values[None], groups))
+        for name, threshold in wanted.criteria.items():
+            mean = _Mean(name, _ends(figures[name]), figures[name].failed)
+            checks.append(mean.tested(kind, threshold, values[name], groups))
     outcomes = {check.outcome for check in checks}
-    outcome: Reached = "passed"
-    if outcomes - {"passed"}:
-        outcome = "below" if "below" in outcomes else "undecided"
-    return ThresholdOutcome(outcome=outcome, checks=checks)
+    ranked: tuple[Reached, ...] = ("below", "undecided", "cannot tell", "passed")
+    return ThresholdOutcome(
+        outcome=next(outcome for outcome in ranked if outcome in outcomes), checks=checks
+    )
+
+
+def _values(
+    rows: Iterable[Sequence[ResultRow]], names: Collection[str]
+) -> dict[str | None, dict[str, float]]:
+    """Each item's score (under None) and its values on criteria, where there is one."""
+    values: dict[str | None, dict[str, float]] = {name: {} for name in (None, *names)}
+    for of_item in rows:
+        score = of_item[0].item_score.value
+        if score is not None:
+            values[None][of_item[0].item] = score
+        for row in of_item:
+            if row.criterion in names and row.status == "judged" and row.value is not None:
+                values[row.criterion][row.item] = row.value
+    return values
 
 
 def _ends(figures: CriterionFigures) -> tuple[float | None, float | None, float | None]:
@@ -189,34 +212,77 @@ def _ends(figures: CriterionFigures) -> tuple[float | None, float | None, float 
     return figures.value, known / total, (known + missing) / total
 
 
-def _check(
-    criterion: str | None,
-    figure: Figure,
-    threshold: float,
-    ends: tuple[float | None, float | None, float | None],
-    failed: int,
-) -> ThresholdCheck:
-    mean, lowest, highest = ends
-    value = mean if figure == "mean" else lowest
-    least = threshold - TOLERANCE
-    outcome: Reached
-    if mean is None or value is None:
-        outcome = "undecided"
-    elif figure == "lower bound" or not failed:
-        outcome = "passed" if value >= least else "below"
-    elif lowest is not None and lowest >= least:
-        outcome = "passed"
-    elif highest is not None and highest < least:
-        outcome = "below"
-    else:
-        outcome = "undecided"
-    return ThresholdCheck(
-        criterion=criterion,
-        figure=figure,
-        threshold=threshold,
-        value=value,
-        failed=failed,
-        lowest=lowest,
-        highest=highest,
-        outcome=outcome,
-    )
+@dataclass(frozen=True)
+class _Mean:
+    """The mean score, or a criterion's mean value.
+
+    Attributes:
+        criterion: None for the score.
+        ends: the mean, and the least and the most that it could be had the missing verdicts come.
+        failed: the verdicts in it that failed.
+    """
+
+    criterion: str | None
+    ends: tuple[float | None, float | None, float | None]
+    failed: int
+
+    def tested(
+        self,
+        figure: ThresholdFigure,
+        threshold: float,
+        values: Mapping[str, float],
+        groups: Mapping[str, Any] | None,
+    ) -> ThresholdCheck:
+        """Hold it against a threshold, by the values of items."""
+        from rubricate.stats import bound_test
+
+        numbers = list(values.values())
+        in_unit = all(0 <= number <= 1 for number in numbers)  # raw scores can be anything
+        test = bound_test(
+            numbers,
+            threshold,
+            groups=None if groups is None else [groups[item] for item in values],
+            limits=(0.0, 1.0) if in_unit else None,
+        )
+        bounds = None if test.low is None or test.high is None else (test.low, test.high)
+        return self.check(figure, threshold, bounds, test.n, test.items_needed)
+
+    def check(
+        self,
+        figure: ThresholdFigure,
+        threshold: float,
+        confidence: tuple[float, float] | None,
+        items: int,
+        items_needed: int | None = None,
+    ) -> ThresholdCheck:
+        """Hold it against a threshold, by its confidence bounds."""
+        mean, lowest, highest = self.ends
+        low, high = confidence or (-math.inf, math.inf)
+        by_figure = {"mean": mean, "worst case": lowest, "confidence bound": confidence and low}
+        value, least = by_figure[figure], threshold - TOLERANCE
+        outcome: Reached = "undecided"
+        if mean is None:
+            value = None
+        elif figure == "worst case":
+            outcome = "below" if lowest is None or lowest < least else "passed"
+        elif self.failed and not (
+            (lowest is not None and lowest >= least) or (highest is not None and highest < least)
+        ):
+            pass
+        elif figure == "confidence bound":
+            outcome = "passed" if low >= least else "below"
+        else:
+            outcome = "passed" if low >= least else "below" if high < least else "cannot tell"
+        return ThresholdCheck(
+            criterion=self.criterion,
+            figure=figure,
+            threshold=threshold,
+            value=value,
+            failed=self.failed,
+            lowest=lowest,
+            highest=highest,
+            outcome=outcome,
+            items=items,
+            confidence=confidence,
+            items_needed=items_needed if outcome == "cannot tell" else None,
+        )

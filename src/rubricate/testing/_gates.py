@@ -1,0 +1,103 @@
+"""Assertions on whole runs: the gates of CI in a test."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from rubricate.analysis import FinishedRun, Gate, Result
+    from rubricate.run.results import ThresholdOutcome
+
+    Run = FinishedRun | Result | str | Path
+    """A run: what `grade` gave, what `read_run` read, or its folder."""
+OnUnclear = Literal["pass", "fail"]
+
+
+class UnclearGate(UserWarning):
+    """A gate passed because its items cannot tell."""
+
+
+def assert_no_worse(
+    after: Run,
+    before: Run,
+    *,
+    margin: float,
+    groups: str | None = None,
+    on_unclear: OnUnclear = "pass",
+) -> Gate:
+    """Fail where a run is shown to be worse than an earlier one, or too little can be compared.
+
+        def test_answers():
+            result = rubricate.grade("answers.csv", "openai/gpt-4.1-mini", rubric="rubric.yaml")
+            assert_no_worse(result, "runs/main", margin=0.02)
+
+    Args:
+        after, before: the runs.
+        margin: how much lower the mean score may be, 0 to 1.
+        groups: a field of metadata: items of one value belong together.
+        on_unclear: what these items cannot tell passes with a warning, or fails.
+
+    Raises:
+        AssertionError: it is worse.
+        InputError: the runs have nothing in common.
+    """
+    from rubricate.analysis import compare_runs
+
+    __tracebackhide__ = True
+    gate = compare_runs(_finished(before), _finished(after), groups=groups).gate(margin)
+    _check(gate.outcome, gate.why, on_unclear)
+    return gate
+
+
+def assert_not_below(
+    run: Run,
+    threshold: float | str,
+    *,
+    groups: str | None = None,
+    on_unclear: OnUnclear = "pass",
+) -> ThresholdOutcome:
+    """Fail where a run's score, or a criterion's mean value, is shown to be below a threshold.
+
+    Args:
+        run: the run.
+        threshold: as for `--fail-under`: 0.8, or "0.8,accuracy=0.9".
+        groups: a field of metadata: items of one value belong together.
+        on_unclear: what these items cannot tell passes with a warning, or fails.
+
+    Raises:
+        AssertionError: a figure is below its threshold, or failed verdicts leave it open.
+        InputError: the threshold is none, or of no criterion.
+    """
+    from rubricate.analysis import read_summary
+    from rubricate.run.results import Thresholds, check_thresholds
+
+    __tracebackhide__ = True
+    finished = _finished(run)
+    outcome = check_thresholds(
+        read_summary(finished),
+        finished.item_rows(),
+        {"mean": Thresholds.parse(threshold)},
+        None if groups is None else finished.groups_by(groups),
+    )
+    _check(outcome.outcome, str(outcome), on_unclear)
+    return outcome
+
+
+def _check(outcome: str, why: str, on_unclear: OnUnclear) -> None:
+    __tracebackhide__ = True
+    if outcome in ("worse", "not covered", "below", "undecided"):
+        raise AssertionError(why)
+    if outcome == "cannot tell":
+        if on_unclear == "fail":
+            raise AssertionError(why)
+        warnings.warn(why, UnclearGate, stacklevel=3)
+
+
+def _finished(run: Run) -> FinishedRun:
+    from rubricate.analysis import Result, held_run, read_run
+
+    if isinstance(run, str | Path):
+        return read_run(run)
+    return held_run(run) if isinstance(run, Result) else run
