@@ -107,9 +107,9 @@ def test_option_leader_first_leaves_nothing_out_whatever_becomes_of_the_leader(m
 
 def test_option_leader_first_is_on_where_the_endpoint_is_known_to_cache(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    monkeypatch.setenv("MISTRAL_API_KEY", "k")
     assert named_judge("openai/m").caches_prefixes
-    assert not named_judge("anthropic/m").caches_prefixes
+    assert not named_judge("mistral/m").caches_prefixes
     assert not named_judge(None).caches_prefixes
     assert not named_judge("m", Endpoint(base_url="http://localhost/v1")).caches_prefixes
 

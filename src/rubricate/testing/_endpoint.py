@@ -64,6 +64,8 @@ class ScriptedEndpoint:
         requests: every request that came, in order.
     """
 
+    _path = "/v1/chat/completions"
+
     def __init__(
         self,
         rules: Sequence[Rule] = (),
@@ -139,7 +141,7 @@ class ScriptedEndpoint:
         """
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
         application = web.Application(client_max_size=64 * 2**20)
-        application.router.add_post("/v1/chat/completions", self._complete)
+        application.router.add_post(self._path, self._complete)
         if self._slots is not None:
             self._turns = asyncio.Semaphore(self._slots)
         runner = web.AppRunner(

@@ -69,11 +69,11 @@ def test_address_and_key_of_one_place_go_together(provider, env_file, monkeypatc
 
 
 def test_a_key_of_the_file_goes_to_the_providers_own_host(env_file, monkeypatch):
-    env_file(ANTHROPIC_API_KEY="of-the-file", ANTHROPIC_BASE_URL=ELSEWHERE)
-    found = access("anthropic/m", None)
-    assert (found.url, found.key) == ("https://api.anthropic.com/v1", "of-the-file")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "of-the-shell")
-    assert access("anthropic/m", None).key == "of-the-shell"
+    env_file(MISTRAL_API_KEY="of-the-file", MISTRAL_BASE_URL=ELSEWHERE)
+    found = access("mistral/m", None)
+    assert (found.url, found.key) == ("https://api.mistral.ai/v1", "of-the-file")
+    monkeypatch.setenv("MISTRAL_API_KEY", "of-the-shell")
+    assert access("mistral/m", None).key == "of-the-shell"
 
 
 def test_an_address_that_the_user_names_gets_its_own_key_from_either_place(env_file, monkeypatch):

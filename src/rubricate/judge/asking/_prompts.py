@@ -50,6 +50,7 @@ def render(
         schema,
         True,
         material,
+        is_one_of_several=len(item.rubric.criteria) != 1,
     )
 
 
@@ -90,6 +91,7 @@ def render_group(
         schema,
         tags=False,
         shared=material,
+        is_one_of_several=len(criteria) != len(item.rubric.criteria),
     )
 
 

@@ -32,6 +32,8 @@ class Request:
         tags: whether a reply may be written in tags, where an endpoint knows no structured output.
         shared: what the first user message begins with that is the same for all criteria of the
             item; "" for nothing.
+        is_one_of_several: whether other requests are likely to begin with it, too. Where none does,
+            it is not marked for a cache that charges for writing.
         choices: where the reply is one token, what it may be. There is then no schema; the
             token's probabilities are asked for, and the temperature is 1, at which a reply is a
             draw from them.
@@ -51,6 +53,7 @@ class Request:
     sample: int = 0
     kept: bool = False
     lost_in: tuple[ReplyForm, ...] = ()
+    is_one_of_several: bool = True
 
 
 @dataclass(frozen=True, slots=True)

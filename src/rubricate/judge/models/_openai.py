@@ -50,7 +50,7 @@ def payload(
     """
     sent: dict[str, Any] = {"model": model, "messages": messages}
     sent |= parameters(request, form, sampling)
-    if sampling.marks and request.shared:
+    if sampling.marks and request.shared and request.is_one_of_several:
         shown: list[dict[str, Any]] = [dict(message) for message in messages]
         first = next(message for message in shown if message["role"] == "user")
         first["content"] = marked(first["content"], request.shared)

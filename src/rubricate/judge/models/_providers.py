@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -22,7 +22,7 @@ class Provider:
 
     Attributes:
         prefix: what comes before the slash in a judge's name.
-        base_url: the address of its OpenAI-compatible interface.
+        base_url: the address of its interface.
         key_required: False for servers on one's own machine.
         url_variable: the environment variable that moves it elsewhere, if there is a usual one.
         caches_prefixes: whether it keeps the beginning of prompts by itself, so that what an
@@ -50,7 +50,14 @@ _ROWS = (
     Provider(
         "openai", "https://api.openai.com/v1", url_variable="OPENAI_BASE_URL", caches_prefixes=True
     ),
-    Provider("anthropic", "https://api.anthropic.com/v1", gives_logprobs=False),
+    Provider(
+        "anthropic",
+        "https://api.anthropic.com/v1",
+        url_variable="ANTHROPIC_BASE_URL",
+        caches_prefixes=True,
+        gives_logprobs=False,
+        wire="_anthropic",
+    ),
     Provider(
         "gemini", "https://generativelanguage.googleapis.com/v1beta/openai", caches_prefixes=True
     ),
@@ -180,6 +187,9 @@ def settings_of(provider: Provider) -> tuple[Setting | None, Setting | None]:
     moved = find_setting(provider.url_variable) if provider.url_variable else None
     if moved is not None:
         _check_address(str(provider.url_variable), moved.value)
+        if provider.wire == "_anthropic" and not moved.value.rstrip("/").endswith("/v1"):
+            # Anthropic's own clients take the address without it.
+            moved = replace(moved, value=f"{moved.value.rstrip('/')}/v1")
         if key is not None and key.place != moved.place:
             raise InputError(
                 f"{provider.url_variable} is set in {moved.place} and {provider.key_variable} in "

@@ -226,8 +226,8 @@ _CONTEXT_WORDS = (
 _PASSING = frozenset({409, 421, 423, 425, 499})
 """Statuses below 500 of what may pass: a conflict, another connection is wanted, a lock, too early,
 and a gateway that gave up."""
-_KEY_WORDS = ("api key not valid", "api_key_invalid")
-"""What Gemini says of a wrong key, with status 400."""
+_KEY_WORDS = ("api key not valid", "api_key_invalid", "credit balance is too low")
+"""What Gemini says of a wrong key and Anthropic of an empty account, with status 400."""
 
 
 def status_error(status: int, raw: bytes, headers: Mapping[str, str] = {}) -> ModelError:

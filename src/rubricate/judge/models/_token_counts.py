@@ -328,7 +328,7 @@ def written_text(body: object) -> str:
     """All that a model wrote: the reply, its reasoning, a refusal, the arguments of tool calls."""
     choices = _object(body).get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    message = _object(_object(choice).get("message"))
+    message = _object(_object(choice).get("message") or body)
     reasoning = message.get("reasoning_content") or message.get("reasoning")
     names = ("content", "refusal", "tool_calls", "function_call")
     return "\n".join(_texts([*(message.get(name) for name in names), reasoning]))

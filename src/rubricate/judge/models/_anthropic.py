@@ -1,0 +1,152 @@
+"""The Messages interface of Anthropic: `payload`, `reply` and `usage`, as `_openai.py` has them.
+
+What it has and the usual interface lacks: marks of what its prompt cache keeps, structured output
+that is enforced, thinking with a budget, and counts of what the cache read and wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from rubricate.errors import ModelError
+from rubricate.judge.models._forms import CHOICE_TEMPERATURE, Form, marked
+from rubricate.judge.models._model import Message, Request
+from rubricate.judge.models._responses import MOST_TOKENS
+from rubricate.judge.models._wire import Reply, Sampling, TokenCounts
+
+PATH = "/messages"
+VERSION = "2023-06-01"
+"""The only version of the interface that there is."""
+REPLY_TOKENS = 8192
+"""The interface has no default limit of a reply. A verdict takes 100 to 300 tokens, so that this is
+enough for 30 criteria in a request; at half, replies to 20 were cut off. Double is more than some
+models allow, and a request for it is refused."""
+TOOL = "judgement"
+
+
+def headers(key: str) -> dict[str, str]:
+    """How a request says whose it is."""
+    return {"x-api-key": key, "anthropic-version": VERSION}
+
+
+def payload(
+    model: str,
+    request: Request,
+    messages: tuple[Message, ...],
+    form: Form,
+    sampling: Sampling,
+) -> dict[str, Any]:
+    """What is posted; the arguments are those of `_openai.payload`.
+
+    JSON mode is a tool that the model must call, which models without structured output have, too.
+    One that thinks cannot be made to call it, and writes JSON because the prompt asks for it.
+    """
+    sent: dict[str, Any] = {"model": model} | parameters(request, form, sampling)
+    if system := "\n\n".join(part["content"] for part in messages if part["role"] == "system"):
+        sent["system"] = system
+    # A message without text is refused; that of a reply without text, which is asked again.
+    shown: list[dict[str, Any]] = [
+        dict(part) for part in messages if part["role"] != "system" and part["content"].strip()
+    ]
+    sent["messages"] = shown
+    if (
+        request.shared
+        and request.is_one_of_several
+        and len(shown[0]["content"]) > len(request.shared)
+    ):
+        shown[0]["content"] = marked(shown[0]["content"], request.shared)
+    if request.schema is not None and form.rung == "json_schema":
+        output = {"type": "json_schema", "schema": _without_bounds(request.schema)}
+        sent["output_config"] = {**sent.get("output_config", {}), "format": output}
+    elif request.schema is not None and form.rung == "json_object" and not _thinks(sent):
+        sent["tools"] = [{"name": TOOL, "input_schema": request.schema}]
+        sent["tool_choice"] = {"type": "tool", "name": TOOL}
+    return sent
+
+
+def parameters(request: Request, form: Form, sampling: Sampling) -> dict[str, Any]:
+    """How a request is sampled, as it is sent: `max_tokens`, `temperature` and the like.
+
+    A model that thinks takes no temperature, and its thinking counts among the reply's tokens.
+    """
+    sent = dict(sampling.options)
+    thinks = _thinks(sent)
+    if form.temperature is not None and not thinks:
+        sent["temperature"] = CHOICE_TEMPERATURE if request.choices else form.temperature
+    thought = sent["thinking"].get("budget_tokens", REPLY_TOKENS) if thinks else 0
+    sent["max_tokens"] = sampling.max_tokens or REPLY_TOKENS + thought
+    return sent
+
+
+def _thinks(options: Mapping[str, Any]) -> bool:
+    thinking = options.get("thinking")
+    return isinstance(thinking, dict) and thinking.get("type") != "disabled"
+
+
+def _without_bounds(value: Any) -> Any:
+    """A schema without the bounds of numbers, which structured output does not support."""
+    if isinstance(value, list):
+        return [_without_bounds(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: _without_bounds(part)
+        for name, part in value.items()
+        if name not in ("minimum", "maximum") or isinstance(part, dict)
+    }
+
+
+def reply(body: Mapping[str, Any]) -> Reply:
+    """What a body says of its reply: its text, else what the tool was called with.
+
+    Thinking is neither: no answer is read from it.
+
+    Raises:
+        ModelError: `truncated` where it has no content, `refused` where the model declined,
+            `context_length` where the model's context was full.
+    """
+    content = body.get("content")
+    if not isinstance(content, list):
+        raise ModelError("truncated", "the answer has no content")
+    end = body.get("stop_reason")
+    if end == "refusal":
+        raise ModelError("refused", "the model refused")
+    if end == "model_context_window_exceeded":
+        raise ModelError("context_length", "the reply does not fit into the model's context")
+    blocks = [block for block in content if isinstance(block, dict)]
+    texts = [block.get("text") for block in blocks if block.get("type") == "text"]
+    text = "".join(part for part in texts if isinstance(part, str))
+    calls = [
+        orjson.dumps(block.get("input")).decode()
+        for block in blocks
+        if block.get("type") == "tool_use" and block.get("input")
+    ]
+    if calls and not text.strip():
+        return Reply("\n".join(calls), finish_reason=end if isinstance(end, str) else "")
+    return Reply(text, "\n".join(calls), end if isinstance(end, str) else "")
+
+
+def usage(body: object, raw: bytes, headers: Mapping[str, str]) -> TokenCounts | None:
+    """The tokens of a body that reports them as Anthropic does; None for any other.
+
+    What the cache reads and writes is counted beside the input. Thinking is among the output.
+    """
+    counts = body.get("usage") if isinstance(body, dict) else None
+    if not isinstance(counts, dict):
+        return None
+    read: Any = counts.get("input_tokens")
+    output: Any = counts.get("output_tokens")
+    cached = counts.get("cache_read_input_tokens") or 0
+    written = counts.get("cache_creation_input_tokens") or 0
+    kept = counts.get("cache_creation") or {}
+    known = (read, cached, written, output)
+    if not all(type(count) is int and 0 <= count <= MOST_TOKENS for count in known):
+        return None
+    if not (isinstance(kept, dict) and kept.get("ephemeral_5m_input_tokens", written) == written):
+        return None  # some is kept for an hour, at another price
+    if b"cost" in raw.lower() or counts.get("iterations"):
+        return None
+    return TokenCounts(read + cached + written, cached, written, output, 0)
