@@ -14,12 +14,13 @@ import os
 import signal
 from contextlib import suppress
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from rubricate.errors import RubricateError
 
 if TYPE_CHECKING:
     import asyncio
+    from socket import socket
 
 
 class ExitCode(IntEnum):
@@ -49,7 +50,11 @@ class ExitCode(IntEnum):
 
 HANGUP: signal.Signals | None = getattr(signal, "SIGHUP", None)
 """The terminal is gone, such as an ssh connection; None on Windows."""
-SIGNALS = (signal.SIGINT, signal.SIGTERM, *([] if HANGUP is None else [HANGUP]))
+SIGNALS: tuple[signal.Signals, ...] = tuple(
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # the last is Windows' Ctrl-Break
+    if hasattr(signal, name)
+)
 SECONDS = 4.5
 """Seconds after the first signal in which a command ends. At half, a slow database has no time to
 confirm the last answers; at double, people press Ctrl-C again."""
@@ -78,8 +83,13 @@ def _leave(*_: object) -> None:
 
 def stop_on_signals(stop: asyncio.Event | None = None) -> asyncio.Event:
     """An event that the first signal sets, a new one if none is given; to be called in the running
-    loop, in the task that ends last. Then signals do what they did before."""
+    loop of the main thread, in the task that ends last. Then signals do what they did before.
+
+    A thread is told of a signal by the system, through a socket, so that it is heard even where the
+    loop is blocked. `loop.add_signal_handler` would not be, and Windows has no such method.
+    """
     import asyncio
+    import socket
     import threading
 
     stop = stop or asyncio.Event()
@@ -87,20 +97,20 @@ def stop_on_signals(stop: asyncio.Event | None = None) -> asyncio.Event:
     before = {number: signal.getsignal(number) for number in SIGNALS}
     for number, handler in before.items():
         if number != HANGUP or handler != signal.SIG_IGN:  # as under `nohup`
-            loop.add_signal_handler(number, _first_signal, loop, stop)
+            signal.signal(number, _heard)
 
     def restore(_: object) -> None:
         for number, handler in before.items():
-            if loop.remove_signal_handler(number) or number != HANGUP:
+            if number != HANGUP or signal.getsignal(number) == _heard:
                 signal.signal(number, handler)
         signal.set_wakeup_fd(-1)
-        os.close(writer)
+        writer.close()
 
     if task is not None:
         task.add_done_callback(restore)
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)  # was the loop's own
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)  # was the loop's own
     listener = threading.Thread(
         target=_listen, args=(reader, loop, stop), name="rubricate-signals", daemon=True
     )
@@ -108,25 +118,29 @@ def stop_on_signals(stop: asyncio.Event | None = None) -> asyncio.Event:
     return stop
 
 
-def _listen(reader: int, loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+def _heard(*_: object) -> None:
+    """Handle a signal that `_listen` is told of."""
+
+
+def _listen(reader: socket, loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
     """Pass the first signal on to the loop, and end the process where that does not in time."""
     import threading
 
-    with open(reader, "rb", buffering=0) as numbers:
-        if not _has_signal(numbers):
+    with reader:
+        if not _has_signal(reader):
             return
         with suppress(RuntimeError):  # the loop is closed: the command is ending
             loop.call_soon_threadsafe(_first_signal, loop, stop)
         late = threading.Timer(SECONDS, _end_now)
         late.daemon = True
         late.start()
-        if _has_signal(numbers):  # the loop is blocked, and has not seen the first
+        if _has_signal(reader):  # the loop is blocked, and has not seen the first
             _end_now()
 
 
-def _has_signal(numbers: BinaryIO) -> bool:
+def _has_signal(reader: socket) -> bool:
     """Wait for a signal; False where the run ends without one."""
-    while number := numbers.read(1):
+    while number := reader.recv(1):
         if number[0] in SIGNALS:
             return True
     return False
@@ -147,9 +161,15 @@ def _end_now() -> None:
 def _first_signal(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
     stop.set()
     loop.set_exception_handler(_report)
+    signal.set_wakeup_fd(-1)  # the next one does at once what it does by itself
     for number in SIGNALS:
-        if loop.remove_signal_handler(number) and number == HANGUP:
-            signal.signal(number, signal.SIG_IGN)  # it comes twice: of the shell, and of the system
+        if signal.getsignal(number) != _heard:
+            continue
+        if number == HANGUP:  # it comes twice: of the shell, and of the system
+            signal.signal(number, signal.SIG_IGN)
+        else:
+            again = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+            signal.signal(number, again)
 
 
 def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -72,7 +72,7 @@ def _user() -> str:
 
     try:
         return getpass.getuser()
-    except (OSError, KeyError):  # a user without a name
+    except (OSError, KeyError, ImportError):  # a user without a name; Windows has no `pwd`
         return ""
 
 
