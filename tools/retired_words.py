@@ -36,7 +36,7 @@ CEILINGS = {
     "dataset": 0,
     "dialects": 2,
     "docs": 2,
-    "judge": 34,
+    "judge": 16,
     "labelling": 0,
     "redteaming": 0,
     "report": 1,

@@ -1,6 +1,6 @@
 """Several judges whose votes become one verdict.
 
-Every vote is an answer of its own, asked for and kept under its own judge's key: a panel reuses
+Every vote is a separate answer, requested and kept under its own judge's key: a panel reuses
 what its judges have answered alone, another judge costs only that judge's answers, and another way
 of counting costs none.
 """

@@ -21,7 +21,7 @@ from rubricate.rubric import Criterion
 Pick = Literal["balanced", "nearest"]
 NEAR = 95.0
 """How alike (0 to 100, `rapidfuzz.fuzz.ratio`) texts are that count as the same: another answer to
-the same question, in words of its own, is far below, a copy with a word exchanged above."""
+the same question, in other words, is far below, a copy with a word exchanged above."""
 LONG = 40
 """Letters and digits from which that is looked at: in a short answer, one word is the answer."""
 REASONS = "reasons"

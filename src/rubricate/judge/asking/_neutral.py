@@ -93,7 +93,7 @@ _GT = r"&(?:amp;)*(?:gt|GT|\#0*62|\#[xX]0*3[eE]);?"
 _INNER = f"[^{OPENING}{CLOSING}]"
 _TAG = re.compile(
     rf"(?:[{OPENING}]|{_LT})(?=(?P<tag>{_INNER}{{3,80}}?)(?P<end>[{CLOSING}]|{_GT})"
-    rf"|(?P<begun>[\s\\!?-]*[{_SLASHES}]{_INNER}{{3,80}}))"
+    rf"|(?P<opening>[\s\\!?-]*[{_SLASHES}]{_INNER}{{3,80}}))"
     rf"|[\[［【](?=(?P<square>[{_SLASHES}][^\]］】\[]{{3,80}})(?P<last>[\]］】]))"
 )
 """The beginning of whatever looks like a tag, or of one that closes another and does not end."""
@@ -222,9 +222,9 @@ def _without_our_tags(text: str) -> str:
     """The text with other brackets around tags that could pass for those of the prompt."""
     letters: list[str] | None = None
     for begin in _TAG.finditer(text):
-        inner = begin["tag"] or begin["begun"] or begin["square"]
+        inner = begin["tag"] or begin["opening"] or begin["square"]
         end = "end" if begin["end"] else "last" if begin["last"] else None
-        whole = text[begin.start() : begin.end(end) if end else begin.end("begun")]
+        whole = text[begin.start() : begin.end(end) if end else begin.end("opening")]
         if not _passes_for_ours(inner, whole):
             continue
         letters = letters or list(text)

@@ -1,7 +1,7 @@
 """Which of two submissions is better by a criterion: the question as a criterion, and its judge.
 
 A pair is an item: its submission is the one that is shown first, and its metadata have the other.
-Which one is first is up to whoever makes the item; both orders of a pair are two items.
+Which one is first is up to the code that makes the item; both orders of a pair are two items.
 """
 
 from __future__ import annotations

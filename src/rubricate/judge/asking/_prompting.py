@@ -34,7 +34,7 @@ CriteriaPerCall = int | Literal["all"]
 class Prompting:
     """A way of asking a model about a criterion; `ModelJudge(model, way)` asks so.
 
-    A way of one's own derives from this class and makes the `request`. If it asks for another reply
+    A custom way derives from this class and makes the `request`. If it asks for another reply
     than the usual JSON object, it also has another `read`, and another `form` or `correction`.
 
     Attributes:
@@ -267,7 +267,7 @@ class Conversation:
         Args:
             request: what to ask.
             read: reads a reply.
-            correction: what the model is told of what was wrong with a reply.
+            correction: what is sent to the model about what was wrong with a reply.
 
         Raises:
             UnreadableReply: no reply can be read.

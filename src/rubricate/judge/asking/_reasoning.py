@@ -23,11 +23,11 @@ _MARK = re.compile(
 def without_reasoning(text: str) -> str:
     """A reply without what the model thought before its answer, and without space around it.
 
-    A block that ends without having begun, as chat templates produce where they begin it in the
-    prompt, has begun with the reply. One in another of the same name ends by itself.
+    A block that ends but has no beginning (chat templates put the beginning into the prompt) starts
+    with the reply. Nested blocks of one name each need their own end.
 
     Raises:
-        UnreadableReply: a block begins and does not end, or ends without having begun.
+        UnreadableReply: a block begins and does not end, or ends without a beginning.
     """
     text = _stripped(text)
     outside: list[str] = []

@@ -127,6 +127,11 @@ _ABOUT_SUBMISSION = re.compile(
     r"writer)s?\b(?! (?:is|are|was|were) (?:what|that)\b)",
     re.IGNORECASE,
 )
+_HEADING = re.compile(
+    r"\A(?:analysis|assessment|evaluation|explanation|findings?|rationale|reasoning): (?=\w)",
+    re.IGNORECASE,
+)
+"""What may be before a finding: it names what the finding is."""
 _QUOTE = re.compile(r"\"[^\"]*\"|“[^”]*”")
 """Somebody's words, which say nothing of the answer."""
 _NEGATIVE = re.compile(
@@ -202,7 +207,7 @@ def refuse_text_before(
         is_announced = True
     if not parts:
         return
-    last = _plain(parts[-1])
+    last = _HEADING.sub("", _plain(parts[-1]))
     if len(last) > _LONGEST or (_NO_ANNOUNCEMENT.match(parts[-1]) and not is_announced):
         raise _contradicted(last)
     if _leads_up(known, last, own):

@@ -32,7 +32,7 @@ class PartPrompting(Prompting):
     def request(self, item: Item, criterion: Criterion) -> Request:
         assert isinstance(item, Part)
         assert isinstance(criterion, PartQuestion)
-        return render_part(item, item.place, criterion.asked)
+        return render_part(item, item.place, criterion.about)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def on_the_whole(prompting: Prompting) -> WholePrompting | WholeProbability:
 class PartQuestion(Criterion):
     """What a reader of a part is asked: the criterion, with other answers."""
 
-    asked: Criterion
+    about: Criterion
 
     def read(self, answer: object) -> Reading:
         return Reading(read_label(answer, LABELS))
@@ -151,5 +151,5 @@ class PartQuestion(Criterion):
 def question_about(criterion: Criterion) -> PartQuestion:
     """What a part is asked for a criterion."""
     return PartQuestion(
-        name=criterion.name or "part", requirement=criterion.requirement or "part", asked=criterion
+        name=criterion.name or "part", requirement=criterion.requirement or "part", about=criterion
     )

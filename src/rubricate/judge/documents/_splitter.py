@@ -1,7 +1,7 @@
 """Splitting a long document along its Markdown structure.
 
 Every character of the document belongs to one chunk: the chunks' own spans follow each other
-without a gap, and what a chunk repeats of the one before it is in front of its own span.
+without a gap, and what a chunk repeats of the one before it precedes the span that is new.
 """
 
 from __future__ import annotations

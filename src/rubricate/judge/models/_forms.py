@@ -53,7 +53,7 @@ def checked_options(values: Mapping[str, Any] | None) -> dict[str, Any]:
     """What a user wants to have sent with each request, as JSON values; {} for nothing.
 
     Raises:
-        InputError: it is none that can be sent, or has an option of its own.
+        InputError: a value cannot be sent, or rubricate has an option for it.
     """
     if values is None:
         return {}

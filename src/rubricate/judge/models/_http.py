@@ -75,7 +75,7 @@ class HTTPModel(Model):
         base_url: the address of the interface, up to and with `/v1`.
         temperature: sampling temperature; None leaves it to the endpoint.
         max_tokens: the most tokens that a reply may have; None leaves it to the endpoint. (A reply
-            of one token, in probability mode, has a limit of its own.)
+            of one token, in probability mode, has its own limit.)
         model_options: what else is sent with each request, as the endpoint calls it, such as
             `{"reasoning_effort": "high"}`. It is part of the fingerprint.
         timeout: seconds that one request may take.

@@ -1,7 +1,7 @@
 """Keys in what an endpoint answers, however they are written there.
 
 An endpoint, or a proxy before it, may repeat what it was sent: in an error, or in a reply. What it
-repeats it may write in another way, such as with JSON's `\\u` escapes, which whoever reads the
+repeats it may write in another way, such as with JSON's `\\u` escapes, which a reader of the
 reply takes back. So keys are looked for in the text as it reads once nothing is escaped any more.
 """
 
