@@ -74,8 +74,8 @@ def graded(settings: GradeSettings) -> int:
         raise error.within(file=settings.data) from None
     if settings.shard is not None:
         _check_shard(settings)
-    is_gated = any(getattr(settings, name) is not None for name in THRESHOLDS)
-    if is_gated:
+    gates = [name for name in THRESHOLDS if getattr(settings, name) is not None]
+    if gates:
         check_criteria(settings, _criteria(dataset, survey, settings.limit))
     calibrator = chosen_calibrator(settings.calibration, dataset, judge, settings.limit)
     options, shared = part(RunOptions, settings), shared_places(settings)
@@ -106,7 +106,7 @@ def graded(settings: GradeSettings) -> int:
     run_dir = folder.path if options.part is None else shard_folder(folder.path, options.part)
     if certificate is not None:
         summary = _with_certificate(summary, certificate, settings, run_dir)
-    if is_gated:
+    if gates:
         summary = _with_thresholds(summary, settings, run_dir)
     _print_summary(summary, settings)
     _print_what_is_left(summary, settings, options, run_dir, notes)
