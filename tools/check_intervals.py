@@ -1,6 +1,7 @@
 """Simulate the intervals that reports show, and print the table of docs/statistics.md.
 
-    python tools/check_intervals.py [--draws 500] [--only ppi,difference] [--cells]
+    python tools/check_intervals.py [--draws 500] [--only ppi,labels] [--cells]
+        [--grid other] [--match "10 items"]
 
 A cell is a number of items with one truth. Each draws data sets (seed 20261123), gives them to the
 public function that users call, and counts how often a nominal 95 % interval holds the truth. The
@@ -13,34 +14,70 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import multiprocessing
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
+from scipy import special
 
-from rubricate.analysis.planning._designs import simulated_intervals
 from rubricate.stats import (
+    Bootstrap,
     Estimate,
+    _confusion,
     clustered_mean,
     corrected_mean,
+    fleiss_kappa,
+    gwet_ac,
     intraclass_correlation,
+    krippendorff_alpha,
+    label_agreement,
+    roc_auc,
+    score_agreement,
+    stratified_agreement,
     variance_components,
 )
 
 SEED = 20261123
-ITEMS = (10, 20, 50, 200)
-SHARES = (0.02, 0.1, 0.5, 0.9)
+ITEMS: tuple[int, ...] = (10, 20, 50, 200)
+SHARES: tuple[float, ...] = (0.02, 0.1, 0.5, 0.9)
 """Of MET."""
-RIGHT = (0.7, 0.9, 0.95, 0.99)
+RIGHT: tuple[float, ...] = (0.7, 0.9, 0.95, 0.99)
 """How often the judge is right."""
 STEPS = ((0.1, 0.2, 0.4, 0.2, 0.1), (0.02, 0.05, 0.1, 0.33, 0.5), (0.01, 0.02, 0.05, 0.12, 0.8))
 """How often each answer from 1 to 5 is given, even and skewed."""
 LEAST = 0.2
 """Of draws with an interval: in a cell with fewer, the coverage says more of chance."""
 
-Draw: TypeAlias = Callable[[np.random.Generator], Estimate]
+CRITERIA: tuple[int, ...] = (1, 3, 10, 40)
+SHIFT = {0.7: 0.74, 0.9: 1.8, 0.95: 2.3, 0.99: 3.3}
+"""How far a judge's scores of MET are from those of UNMET, by how often it is right."""
+ALIKE = 0.35
+"""How often an answer is that of the first of its group: about the square of this is their
+correlation."""
+SCALE_FIGURES = (
+    "exact_accuracy",
+    "quadratic_kappa",
+    "krippendorff_alpha",
+    "icc_2_1",
+    "icc_3_1",
+    "pearson",
+    "spearman",
+    "kendall_tau_b",
+    "mae",
+    "rmse",
+    "bias",
+)
+ICC = ("icc_1_1", "icc_2_1", "icc_3_1", "icc_1_k", "icc_2_k", "icc_3_k")
+ORDINAL = "ordinal alpha of three raters, 1 to 5"
+
+Found: TypeAlias = dict[str, Estimate]
+Draw: TypeAlias = Callable[[np.random.Generator], Found]
 
 
 @dataclass(frozen=True)
@@ -49,7 +86,7 @@ class Cell:
 
     name: str
     items: int
-    truth: float
+    truth: dict[str, float]
     draw: Draw
 
 
@@ -74,18 +111,17 @@ def judges() -> Iterator[tuple[str, float, float, float]]:
                 yield f"MET {share}, right {right}, {kind}", share, missed, alarms
 
 
-def corrected(figure: str) -> Iterator[Cell]:
+def corrected(figure: str, title: str) -> Iterator[Cell]:
     """A mean of 1,000 verdicts that some labels correct."""
 
-    def draw(n: int, of: Sequence[float], chance: np.random.Generator) -> Estimate:
+    def draw(n: int, of: Sequence[float], chance: np.random.Generator) -> Found:
         share, missed, alarms = of
         truth, says = judged(1000, share, missed, alarms, chance)
         human = [*truth[:n].astype(float).tolist(), *[None] * (1000 - n)]
-        found: Estimate = getattr(corrected_mean(says.astype(float).tolist(), human), figure)
-        return found
+        return {title: getattr(corrected_mean(says.astype(float).tolist(), human), figure)}
 
     for n, (name, *of) in itertools.product(ITEMS, judges()):
-        yield Cell(name, n, of[0], partial(draw, n, of))
+        yield Cell(name, n, {title: of[0]}, partial(draw, n, of))
 
 
 def flipped(
@@ -101,73 +137,284 @@ def flipped(
 def differences(one_sided: bool) -> Iterator[Cell]:
     """B minus A, as `compare_paired` makes it; or its lower end alone, for non-inferiority."""
 
-    def draw(of: tuple[int, int, float, float], chance: np.random.Generator) -> Estimate:
+    title = "lower end of a difference, one-sided" if one_sided else "difference of two runs"
+
+    def draw(of: tuple[int, int, float, float], chance: np.random.Generator) -> Found:
         level = 0.9 if one_sided else 0.95
         found = clustered_mean(flipped(*of, chance), confidence=level, bounds=(-1.0, 1.0)).mean
-        return Estimate(found.value, found.low, 1.0 if one_sided else found.high)
+        return {title: Estimate(found.value, found.low, 1.0 if one_sided else found.high)}
 
-    for of in itertools.product(ITEMS, (1, 3, 10, 40), (0.02, 0.1, 0.3), (0.5, 0.8, 1.0)):
+    for of in itertools.product(ITEMS, CRITERIA, (0.02, 0.1, 0.3), (0.5, 0.8, 1.0)):
         n, criteria, flips, lost = of
         name = f"{criteria} criteria, {flips} flip, {lost} of them to UNMET"
-        yield Cell(name, n, flips * (1 - 2 * lost), partial(draw, of))
+        yield Cell(name, n, {title: flips * (1 - 2 * lost)}, partial(draw, of))
 
 
 def scores() -> Iterator[Cell]:
     """The mean score of items: of some criteria, or of one answer from 1 to 5."""
 
-    def met(n: int, criteria: int, share: float, chance: np.random.Generator) -> Estimate:
+    def met(n: int, criteria: int, share: float, chance: np.random.Generator) -> Found:
         found = chance.binomial(criteria, share, n) / criteria
-        return clustered_mean(found.tolist(), bounds=(0.0, 1.0)).mean
+        return {"mean score": clustered_mean(found.tolist(), bounds=(0.0, 1.0)).mean}
 
-    def rated(n: int, steps: tuple[float, ...], chance: np.random.Generator) -> Estimate:
+    def rated(n: int, steps: tuple[float, ...], chance: np.random.Generator) -> Found:
         found = chance.choice(5, n, p=steps) / 4
-        return clustered_mean(found.tolist(), bounds=(0.0, 1.0)).mean
+        return {"mean score": clustered_mean(found.tolist(), bounds=(0.0, 1.0)).mean}
 
-    for n, criteria, share in itertools.product(ITEMS, (1, 3, 10, 40), (0.02, 0.1, 0.5)):
-        yield Cell(f"{criteria} criteria, MET {share}", n, share, partial(met, n, criteria, share))
+    for n, criteria, share in itertools.product(ITEMS, CRITERIA, SHARES):
+        name = f"{criteria} criteria, MET {share}"
+        yield Cell(name, n, {"mean score": share}, partial(met, n, criteria, share))
     for n, steps in itertools.product(ITEMS, STEPS):
         mean = float(np.array(steps) @ np.arange(5)) / 4
-        yield Cell(f"1 to 5 with {steps}", n, mean, partial(rated, n, steps))
+        yield Cell(f"1 to 5 with {steps}", n, {"mean score": mean}, partial(rated, n, steps))
 
 
-def raters(figure: str) -> Iterator[Cell]:
-    """Numbers of raters that are a sample: an intraclass correlation, or the judges' share."""
+def raters() -> Iterator[Cell]:
+    """Numbers of raters that are a sample: intraclass correlations, and the judges' share."""
 
-    def draw(n: int, k: int, items: float, between: float, chance: np.random.Generator) -> Estimate:
+    def draw(n: int, k: int, items: float, between: float, chance: np.random.Generator) -> Found:
         rated = items * chance.normal(size=(n, 1)) + between * chance.normal(size=(1, k))
         rated = rated + chance.normal(size=(n, k))
-        if figure == "judge":
-            return variance_components(rated[:, :, None].tolist()).shares[figure]
-        return intraclass_correlation(rated.tolist())[figure]
+        found = intraclass_correlation(rated.tolist())
+        judge = variance_components(rated[:, :, None].tolist()).shares["judge"]
+        return {"icc_2_1": found["icc_2_1"], "icc_2_k": found["icc_2_k"], "share of judges": judge}
 
     for n, k, (items, between) in itertools.product(
         ITEMS, (2, 3, 5), ((1.0, 0.0), (1.0, 0.5), (1.0, 1.0), (3.0, 0.3))
     ):
         whole = items**2 + between**2 + 1
-        truth = (between if figure == "judge" else items) ** 2 / whole
-        if figure == "icc_2_k":
-            truth = items**2 / (items**2 + (between**2 + 1) / k)
+        truth = {
+            "icc_2_1": items**2 / whole,
+            "icc_2_k": items**2 / (items**2 + (between**2 + 1) / k),
+            "share of judges": between**2 / whole,
+        }
         name = f"{k} raters, items {items} and raters {between} apart"
         yield Cell(name, n, truth, partial(draw, n, k, items, between))
 
 
-FIGURES: dict[str, tuple[str, Callable[[], Iterator[Cell]]]] = {
-    "ppi": ("PPI++ mean of yes and no", partial(corrected, "prediction_powered")),
-    "difference": ("difference of two runs", partial(differences, False)),
-    "margin": ("lower end of a difference, one-sided", partial(differences, True)),
-    "score": ("mean score", scores),
-    "icc": ("ICC(2,1)", partial(raters, "icc_2_1")),
-    "icck": ("ICC(2,k)", partial(raters, "icc_2_k")),
-    "judges": ("share of judges (`trust variance`)", partial(raters, "judge")),
-    "gladen": ("Rogan-Gladen mean of yes and no", partial(corrected, "rogan_gladen")),
+def group_sizes(n: int, unequal: bool) -> np.ndarray:
+    """The group of each of n answers: of about 4 each, or 1 to a fifth of all in one group."""
+    groups = max(3, n // 4)
+    if not unequal:
+        return np.arange(n) % groups
+    sizes = np.minimum(1 / np.arange(1, groups + 1) ** 0.7, 1.0)
+    bounds = np.cumsum(sizes / sizes.sum())
+    return np.searchsorted(bounds, (np.arange(n) + 0.5) / n)
+
+
+def alike(group: np.ndarray | None, draws: np.ndarray, chance: np.random.Generator) -> np.ndarray:
+    """The same draws, of which a third are replaced by that of the first of their group."""
+    if group is None:
+        return draws
+    first = np.unique(group, return_index=True)[1][group]
+    return np.where(chance.random(len(draws)) < ALIKE, draws[first], draws)
+
+
+def table_of(share: float, right: float) -> np.ndarray:
+    """The shares of (people's, judge's) UNMET and MET of a judge that errs on both alike."""
+    return np.array(
+        [[(1 - share) * right, (1 - share) * (1 - right)], [share * (1 - right), share * right]]
+    )
+
+
+def labels(grouped: bool) -> Iterator[Cell]:
+    """Yes and no of one criterion, and the probabilities that a judge gives."""
+
+    def draw(
+        n: int, share: float, right: float, unequal: bool | None, chance: np.random.Generator
+    ) -> Found:
+        group = None if unequal is None else group_sizes(n, unequal)
+        truth = alike(group, chance.random(n), chance) < share
+        says = truth ^ (alike(group, chance.random(n), chance) < 1 - right)
+        scores = alike(group, chance.normal(size=n), chance) + truth * SHIFT[right]
+        groups = None if group is None else group.tolist()
+        found = label_agreement(
+            np.where(says, "MET", "UNMET").tolist(),
+            np.where(truth, "MET", "UNMET").tolist(),
+            groups=groups,
+            bootstrap=Bootstrap(1000),
+        )
+        names = ("accuracy", "balanced_accuracy", "macro_f1", "cohen_kappa", "gwet_ac1")
+        figures = {name: found.figures[name] for name in (*names, "krippendorff_alpha", "matthews")}
+        figures["f1"] = found.by_label["MET"]["f1"] if "MET" in found.by_label else Estimate(None)
+        figures["auc"] = roc_auc(scores.tolist(), truth.tolist(), groups=groups)
+        return {f"{name}, by groups" if grouped else name: one for name, one in figures.items()}
+
+    for n, share, right, unequal in itertools.product(
+        ITEMS, SHARES, RIGHT, (False, True) if grouped else (None,)
+    ):
+        table = table_of(share, right)
+        whole = table[None] * 1e9
+        truth = {
+            "accuracy": right,
+            "balanced_accuracy": right,
+            "macro_f1": float(_confusion.macro_f1(whole)[0]),
+            "cohen_kappa": float(_confusion.cohen_kappa(whole)[0]),
+            "gwet_ac1": float(_confusion.gwet_ac(whole)[0]),
+            "krippendorff_alpha": float(
+                _confusion.krippendorff_alpha(whole + np.swapaxes(whole, 1, 2))[0]
+            ),
+            "matthews": float(_confusion.matthews(whole)[0]),
+            "f1": float(_confusion.f1(whole)[0, 1]),
+            "auc": float(special.ndtr(SHIFT[right] / np.sqrt(2))),
+        }
+        if grouped:
+            truth = {f"{name}, by groups": one for name, one in truth.items()}
+        name = f"MET {share}, right {right}, unequal {unequal}"
+        yield Cell(name, n, truth, partial(draw, n, share, right, unequal))
+
+
+def together() -> Iterator[Cell]:
+    """Yes and no of several criteria: the row of all."""
+
+    def draw(
+        n: int, criteria: int, share: float, right: float, chance: np.random.Generator
+    ) -> Found:
+        truth = chance.random((n, criteria)) < share
+        says = truth ^ (chance.random((n, criteria)) < 1 - right)
+        found = stratified_agreement(
+            np.where(says, "MET", "UNMET").ravel().tolist(),
+            np.where(truth, "MET", "UNMET").ravel().tolist(),
+            np.tile(np.arange(criteria), n).tolist(),
+            groups=np.repeat(np.arange(n), criteria).tolist(),
+        )
+        return {"stratified kappa": found.kappa, "accuracy of all criteria": found.accuracy}
+
+    for n, criteria, share, right in itertools.product(ITEMS, CRITERIA, SHARES, RIGHT):
+        kappa = float(_confusion.cohen_kappa(table_of(share, right)[None] * 1e9)[0])
+        truth = {"stratified kappa": kappa, "accuracy of all criteria": right}
+        name = f"{criteria} criteria, MET {share}, right {right}"
+        yield Cell(name, n, truth, partial(draw, n, criteria, share, right))
+
+
+def several() -> Iterator[Cell]:
+    """Yes and no, and answers from 1 to 5, of three raters, each right as often."""
+
+    def yes_or_no(n: int, share: float, right: float, chance: np.random.Generator) -> Found:
+        truth = chance.random((n, 1)) < share
+        rated = (truth ^ (chance.random((n, 3)) < 1 - right)).astype(int).tolist()
+        return {
+            "fleiss_kappa": fleiss_kappa(rated),
+            "alpha of three raters": krippendorff_alpha(rated),
+            "gwet_ac of three raters": gwet_ac(rated, labels=[0, 1]),
+        }
+
+    for n, share, right in itertools.product(ITEMS, SHARES, RIGHT):
+        rated = share * right + (1 - share) * (1 - right)
+        apart = right * (1 - right)
+        gwet = 2 * rated * (1 - rated)
+        kappa = 1 - apart / (rated * (1 - rated))
+        truth = dict.fromkeys(("fleiss_kappa", "alpha of three raters"), kappa)
+        truth["gwet_ac of three raters"] = 1 - 2 * apart / (1 - gwet)
+        name = f"MET {share}, right {right}"
+        yield Cell(name, n, truth, partial(yes_or_no, n, share, right))
+
+
+def noisy(right: float) -> np.ndarray:
+    """How often a step from 1 to 5 is given for another: right, mostly one off, or any."""
+    place = np.arange(5)
+    near = (abs(place[:, None] - place) == 1).astype(float)
+    near /= near.sum(1, keepdims=True)
+    return np.asarray(right * np.eye(5) + (1 - right) * (0.8 * near + 0.2 / 5))
+
+
+def scales(of_three: bool) -> Iterator[Cell]:
+    """Answers from 1 to 5: of a judge and people, or of three raters."""
+
+    def two(n: int, joint: np.ndarray, unequal: bool | None, chance: np.random.Generator) -> Found:
+        pair = chance.choice(25, n, p=joint.ravel())
+        group = None if unequal is None else group_sizes(n, unequal)
+        pair = alike(group, pair, chance)
+        human, judge = pair // 5 + 1.0, pair % 5 + 1.0
+        found = score_agreement(
+            judge.tolist(),
+            human.tolist(),
+            scale=True,
+            groups=None if group is None else group.tolist(),
+        ).figures
+        return {f"{name}, 1 to 5": found[name] for name in SCALE_FIGURES}
+
+    def three(n: int, steps: Sequence[float], right: float, chance: np.random.Generator) -> Found:
+        truth = chance.choice(5, n, p=steps)
+        edges = noisy(right).cumsum(1)
+        rated = (chance.random((n, 3, 1)) > edges[truth][:, None, :]).sum(2)
+        found = intraclass_correlation(rated.tolist())
+        figures = {f"{name} of three raters, 1 to 5": found[name] for name in ICC}
+        alpha = krippendorff_alpha(rated.tolist(), level="interval")
+        ordinal = krippendorff_alpha(rated.tolist(), level="ordinal")
+        return figures | {"alpha of three raters, 1 to 5": alpha, ORDINAL: ordinal}
+
+    for n, steps, right in itertools.product(ITEMS, STEPS, RIGHT):
+        name = f"1 to 5 with {steps}, right {right}"
+        if of_three:
+            pairs = np.einsum("t,ta,tb->ab", steps, noisy(right), noisy(right))
+            truth = {f"{one} of three raters, 1 to 5": _correlation(pairs) for one in ICC[:1]}
+            one = _correlation(pairs)
+            for kind in ICC:
+                value = one if kind.endswith("1") else 3 * one / (1 + 2 * one)
+                truth[f"{kind} of three raters, 1 to 5"] = value
+            truth["alpha of three raters, 1 to 5"] = one
+            truth[ORDINAL] = float(
+                _confusion.krippendorff_alpha(pairs[None] * 1e9, ordered=True)[0]
+            )
+            yield Cell(name, n, truth, partial(three, n, steps, right))
+            continue
+        joint = np.array(steps)[:, None] * noisy(right)
+        truth = {f"{name}, 1 to 5": one for name, one in of_scale(joint).items()}
+        for unequal in (None, True):
+            where = f"{name}, unequal {unequal}"
+            yield Cell(where, n, truth, partial(two, n, joint, unequal))
+
+
+def _correlation(joint: np.ndarray) -> float:
+    place = np.arange(len(joint))
+    x, y = joint.sum(1) @ place, joint.sum(0) @ place
+    apart = (joint * np.outer(place - x, place - y)).sum()
+    squares = joint.sum(1) @ (place - x) ** 2 * (joint.sum(0) @ (place - y) ** 2)
+    return float(apart / np.sqrt(squares))
+
+
+def of_scale(joint: np.ndarray) -> dict[str, float]:
+    """The true figures: those of as many pairs as make the shares whole numbers."""
+    counts = np.round(joint.ravel() * 20_000).astype(int)
+    pair = np.repeat(np.arange(25), counts)
+    found = score_agreement(
+        (pair % 5).tolist(), (pair // 5).tolist(), scale=True, bootstrap=None
+    ).figures
+    return {name: float(found[name].value or 0.0) for name in SCALE_FIGURES}
+
+
+FIGURES: dict[str, Callable[[], Iterator[Cell]]] = {
+    "ppi": partial(corrected, "prediction_powered", "PPI++ mean of yes and no"),
+    "difference": partial(differences, False),
+    "margin": partial(differences, True),
+    "score": scores,
+    "raters": raters,
+    "gladen": partial(corrected, "rogan_gladen", "Rogan-Gladen mean of yes and no"),
+    "labels": partial(labels, False),
+    "groups": partial(labels, True),
+    "together": together,
+    "several": several,
+    "scales": partial(scales, False),
+    "three": partial(scales, True),
 }
 
 
-def coverage(cell: Cell, draws: int) -> tuple[float, float]:
-    """The share of intervals that hold the truth, and of draws with an interval."""
-    ends = simulated_intervals(cell.draw, draws, [SEED, cell.items])
-    held = sum(low - 1e-12 <= cell.truth <= high + 1e-12 for low, high in ends)
-    return held / max(len(ends), 1), len(ends) / draws
+def coverage(job: tuple[str, int, int]) -> tuple[str, int, dict[str, tuple[float, float]]]:
+    """Of each figure of a cell: the share of intervals that hold the truth, and of draws with an
+    interval."""
+    of, at, draws = job
+    cell = next(itertools.islice(FIGURES[of](), at, None))
+    held: Counter[str] = Counter()
+    made: Counter[str] = Counter()
+    for draw in range(draws):
+        found = cell.draw(np.random.default_rng([SEED, cell.items, draw]))
+        for name, one in found.items():
+            if one.low is not None and one.high is not None:
+                made[name] += 1
+                held[name] += one.low - 1e-9 <= cell.truth[name] <= one.high + 1e-9
+    shares = {name: (held[name] / max(1, made[name]), made[name] / draws) for name in cell.truth}
+    return cell.name, cell.items, shares
 
 
 def main() -> None:
@@ -176,23 +423,53 @@ def main() -> None:
     options.add_argument("--draws", type=int, default=500)
     options.add_argument("--only", default=",".join(FIGURES))
     options.add_argument("--cells", action="store_true")
+    options.add_argument("--match", default="", help="a regular expression of cells")
+    options.add_argument("--processes", type=int, default=1)
+    options.add_argument("--grid", choices=("usual", "other"), default="usual")
     given = options.parse_args()
+    if given.grid == "other":
+        use_other_grid()
     print(f"| figure | {' | '.join(f'{n} items' for n in ITEMS)} |")
     print(f"|---|{'---:|' * len(ITEMS)}")
-    for name in given.only.split(","):
-        title, cells = FIGURES[name]
-        found: dict[int, list[float]] = {}
-        for cell in cells():
-            share, made = coverage(cell, given.draws)
-            if given.cells:
-                print(f"  {title}, {cell.items} items, {cell.name}: {share:.3f} of {made:.2f}")
-            if made >= LEAST:
-                found.setdefault(cell.items, []).append(100 * share)
-        row = [
-            f"{min(found[n]):.1f} ({np.mean(found[n]):.1f})" if n in found else "no interval"
-            for n in ITEMS
-        ]
-        print(f"| {title} | {' | '.join(row)} |", flush=True)
+    start = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(given.processes, mp_context=start) as pool:
+        for of in given.only.split(","):
+            jobs = [
+                (of, at, given.draws)
+                for at, cell in enumerate(FIGURES[of]())
+                if re.search(given.match, f"{cell.items} items, {cell.name}")
+            ]
+            table: dict[str, dict[int, list[float]]] = {}
+            for cell, items, shares in pool.map(coverage, jobs):
+                for name, (share, made) in shares.items():
+                    if given.cells:
+                        print(f"  {name}, {items} items, {cell}: {share:.3f} of {made:.2f}")
+                    row = table.setdefault(name, {})
+                    if made >= LEAST:
+                        row.setdefault(items, []).append(100 * share)
+            for name, row in table.items():
+                shown = [
+                    f"{min(row[n]):.1f} ({np.mean(row[n]):.1f})" if n in row else "no interval"
+                    for n in ITEMS
+                ]
+                print(f"| {name} | {' | '.join(shown)} |", flush=True)
+
+
+def use_other_grid() -> None:
+    """Other numbers of items, shares, judges and criteria than those that were looked at."""
+    global ITEMS, SHARES, RIGHT, CRITERIA, STEPS  # noqa: PLW0603 (a script, before it begins)
+    ITEMS, SHARES, RIGHT, CRITERIA = (
+        (14, 33, 80, 150),
+        (0.05, 0.25, 0.7),
+        (0.8, 0.92, 0.97),
+        (2, 6, 20),
+    )
+    STEPS = (
+        (0.3, 0.3, 0.2, 0.1, 0.1),
+        (0.02, 0.03, 0.15, 0.4, 0.4),
+        (0.75, 0.15, 0.05, 0.03, 0.02),
+    )
+    SHIFT.update({right: right * 3 for right in RIGHT})
 
 
 if __name__ == "__main__":

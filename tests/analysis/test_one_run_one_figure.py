@@ -208,7 +208,7 @@ def test_all_views_of_a_run_say_the_same_agreement_over_the_same_pairs(
     for name, cells in expected.items():
         row = source[source.index(f">{name}</a>") :]
         found = [
-            re.search(rf'data-of="{column}">([^<]*)<', row).group(1)  # type: ignore[union-attr]
+            re.search(rf'data-of="{column}"><div><p>([^<]*)<', row).group(1)  # type: ignore[union-attr]
             for column in ("accuracy", "kappa", "n")
         ]
         assert found == cells
@@ -388,7 +388,7 @@ def test_a_weight_that_items_do_not_share_is_told_as_its_range(tmp_path, rubrica
     assert (one.weight, one.weight_range) == (None, (-5.0, 5.0))
     assert "-5 to 5" in rubricate("show", tmp_path / "run").stdout
     write_report(tmp_path / "run", tmp_path / "page.html")
-    assert 'data-of="weight">-5 to 5<' in (tmp_path / "page.html").read_text("utf-8")
+    assert 'data-of="weight"><div><p>-5 to 5<' in (tmp_path / "page.html").read_text("utf-8")
 
 
 def test_one_failure_of_many_is_not_a_coverage_of_100_per_cent(tmp_path, rubricate):

@@ -29,7 +29,7 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 for name in ("fcntl", "resource", "pwd", "grp", "termios", "tty"):
     sys.modules.pop(name, None)
-for name in ("fork", "register_at_fork", "O_DIRECTORY", "getuid"):
+for name in ("fork", "register_at_fork", "O_DIRECTORY"):
     if hasattr(os, name):
         delattr(os, name)
 for name in ("SIGHUP", "siginterrupt"):

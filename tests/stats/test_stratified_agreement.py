@@ -76,7 +76,7 @@ def test_the_kappa_of_counted_steps_is_that_with_squared_distances(found: list[t
 def test_a_judge_that_tosses_a_coin_has_about_no_kappa_whatever_the_shares(shares):
     """It knows how often each criterion is met, and nothing of the texts."""
     generator = random.Random(7)
-    kappas, mixed, held = [], [], 0
+    kappas, mixed, held, shown = [], [], 0, 0
     for _ in range(60):
         found = [
             (name, *("MET" if generator.random() < share else "UNMET" for _ in range(2)))
@@ -86,10 +86,11 @@ def test_a_judge_that_tosses_a_coin_has_about_no_kappa_whatever_the_shares(share
         names, judge, human = ([one[side] for one in found] for side in range(3))
         kappa = stratified_agreement(judge, human, names, bootstrap=Bootstrap(200)).kappa
         kappas.append(kappa.value)
-        held += kappa.low <= 0 <= kappa.high
+        shown += kappa.low is not None
+        held += kappa.low is not None and kappa.low <= 0 <= kappa.high
         mixed.append(agreement_of_counts(Counter(zip(judge, human, strict=True))).kappa)
     assert abs(sum(kappas) / len(kappas)) < 0.03
-    assert held >= 50  # of 60 intervals of 95 %
+    assert held >= 0.87 * shown  # intervals of 95 %; none where a label is too rare
     if len(set(shares)) > 1:
         assert sum(mixed) / len(mixed) > 0.25  # what one table of all pairs would say
 

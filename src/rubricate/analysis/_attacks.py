@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from rubricate.analysis._judged import JudgedReport
 from rubricate.rubric import CriterionVerdict, Verdict
 from rubricate.run.results import OutcomeTally
-from rubricate.stats import Estimate, wilson_interval
+from rubricate.stats import Estimate, clustered_share, wilson_interval
 from rubricate.views import GAP, Column, Row, Section, Table, estimate_text, numbers, say
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class AttackFigures(BaseModel):
     """The attack success rate, `succeeded` / `n`, in [0, 1]; None for n = 0."""
     low: float | None
     high: float | None
-    """The rate's 95% interval (Wilson 1927), as if the texts were independent."""
+    """The rate's 95% interval by question, whose texts are alike; none of one question."""
 
 
 class ControlFigures(BaseModel):
@@ -173,23 +173,27 @@ def _attack_figures(
 ) -> AttackFigures:
     """Figures of the families with these names; `sound` has the questions with a control."""
     attacked = [
-        (question in sound, verdict)
+        (question, verdict)
         for (question, kind), verdicts in outcomes.items()
         if kind in names
         for verdict in verdicts
     ]
-    counted = [verdict for with_control, verdict in attacked if with_control]
-    labels = [verdict.label for verdict in counted if verdict.status == "judged"]
-    succeeded = labels.count(CriterionVerdict.MET)
-    rate = wilson_interval(succeeded, len(labels))
+    counted = [verdict for question, verdict in attacked if question in sound]
+    met = [
+        (question, verdict.label == CriterionVerdict.MET)
+        for question, verdict in attacked
+        if question in sound and verdict.status == "judged"
+    ]
+    succeeded = sum(is_met for _, is_met in met)
+    rate = clustered_share([is_met for _, is_met in met], groups=[question for question, _ in met])
     return AttackFigures(
         family=family,
         succeeded=succeeded,
-        resisted=len(labels) - succeeded,
+        resisted=len(met) - succeeded,
         abstained=_with_status("abstained", counted),
         failed=_with_status("failed", counted),
         without_control=len(attacked) - len(counted),
-        n=len(labels),
+        n=len(met),
         rate=rate.value,
         low=rate.low,
         high=rate.high,

@@ -14,7 +14,7 @@ from rubricate.stats._inputs import check_share, count_of, number_of, same_lengt
 from rubricate.stats._intervals import clustered_mean, clustered_share, score_interval
 from rubricate.stats._numbers import numbers, outcomes, t_quantile
 from rubricate.stats._resampling import Floats, Groups, Integers, cluster_indices
-from rubricate.stats._unseen import LEAST_OTHERS
+from rubricate.stats._unseen import LEAST_OTHERS, freedom_of
 
 NO_CONTRAST = "there is no pair of a true and a false outcome"
 RARE = "no interval: it needs five clusters with a true outcome and five with a false one"
@@ -80,11 +80,19 @@ def roc_auc(
         return score_interval(area, float(min(many)), t)
     if min(many) < LEAST_OTHERS:
         return Estimate(area, undefined=RARE)
-    parts = [many[side] / (many[side] - 1) * float((sides[side] ** 2).sum()) for side in (0, 1)]
-    variance = sum(parts) + 2 * count / (count - 1) * float((sides[0] * sides[1]).sum())
+    # A cluster that holds a large part of a side pulls the area to itself: CR2's factor.
+    scaled = []
+    for of_side, wanted in zip(sides, (1.0, 0.0), strict=True):
+        held = np.bincount(clusters, weight * (y == wanted), of_side.size) / contrasts
+        scaled.append(of_side / np.sqrt(np.maximum(1 - held, 1 / count)))
+    parts = [float((side**2).sum()) for side in scaled]
+    variance = sum(parts) + 2 * float((scaled[0] * scaled[1]).sum())
     freedom = count - 1.0
     if sum(parts) > 0:
-        apart = sum(part**2 / (side - 1) for part, side in zip(parts, many, strict=True))
+        freedoms = [number - 1.0 for number in many]
+        if count < len(x):
+            freedoms = [min(*pair) for pair in zip(freedoms, map(freedom_of, scaled), strict=True)]
+        apart = sum(part**2 / max(one, 1.0) for part, one in zip(parts, freedoms, strict=True))
         freedom = min(freedom, sum(parts) ** 2 / apart)
     t = t_quantile((1 + confidence) / 2, freedom)
     middle = math.log(area / (1 - area))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from rubricate.stats._inputs import (
     same_length,
 )
 from rubricate.stats._intervals import share_interval, wilson_interval
-from rubricate.stats._posterior import coefficient_intervals
+from rubricate.stats._posterior import coefficient_intervals, table_prior
 from rubricate.stats._resampling import (
     Bootstrap,
     Floats,
@@ -33,6 +34,7 @@ from rubricate.stats._resampling import (
     cluster_indices,
     explained,
 )
+from rubricate.stats._unseen import LEAST_OTHERS
 
 Undecided: TypeAlias = Literal["exclude", "label", "wrong"]
 NO_ANSWER = "(no answer)"
@@ -51,6 +53,10 @@ FIGURES = (
 )
 IN_ORDER = ("linear_kappa", "quadratic_kappa", "linear_ac2", "quadratic_ac2")
 BY_LABEL = ("precision", "recall", "f1", "false_positive_rate", "false_negative_rate")
+
+OF_RARE = frozenset({"balanced_accuracy", "macro_f1", "f1"})
+"""What each label counts as much in as the others, however rare it is."""
+RARE = "no interval: it needs five items or groups of each label"
 
 _WHY = {
     **dict.fromkeys(("accuracy", "balanced_accuracy", "macro_f1"), NO_PAIR),
@@ -149,15 +155,22 @@ def label_agreement(
     index = np.array([number[t] * kinds + number[g] for g, t in kept], dtype=np.int64)
     members = clusters[indices]
     spreads = coefficient_intervals(
-        index, members, kinds, partial(_coefficients, ordered=ordered), bootstrap
+        index, members, table_prior(kinds), partial(_coefficients, ordered=ordered), bootstrap
     )
     confusion = np.bincount(index, minlength=kinds * kinds).reshape(kinds, kinds)
-    shares = _shares(_by_cluster(index, members, kinds))
+    by_cluster = _by_cluster(index, members, kinds)
+    of_people = (by_cluster.sum(2) > 0).sum(0)
+    shares = _shares(by_cluster)
 
     def figure(name: str, *at: int) -> Estimate:
         why = _WHY[name] if kept else NO_PAIR
         if name not in shares:
-            return explained(spreads[f"{name} {at[0]}" if at else name], why)
+            spread = explained(spreads[f"{name} {at[0]}" if at else name], why)
+            if name in OF_RARE and spread.low is not None:
+                held = of_people[list(at)] if at else of_people[of_people > 0]
+                if held.min() < LEAST_OTHERS or len(at) + len(held) < 2:
+                    return Estimate(spread.value, undefined=RARE)
+            return spread
         part, whole = (counts[:, at[0]] if at else counts for counts in shares[name])
         if whole.sum() == 0:
             return Estimate(None, undefined=why)
@@ -288,8 +301,10 @@ def _shares(confusion: Floats) -> dict[str, tuple[Floats, Floats]]:
     }
 
 
-def _coefficients(confusion: Floats, *, ordered: bool) -> dict[str, Floats]:
-    """The other figures, of tables (b, K, K)."""
+def _coefficients(counts: Floats, *, ordered: bool) -> dict[str, Floats]:
+    """The other figures, of tables (b, K * K)."""
+    kinds = math.isqrt(counts.shape[-1])
+    confusion = counts.reshape(-1, kinds, kinds)
     coefficients = {
         "balanced_accuracy": _confusion.balanced_accuracy(confusion),
         "macro_f1": _confusion.macro_f1(confusion),

@@ -1,4 +1,4 @@
-"""Intervals of coefficients of a confusion matrix, such as kappa.
+"""Intervals of coefficients of counted answers, such as kappa of a confusion matrix.
 
 A coefficient's interval is the middle of its posterior distribution: the shares of the cells are
 drawn from a Dirichlet distribution whose prior is worth one pair of agreement and 0.6 pairs of
@@ -31,9 +31,10 @@ from rubricate.stats._resampling import (
     check_bootstrap,
     point,
 )
+from rubricate.stats._unseen import freedom_of
 
 Coefficients: TypeAlias = Callable[[Floats], Mapping[str, Floats]]
-"""From confusion matrices (b, K, K) to named values (b,), NaN where undefined."""
+"""From how often each kind of item came, (b, p), to named values (b,), NaN where undefined."""
 
 AGREE, DISAGREE = 1.0, 0.6
 """Pairs of equal and of different labels that the prior is worth."""
@@ -45,46 +46,37 @@ MOSTLY_UNDEFINED = "no interval: it is undefined in most of what is likely"
 def coefficient_intervals(
     index: Integers,
     clusters: Integers,
-    kinds: int,
-    coefficients: Coefficients,
+    prior: Floats,
+    of: Coefficients,
     bootstrap: Bootstrap | None,
 ) -> dict[str, Estimate]:
     """Coefficients of the table of all pairs, each with its interval.
 
     Args:
-        index: the cell of each pair, `truth * kinds + judge`.
+        index: the cell of each pair, or the pattern of each item's ratings.
         clusters: the cluster of each pair.
-        kinds: how many labels there are.
-        coefficients: what is computed from a table.
+        prior: how many items of each kind the prior is worth; see `table_prior`.
+        of: what is computed from counts.
         bootstrap: how many draws, their seed and the confidence; None for no intervals.
     """
     check_bootstrap(bootstrap)
-    counts = np.bincount(index, minlength=kinds * kinds).astype(np.float64)
+    counts = np.bincount(index, minlength=len(prior)).astype(np.float64)
     _, clusters = np.unique(clusters, return_inverse=True)
     count, n = int(clusters.max(initial=-1)) + 1, len(index)
-
-    def of(tables: Floats) -> Mapping[str, Floats]:
-        return coefficients(tables.reshape(-1, kinds, kinds))
-
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = {name: float(value[0]) for name, value in of(counts).items()}
+        values = {name: float(value[0]) for name, value in of(counts[None]).items()}
         if bootstrap is None or count < 2:
             why = None if bootstrap is None else TOO_FEW
             return {name: point(value, why) for name, value in values.items()}
-        apart = kinds * kinds - kinds
-        prior = np.full((kinds, kinds), DISAGREE / apart if apart else 0.0)
-        np.fill_diagonal(prior, AGREE / kinds)
-        quantile = t_quantile(bootstrap.tails[1], count - 1)
-        known = n * (float(ndtri(bootstrap.tails[1])) / quantile) ** 2
-        effects = dict.fromkeys(values, 1.0)
+        effects = dict.fromkeys(values, _widening(count - 1, bootstrap))
         if count < n:
-            slopes = _slopes(counts, counts + prior.ravel(), of)
+            slopes = _slopes(counts, counts + prior, of)
             effects = {
-                name: _design_effect(slope, counts, index, clusters)
+                name: _design_effect(slope, counts, index, clusters, bootstrap)
                 for name, slope in slopes.items()
             }
         drawn = {
-            effect: _drawn(counts, known / effect, prior.ravel(), of, bootstrap)
+            effect: _drawn(counts, n / effect, prior, of, bootstrap)
             for effect in set(effects.values())
         }
     return {
@@ -93,11 +85,19 @@ def coefficient_intervals(
     }
 
 
+def table_prior(kinds: int) -> Floats:
+    """The prior of a confusion matrix of so many labels, (K * K,)."""
+    apart = kinds * kinds - kinds
+    prior = np.full((kinds, kinds), DISAGREE / apart if apart else 0.0)
+    np.fill_diagonal(prior, AGREE / kinds)
+    return prior.ravel()
+
+
 def _drawn(
     counts: Floats,
     known: float,
     prior: Floats,
-    of: Callable[[Floats], Mapping[str, Floats]],
+    of: Coefficients,
     bootstrap: Bootstrap,
 ) -> dict[str, Floats]:
     """The coefficients of tables like this one, if it were of `known` independent pairs."""
@@ -113,9 +113,7 @@ def _drawn(
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _slopes(
-    counts: Floats, table: Floats, of: Callable[[Floats], Mapping[str, Floats]]
-) -> dict[str, Floats]:
+def _slopes(counts: Floats, table: Floats, of: Coefficients) -> dict[str, Floats]:
     """The derivative of each coefficient by each cell, (K * K,); 0 where no pair is."""
     held = np.flatnonzero(counts)
     step = STEP * float(counts.sum())
@@ -133,15 +131,30 @@ def _slopes(
     return slopes
 
 
-def _design_effect(slope: Floats, counts: Floats, index: Integers, clusters: Integers) -> float:
-    """How many times larger the variance is than that of as many independent pairs; 1 or more."""
+def _widening(freedom: float, bootstrap: Bootstrap) -> float:
+    """How many times fewer pairs have intervals as wide as the quantile of t makes them."""
+    probability = bootstrap.tails[1]
+    return (t_quantile(probability, freedom) / float(ndtri(probability))) ** 2
+
+
+def _design_effect(
+    slope: Floats, counts: Floats, index: Integers, clusters: Integers, bootstrap: Bootstrap
+) -> float:
+    """How many times fewer independent pairs tell as much.
+
+    The variance by clusters has the factors of Bell and McCaffrey (2002) and is at least that of
+    independent pairs; its degrees of freedom are fewer where few clusters make most of it.
+    """
     influence = slope - float((counts * slope).sum()) / len(index)
     independent = float((counts * influence**2).sum())
     sums = np.bincount(clusters, influence[index])
-    clustered = len(sums) / (len(sums) - 1) * float((sums**2).sum())
+    parts = sums / np.sqrt(1 - np.bincount(clusters) / len(index))
+    clustered = float((parts**2).sum())
+    most = len(sums) - 1.0
     if not (np.isfinite(clustered) and independent > 0):
-        return 1.0
-    return max(1.0, clustered / independent)
+        return _widening(most, bootstrap)
+    freedom = min(most, max(1.0, freedom_of(parts)))
+    return max(1.0, clustered / independent) * _widening(freedom, bootstrap)
 
 
 def _interval(value: float, drawn: Floats, bootstrap: Bootstrap) -> Estimate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -20,10 +20,8 @@ from rubricate.stats._inputs import (
     listed,
 )
 from rubricate.stats._numbers import numbers, t_quantile
+from rubricate.stats._posterior import AGREE, DISAGREE, coefficient_intervals
 from rubricate.stats._resampling import (
-    HANGS,
-    NO_SPREAD,
-    ROUNDING,
     TOO_FEW,
     Bootstrap,
     Floats,
@@ -67,8 +65,9 @@ def krippendorff_alpha(
     """Krippendorff's alpha of any number of raters, with any ratings missing.
 
     The formula is that of Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability"; items
-    with fewer than two ratings count for nothing. The interval is by leaving items out (the
-    jackknife of Tukey 1958), on the scale of Fisher's z. Over several criteria (`strata`) alpha is
+    with fewer than two ratings count for nothing. The interval is that of `label_agreement`, of
+    numbers (`interval`) and over several criteria by leaving items out (the jackknife of Tukey
+    1958), on the scale of Fisher's z. Over several criteria (`strata`) alpha is
     the mean of the criteria's, weighted by their numbers of ratings: one alpha of all would count
     it as agreement that raters know which criterion is met more often.
 
@@ -93,12 +92,19 @@ def krippendorff_alpha(
     else:
         counts = counts_of(rows, labels, ranked=level == "ordinal")
         kinds = counts.shape[1]
-        contributions = _coincidences(counts).reshape(len(counts), kinds * kinds)
-        sizes = contributions.sum(1)
 
         def statistic(totals: Floats) -> Floats:
             matrices = totals.reshape(-1, kinds, kinds)
             return alpha_of_coincidences(matrices, ordered=level == "ordinal")
+
+        def parts(some: Floats) -> Floats:
+            return _coincidences(some).reshape(len(some), kinds * kinds)
+
+        if strata is None:
+            alpha = _of_patterns(counts, parts, statistic, groups, bootstrap)
+            return explained(alpha, SAME_RATINGS)
+        contributions = parts(counts)
+        sizes = contributions.sum(1)
 
     index = cluster_indices(strata, len(rows), "strata")
     count = 1 if strata is None else int(index.max(initial=-1)) + 1
@@ -127,6 +133,40 @@ def krippendorff_alpha(
         corrected=count > 1,
     )
     return explained(found["alpha"], SAME_RATINGS)
+
+
+def _of_patterns(
+    counts: Floats,
+    parts: Callable[[Floats], Floats],
+    statistic: Callable[[Floats], Floats],
+    groups: Groups,
+    bootstrap: Bootstrap | None,
+) -> Estimate:
+    """A figure of how often each item got each label, (n, K), with the interval of
+    `coefficient_intervals`: of a prior in which raters all agree, or one gives another label.
+
+    Args:
+        parts: what rows of counts add to the totals, (n, p).
+        statistic: from totals (b, p) to values (b,).
+    """
+    n, kinds = counts.shape
+    raters = counts.sum(1)
+    most = max(2.0, float(np.median(raters[raters > 1]))) if (raters > 1).any() else 2.0
+    agree = most * np.eye(kinds)
+    other = agree + np.roll(np.eye(kinds), max(1, kinds // 2), axis=1) - np.eye(kinds)
+    patterns, index = np.unique(np.vstack([counts, agree, other]), axis=0, return_inverse=True)
+    index = index.reshape(-1)
+    worth = np.repeat([AGREE / kinds, DISAGREE / kinds], kinds)
+    prior = np.bincount(index[n:], weights=worth, minlength=len(patterns)).astype(np.float64)
+    added = parts(patterns)
+    found = coefficient_intervals(
+        index[:n],
+        cluster_indices(groups, n),
+        prior,
+        lambda times: {"": statistic(times @ added)},
+        bootstrap,
+    )
+    return found[""]
 
 
 def _rows(ratings: Any) -> Iterable[tuple[int, Any]]:
@@ -218,25 +258,21 @@ def fleiss_kappa(
     if len(raters) > 1:
         return Estimate(None, undefined="the items have different numbers of ratings")
     many = float(raters[0])
-    equal = (counts * (counts - 1)).sum(1) / (many * (many - 1))
 
-    def statistics(totals: Floats) -> dict[str, Floats]:
+    def parts(some: Floats) -> Floats:
+        equal = (some * (some - 1)).sum(1) / (many * (many - 1))
+        return np.column_stack([some, equal, np.ones(len(some))])
+
+    def statistic(totals: Floats) -> Floats:
         n = totals[:, -1]
         shares = totals[:, :-2] / (n * many)[:, None]
         chance = (shares**2).sum(1)
         single = (totals[:, :-2] > 0).sum(1) < 2
         kappa = (totals[:, -2] / n - chance) / (1 - chance)
-        return {"kappa": np.where(single, np.nan, kappa)}
+        return np.where(single, np.nan, kappa)
 
-    contributions = np.column_stack([counts, equal, np.ones(len(counts))])
-    found = jackknife_totals(
-        contributions,
-        statistics,
-        scales={"kappa": "correlation"},
-        groups=kept,
-        bootstrap=bootstrap,
-    )
-    return explained(found["kappa"], "all ratings are the same")
+    kappa = _of_patterns(counts, parts, statistic, kept, bootstrap)
+    return explained(kappa, "all ratings are the same")
 
 
 def intraclass_correlation(
@@ -350,27 +386,24 @@ def _log_ratio_ends(
     if bootstrap is None or clusters.max() < 1:
         return dict.fromkeys(kinds, None if bootstrap is None else TOO_FEW)
     of_blocks = blocks(contributions, clusters, bootstrap.seed)
-    count = len(of_blocks)
     without = _ratios(*_two_way(contributions.sum(axis=0) - of_blocks, k))
     generator = np.random.default_rng(bootstrap.seed)
     items, raters, rest, n = squares
     drawn = _ratios(items, drawn_squares(raters, k - 1, generator, bootstrap.resamples), rest, n)
-    noise = generator.standard_t(count - 1, bootstrap.resamples)
     tails = bootstrap.tails
     ends: dict[str, tuple[float, float] | str | None] = {}
     for kind, (between, within) in without.items():
         error = jackknife_error(np.log(between / within))
-        if not np.isfinite(error):
-            ends[kind] = HANGS
-        elif error <= ROUNDING:
-            ends[kind] = NO_SPREAD
+        if isinstance(error, str):
+            ends[kind] = error
         elif kind == "icc_2":
-            among = np.log(drawn[kind][0] / drawn[kind][1]) + error * noise
+            noise = generator.standard_t(error.freedom, bootstrap.resamples)
+            among = np.log(drawn[kind][0] / drawn[kind][1]) + error.size * noise
             low, high = np.quantile(among, tails).tolist()
             ends[kind] = low, high
         else:
             middle = float(np.log(kinds[kind][0] / kinds[kind][1])[0])
-            half = t_quantile(tails[1], count - 1) * error
+            half = t_quantile(tails[1], error.freedom) * error.size
             ends[kind] = middle - half, middle + half
     return ends
 
@@ -388,7 +421,7 @@ def gwet_ac(
     `(p_a - p_e) / (1 - p_e)` with the chance agreement `T sum(q (1 - q)) / (K (K - 1))`: q is a
     label's share, K the number of labels and T the sum of the weights (Gwet 2008; Gwet 2014,
     "Handbook of Inter-Rater Reliability", chapters 3 and 5). Unlike kappa it does not fall where
-    nearly all ratings are the same. The interval is that of the jackknife.
+    nearly all ratings are the same. The interval is as that of `label_agreement`.
 
     Args:
         ratings: a row an item, a column a rater; None where there is no rating.
@@ -405,28 +438,27 @@ def gwet_ac(
     counts = counts_of(ratings, labels, ranked=weights != "identity")
     kinds = counts.shape[1]
     weight = label_weights(kinds, weights)
-    raters = counts.sum(1)
-    several = raters > 1
-    agreed = (counts * (counts @ weight - 1)).sum(1)
-    contributions = np.column_stack(
-        [
-            np.where(several, agreed / np.maximum(raters * (raters - 1), 1), 0.0),
-            several,
-            counts / np.maximum(raters, 1)[:, None],
-            raters > 0,
-        ]
-    )
 
-    def statistics(totals: Floats) -> dict[str, Floats]:
+    def parts(some: Floats) -> Floats:
+        raters = some.sum(1)
+        several = raters > 1
+        agreed = (some * (some @ weight - 1)).sum(1)
+        return np.column_stack(
+            [
+                np.where(several, agreed / np.maximum(raters * (raters - 1), 1), 0.0),
+                several,
+                some / np.maximum(raters, 1)[:, None],
+                raters > 0,
+            ]
+        )
+
+    def statistic(totals: Floats) -> Floats:
         share = totals[:, 2:-1] / totals[:, -1:]
         chance = weight.sum() * (share * (1 - share)).sum(1) / max(1, kinds * (kinds - 1))
         found = (totals[:, 0] / totals[:, 1] - chance) / (1 - chance)
-        return {"ac": found if kinds > 1 else np.full_like(found, np.nan)}
+        return found if kinds > 1 else np.full_like(found, np.nan)
 
-    found = jackknife_totals(
-        contributions, statistics, scales={"ac": "correlation"}, groups=groups, bootstrap=bootstrap
-    )
-    return explained(found["ac"], ONE_LABEL)
+    return explained(_of_patterns(counts, parts, statistic, groups, bootstrap), ONE_LABEL)
 
 
 def label_weights(kinds: int, weights: Weights) -> Floats:

@@ -28,6 +28,7 @@ from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import answers, brief, check_share, count_of
 from rubricate.stats._numbers import t_quantile
+from rubricate.stats._unseen import freedom_of
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -213,15 +214,20 @@ def jackknife_totals(
             statistics(whole - _dense(totals[begin : begin + rows]))
             for begin in range(0, totals.shape[0], rows)
         ]
-    t = t_quantile(bootstrap.tails[1], totals.shape[0] - 1)
-    return {
-        name: _jackknifed(
-            value, np.concatenate([p[name] for p in parts]), scales[name], t, corrected
-        )
-        if name in scales
-        else point(value, None)
-        for name, value in values.items()
-    }
+    found = {}
+    for name, value in values.items():
+        if name not in scales or not isfinite(value):
+            found[name] = point(value, None)
+            continue
+        without = np.concatenate([part[name] for part in parts])
+        error = jackknife_error(without)
+        if isinstance(error, str):
+            found[name] = Estimate(value, undefined=error)
+            continue
+        half = t_quantile(bootstrap.tails[1], error.freedom) * error.size
+        shift = (len(without) - 1) * (value - float(without.mean())) if corrected else 0.0
+        found[name] = around(value, *_ends(value, shift, half, scales[name]))
+    return found
 
 
 def _dense(totals: Any) -> Floats:
@@ -240,10 +246,24 @@ def blocks(contributions: Any, clusters: Integers, seed: int) -> Any:
     return contributions
 
 
-def jackknife_error(without: Floats) -> float:
-    """The standard error of a statistic, from its values without each block."""
+@dataclass(frozen=True, slots=True)
+class JackknifeError:
+    """A standard error, above 0, and its degrees of freedom."""
+
+    size: float
+    freedom: float
+
+
+def jackknife_error(without: Floats) -> JackknifeError | str:
+    """The standard error of a statistic, from its values without each block; or why it has none
+    that says anything of other items."""
+    if not np.isfinite(without).all():
+        return HANGS
     count = len(without)
-    return sqrt((count - 1) / count * float(((without - without.mean()) ** 2).sum()))
+    error = sqrt((count - 1) / count * float(((without - without.mean()) ** 2).sum()))
+    if error <= ROUNDING * max(1.0, float(np.abs(without).max())):
+        return NO_SPREAD
+    return JackknifeError(error, min(count - 1.0, freedom_of(without)))
 
 
 def drawn_squares(
@@ -258,18 +278,6 @@ def drawn_squares(
     (1996) in 69 % where two raters differ much.
     """
     return np.asarray(mean_square * freedom / generator.chisquare(freedom, draws))
-
-
-def _jackknifed(value: float, without: Floats, scale: Scale, t: float, corrected: bool) -> Estimate:
-    if not isfinite(value):
-        return Estimate(None)
-    if not np.isfinite(without).all():
-        return Estimate(value, undefined=HANGS)
-    error = jackknife_error(without)
-    if error <= ROUNDING * max(1.0, float(np.abs(without).max())):
-        return Estimate(value, undefined=NO_SPREAD)
-    shift = (len(without) - 1) * (value - float(without.mean())) if corrected else 0.0
-    return around(value, *_ends(value, shift, t * error, scale))
 
 
 def _ends(value: float, shift: float, half: float, scale: Scale) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from rubricate.stats._inputs import check_flag, same_length
 from rubricate.stats._intervals import clustered_mean, clustered_share
 from rubricate.stats._labels import NO_PAIR
 from rubricate.stats._numbers import numbers
+from rubricate.stats._posterior import coefficient_intervals, table_prior
 from rubricate.stats._raters import icc_of
 from rubricate.stats._resampling import (
     Bootstrap,
@@ -41,6 +42,9 @@ SCALES: dict[str, Scale] = {
     **dict.fromkeys(("pearson", "spearman", "kendall_tau_b"), "correlation"),
     **dict.fromkeys(("krippendorff_alpha", "quadratic_kappa"), "correlation"),
 }
+STEPS = 12
+"""Scales up to so many steps have the interval of a confusion matrix, which allows for answers that
+were not seen: without, a mean error or kappa of skewed scores held the truth in 70 to 90 %."""
 NO_DISTANCE = "no interval: samples of one distribution are apart too"
 
 
@@ -133,18 +137,26 @@ def score_agreement(
     kept = groups_at(groups, indices, n)
     distinct, index = np.unique(np.stack([x, y], axis=1), axis=0, return_inverse=True)
     pairs = _Pairs(distinct[:, 0], distinct[:, 1], steps=scale)
-    spreads = jackknife_totals(
-        cells(index.reshape(-1), len(distinct)),
-        pairs.statistics,
-        scales=SCALES,
-        groups=kept,
-        bootstrap=bootstrap,
-    )
+    clusters = cluster_indices(kept, len(x))
+    if scale and len(x) and (distinct == np.round(distinct)).all() and np.ptp(distinct) < STEPS:
+        steps = np.arange(distinct.min(), distinct.max() + 1)
+        grid = _Pairs(np.tile(steps, len(steps)), np.repeat(steps, len(steps)), steps=True)
+        cell = ((y - steps[0]) * len(steps) + x - steps[0]).astype(np.int64)
+        spreads = coefficient_intervals(
+            cell, clusters, table_prior(len(steps)), grid.statistics, bootstrap
+        )
+    else:
+        spreads = jackknife_totals(
+            cells(index.reshape(-1), len(distinct)),
+            pairs.statistics,
+            scales=SCALES,
+            groups=kept,
+            bootstrap=bootstrap,
+        )
     figures = {
         name: explained(one, _WHY.get(name, NO_PAIR) if len(x) else NO_PAIR)
         for name, one in spreads.items()
     }
-    clusters = cluster_indices(kept, len(x))
     figures |= icc_of(np.stack([x, y], axis=1), clusters, bootstrap)
     if len(x) and bootstrap is not None:
         level = bootstrap.confidence

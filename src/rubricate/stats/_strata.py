@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from rubricate.stats._inputs import answers, is_missing, number_of, same_length
 from rubricate.stats._intervals import share_interval
 from rubricate.stats._labels import NO_PAIR
 from rubricate.stats._numbers import outcomes
-from rubricate.stats._posterior import coefficient_intervals
+from rubricate.stats._posterior import coefficient_intervals, table_prior
 from rubricate.stats._resampling import (
     Bootstrap,
     Floats,
@@ -26,6 +27,9 @@ from rubricate.stats._resampling import (
     explained,
     jackknife_totals,
 )
+from rubricate.stats._unseen import LEAST_OTHERS
+
+RARE = "no interval: in most criteria hardly any pair is not the commonest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +122,14 @@ def stratified_agreement(
     every = sparse.hstack([of_labels, of_steps], format="csr")
     with np.errstate(divide="ignore", invalid="ignore"):
         each = kappas(np.asarray(every.sum(axis=0)).reshape(1, -1))[0][0]
+    few = _few_others(pairs, index)
     if tables == 1 and not scales:
         pairs_of = of_labels.tocoo()
         found = coefficient_intervals(
             pairs_of.col.astype(np.int64),
             clusters[pairs_of.row],
-            kinds,
-            lambda drawn: statistics(drawn.reshape(len(drawn), -1)),
+            table_prior(kinds),
+            statistics,
             bootstrap,
         )
     else:
@@ -133,9 +138,11 @@ def stratified_agreement(
             statistics,
             scales={"kappa": "correlation"},
             groups=None if groups is None else clusters.tolist(),
-            bootstrap=bootstrap,
+            bootstrap=None if few else bootstrap,
             corrected=True,
         )
+        if few and bootstrap is not None:
+            found["kappa"] = replace(found["kappa"], undefined=RARE)
     if equal is None:
         hits = np.array([_equal(*pair) for pair in pairs], dtype=np.float64)
     else:
@@ -156,6 +163,20 @@ def stratified_agreement(
         accuracy=accuracy,
         kappa=explained(found["kappa"], NO_KAPPA if n else NO_PAIR),
     )
+
+
+def _few_others(pairs: Sequence[tuple[Any, Any]], strata: Integers) -> bool:
+    """Whether most pairs are of criteria in which hardly any pair is not the commonest: their
+    kappas are biased, and resampling them knows nothing of it."""
+    of: dict[int, Counter[tuple[Any, Any]]] = {}
+    for pair, stratum in zip(pairs, strata.tolist(), strict=True):
+        of.setdefault(stratum, Counter())[pair] += 1
+    enough = [
+        count.total()
+        for count in of.values()
+        if count.total() - max(count.values()) >= LEAST_OTHERS
+    ]
+    return 2 * sum(enough) < len(pairs)
 
 
 MOMENTS = 6

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from rubricate.stats._resampling import Floats, Integers
+from rubricate.stats._numbers import Floats
 
 LEAST_OTHERS = 5
 """Clusters that must hold other values than the commonest before these say how far values can be
@@ -30,15 +30,31 @@ def mostly_same(values: Floats) -> NDArray[np.bool_] | None:
     return same if 2 * same.sum() > len(values) else None
 
 
-def are_few(same: NDArray[np.bool_], clusters: Integers) -> bool:
+def are_few(same: NDArray[np.bool_], clusters: NDArray[np.int64]) -> bool:
     """Whether too few clusters hold other values to say what other values there are."""
     return len(np.unique(clusters[~same])) < LEAST_OTHERS
+
+
+def freedom_of(parts: Floats) -> float:
+    """How many degrees of freedom a variance has that is the sum of the squares of these parts.
+
+    Satterthwaite's (1946) with the kurtosis of the parts: as many as there are parts, less one,
+    where they are alike, and about twice as many as make up nearly all of the sum, where few do.
+    So rare answers and rare errors tell as little as they are few, and their
+    intervals are as much wider.
+    """
+    squares = (parts - parts.mean()) ** 2 if len(parts) else parts
+    if len(parts) < 2 or not squares.sum() > 0:
+        return 1.0
+    squares = squares / squares.max()
+    apart = len(parts) * float((squares**2).sum()) / float(squares.sum()) ** 2 - 1
+    return 2 * len(parts) / max(apart, 1e-9)
 
 
 FEW_DIFFER = "no interval: too few items differ"
 
 
-def few_differ(table: Floats, clusters: Integers) -> bool:
+def few_differ(table: Floats, clusters: NDArray[np.int64]) -> bool:
     """Whether nearly all numbers of a table, a row an item, are the same, or those of each item."""
     common = mostly_same(table.ravel())
     if common is not None and are_few(np.all(common.reshape(table.shape), axis=1), clusters):

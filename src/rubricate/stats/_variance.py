@@ -15,7 +15,6 @@ from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import is_nested, listed
 from rubricate.stats._numbers import numbers
 from rubricate.stats._resampling import (
-    HANGS,
     TOO_FEW,
     Bootstrap,
     Floats,
@@ -161,7 +160,6 @@ def _ends(
     if bootstrap is None or clusters.max() < 1:
         return dict.fromkeys(design.sources(), TOO_FEW)
     of_blocks = blocks(contributions, clusters, bootstrap.seed)
-    count = len(of_blocks)
 
     def shares(found: Mapping[_Term, Floats], n: Any) -> dict[_Term, Floats]:
         parts = design.components(found, n)
@@ -179,15 +177,17 @@ def _ends(
             for term, square in squares.items()
         }
         drawn = shares(others, len(contributions))
-    noise = generator.standard_t(count - 1, bootstrap.resamples)
     ends: dict[_Term, tuple[float, float] | str] = {}
     for term, share in without.items():
         error = jackknife_error(share)
-        if math.isfinite(error):
-            low, high = np.quantile(np.clip(drawn[term] + error * noise, 0.0, 1.0), bootstrap.tails)
-            ends[term] = float(low), float(high)
-        else:
-            ends[term] = HANGS
+        if isinstance(error, str):
+            ends[term] = error
+            continue
+        noise = generator.standard_t(error.freedom, bootstrap.resamples)
+        low, high = np.quantile(
+            np.clip(drawn[term] + error.size * noise, 0.0, 1.0), bootstrap.tails
+        )
+        ends[term] = float(low), float(high)
     return ends
 
 
