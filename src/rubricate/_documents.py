@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, wraps
 from pathlib import Path
@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from rubricate._files import open_file, user_path
+from rubricate._files import missing_file, open_file, user_path
 from rubricate._spelling import did_you_mean, suggestion
-from rubricate.errors import InputError, MissingFileError, shown
+from rubricate.errors import InputError, shown
 
 if TYPE_CHECKING:
     import yaml
@@ -194,7 +194,7 @@ def read_text(path: str | Path) -> str:
         with open_file(path) as file:
             text = file.read().decode("utf-8-sig")
     except FileNotFoundError:
-        raise MissingFileError("file not found", file=path) from None
+        raise missing_file(path) from None
     except IsADirectoryError:
         raise InputError("is a folder, expected a file", file=path) from None
     except UnicodeDecodeError as error:
@@ -296,7 +296,7 @@ def parse_yaml(text: str, *, file: Path | str | None = None) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         raise InputError(
-            f"Failed to parse YAML: {error.problem} (a text with , : ? or # may need quotes)",
+            f"Failed to parse YAML: {error.problem} ({_yaml_advice(error, text)})",
             file=file,
             line=None if mark is None else mark.line + 1,
             column=None if mark is None else mark.column + 1,
@@ -314,6 +314,46 @@ def parse_yaml(text: str, *, file: Path | str | None = None) -> Any:
         # Beside its own errors, the loader lets through those of what a tag makes of a text.
         message = " ".join(str(e).split())
         raise InputError(f"Failed to parse YAML: {message}", file=file) from None
+
+
+def with_line(error: InputError, path: str | Path) -> InputError:
+    """An error about a document's file, in YAML with the line of the part that it is about."""
+    error = error.within(file=path)
+    path = user_path(path)
+    if error.line is not None or not error.path or path.suffix.lower() not in YAML_SUFFIXES:
+        return error
+    try:
+        loader = _yaml_loader()(read_text(path))
+        node = loader.get_single_node()
+    except (InputError, ValueError, RecursionError):  # a pipe is read once
+        return error
+    line = None
+    for key in error.path:
+        entries = enumerate(node.value) if isinstance(key, int) else node.value
+        inner = {} if isinstance(node.value, str) else dict(_children(entries))
+        if key not in inner:
+            break
+        node, line = inner[key]
+    return error.within(line=line)
+
+
+def _children(entries: Iterable[Any]) -> Iterator[tuple[str | int, tuple[Any, int]]]:
+    """The parts of a YAML list or object by index or key, each with the line where it begins."""
+    for key, value in entries:
+        place, begin = (key, value) if isinstance(key, int) else (key.value, key)
+        yield place, (value, begin.start_mark.line + 1)
+
+
+def _yaml_advice(error: yaml.MarkedYAMLError, text: str) -> str:
+    """What is likely wrong where YAML cannot be read: a tab, the indent, or missing quotes."""
+    problem, mark = error.problem or "", error.problem_mark
+    before = "" if mark is None else text.split("\n")[mark.line][: mark.column]
+    if "'\\t'" in problem:
+        return "YAML is indented with spaces: replace the tab"
+    of_indent = "<block end>" in problem and ("<block" in problem.partition("found")[2])
+    if of_indent or ("mapping values" in problem and ":" not in before):
+        return "check the indent: the keys of an object begin in the same column"
+    return "a text with , : ? or # may need quotes"
 
 
 def _check_size(root: yaml.Node, most: int) -> None:

@@ -6,16 +6,21 @@ import errno
 import ipaddress
 import os
 import stat
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, TypeGuard
 
-from rubricate.errors import InputError
+from rubricate._spelling import did_you_mean
+from rubricate.errors import InputError, MissingFileError
 
 PIPE_SECONDS = 1.0
 """How long a pipe may take to its first byte. A planted one has nobody who writes to it, and
 opening it would wait for ever. At half of it, slow commands in `<(...)` are cut off; at double,
 people take a planted pipe for a hang."""
+MOST_NAMES = 10_000
+"""How many names of a folder are compared with that of a missing file: comparing takes 0.1 s. At
+double it is felt; at half, the right name is more likely to be missed."""
 SCHEMES = ("postgresql://", "postgres://")
 NOT_SHOWN = ("password=", "sslpassword=", "run=", "connect_timeout=", "tcp_user_timeout=")
 """What of an address's query is not shown, is not part of the address, or matters to nobody."""
@@ -29,6 +34,21 @@ def user_path(path: str | os.PathLike[str]) -> Path:
         return Path(path).expanduser()
     except RuntimeError:
         return Path(path)
+
+
+def missing_file(path: Path, shown: str | None = None) -> MissingFileError:
+    """The error for a file that does not exist, with the file of the folder that has a like name.
+
+    Args:
+        path: the file.
+        shown: what the error calls it. Default: the path.
+    """
+    try:
+        with os.scandir(path.parent) as entries:
+            names = [entry.name for entry in islice(entries, MOST_NAMES)]
+    except OSError:
+        names = []
+    return MissingFileError(f"file not found{did_you_mean(path.name, names)}", file=shown or path)
 
 
 def open_file(path: Path, buffering: int = -1) -> BinaryIO:

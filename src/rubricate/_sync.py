@@ -48,7 +48,10 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     """
     try:
         asyncio.get_running_loop()
+        is_running = True
     except RuntimeError:
+        is_running = False
+    if not is_running:  # outside of `except`: an error of the run is no consequence of that one
         return asyncio.run(make())
     from concurrent.futures import ThreadPoolExecutor  # in a running loop alone
 

@@ -20,6 +20,7 @@ pydantic 2.14 and CPython 3.11). A validator for each option that is set takes 0
 from __future__ import annotations
 
 import inspect
+import os
 import reprlib
 import sys
 import textwrap
@@ -28,7 +29,8 @@ from contextlib import suppress
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from functools import cache, wraps
 from numbers import Number
-from types import NoneType, SimpleNamespace
+from pathlib import Path
+from types import NoneType, SimpleNamespace, TracebackType
 from typing import (
     Annotated,
     Any,
@@ -429,12 +431,29 @@ def takes(kind: Callable[_P, _G]) -> Callable[[Callable[[_G], _R]], Callable[_P,
         @wraps(function)
         def plain(*args: _P.args, **values: _P.kwargs) -> _R:
             __tracebackhide__ = True
-            return function(_call(kind, function, args, values))
+            try:
+                return function(_call(kind, function, args, values))
+            except InputError as error:
+                raise error.with_traceback(_with_code_of_others(error)) from error.__cause__
 
         vars(plain)["of_call"] = function
         return documented(plain, kind)
 
     return decorate
+
+
+def _with_code_of_others(error: InputError) -> TracebackType | None:
+    """The traceback of an error where the user's code is part of it; else None.
+
+    An error about the arguments of a call is then shown at the call, without our own frames.
+    """
+    libraries = (str(Path(__file__).parent), str(Path(os.__file__).parent))
+    frame = error.__traceback__
+    while frame is not None:
+        if not frame.tb_frame.f_code.co_filename.startswith((*libraries, "<frozen", "<string>")):
+            return error.__traceback__
+        frame = frame.tb_next
+    return None
 
 
 def takes_as_method(

@@ -81,6 +81,14 @@ def test_a_spreadsheet_that_is_called_a_table_is_one_line(rubricate: Any, tmp_pa
         (("show", "no-such-run", "-o", "x"), "x: the file's name must end in one of .md, .html"),
         (("show", "run", "-o", "no/x.md"), "no/x.md: cannot be written: No such file"),
         (("show", "data.json"), "data.json: no such run folder"),
+        (("grade", "data.jsn"), "data.jsn: file not found; did you mean 'data.json'?"),
+        (("grade", "no.csv"), "no.csv: file not found"),
+        (("show", "RUN"), "RUN: no such run folder; did you mean 'run'?"),
+        (("show", "."), "it has no summary.json; name one of those in it: run"),
+        (
+            ("grade", "data.json", "--judge", "m", "--base-url", "http://h/v1/chat/completions"),
+            "is the address up to /v1, to which the rest is added: write http://h/v1",
+        ),
     ],
 )
 def test_an_argument_that_cannot_be_meant_is_one_line(
@@ -89,6 +97,33 @@ def test_an_argument_that_cannot_be_meant_is_one_line(
     write_dataset()
     assert rubricate("grade", "data.json", "--run-dir", "run", "-q").returncode == 0
     assert told in refused(rubricate(*arguments))
+
+
+@pytest.mark.parametrize(
+    ("yaml", "place", "told"),
+    [
+        ("- name: a\n\trequirement: x\n", "r.yaml:2:1: ", "spaces: replace the tab"),
+        ("- name: a\n  weight: 1\n requirement: x\n", "r.yaml:3:2: ", "check the indent"),
+        ("- name: a\n    requirement: x\n", "r.yaml:2:16: ", "check the indent"),
+        ("- name: a\n  requirement: x: y\n", "r.yaml:2:17: ", "may need quotes"),
+        ("- requirement: x\n- requirement: x\n  weight: y\n", "r.yaml:3: [1].weight: ", "number"),
+        ("- requirement: x\n  options: [bad, good]\n", "r.yaml:2: ", "{label: bad, value: 0}"),
+    ],
+)
+def test_what_is_wrong_in_yaml_is_named_by_its_line(
+    rubricate: Any, tmp_path: Path, yaml: str, place: str, told: str
+):
+    (tmp_path / "t.csv").write_text("submission\nx\n")
+    (tmp_path / "r.yaml").write_text(yaml)
+    line = refused(rubricate("grade", "t.csv", "--rubric", "r.yaml"))
+    assert f"Error: {place}" in line
+    assert told in line
+
+
+def test_a_spreadsheet_that_is_no_text_is_called_one(rubricate: Any, tmp_path: Path):
+    (tmp_path / "r.yaml").write_text("- requirement: x\n")
+    (tmp_path / "t.csv").write_bytes(b"PK\x03\x04\xff\xfe")
+    assert "is a spreadsheet" in refused(rubricate("grade", "t.csv", "--rubric", "r.yaml"))
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def build(data: dict[str, Any]) -> Criterion:
         ({"levels": ["bad", "good"]}, "belong to criteria of the kind scale: add 'kind: scale'"),
         ({"low": 0, "high": 10}, "belong to criteria of the kind scale: add 'kind: scale'"),
         (
-            {"scale": 5},
+            {"scale": "1-5"},
             "'scale' belongs to criteria of the kind scale (whose bounds are low and high",
         ),
         ({"labels": ["a", "b"]}, "'labels' belongs to criteria of the kind multi_choice (whose"),
@@ -593,3 +593,13 @@ def test_a_kind_of_ones_own_takes_no_name_of_the_packages_own():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["RegexCriterion"]
+
+
+@pytest.mark.parametrize(
+    ("scale", "bounds"), [(5, (1, 5)), ([0, 10], (0, 10)), ([1, 5], (1, 5))], ids=str
+)
+def test_a_scale_is_its_highest_score_or_its_bounds(scale: Any, bounds: tuple[int, int]) -> None:
+    for kind in ({}, {"kind": "scale"}):
+        built = Rubric.from_dict([{"name": "a", "requirement": "Tone", "scale": scale, **kind}])[0]
+        assert isinstance(built, ScaleCriterion)
+        assert (built.low, built.high) == bounds

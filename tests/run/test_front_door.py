@@ -341,3 +341,11 @@ def test_sentences_are_criteria_named_by_their_first_words() -> None:
         Rubric([twins[0], twins[0]])
     one = rubricate.grade_one(SENTENCES, "Sorry, we are late.", judge=says_sorry)
     assert one.score.value == 1.0
+
+
+def test_an_error_about_a_call_is_shown_at_the_call(make_dataset: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        rubricate.grade(make_dataset(), judge="nobody/x")
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
+    frames = [entry.path.name for entry in caught.traceback]
+    assert frames == ["test_front_door.py", "settings.py"]

@@ -31,6 +31,9 @@ from rubricate.run.results import (
 if TYPE_CHECKING:
     from rubricate.stats import Estimate
 
+SUMMARY_NAME = "summary.json"
+MOST_NAMED = 3
+"""How many run folders an error names; `rubricate runs` lists all."""
 LABELS_GO = (
     "give labels in columns label.CRITERION of a table or as ground_truth in a dataset file "
     "(docs/datasets.md), or make them with rubricate label; then grade again"
@@ -217,6 +220,24 @@ class FinishedRun(Tabular):
         return {row.item: row.item_score.value for row in self.rows}
 
 
+def _runs_in(folder: Path) -> str:
+    """The end of an error about a folder that is no run folder: those in it."""
+    runs = sorted(str(file.parent) for file in folder.glob(f"*/{SUMMARY_NAME}"))
+    if not runs:
+        return ""
+    more = ", ..." if len(runs) > MOST_NAMED else ""
+    return f"; name one of those in it: {', '.join(runs[:MOST_NAMED])}{more}"
+
+
+def _near_runs(path: Path) -> str:
+    """The end of an error about a missing run folder: one of a like name beside it, or in runs."""
+    for folder in (path.parent, path.parent / "runs"):
+        runs = {file.parent.name: file.parent for file in folder.glob(f"*/{SUMMARY_NAME}")}
+        if near := suggestion(path.name, runs):
+            return f"; did you mean '{runs[near]}'?"
+    return "; rubricate runs lists those in the folder runs"
+
+
 def read_run(folder: str | Path) -> FinishedRun:
     """Read a run folder.
 
@@ -239,7 +260,7 @@ def read_run(folder: str | Path) -> FinishedRun:
                 "--judge NAME), which writes a run folder, or read the verdicts that it holds "
                 "with rubricate trust replay FILE"
             )
-        raise InputError(f"no such run folder{hint}", file=path)
+        raise InputError(f"no such run folder{hint or _near_runs(path)}", file=path)
     check_no_links(path)
     try:
         summary = parse_json(read_text(path / "summary.json"), file=path / "summary.json")
@@ -249,7 +270,9 @@ def read_run(folder: str | Path) -> FinishedRun:
                 "this run has not ended; the command that began it goes on from where it is",
                 file=path,
             ) from None
-        raise InputError("not a run folder: it has no summary.json", file=path) from None
+        raise InputError(
+            f"not a run folder: it has no summary.json{_runs_in(path)}", file=path
+        ) from None
     if not isinstance(summary, dict) or "judge" not in summary:
         raise InputError("not a run's summary", file=path / "summary.json")
     check_whole(path, summary)

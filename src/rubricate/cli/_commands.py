@@ -253,6 +253,8 @@ def _entry(function: Any) -> Callable[..., int]:
         kinds_of[name] = kinds
         type_: Any = bool if kinds == {bool} else list[str] if is_list else str
         metavar = "<int>" if kinds == {int} else "<float>" if kinds <= _FLOATS else None
+        if is_list and metavar is None:
+            metavar = "<str>"
         default = defaults.get(name, option.shown_default)
         text = option.help if default is None else f"{option.help} [{default}]"
         if option.is_argument:

@@ -85,8 +85,8 @@ def stop_on_signals(stop: asyncio.Event | None = None) -> asyncio.Event:
     """An event that the first signal sets, a new one if none is given; to be called in the running
     loop of the main thread, in the task that ends last. Then signals do what they did before.
 
-    A thread is told of a signal by the system, through a socket, so that it is heard even where the
-    loop is blocked. `loop.add_signal_handler` would not be, and Windows has no such method.
+    A thread receives each signal from the system, through a socket, so that it is heard even where
+    the loop is blocked. `loop.add_signal_handler` would not be, and Windows has no such method.
     """
     import asyncio
     import socket
@@ -119,7 +119,7 @@ def stop_on_signals(stop: asyncio.Event | None = None) -> asyncio.Event:
 
 
 def _heard(*_: object) -> None:
-    """Handle a signal that `_listen` is told of."""
+    """Handle a signal that `_listen` receives."""
 
 
 def _listen(reader: socket, loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:

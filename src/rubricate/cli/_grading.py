@@ -157,6 +157,12 @@ def _print_what_is_left(
             f"This is shard {options.part} alone, in {run_dir}. When all are done, the same "
             "command without --shard puts them together, and asks only for what failed."
         )
+    waits = settings.escalate_to is not None
+    if summary.failed > summary.not_run and not summary.stopped and not waits:
+        notes.print(
+            f"{summary.failed} verdicts failed: the same command with --retry-failed asks for them "
+            f"again; rubricate show {run_dir} --failed says what they are."
+        )
     if not settings.escalate_to:
         return
     from rubricate.judge import ESCALATED

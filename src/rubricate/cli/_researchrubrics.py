@@ -198,10 +198,10 @@ def _folders(settings: ReportSettings) -> dict[str, str]:
     if settings.folder is not None:
         raise InputError("give a folder of reports, or --system NAME=DIR for each system; not both")
     folders: dict[str, str] = {}
-    for given in settings.system:
-        name, equals, folder = given.partition("=")
+    for entry in settings.system:
+        name, equals, folder = entry.partition("=")
         if not equals or not name.strip() or not folder:
-            raise InputError(f"--system: '{given}' is not of the form NAME=DIR")
+            raise InputError(f"--system: '{entry}' is not of the form NAME=DIR")
         if name in folders:
             raise InputError(f"--system: '{name}' is given twice")
         folders[name] = folder

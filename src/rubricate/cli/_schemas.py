@@ -43,7 +43,9 @@ from rubricate.stats import BoundTest, Estimate, LabelAgreement, PairedCompariso
 Schema = dict[str, Any]
 TEXT: Schema = {"type": ["string", "null"]}
 NAMES: Schema = {"type": "array", "items": {"type": "string"}}
-FOR_TYPES = {one.__name__: one for one in (BoundTest, Estimate, LabelAgreement, PairedComparison)}
+FOR_TYPES = {
+    kind.__name__: kind for kind in (BoundTest, Estimate, LabelAgreement, PairedComparison)
+}
 """What classes of the other rooms import for their types alone."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -221,7 +223,9 @@ def _dataset() -> Schema:
         for name in ("extra", "_hash"):
             kind["properties"].pop(name, None)
         kind["properties"]["rubric"] = own
-    missing = {name: {"anyOf": [one, {"type": "null"}]} for name, one in item["properties"].items()}
+    missing = {
+        name: {"anyOf": [schema, {"type": "null"}]} for name, schema in item["properties"].items()
+    }
     # A submission may be messages or structured data; a document may be its text alone.
     item["properties"] = {**missing, "submission": {}, "context": {}}
     made["required"] = ["items"]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rubricate._documents import YAML_SUFFIXES, read_document
-from rubricate._files import user_path
+from rubricate._documents import YAML_SUFFIXES, read_document, with_line
+from rubricate._files import missing_file, user_path
 from rubricate.dataset.items import RubricDataset
 from rubricate.errors import InputError
 
@@ -50,7 +50,7 @@ def open_dataset(
         try:
             return RubricDataset.from_dict(document, rubric=rubric)
         except InputError as error:
-            raise error.within(file=data) from None
+            raise with_line(error, data) from None
     from rubricate.dataset.benchmarks import format_of, open_benchmark
     from rubricate.dataset.items import TableColumns, is_table, open_items
 
@@ -72,6 +72,8 @@ def open_dataset(
     if columns is None and not is_table(data):
         return RubricDataset.from_file(data, rubric=rubric)
     if rubric is None:
+        if "://" not in data and not data.startswith("hf:") and not user_path(data).exists():
+            raise missing_file(user_path(data), data)
         raise InputError("a table has no rubric: give --rubric", file=data)
     return open_items(data, rubric, mapped, on_error=on_error)
 

@@ -256,6 +256,18 @@ class Criterion(PythonDocument):
     def _tags_are_words(cls, tags: object) -> object:
         return read_tags(tags)
 
+    @field_validator("options", mode="before")
+    @classmethod
+    def _options_are_objects(cls, options: object) -> object:
+        for index, option in enumerate(options if isinstance(options, list | tuple) else ()):
+            if isinstance(option, str):
+                raise InputError(
+                    f"an option needs a value from 0 to 1: write {{label: {option}, value: 0}} "
+                    f"in place of {option!r}",
+                    path=(index,),
+                )
+        return options
+
     @model_validator(mode="before")
     @classmethod
     def _refuse_keys_of_other_kinds(cls, data: Any) -> Any:
@@ -663,6 +675,17 @@ def _load_kinds() -> None:
         getattr(package, name)
 
 
+def with_bounds(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The data of a criterion whose `scale` is its highest score, or its lowest and highest."""
+    scale = data["scale"]
+    bounds = [1, scale] if type(scale) is int else scale
+    is_scale = data.get("kind", "scale") == "scale" and not {"low", "high", "levels"} & {*data}
+    if not (is_scale and isinstance(bounds, list | tuple) and [*map(type, bounds)] == [int, int]):
+        return data
+    others = {key: value for key, value in data.items() if key != "scale"}
+    return {**others, "kind": "scale", "low": bounds[0], "high": bounds[1]}
+
+
 def build_criterion(data: Any, path: Sequence[str | int] = ()) -> Criterion:
     """A criterion of the kind that loaded data names.
 
@@ -671,6 +694,8 @@ def build_criterion(data: Any, path: Sequence[str | int] = ()) -> Criterion:
     """
     if isinstance(data, Criterion):
         return data
+    if isinstance(data, Mapping) and "scale" in data:
+        data = with_bounds(data)
     kind = data.get("kind") if isinstance(data, Mapping) else None
     model = kinds().get(kind, Criterion) if isinstance(kind, str) else Criterion
     return validate(model, data, path)

@@ -22,6 +22,7 @@ from rubricate._documents import (
     parse_yaml,
     read_document,
     validate,
+    with_line,
 )
 from rubricate._files import user_path, write_text
 from rubricate._terminal import one_line
@@ -245,7 +246,7 @@ class Rubric(PythonDocument):
         try:
             return cls.from_dict(read_document(path))
         except InputError as error:
-            raise error.within(file=path) from None
+            raise with_line(error, path) from None
 
     # Writing
 

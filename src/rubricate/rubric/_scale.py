@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import model_validator
 
 from rubricate.errors import InputError, UnreadableReply
-from rubricate.rubric._criterion import Criterion, Measurement
+from rubricate.rubric._criterion import Criterion, Measurement, with_bounds
 from rubricate.rubric._question import ABSTENTION, Answer, Question, Reading
 
 LISTED = 21
@@ -24,7 +24,8 @@ WIDEST = 10**9 - 1
 class ScaleCriterion(Criterion):
     """One thing judged by degree: a whole number from `low` to `high`.
 
-    Its value is `(score - low) / (high - low)`, or 1 minus that where lower is better.
+    Its value is `(score - low) / (high - low)`, or 1 minus that where lower is better. In a file,
+    `scale: 5` and `scale: [1, 5]` also give the bounds.
     """
 
     telltale: ClassVar[Sequence[str]] = (
@@ -53,6 +54,8 @@ class ScaleCriterion(Criterion):
     @model_validator(mode="before")
     @classmethod
     def _levels_by_score(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and "scale" in data:
+            data = with_bounds(data)
         if not isinstance(data, Mapping) or data.get("levels") is None:
             return data
         data = dict(data)

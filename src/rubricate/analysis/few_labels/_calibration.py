@@ -145,7 +145,8 @@ def fit_calibration(
     if items < 2:
         raise InputError(
             "a map is fitted on probabilities of binary criteria with human labels: this run has "
-            f"them for {items} items",
+            f"them for {items} items. Label some (rubricate label), and grade with a judge that "
+            "gives probabilities (--mode probability)",
             file=run.path,
         )
     if method is None:

@@ -162,8 +162,8 @@ def cascade_report(
     sure = [pair.row.confidence for pair in pairs]
     if all(one is None for one in sure):
         raise InputError(
-            f"{run.judge} does not say how sure it is: use a judge with probabilities, or "
-            "several judges (or replicates), whose votes agree or do not",
+            f"{run.judge} does not say how sure it is: use a judge with probabilities "
+            "(--mode probability), several judges, or one several times (--replicates 3)",
             file=run.path,
         )
     choice = choose_threshold(

@@ -11,9 +11,9 @@ from contextlib import nullcontext, suppress
 from importlib.metadata import version
 from pathlib import Path
 
-from rubricate._files import leads_out, open_file, user_path
+from rubricate._files import leads_out, missing_file, open_file, user_path
 from rubricate.dataset.items._conversion import CONVERTERS, Converted, Converter
-from rubricate.errors import InputError, MissingExtraError, MissingFileError
+from rubricate.errors import InputError, MissingExtraError
 
 PLAIN = (".md", ".markdown", ".txt")
 MOST_BYTES = 200 * 2**20
@@ -90,7 +90,7 @@ def read_document(
                 )
             content = file.read(MOST_BYTES)
     except FileNotFoundError:
-        raise MissingFileError("file not found", file=path) from None
+        raise missing_file(path) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=path) from None
     suffix = path.suffix.lower()

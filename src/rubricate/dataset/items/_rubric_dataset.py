@@ -22,6 +22,7 @@ from rubricate._documents import (
     read_document,
     read_text,
     validate,
+    with_line,
     with_one_line_errors,
 )
 from rubricate._files import user_path, write_text
@@ -613,7 +614,7 @@ def read_whole(path: str | Path) -> tuple[dict[str, Any], list[int]]:
 def at_line(error: InputError, path: str | Path, lines: Sequence[int]) -> InputError:
     """An error in a file; of JSON Lines with its line, in place of the index of its item."""
     if not lines:
-        return error.within(file=path)
+        return with_line(error, path)
     if error.path[:1] == ("items",) and isinstance(index := error.path[1], int):
         return InputError(error.message, file=path, path=error.path[2:], line=lines[index + 1])
     return error.within(file=path, line=lines[0])

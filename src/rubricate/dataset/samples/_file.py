@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator
 from os import PathLike
 from typing import Any, NamedTuple
 
-from rubricate._files import user_path
+from rubricate._files import missing_file, user_path
 from rubricate.dataset.samples._csv import csv_dataset, csv_records
 from rubricate.dataset.samples._dataset import MemoryDataset
 from rubricate.dataset.samples._fields import FieldSpec, Record, RecordToSample
@@ -14,7 +14,7 @@ from rubricate.dataset.samples._hf import hf_records
 from rubricate.dataset.samples._json import json_dataset, json_records
 from rubricate.dataset.samples._opening import HF, Source, table_name
 from rubricate.dataset.samples._parquet import parquet_dataset, parquet_records
-from rubricate.errors import InputError, MissingFileError
+from rubricate.errors import InputError
 
 
 class Reader(NamedTuple):
@@ -99,7 +99,7 @@ class Records:
         self.shown = self._source.shown
         check_suffix(self._source)
         if not self._source.remote and not user_path(data).exists():
-            raise MissingFileError("file not found", file=data)
+            raise missing_file(user_path(data), data)
 
     def read(self, wanted: int | None = None) -> Generator[Record, None, None]:
         """Read them from the start; `wanted` says how many will be looked at, None for all.

@@ -192,8 +192,20 @@ def text_of(file: BinaryIO, encoding: str, source: Source) -> Iterator[io.TextIO
         text.detach()
 
 
+WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+"""How the files of spreadsheet programs begin: .xlsx and .ods (zip archives), and .xls."""
+
+
 def not_in_encoding(error: UnicodeError, encoding: str, source: Source, line: int) -> InputError:
     """What to raise where `line` or one of the next lines is not in the encoding."""
+    if not source.remote:
+        with open_file(Path(source.address)) as file:
+            if file.read(4) in WORKBOOKS:
+                return InputError(
+                    "is a spreadsheet under another name: save it as CSV (UTF-8) in your "
+                    "spreadsheet program",
+                    file=source.shown,
+                )
     reason = error.reason if isinstance(error, UnicodeDecodeError) else str(error)
     return InputError(
         f"is not {encoding} text from about this line on ({reason}); save it as "

@@ -212,6 +212,12 @@ def _check_address(what: str, url: str) -> None:
         raise InputError(f"{what} is not a usable address")
     if parts.query or parts.fragment:
         raise InputError(f"{what} must be an address up to /v1, without '?' or '#'")
+    if parts.path.rstrip("/").endswith(("/chat/completions", "/completions", "/messages")):
+        shown = url.rstrip("/").removesuffix("/messages").removesuffix("/completions")
+        raise InputError(
+            f"{what} is the address up to /v1, to which the rest is added: write "
+            f"{shown.removesuffix('/chat')}"
+        )
     if parts.username or parts.password:
         raise InputError(f"{what} must not contain a user name or password")
 

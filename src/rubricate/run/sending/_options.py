@@ -146,8 +146,8 @@ class Retries(Settings):
         120.0,
         "Seconds without any answer after which a run is stopped.",
         more="Of an endpoint that has answered, or says that it is loading its model. Nothing is "
-        "lost until then: failures in an outage do not count as attempts, and the run can be taken "
-        "up later.",
+        "lost until then: failures in an outage do not count as attempts, and the run can be "
+        "resumed later.",
         group="Limits",
         unit="seconds",
         ge=0,
