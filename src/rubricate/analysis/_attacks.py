@@ -119,14 +119,16 @@ class RedTeamReport(JudgedReport):
             questions: how many wrong answers there were to attack.
         """
         failures = OutcomeTally()
-        all_found = (found for by_kind in outcomes.values() for found in by_kind.values())
-        for place, verdict in enumerate(verdict for found in all_found for verdict in found):
+        every = (verdicts for by_kind in outcomes.values() for verdicts in by_kind.values())
+        for place, verdict in enumerate(verdict for verdicts in every for verdict in verdicts):
             failures.add((place,), verdict)
         return cls(
             **failures.fields(facts),
             questions=questions,
             form=form,
-            defences=[defence_figures(one, families, by_kind) for one, by_kind in outcomes.items()],
+            defences=[
+                defence_figures(defence, families, by_kind) for defence, by_kind in outcomes.items()
+            ],
         )
 
     @property
@@ -139,7 +141,9 @@ class RedTeamReport(JudgedReport):
         how = _FORMS[self.form]
         yield say(f"{self.questions} {answers} under attack{how}, judged by {self.judge}")
         nothing = all(
-            not control.n + control.abstained for one in self.defences for control in one.controls
+            not control.n + control.abstained
+            for defence in self.defences
+            for control in defence.controls
         )
         for figures in () if nothing and self.failed else self.defences:
             yield GAP
@@ -203,7 +207,7 @@ def _attack_figures(
 def _control_figures(
     kind: str, right: CriterionVerdict, outcomes: AttackOutcomes
 ) -> ControlFigures:
-    verdicts = [verdict for (_, k), found in outcomes.items() if k == kind for verdict in found]
+    verdicts = [verdict for (_, k), of_kind in outcomes.items() if k == kind for verdict in of_kind]
     labels = [verdict.label for verdict in verdicts if verdict.status == "judged"]
     correct = labels.count(right)
     accuracy = wilson_interval(correct, len(labels))

@@ -71,24 +71,24 @@ class Plots:
 
         Labels are a confusion matrix, numbers a point for each pair. At most 24 criteria are shown.
         """
-        found = agreement_plots(self._run, agreement_report(self._run))
-        if not found:
-            told = "no criterion can be plotted: no pair of labels"
-            raise InputError(told, file=self._run.path)
-        return self._picture(found, path)
+        plots = agreement_plots(self._run, agreement_report(self._run))
+        if not plots:
+            problem = "no criterion can be plotted: no pair of labels"
+            raise InputError(problem, file=self._run.path)
+        return self._picture(plots, path)
 
     def calibration(self, path: str | Path | None = None) -> Picture:
         """How often people say MET where the judge's probability of MET is so high.
 
         With Wilson intervals; of all binary criteria together.
         """
-        found = calibration_plot(agreement_report(self._run))
-        if found is None:
+        plot = calibration_plot(agreement_report(self._run))
+        if plot is None:
             raise InputError(
                 "no verdict of a binary criterion has both a probability and a human label",
                 file=self._run.path,
             )
-        return self._picture([found], path)
+        return self._picture([plot], path)
 
     def cost(self, path: str | Path | None = None) -> Picture:
         """What verdicts took by criterion, in US dollars, or in tokens where a price is missing;
@@ -168,8 +168,8 @@ def _counts(scores: Sequence[float], high: float = 1.0) -> list[int]:
 
 def agreement_plots(run: FinishedRun, report: AgreementReport) -> list[Plot]:
     """The judge against people: a plot for each criterion, at most 24, and one of the scores."""
-    shown = [one for one in report.criteria if _is_drawn(one)][:MOST]
-    plots = [_agreement_plot(run, one) for one in shown]
+    shown = [criterion for criterion in report.criteria if _is_drawn(criterion)][:MOST]
+    plots = [_agreement_plot(run, criterion) for criterion in shown]
     if report.scores is not None and report.scores.n:
         human = run.human_scores
         pairs = [(human.get(item), score) for item, score in run.item_scores.items()]
@@ -178,20 +178,25 @@ def agreement_plots(run: FinishedRun, report: AgreementReport) -> list[Plot]:
     return plots
 
 
-def _is_drawn(one: CriterionAgreement) -> bool:
-    found = one.agreement
-    fits = not isinstance(found, LabelAgreement) or len(found.labels) <= WIDEST_CONFUSION
-    return found.n > 0 and fits
+def _is_drawn(criterion: CriterionAgreement) -> bool:
+    agreement = criterion.agreement
+    fits = not isinstance(agreement, LabelAgreement) or len(agreement.labels) <= WIDEST_CONFUSION
+    return agreement.n > 0 and fits
 
 
-def _agreement_plot(run: FinishedRun, one: CriterionAgreement) -> Plot:
-    found = one.agreement
-    if isinstance(found, LabelAgreement):
-        caption = f"n {found.n}, accuracy {_short(one.accuracy)}, kappa {_short(one.kappa)}"
-        return Plot(one.name, confusion_grid(found.labels, found.confusion), caption)
-    pairs = [(row.human_value, row.value) for row in run.rows if row.criterion == one.name]
-    caption = f"n {found.n}, correlation {_short(found.figures['pearson'])}"
-    return Plot(one.name, pairs_plot(_counted(pairs), f"{one.name}: judge against human"), caption)
+def _agreement_plot(run: FinishedRun, criterion: CriterionAgreement) -> Plot:
+    agreement = criterion.agreement
+    if isinstance(agreement, LabelAgreement):
+        accuracy, kappa = _short(criterion.accuracy), _short(criterion.kappa)
+        caption = f"n {agreement.n}, accuracy {accuracy}, kappa {kappa}"
+        return Plot(criterion.name, confusion_grid(agreement.labels, agreement.confusion), caption)
+    pairs = [(row.human_value, row.value) for row in run.rows if row.criterion == criterion.name]
+    caption = f"n {agreement.n}, correlation {_short(agreement.figures['pearson'])}"
+    return Plot(
+        criterion.name,
+        pairs_plot(_counted(pairs), f"{criterion.name}: judge against human"),
+        caption,
+    )
 
 
 def _counted(
@@ -207,14 +212,14 @@ def _counted(
 
 def calibration_plot(report: AgreementReport) -> Plot | None:
     """How far the judge's probabilities of MET fit, of all binary criteria; None without any."""
-    found = report.calibration_of_all
-    if found is None:
+    calibration = report.calibration_of_all
+    if calibration is None:
         return None
     return Plot(
         "Calibration",
-        reliability_plot(found),
-        f"n {found.n}, Brier score {_short(found.brier)}, "
-        f"{calibration_text(found)}; {found.binning}",
+        reliability_plot(calibration),
+        f"n {calibration.n}, Brier score {_short(calibration.brier)}, "
+        f"{calibration_text(calibration)}; {calibration.binning}",
     )
 
 

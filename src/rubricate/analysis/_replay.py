@@ -47,7 +47,7 @@ class ReplayReport(Report):
                 | _agreement(summary.agreement)
                 for name, summary in (("majority", self.majority), ("reliability", self.weighted))
             ],
-            "unknown": [asdict(one) for one in self.unknown],
+            "unknown": [asdict(vote) for vote in self.unknown],
         }
 
     @property
@@ -70,28 +70,28 @@ class ReplayReport(Report):
             totals.append(Row(cells, "strong"))
         columns = [Column("judge", is_text=True), *numbers(*headings, most=10)]
         yield Table(columns, rows, self.title, totals)
-        for known, told in (
+        for known, lead in (
             (True, "No labels of their criteria, counted as failed"),
             (False, "On criteria that the rubric does not have, not counted"),
         ):
-            votes = [one for one in self.unknown if one.known is known]
+            votes = [vote for vote in self.unknown if vote.known is known]
             if votes:
                 more = f" and {len(votes) - NAMED} more" if len(votes) > NAMED else ""
-                yield say(f"{told}: {'; '.join(map(_vote, votes[:NAMED]))}{more}", "warning")
+                yield say(f"{lead}: {'; '.join(map(_vote, votes[:NAMED]))}{more}", "warning")
 
 
-def _vote(one: UnknownVote) -> str:
-    label = one.label if len(one.label) <= SHOWN else f"{one.label[:SHOWN]}..."
+def _vote(vote: UnknownVote) -> str:
+    label = vote.label if len(vote.label) <= SHOWN else f"{vote.label[:SHOWN]}..."
     return (
-        f"'{label}' of {one.judge} for {one.criterion} ({one.count} times, first in item "
-        f"{one.item})"
+        f"'{label}' of {vote.judge} for {vote.criterion} ({vote.count} times, first in item "
+        f"{vote.item})"
     )
 
 
-def _agreement(found: AgreementFigures | None) -> dict[str, Any]:
-    if found is None:
+def _agreement(figures: AgreementFigures | None) -> dict[str, Any]:
+    if figures is None:
         return {"n": 0, "accuracy": None, "kappa": None}
-    return found.model_dump(mode="json")
+    return figures.model_dump(mode="json")
 
 
 def _tied(summary: Summary) -> int:

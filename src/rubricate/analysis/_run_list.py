@@ -111,8 +111,8 @@ class RunList(Report):
         if not self.runs:
             yield say(f"No runs in {self.folder}. rubricate grade DATA writes one.")
             return
-        labelled = any(one.labels for one in self.runs)
-        resumed = any(dollars(one.cost) != dollars(one.run_cost) for one in self.runs)
+        labelled = any(run.labels for run in self.runs)
+        resumed = any(dollars(run.cost) != dollars(run.run_cost) for run in self.runs)
         columns = [
             Column("run", is_text=True),
             Column("dataset", is_text=True),
@@ -125,41 +125,41 @@ class RunList(Report):
             Column("ended, UTC", is_text=True, least=16),
             Column("state", is_text=True, least=10),
         ]
-        yield Table(columns, [_row(one, labelled, resumed) for one in self.runs], self.title)
-        for one in self.runs:
-            if one.problem is not None:
-                yield say(f"{one.run}: {one.problem}", "warning")
+        yield Table(columns, [_row(run, labelled, resumed) for run in self.runs], self.title)
+        for run in self.runs:
+            if run.problem is not None:
+                yield say(f"{run.run}: {run.problem}", "warning")
 
 
-def _row(one: ListedRun, labelled: bool, resumed: bool) -> Row:
-    agreement = [figure(one.accuracy), figure(one.kappa)] if labelled else []
-    state: str = one.state
-    if state == "complete" and one.failed:
-        state = f"{one.failed} failed"
-    if one.thresholds not in (None, "passed"):
-        missed = "below threshold" if one.thresholds == "below" else "threshold undecided"
+def _row(run: ListedRun, labelled: bool, resumed: bool) -> Row:
+    agreement = [figure(run.accuracy), figure(run.kappa)] if labelled else []
+    state: str = run.state
+    if state == "complete" and run.failed:
+        state = f"{run.failed} failed"
+    if run.thresholds not in (None, "passed"):
+        missed = "below threshold" if run.thresholds == "below" else "threshold undecided"
         state = missed if state == "complete" else f"{state}, {missed}"
-    known = one.dataset is not None or one.judge is not None
-    judge = one.judge or NONE
+    known = run.dataset is not None or run.judge is not None
+    judge = run.judge or NONE
     costs = [NONE, NONE]
     if known:
         costs = [
-            dollars(one.run_cost, one.run_estimated_cost),
-            dollars(one.cost, one.estimated_cost),
+            dollars(run.run_cost, run.run_estimated_cost),
+            dollars(run.cost, run.estimated_cost),
         ]
     return Row(
         [
-            one.run,
-            one.dataset or NONE,
-            judge if one.kind == "grade" else f"{judge} ({one.kind})",
-            NONE if one.items is None else str(one.items),
-            NONE if one.score is None else one.score,
+            run.run,
+            run.dataset or NONE,
+            judge if run.kind == "grade" else f"{judge} ({run.kind})",
+            NONE if run.items is None else str(run.items),
+            NONE if run.score is None else run.score,
             *agreement,
             *(costs if resumed else costs[:1]),
-            one.when[:16].replace("T", " "),
+            run.when[:16].replace("T", " "),
             state,
         ],
-        "" if one.state == "complete" and not one.failed else "warning",
+        "" if run.state == "complete" and not run.failed else "warning",
     )
 
 
@@ -177,8 +177,8 @@ def list_runs(folder: str | Path = "runs") -> RunList:
     top = user_path(folder)
     if not top.is_dir():
         raise InputError("no such folder: name one that has run folders", file=top)
-    found = [_listed(path, os.path.relpath(path, top)) for path in _run_folders(top, DEPTH)]
-    return RunList(str(folder), tuple(sorted(found, key=lambda one: (one.when, one.run))))
+    runs = [_listed(path, os.path.relpath(path, top)) for path in _run_folders(top, DEPTH)]
+    return RunList(str(folder), tuple(sorted(runs, key=lambda run: (run.when, run.run))))
 
 
 def _run_folders(folder: Path, depth: int) -> Iterator[Path]:

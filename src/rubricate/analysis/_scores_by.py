@@ -39,25 +39,25 @@ def scores_by(run: FinishedRun, fields: Sequence[str] = ()) -> DeclaredFigures:
     known: dict[str, None] = {}
     for index, rows in enumerate(run.item_rows()):
         try:
-            found = _result(rows, run.rubric_of(rows[0].item), rules, index)
+            result = _result(rows, run.rubric_of(rows[0].item), rules, index)
         except KeyError:
             raise InputError(
                 "does not have the verdicts of its rubric; run the same grade command again: it "
                 "writes them anew from the journal",
                 file=run.path / "results.jsonl",
             ) from None
-        tally.add(found)
-        known |= dict.fromkeys(_fields(found))
+        tally.add(result)
+        known |= dict.fromkeys(_fields(result))
     figures = tally.figures()
     if figures is None:
         raise InputError("has no items", file=run.path / "results.jsonl")
-    for one in figures.by:
-        if not one.groups:
-            hint = did_you_mean(one.field, known)
+    for field_scores in figures.by:
+        if not field_scores.groups:
+            hint = did_you_mean(field_scores.field, known)
             hint = hint or f"; there is {', '.join(sorted(known)) or 'none at all'}"
             raise InputError(
-                f"scores by '{one.field}': no criterion has a tag of that field, and no item a tag "
-                f"or metadata{hint}",
+                f"scores by '{field_scores.field}': no criterion has a tag of that field, and no "
+                f"item a tag or metadata{hint}",
                 file=run.path,
             )
     return figures
@@ -81,7 +81,7 @@ def _result(
     """An item as far as its scores need it; its own score is that of its rows."""
     first = rows[0]
     human = first.human_score
-    found = ItemResult.of_verdicts(
+    result = ItemResult.of_verdicts(
         first.item,
         rubric,
         {row.criterion: row for row in rows},
@@ -91,7 +91,7 @@ def _result(
         tags=first.tags,
     )
     return replace(
-        found,
+        result,
         score=first.item_score,
         human_score=None if human is None else Score(human, human, human, 0.0, 1.0),
         judge_scores=dict(first.judge_scores),

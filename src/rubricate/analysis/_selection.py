@@ -138,10 +138,10 @@ class Selection(Report):
     def _criteria_sections(self) -> Iterator[Section]:
         """What the criteria that were named ask, and how they were answered in the whole run."""
         known = self.run.criteria
-        figures = {one["name"]: one for one in self.run.summary["criteria"]}
+        figures = {criterion["name"]: criterion for criterion in self.run.summary["criteria"]}
         for name in self.criteria:
-            asked = f", weight {known[name].weight:g}: {known[name].requirement}"
-            yield Paragraph((Words(name, "strong"), Words(asked)))
+            description = f", weight {known[name].weight:g}: {known[name].requirement}"
+            yield Paragraph((Words(name, "strong"), Words(description)))
             counts = [f"{label} {count}" for label, count in figures[name]["labels"].items()]
             if figures[name]["failed"]:
                 counts.append(f"failed {figures[name]['failed']}")
@@ -213,11 +213,11 @@ def _why(row: ResultRow) -> Iterator[Words]:
         note = " (not in the submission)" if evidence.invented else note
         yield Words(f"“{' '.join(evidence.quote.split())}”{note}", "quote")
     for vote in row.votes:
-        told = f"{one_line(vote.judge or '')}: {vote.label or vote.status}"
+        words = f"{one_line(vote.judge or '')}: {vote.label or vote.status}"
         reason = vote.error.message if vote.error else vote.reason
         if reason and reason != row.reason:
-            told += f", {' '.join(reason.split())}"
-        yield Words(told, "quiet")
+            words += f", {' '.join(reason.split())}"
+        yield Words(words, "quiet")
 
 
 def _item_data(item: FinishedItem, sent: Conversations | None) -> dict[str, Any]:
@@ -236,11 +236,15 @@ def _item_data(item: FinishedItem, sent: Conversations | None) -> dict[str, Any]
 
 
 def _conversations_of(row: ResultRow, sent: Conversations | None) -> dict[str, Any]:
-    return {} if sent is None else {"conversations": [one.to_dict() for one in sent.of(row)]}
+    return (
+        {}
+        if sent is None
+        else {"conversations": [conversation.to_dict() for conversation in sent.of(row)]}
+    )
 
 
-def _check(what: str, given: Collection[str], known: Collection[str]) -> None:
-    for name in given:
+def _check(what: str, names: Collection[str], known: Collection[str]) -> None:
+    for name in names:
         if name not in known:
             hint = did_you_mean(name, known)
             if not hint and len(known) <= SHOWN:
@@ -260,19 +264,19 @@ def conversation_lines(selection: Selection) -> Iterator[str]:
     with Conversations(selection.run.path, selection.journal) as conversations:
         for item in selection:
             for row in item.rows:
-                for found in conversations.of(row):
-                    yield from _exchange_lines(item.item, row.criterion, found)
+                for conversation in conversations.of(row):
+                    yield from _exchange_lines(item.item, row.criterion, conversation)
 
 
-def _exchange_lines(item: str, criterion: str, found: Conversation) -> Iterator[str]:
+def _exchange_lines(item: str, criterion: str, conversation: Conversation) -> Iterator[str]:
     head = f"=== {one_line(item)}, {one_line(criterion)}"
-    if found.judge is not None:
-        head += f", judged by {one_line(found.judge)}"
-    if found.missing is not None:
-        yield f"{head}: {found.missing}"
+    if conversation.judge is not None:
+        head += f", judged by {one_line(conversation.judge)}"
+    if conversation.missing is not None:
+        yield f"{head}: {conversation.missing}"
         yield ""
-    for number, exchange in enumerate(found.exchanges, start=1):
-        yield f"{head}: {_about(exchange, number, len(found.exchanges))}"
+    for number, exchange in enumerate(conversation.exchanges, start=1):
+        yield f"{head}: {_about(exchange, number, len(conversation.exchanges))}"
         for message in exchange.messages:
             yield f"--- {message['role']}"
             yield message["content"]
@@ -291,9 +295,9 @@ def _exchange_lines(item: str, criterion: str, found: Conversation) -> Iterator[
 
 
 def _about(exchange: Exchange, number: int, count: int) -> str:
-    asked = datetime.fromtimestamp(exchange.asked, UTC)
+    when = datetime.fromtimestamp(exchange.asked, UTC)
     about = f"exchange {number} of {count}, model {one_line(exchange.model)}"
-    about += f", {asked:%Y-%m-%d %H:%M:%S} UTC"
+    about += f", {when:%Y-%m-%d %H:%M:%S} UTC"
     if exchange.requests == 0:
         return f"{about}, answered before"
     return about if exchange.requests == 1 else f"{about}, {exchange.requests} requests"
@@ -306,6 +310,6 @@ def _note(exchange: Exchange) -> str:
     if exchange.left_out:
         notes.append(f"{exchange.left_out} characters of it were not kept")
     if exchange.probabilities is not None:
-        likely = sorted(exchange.probabilities.items(), key=lambda one: -one[1])
+        likely = sorted(exchange.probabilities.items(), key=lambda pair: -pair[1])
         notes.append(", ".join(f"{token!r} {share:.4f}" for token, share in likely))
     return f" ({'; '.join(notes)})" if notes else ""

@@ -117,7 +117,9 @@ class Certificate(SealedReport):
                 ("sha256", self.sha256),
             )
         )
-        names = dict.fromkeys(name for one in self.criteria.values() for name in one.figures)
+        names = dict.fromkeys(
+            name for criterion in self.criteria.values() for name in criterion.figures
+        )
         shown = [name for name in _SHOWN if name in names]
         headings = [name.replace("_", " ") for name in shown]
         yield Table(
@@ -129,16 +131,18 @@ class Certificate(SealedReport):
                 Row(
                     [
                         name,
-                        str(one.n),
-                        *(one.figures.get(figure, "") for figure in shown),
-                        *_share(one.sensitivity),
-                        *_share(one.specificity),
+                        str(criterion.n),
+                        *(criterion.figures.get(figure, "") for figure in shown),
+                        *_share(criterion.sensitivity),
+                        *_share(criterion.specificity),
                     ]
                 )
-                for name, one in self.criteria.items()
+                for name, criterion in self.criteria.items()
             ],
         )
-        several = {name: one.clusters for name, one in self.criteria.items() if one.n > 1}
+        several = {
+            name: criterion.clusters for name, criterion in self.criteria.items() if criterion.n > 1
+        }
         few = few_text(several, "items" if self.groups is None else f"groups by {self.groups}")
         if few is not None:
             yield say(few, "warning")
@@ -200,26 +204,26 @@ def _certificate(run: FinishedRun, report: AgreementReport, groups: str | None) 
         undecided=report.undecided,
         confidence=report.bootstrap.confidence,
         groups=groups,
-        criteria={one.name: _criterion(one) for one in report.criteria},
+        criteria={criterion.name: _criterion(criterion) for criterion in report.criteria},
     )
 
 
-def _criterion(one: CriterionAgreement) -> CertifiedCriterion:
-    found = one.agreement
+def _criterion(criterion: CriterionAgreement) -> CertifiedCriterion:
+    agreement = criterion.agreement
     sensitivity = specificity = None
-    of_people = one.people_labels
-    if one.measurement == "binary" and of_people and isinstance(found, LabelAgreement):
+    of_people = criterion.people_labels
+    if criterion.measurement == "binary" and of_people and isinstance(agreement, LabelAgreement):
         sensitivity, specificity = (
-            CertifiedShare(**asdict(found.by_label[name]["recall"]), n=of_people[name])
+            CertifiedShare(**asdict(agreement.by_label[name]["recall"]), n=of_people[name])
             for name in ("MET", "UNMET")
         )
     return CertifiedCriterion(
-        n=found.n,
-        clusters=found.clusters,
-        not_decided=dict(found.not_decided),
+        n=agreement.n,
+        clusters=agreement.clusters,
+        not_decided=dict(agreement.not_decided),
         sensitivity=sensitivity,
         specificity=specificity,
-        figures=dict(found.figures),
+        figures=dict(agreement.figures),
     )
 
 

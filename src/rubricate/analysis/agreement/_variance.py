@@ -57,7 +57,7 @@ class VarianceReport(Report):
     @property
     def unstable(self) -> tuple[str, ...]:
         """The criteria of whose spread less than half is the items'."""
-        return tuple(one.name for one in self.criteria if one.unstable)
+        return tuple(criterion.name for criterion in self.criteria if criterion.unstable)
 
     def to_dict(self) -> dict[str, Any]:
         return {**Report.to_dict(self), "unstable": list(self.unstable)}
@@ -69,26 +69,32 @@ class VarianceReport(Report):
     def sections(self) -> Iterator[Section]:
         """Each criterion's shares, and which criteria are unstable."""
         prompts = f" x {len(self.prompts)} prompts" if self.prompts else ""
-        sources = [*dict.fromkeys(name for one in self.criteria for name in one.found.shares)]
+        sources = [
+            *dict.fromkeys(name for criterion in self.criteria for name in criterion.found.shares)
+        ]
         yield Table(
             [Column("criterion", is_text=True), *numbers("n", *sources, "items that differ")],
             [
                 Row(
                     [
-                        one.name,
-                        str(one.found.n),
-                        *(one.found.shares.get(source, Estimate(None)) for source in sources),
-                        percent(one.differ),
+                        criterion.name,
+                        str(criterion.found.n),
+                        *(criterion.found.shares.get(source, Estimate(None)) for source in sources),
+                        percent(criterion.differ),
                     ],
-                    "warning" if one.unstable else "",
+                    "warning" if criterion.unstable else "",
                 )
-                for one in self.criteria
+                for criterion in self.criteria
             ],
             f"Shares of the spread: {len(self.judges)} judges{prompts} x {self.replicates} answers",
         )
-        told = "Unstable (less than half of the spread is the items'): "
-        yield say(f"{told}{', '.join(self.unstable) or 'none'}.")
-        left_out = {one.name: one.found.left_out for one in self.criteria if one.found.left_out}
+        lead = "Unstable (less than half of the spread is the items'): "
+        yield say(f"{lead}{', '.join(self.unstable) or 'none'}.")
+        left_out = {
+            criterion.name: criterion.found.left_out
+            for criterion in self.criteria
+            if criterion.found.left_out
+        }
         if left_out:
             causes = ", ".join(f"{name} {count}" for name, count in left_out.items())
             yield say(f"Items left out for an answer that is missing: {causes}.")
@@ -143,24 +149,24 @@ def variance_report(
             ]
             for item in items
         ]
-        found = variance_components(
+        components = variance_components(
             table,
             ("judge", "prompt"),
             groups=None if groups is None else [group_of[item] for item in items],
             bootstrap=bootstrap or Bootstrap(),
         )
-        criteria.append(_criterion(name, table, found))
+        criteria.append(_criterion(name, table, components))
     return VarianceReport(judges, prompts, replicates, tuple(criteria), groups)
 
 
 def _criterion(
-    name: str, table: Sequence[Sequence[Sequence[Answered]]], found: VarianceComponents
+    name: str, table: Sequence[Sequence[Sequence[Answered]]], components: VarianceComponents
 ) -> CriterionVariance:
     flat = [[value for of_judge in row for asked in of_judge for value in asked] for row in table]
     whole = [values for values in flat if None not in values]
     differ = sum(len(set(values)) > 1 for values in whole) / len(whole) if whole else None
-    share = found.shares["item"].value
-    return CriterionVariance(name, found, differ, None if share is None else share < STABLE)
+    share = components.shares["item"].value
+    return CriterionVariance(name, components, differ, None if share is None else share < STABLE)
 
 
 def _answers(run: FinishedRun) -> dict[str, list[Values]]:
