@@ -391,7 +391,8 @@ def worth(
         return None
     if strategy == "partial":
         return Fraction(1, 2) if criterion.weight > 0 else Fraction(0)
-    return Fraction(strategy == "fail" and criterion.weight < 0)
+    worst = criterion.value_range[criterion.weight < 0]
+    return Fraction(worst) if strategy == "fail" else Fraction(0)
 
 
 def valued(

@@ -68,7 +68,7 @@ def expected_pairs(
             case _, "partial":
                 value = Fraction(partial) if weight > 0 else Fraction(0)
             case _, "fail":
-                value = Fraction(0) if weight >= 0 else Fraction(1)
+                value = Fraction(criterion.value_range[weight < 0])
         if value is not None:
             pairs.append((weight, value))
     return pairs

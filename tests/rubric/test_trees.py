@@ -272,7 +272,7 @@ def worth(criterion: Criterion, verdict: Verdict, strategy: str) -> Fraction | N
         case (("abstained" | "not_applicable"), "partial"):
             return Fraction(1, 2) if criterion.weight > 0 else Fraction(0)
         case (("abstained" | "not_applicable"), "fail"):
-            return Fraction(criterion.weight < 0)
+            return Fraction(criterion.value_range[criterion.weight < 0])
     return Fraction(0)  # abstained by `zero`, and skipped
 
 

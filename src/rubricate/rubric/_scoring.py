@@ -215,7 +215,7 @@ class _Level:
     def add_unjudged(self, criterion: Criterion, status: Status, rules: _Rules) -> None:
         """Count in a verdict without a value."""
         weight = criterion.weight
-        stand_in = _stand_in(weight, status, rules)
+        stand_in = _stand_in(criterion, status, rules)
         value = None if status == "failed" else stand_in
         if value is not None:
             self.known.append((weight, value))
@@ -329,15 +329,13 @@ def _extremes(
     return scores if scoring.raw else [min(1.0, max(0.0, end)) for end in scores]
 
 
-def _stand_in(weight: float, status: Status, rules: _Rules) -> float | None:
+def _stand_in(criterion: Criterion, status: Status, rules: _Rules) -> float | None:
     """The value that an answer outside the score gets; None to leave it out."""
     if status == "skipped":
         return 0.0 if rules.scoring.skipped == "zero" else None
     strategy = rules.cannot_assess
     if strategy == "skip":
         return None
-    if strategy == "partial" and weight > 0:
-        return rules.partial
-    if strategy == "fail" and weight < 0:
-        return 1.0
-    return 0.0
+    if strategy == "fail":  # the worst answer; of options that need not be worth 0
+        return criterion.value_range[criterion.weight < 0]
+    return rules.partial if strategy == "partial" and criterion.weight > 0 else 0.0

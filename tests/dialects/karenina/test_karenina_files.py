@@ -25,6 +25,7 @@ from rubricate.dialects.karenina.schemas import (
     StoredTrait,
     Template,
     TemplateField,
+    merge_rubrics,
 )
 from rubricate.testing import Rule
 
@@ -469,3 +470,65 @@ def test_what_json_cannot_hold_is_an_error_that_names_it(tmp_path):
     assert not (tmp_path / "b.jsonld").exists()
     with pytest.raises(InputError, match="cannot be written"):
         full_benchmark().save(tmp_path / "no folder" / "b.jsonld")
+
+
+def test_a_benchmark_made_here_has_what_kareninas_reader_requires(tmp_path):
+    made = Benchmark.create("t")
+    made.add_question("Q?", "a")
+    made.set_global_rubric(
+        Rubric("g", [RubricTrait(name="Wide", kind="score", min_score=0, max_score=10)])
+    )
+    made.save(path := tmp_path / "t.jsonld")
+    document = json.loads(path.read_text())
+    part = document["dataFeedElement"][0]["item"]["hasPart"]
+    assert part["@type"] == "SoftwareSourceCode"
+    compile(part["text"], "hasPart", "exec")
+    settings = {
+        entry["name"]: entry["value"] for entry in document["rating"][0]["additionalProperty"]
+    }
+    assert (settings["min_score"], settings["max_score"]) == (0, 10)
+    loaded = Benchmark.load(path)
+    assert loaded.questions[0].template_code is None
+    loaded.save(again := tmp_path / "again.jsonld")
+    assert json.loads(again.read_text())["dataFeedElement"] == document["dataFeedElement"]
+
+
+def test_bounds_beside_a_yes_or_no_trait_are_those_of_scores(tmp_path):
+    made = Benchmark.create("t")
+    made.save(path := tmp_path / "t.jsonld")
+    document = json.loads(path.read_text())
+    settings = {"higher_is_better": True, "min_score": 1, "max_score": 5}
+    document["rating"] = [
+        {
+            "@type": "Rating",
+            "name": "Safe",
+            "bestRating": 1.0,
+            "worstRating": 0.0,
+            "additionalType": "karenina:GlobalRubricTrait",
+            "additionalProperty": [
+                {"@type": "PropertyValue", "name": name, "value": value}
+                for name, value in settings.items()
+            ],
+        }
+    ]
+    path.write_text(json.dumps(document))
+    [trait] = Benchmark.load(path).global_rubric.traits
+    assert trait.kind == "binary"
+    assert [trait.validate_score(score) for score in (True, 1)] == [True, False]
+
+
+def test_rubrics_answer_for_their_traits_as_kareninas_do():
+    score = RubricTrait(name="Clear", kind="score")
+    metric = MetricRubricTrait(name="Terms", metrics=["precision"], tp_instructions=["asthma"])
+    first, second = Rubric("g", [score, metric]), Rubric("q", [RubricTrait(name="x", kind="score")])
+    assert first.get_trait_names() == ["Clear", "Terms"]
+    assert (first.get_llm_trait_names(), first.get_metric_trait_names()) == (["Clear"], ["Terms"])
+    assert merge_rubrics(first, second).get_trait_names() == ["Clear", "Terms", "x"]
+    assert merge_rubrics(None, second).name == "q"
+    assert merge_rubrics(None, None) is None
+    assert metric.get_required_buckets() == {"tp", "fp"}
+    assert [score.validate_score(value) for value in (1, 5, 6, True, 2.5)] == [
+        True,
+        True,
+        *[False] * 3,
+    ]

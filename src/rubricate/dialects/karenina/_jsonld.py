@@ -20,6 +20,7 @@ from rubricate.dialects.karenina._results import VerificationResult, Verificatio
 from rubricate.dialects.karenina._template import Template
 from rubricate.dialects.karenina._traits import (
     METRIC_SETTINGS,
+    NO_TEMPLATE_CODE,
     CallableRubricTrait,
     GradedTrait,
     ManualRubricTrait,
@@ -62,6 +63,12 @@ _OWN = "question rubric"
 _OF_BENCHMARK = ("global_rubric_name", "verification_stopped")
 _OF_QUESTION = ("rubric_name", "answer_template", "template_failure", "verification_results")
 """Properties of ours."""
+_NO_TEMPLATE = {
+    "@type": "SoftwareSourceCode",
+    "name": "No answer template yet",
+    "programmingLanguage": "Python",
+    "text": NO_TEMPLATE_CODE,
+}
 Path = tuple[str | int, ...]
 Code = Mapping[str, Callable[[str], Any]]
 NO_CODE: Code = {}
@@ -145,6 +152,8 @@ def _question_node(question: Question, results: list[Any] | None) -> dict[str, A
     item = {"@type": "Question", **feed.get("item", {}), "text": question.question}
     answer = {"@type": "Answer", **item.get("acceptedAnswer", {}), "text": question.raw_answer}
     feed["item"], item["acceptedAnswer"] = item, answer
+    if not question.node:  # made here; what a file has is written back as it was
+        item["hasPart"] = {**_NO_TEMPLATE, "@id": f"{question.id}-template"}
     _set_rubric(item, question.rubric, "QuestionSpecific")
     if question.keywords:
         item["keywords"] = list(question.keywords)

@@ -28,6 +28,12 @@ from rubricate.rubric import (
 TraitKind = Literal["score", "binary", "literal", "regex", "callable", "metric", "stored"]
 """How a trait's outcome reads: a score, yes or no, a class, a pattern's yes or no, what code
 returns, metrics, or none."""
+NO_TEMPLATE_CODE = """class Answer(BaseAnswer):
+    def verify(self) -> bool:
+        raise NotImplementedError("no answer template has been written")
+"""
+"""What a question that was made here has as Python code in a file, because Karenina's reader needs
+some. It raises, because a template that returns False would call every answer wrong."""
 MOST_CLASSES = 20
 """The most classes of a literal trait: Karenina's own limit."""
 
@@ -155,6 +161,16 @@ class GradedTrait(Trait):
             return low, 5 if self.max_score is None else self.max_score
         return 0, max(1, len(self.class_names) - 1)
 
+    def validate_score(self, score: object) -> bool:
+        """Whether a score is one that this trait can give.
+
+        That is True or False for yes or no, else a whole number within `bounds`.
+        """
+        if self.kind == self.yes_or_no:
+            return isinstance(score, bool)
+        low, high = self.bounds
+        return isinstance(score, int) and not isinstance(score, bool) and low <= score <= high
+
     def _check_range(self) -> None:
         count = len(self.class_names)
         if self.kind == "literal" and not 2 <= count <= MOST_CLASSES:
@@ -277,7 +293,14 @@ class RegexRubricTrait(ManualRubricTrait):
     """Whether upper and lower case differ."""
 
 
-METRICS = ("precision", "recall", "f1", "accuracy", "specificity")
+_BUCKETS = {
+    "precision": ("tp", "fp"),
+    "recall": ("tp", "fn"),
+    "f1": ("tp", "fp", "fn"),
+    "accuracy": ("tp", "tn", "fp", "fn"),
+    "specificity": ("tn", "fp"),
+}
+METRICS = tuple(_BUCKETS)
 METRIC_SETTINGS = (
     *("metrics", "tp_instructions", "tn_instructions", "fp_instructions", "fn_instructions"),
     "repeated_extraction",
@@ -317,6 +340,11 @@ class MetricRubricTrait(Trait):
             raise InputError(f"evaluation_mode is '{mode}' {how} tn_instructions, found '{named}'")
         usual = {"metrics": METRICS[:3], "repeated_extraction": True}
         return {**usual, **data, **lists, "evaluation_mode": mode}
+
+    def get_required_buckets(self) -> set[str]:
+        """The cells of the confusion matrix that its metrics are computed from."""
+        metrics = (self.model_extra or {}).get("metrics", ())
+        return {bucket for metric in metrics for bucket in _BUCKETS[metric]}
 
     def criterion(self) -> Criterion:
         own = {
@@ -511,6 +539,28 @@ class Rubric:
                     f"{first[trait.name]} and {index}"
                 )
 
+    def get_trait_names(self) -> list[str]:
+        """The names of all traits, in their order."""
+        return [trait.name for trait in self.traits]
+
+    def get_llm_trait_names(self) -> list[str]:
+        """The names of the traits that a model judges by score, yes or no, or classes."""
+        return [trait.name for trait in self.llm_traits]
+
+    def get_regex_trait_names(self) -> list[str]:
+        """The names of the patterns."""
+        return [trait.name for trait in self.regex_traits]
+
+    get_manual_trait_names = get_regex_trait_names
+
+    def get_callable_trait_names(self) -> list[str]:
+        """The names of the functions."""
+        return [trait.name for trait in self.callable_traits]
+
+    def get_metric_trait_names(self) -> list[str]:
+        """The names of the metrics."""
+        return [trait.name for trait in self.metric_traits]
+
     def of_kind(self, kind: type[Trait]) -> list[Trait]:
         """The traits of a class."""
         return [trait for trait in self.traits if isinstance(trait, kind)]
@@ -574,9 +624,21 @@ class Question:
     def template_code(self) -> str | None:
         """The Python code that a file has as this question's template, for people; never run."""
         part = self.node.get("item", {}).get("hasPart")
-        if isinstance(part, dict) and part.get("@type") == "SoftwareSourceCode":
-            return str(part.get("text", ""))
-        return None
+        if not isinstance(part, dict) or part.get("@type") != "SoftwareSourceCode":
+            return None
+        code = str(part.get("text", ""))
+        return None if code == NO_TEMPLATE_CODE else code
+
+
+def merge_rubrics(global_rubric: Rubric | None, question_rubric: Rubric | None) -> Rubric | None:
+    """A rubric of the traits of both, the benchmark's before the question's; None of neither.
+
+    Raises:
+        InputError: a name is in both.
+    """
+    name = next((rubric.name for rubric in (global_rubric, question_rubric) if rubric), "rubric")
+    traits = union(global_rubric, question_rubric)
+    return Rubric(name, traits) if traits else None
 
 
 def union(first: Rubric | None, second: Rubric | None, where: str = "") -> list[Trait]:

@@ -21,6 +21,7 @@ from rubricate.dialects.karenina._traits import (
     Rubric as Rubric,
     RubricTrait as RubricTrait,
     StoredTrait as StoredTrait,
+    merge_rubrics as merge_rubrics,
 )
 
 LLMRubricTrait = RubricTrait
