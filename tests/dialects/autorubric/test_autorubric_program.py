@@ -310,6 +310,20 @@ def test_scores_of_labels_are_the_graders_own() -> None:
         rubric.compute_score(["MET"])
 
 
+def test_a_failed_option_that_does_not_apply_scores_as_in_autorubric() -> None:
+    """0.6889 and 12.4 are what AutoRubric 1.6.1 prints."""
+    values = {"low": 0.3, "mid": 0.6, "high": 1.0}
+    options = [CriterionOption(label=label, value=value) for label, value in values.items()]
+    options.append(CriterionOption(label="na", value=0.0, na=True))
+    plain = Criterion(name="p", weight=10.0, requirement="x")
+    ordinal = Criterion(
+        name="q", weight=8.0, requirement="y", scale_type="ordinal", options=options
+    )
+    rubric = Rubric([plain, ordinal])
+    assert rubric.compute_score(["MET", "na"], True, "fail") == pytest.approx(12.4 / 18)
+    assert rubric.compute_score(["MET", "na"], False, "fail") == pytest.approx(12.4)
+
+
 def test_importing_the_dialect_loads_nothing_heavy() -> None:
     program = (
         "import sys, rubricate.dialects.autorubric\n"
