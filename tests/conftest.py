@@ -94,7 +94,7 @@ def _needs(error: BaseException | None) -> str | None:
         if isinstance(error, MissingExtraError) and MISSING:
             return str(error)
         if isinstance(error, subprocess.CalledProcessError):  # a program of the test's own
-            told = re.search(r"No module named '(\w+)|rubricate\[(\w+)\]", str(error.stderr))
+            told = re.search(r"No module named '(\w+)|\[(\w+)\]'", str(error.stderr))
             return f"needs {told[1] or told[2]}" if told and MISSING else None
         if isinstance(error, ImportError) and (error.name or "").partition(".")[0] in MISSING:
             return f"needs {error.name}"

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 from postgres import tool
+
+from rubricate.errors import MissingExtraError
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -122,6 +126,24 @@ def test_the_citation_is_of_this_version() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     assert citation["version"] == __version__
     assert citation["license"] == PROJECT["license"]
+
+
+@pytest.mark.parametrize(
+    ("origin", "requirement"),
+    [
+        (None, "'rubricate[ray]'"),
+        ({"url": "file:///a%20b/clone", "dir_info": {"editable": True}}, "-e '/a b/clone[ray]'"),
+        ({"url": "file:///clone", "dir_info": {}}, "'rubricate[ray] @ file:///clone'"),
+        ({"url": "https://h/x.whl"}, "'rubricate[ray] @ https://h/x.whl'"),
+    ],
+)
+def test_an_extra_is_installed_from_where_the_package_came_from(
+    monkeypatch: pytest.MonkeyPatch, origin: dict[str, Any] | None, requirement: str
+) -> None:
+    text = None if origin is None else json.dumps(origin)
+    installed = SimpleNamespace(read_text=lambda name: text)
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: installed)
+    assert str(MissingExtraError("x", "ray")) == f"x needs an extra: pip install {requirement}"
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)

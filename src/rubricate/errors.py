@@ -199,7 +199,24 @@ class MissingExtraError(RubricateError, ImportError):
     """
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs an extra: pip install 'rubricate[{extra}]'")
+        super().__init__(f"{feature} needs an extra: pip install {_with_extra(extra)}")
+
+
+def _with_extra(extra: str) -> str:
+    """What pip installs this package with an extra from: where it was installed from."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:  # absent if it came from the index; PEP 610
+        source = json.loads(distribution("rubricate").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        source = {}
+    url = source.get("url", "")
+    if source.get("dir_info", {}).get("editable"):
+        from urllib.parse import urlsplit
+        from urllib.request import url2pathname
+
+        return f"-e '{url2pathname(urlsplit(url).path)}[{extra}]'"
+    return f"'rubricate[{extra}] @ {url}'" if url else f"'rubricate[{extra}]'"
 
 
 class ModelError(RubricateError):

@@ -344,7 +344,7 @@ def test_a_run_through_a_pooler_belongs_to_one_process_too(
 
 def test_without_the_extra_it_says_what_to_install(make_dataset, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
-    with pytest.raises(MissingExtraError, match=r"rubricate\[postgres\]"):
+    with pytest.raises(MissingExtraError, match=r"\[postgres\]"):
         rubricate.grade(
             make_dataset(), lambda m: MET, run_dir=tmp_path, journal="postgresql://host/db"
         )

@@ -694,7 +694,7 @@ def test_workers_need_a_journal_that_they_share():
 
 def test_without_ray_it_is_said_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(_worker, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'rubricate\[ray\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[ray\]'"):
         rubricate.grade(
             dataset_of(["a"]), "m", base_url="http://127.0.0.1:9/v1", run_dir=tmp_path, workers=2
         )
