@@ -64,16 +64,16 @@ def agreement_of_counts(pairs: Pairs) -> Agreement:
         raise InputError(
             f"pairs: a mapping of pairs to their counts is needed, found {brief(pairs)}"
         )
-    given = [(_pair(pair), count_of(count, "pairs: a count")) for pair, count in pairs.items()]
-    known = [(pair, count) for pair, count in given if count and not any(map(is_missing, pair))]
+    counted = [(_pair(pair), count_of(count, "pairs: a count")) for pair, count in pairs.items()]
+    known = [(pair, count) for pair, count in counted if count and not any(map(is_missing, pair))]
     n = sum(count for _, count in known)
     if n == 0:
         return Agreement(0, None, None, NO_ITEM)
     if any(isinstance(answer, str) for pair, _ in known for answer in pair):
         return _of_labels(known, n)
     counts: Counter[tuple[float, float]] = Counter()
-    for (one, other), count in known:
-        counts[number_of(one, "pairs"), number_of(other, "pairs")] += count
+    for (first, second), count in known:
+        counts[number_of(first, "pairs"), number_of(second, "pairs")] += count
     return _of_steps(counts, n)
 
 
@@ -84,12 +84,12 @@ def _pair(pair: Any) -> tuple[Any, Any]:
 
 
 def _of_labels(pairs: Sequence[tuple[tuple[object, object], int]], n: int) -> Agreement:
-    equal = sum(count for (one, other), count in pairs if one == other)
+    equal = sum(count for (first, second), count in pairs if first == second)
     judge: Counter[object] = Counter()
     human: Counter[object] = Counter()
-    for (one, other), count in pairs:
-        judge[one] += count
-        human[other] += count
+    for (first, second), count in pairs:
+        judge[first] += count
+        human[second] += count
     chance = sum(count * human[label] for label, count in judge.items())
     if chance == n * n:
         return Agreement(n, equal / n, None, ONE_LABEL)
@@ -97,14 +97,16 @@ def _of_labels(pairs: Sequence[tuple[tuple[object, object], int]], n: int) -> Ag
 
 
 def _of_steps(pairs: Mapping[tuple[float, float], int], n: int) -> Agreement:
-    equal = sum(count for (one, other), count in pairs.items() if abs(one - other) < SAME_STEP)
+    equal = sum(
+        count for (first, second), count in pairs.items() if abs(first - second) < SAME_STEP
+    )
     if len({number for pair in pairs for number in pair}) == 1:
         return Agreement(n, equal / n, None, ONE_LABEL)
-    middle = fsum(count * (one + other) for (one, other), count in pairs.items()) / (2 * n)
-    apart = fsum(count * (one - other) ** 2 for (one, other), count in pairs.items())
+    middle = fsum(count * (first + second) for (first, second), count in pairs.items()) / (2 * n)
+    apart = fsum(count * (first - second) ** 2 for (first, second), count in pairs.items())
     squares = fsum(
-        count * ((one - middle) ** 2 + (other - middle) ** 2)
-        for (one, other), count in pairs.items()
+        count * ((first - middle) ** 2 + (second - middle) ** 2)
+        for (first, second), count in pairs.items()
     )
     sums = [fsum(count * (pair[side] - middle) for pair, count in pairs.items()) for side in (0, 1)]
     return Agreement(n, equal / n, 1 - n * apart / (n * squares - 2 * sums[0] * sums[1]))
@@ -129,19 +131,19 @@ def stratified(strata: Sequence[Agreement]) -> Agreement:
         InputError: something in `strata` is no `Agreement`.
     """
     every = listed(strata, "strata")
-    for index, one in enumerate(every):
-        if not isinstance(one, Agreement):
-            raise InputError(f"strata: {brief(one)} at position {index} is no Agreement")
-        count_of(one.n, "strata: n")
-    parts = [one for one in every if one.n and not is_missing(one.accuracy)]
-    n = sum(one.n for one in parts)
+    for index, stratum in enumerate(every):
+        if not isinstance(stratum, Agreement):
+            raise InputError(f"strata: {brief(stratum)} at position {index} is no Agreement")
+        count_of(stratum.n, "strata: n")
+    parts = [stratum for stratum in every if stratum.n and not is_missing(stratum.accuracy)]
+    n = sum(stratum.n for stratum in parts)
     if not n:
         return Agreement(0, None, None, NO_ITEM)
-    equal = fsum(one.n * one.accuracy for one in parts if one.accuracy is not None)
+    equal = fsum(stratum.n * stratum.accuracy for stratum in parts if stratum.accuracy is not None)
     known = [
-        (one.n, one.kappa)
-        for one in parts
-        if one.kappa is not None and not is_missing(one.kappa) and one.n > 1
+        (stratum.n, stratum.kappa)
+        for stratum in parts
+        if stratum.kappa is not None and not is_missing(stratum.kappa) and stratum.n > 1
     ]
     if not known:
         return Agreement(n, equal / n, None, NO_KAPPA)

@@ -109,20 +109,20 @@ def dawid_skene(
     rows = [listed(row, f"votes of task {task}") for task, row in enumerate(rows)]
     if len({len(row) for row in rows}) > 1:
         raise InputError("votes: the rows are not equally long; put None where none was given")
-    given = np.array([[_vote(one, task) for one in row] for task, row in enumerate(rows)], int)
-    if not (given >= 0).any():
+    array = np.array([[_vote(label, task) for label in row] for task, row in enumerate(rows)], int)
+    if not (array >= 0).any():
         raise InputError("votes: there are no votes to learn the judges' reliability from")
-    count = int(given.max()) + 1 if labels is None else count_of(labels, "labels", 1)
-    if given.shape[1] * count * (count + given.shape[0]) > MOST_CELLS:
+    count = int(array.max()) + 1 if labels is None else count_of(labels, "labels", 1)
+    if array.shape[1] * count * (count + array.shape[0]) > MOST_CELLS:
         raise InputError(f"votes: {count} labels are too many; number those that occur from 0 on")
-    if given.max() >= count:
-        raise InputError(f"the votes name label {given.max()}, but there are only {count} labels")
-    one_hot = (given[..., None] == np.arange(count)).astype(float)
+    if array.max() >= count:
+        raise InputError(f"the votes name label {array.max()}, but there are only {count} labels")
+    one_hot = (array[..., None] == np.arange(count)).astype(float)
     voted = one_hot.sum(axis=(1, 2)) > 0
     shares = one_hot.sum(axis=1)
     posterior = np.full_like(shares, 1.0 / count)
     posterior[voted] = shares[voted] / shares[voted].sum(axis=1, keepdims=True)
-    prior, confusion = np.zeros(count), np.zeros((given.shape[1], count, count))
+    prior, confusion = np.zeros(count), np.zeros((array.shape[1], count, count))
     done, converged = 0, False
     while done < iterations and not converged:
         done += 1
@@ -168,22 +168,22 @@ def reliability_weights(questions: Sequence[Votes]) -> dict[str, float]:
     import numpy as np
 
     totals: dict[str, list[tuple[float, int]]] = {}
-    for number, one in enumerate(listed(questions, "questions")):
-        votes = named(one, f"questions[{number}]", answers)
+    for number, question in enumerate(listed(questions, "questions")):
+        votes = named(question, f"questions[{number}]", answers)
         if votes:
-            same_length(**{repr(judge): given for judge, given in votes.items()})
+            same_length(**{repr(judge): column for judge, column in votes.items()})
         labels = in_order(
-            {label for given in votes.values() for label in given if label is not None}
+            {label for column in votes.values() for label in column if label is not None}
         )
         if not labels:
             continue
         position = {label: index for index, label in enumerate(labels)}
         columns = [
-            [-1 if label is None else position[label] for label in given]
-            for given in votes.values()
+            [-1 if label is None else position[label] for label in column]
+            for column in votes.values()
         ]
-        found = dawid_skene(np.array(columns).T, labels=len(labels))
-        for judge, accuracy, column in zip(votes, found.accuracy, columns, strict=True):
+        fitted = dawid_skene(np.array(columns).T, labels=len(labels))
+        for judge, accuracy, column in zip(votes, fitted.accuracy, columns, strict=True):
             voted = sum(label >= 0 for label in column)
             right = float(accuracy) * voted
             totals.setdefault(judge, []).append((_log_odds(right, voted, len(labels)), voted))
@@ -205,21 +205,24 @@ def accuracy_weights(questions: Sequence[tuple[Votes, Sequence[str | None]]]) ->
         InputError: as `reliability_weights`.
     """
     totals: dict[str, list[tuple[float, int]]] = {}
-    for number, one in enumerate(listed(questions, "questions")):
-        pair = listed(one, f"questions[{number}]")
+    for number, question in enumerate(listed(questions, "questions")):
+        pair = listed(question, f"questions[{number}]")
         if len(pair) != 2:
             raise InputError(f"questions[{number}]: votes and the right labels are needed")
         votes = named(pair[0], f"questions[{number}]", answers)
         truth = answers(pair[1], f"questions[{number}], the right labels")
-        same_length(truth=truth, **{repr(judge): given for judge, given in votes.items()})
-        labels = {label for given in (*votes.values(), truth) for label in given} - {None}
-        for judge, given in votes.items():
+        same_length(
+            truth=truth,
+            **{repr(judge): column for judge, column in votes.items()},
+        )
+        labels = {label for column in (*votes.values(), truth) for label in column} - {None}
+        for judge, column in votes.items():
             pairs = [
-                (one, other)
-                for one, other in zip(given, truth, strict=True)
-                if one is not None and other is not None
+                (vote, label)
+                for vote, label in zip(column, truth, strict=True)
+                if vote is not None and label is not None
             ]
-            right = sum(one == other for one, other in pairs)
+            right = sum(vote == label for vote, label in pairs)
             odds = _log_odds(right, len(pairs), len(labels))
             totals.setdefault(judge, []).append((odds, len(pairs)))
     return _averaged(totals)

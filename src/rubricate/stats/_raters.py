@@ -124,7 +124,7 @@ def krippendorff_alpha(
         alphas = statistic(parts[:, 1:]).reshape(len(totals), count)
         return {"alpha": mean_of_strata(alphas, parts[:, 0].reshape(len(totals), count))}
 
-    found = jackknife_totals(
+    estimates = jackknife_totals(
         blocks,
         statistics,
         scales={"alpha": "correlation"},
@@ -132,7 +132,7 @@ def krippendorff_alpha(
         bootstrap=bootstrap,
         corrected=count > 1,
     )
-    return explained(found["alpha"], SAME_RATINGS)
+    return explained(estimates["alpha"], SAME_RATINGS)
 
 
 def _of_patterns(
@@ -159,14 +159,14 @@ def _of_patterns(
     worth = np.repeat([AGREE / kinds, DISAGREE / kinds], kinds)
     prior = np.bincount(index[n:], weights=worth, minlength=len(patterns)).astype(np.float64)
     added = parts(patterns)
-    found = coefficient_intervals(
+    estimates = coefficient_intervals(
         index[:n],
         cluster_indices(groups, n),
         prior,
         lambda times: {"": statistic(times @ added)},
         bootstrap,
     )
-    return found[""]
+    return estimates[""]
 
 
 def _rows(ratings: Any) -> Iterable[tuple[int, Any]]:
@@ -179,8 +179,8 @@ def counts_of(
     """How often each item got each label, (n, K); `ranked` where the order of labels matters."""
     rows = [answers(row, f"ratings of item {item}") for item, row in _rows(ratings)]
     if labels is None:
-        given = {label for row in rows for label in row if label is not None}
-        labels = in_order(given, "ratings", ranked=ranked)
+        present = {label for row in rows for label in row if label is not None}
+        labels = in_order(present, "ratings", ranked=ranked)
     labels = labels_of(labels)
     index = {label: number for number, label in enumerate(labels)}
     counts = np.zeros((len(rows), max(1, len(labels))))
@@ -189,7 +189,7 @@ def counts_of(
             if label is None:
                 continue
             if label not in index:
-                known = ", ".join(brief(one).strip("'") for one in labels)
+                known = ", ".join(brief(name).strip("'") for name in labels)
                 raise InputError(
                     f"ratings: {brief(label)} of item {item} is not one of the labels: {known}"
                 )
@@ -212,12 +212,12 @@ def _interval_contributions(ratings: Ratings) -> Floats:
     middle = float(known.mean()) if len(known) else 0.0
     contributions = np.zeros((len(rows), 4))
     for item, row in enumerate(rows):
-        given = row[~np.isnan(row)] - middle
-        count = len(given)
+        values = row[~np.isnan(row)] - middle
+        count = len(values)
         if count < 2:
             continue
-        apart = 2 * count * float(((given - given.mean()) ** 2).sum()) / (count - 1)
-        contributions[item] = count, given.sum(), (given**2).sum(), apart
+        apart = 2 * count * float(((values - values.mean()) ** 2).sum()) / (count - 1)
+        contributions[item] = count, values.sum(), (values**2).sum(), apart
     return contributions
 
 
@@ -329,19 +329,19 @@ def icc_of(table: Floats, clusters: Integers, bootstrap: Bootstrap | None) -> di
         ends = _log_ratio_ends(contributions, squares, k, clusters, bootstrap)
         if bootstrap is not None and few_differ(table, clusters):
             ends = dict.fromkeys(ends, FEW_DIFFER)
-        found = {}
+        estimates = {}
         for kind, (between, within) in _ratios(*squares).items():
             for raters, name in ((k, "1"), (1, "k")):
                 value = float(_correlation(between / within, raters)[0])
                 end = ends[kind]
                 if not np.isfinite(value):
-                    found[f"{kind}_{name}"] = Estimate(None, undefined=NO_ITEMS_APART)
+                    estimates[f"{kind}_{name}"] = Estimate(None, undefined=NO_ITEMS_APART)
                 elif end is None or isinstance(end, str):
-                    found[f"{kind}_{name}"] = Estimate(value, undefined=end)
+                    estimates[f"{kind}_{name}"] = Estimate(value, undefined=end)
                 else:
                     low, high = _correlation(np.exp(np.array(end)), raters).tolist()
-                    found[f"{kind}_{name}"] = around(value, low, high)
-    return {name: found[name] for name in ICC}
+                    estimates[f"{kind}_{name}"] = around(value, low, high)
+    return {name: estimates[name] for name in ICC}
 
 
 def _two_way(totals: Floats, k: int) -> tuple[Floats, Floats, Floats, Floats]:
@@ -455,8 +455,8 @@ def gwet_ac(
     def statistic(totals: Floats) -> Floats:
         share = totals[:, 2:-1] / totals[:, -1:]
         chance = weight.sum() * (share * (1 - share)).sum(1) / max(1, kinds * (kinds - 1))
-        found = (totals[:, 0] / totals[:, 1] - chance) / (1 - chance)
-        return found if kinds > 1 else np.full_like(found, np.nan)
+        kappas = (totals[:, 0] / totals[:, 1] - chance) / (1 - chance)
+        return kappas if kinds > 1 else np.full_like(kappas, np.nan)
 
     return explained(_of_patterns(counts, parts, statistic, groups, bootstrap), ONE_LABEL)
 

@@ -95,26 +95,28 @@ def stratified_agreement(
     of = answers(strata, "strata")
     clusters = cluster_indices(groups, same_length(strata=of, **columns))
     rows = list(zip(*columns.values(), strict=True))
-    lost = {at for column in columns.values() for at, one in enumerate(column) if is_missing(one)}
+    lost = {
+        at for column in columns.values() for at, label in enumerate(column) if is_missing(label)
+    }
     kept = [at for at in range(len(rows)) if at not in lost]
     n, clusters, of = len(kept), clusters[kept], [of[at] for at in kept]
     pairs = [rows[at][:2] for at in kept]
-    given, truth = [one for one, _ in pairs], [other for _, other in pairs]
+    judged, truth = [label for label, _ in pairs], [label for _, label in pairs]
     index = cluster_indices(of, n)
     in_steps = np.array([_are_numbers(pair) for pair in pairs], dtype=bool)
     silenced: Any = list(without_kappa) if isinstance(without_kappa, Set) else without_kappa
     without = set(answers(silenced, "without_kappa"))
     silent = np.array([stratum in without for stratum in of], dtype=bool)
-    of_labels, tables, kinds = _of_labels(given, truth, index, np.flatnonzero(~in_steps & ~silent))
-    of_steps, scales = _of_steps(given, truth, index, np.flatnonzero(in_steps & ~silent))
+    of_labels, tables, kinds = _of_labels(judged, truth, index, np.flatnonzero(~in_steps & ~silent))
+    of_steps, scales = _of_steps(judged, truth, index, np.flatnonzero(in_steps & ~silent))
     width = of_labels.shape[1]
 
     def kappas(totals: Floats) -> tuple[Floats, Floats]:
         counted = totals[:, :width].reshape(len(totals), tables, kinds, kinds)
         moments = totals[:, width:].reshape(len(totals), scales, MOMENTS)
         weights = np.concatenate([counted.sum((-2, -1)), moments[..., 0]], axis=1)
-        found = np.concatenate([_confusion.cohen_kappa(counted), _kappa_of(moments)], axis=1)
-        return np.where(weights < 2, np.nan, found), weights
+        kappas = np.concatenate([_confusion.cohen_kappa(counted), _kappa_of(moments)], axis=1)
+        return np.where(weights < 2, np.nan, kappas), weights
 
     def statistics(totals: Floats) -> dict[str, Floats]:
         return {"kappa": mean_of_strata(*kappas(totals))}
@@ -125,7 +127,7 @@ def stratified_agreement(
     few = _few_others(pairs, index)
     if tables == 1 and not scales:
         pairs_of = of_labels.tocoo()
-        found = coefficient_intervals(
+        intervals = coefficient_intervals(
             pairs_of.col.astype(np.int64),
             clusters[pairs_of.row],
             table_prior(kinds),
@@ -133,7 +135,7 @@ def stratified_agreement(
             bootstrap,
         )
     else:
-        found = jackknife_totals(
+        intervals = jackknife_totals(
             every,
             statistics,
             scales={"kappa": "correlation"},
@@ -142,7 +144,7 @@ def stratified_agreement(
             corrected=True,
         )
         if few and bootstrap is not None:
-            found["kappa"] = replace(found["kappa"], undefined=RARE)
+            intervals["kappa"] = replace(intervals["kappa"], undefined=RARE)
     if equal is None:
         hits = np.array([_equal(*pair) for pair in pairs], dtype=np.float64)
     else:
@@ -161,7 +163,7 @@ def stratified_agreement(
         strata=len(each),
         left_out=int(np.isnan(each).sum()),
         accuracy=accuracy,
-        kappa=explained(found["kappa"], NO_KAPPA if n else NO_PAIR),
+        kappa=explained(intervals["kappa"], NO_KAPPA if n else NO_PAIR),
     )
 
 
@@ -192,10 +194,10 @@ def _are_numbers(pair: tuple[Any, Any]) -> bool:
     return True
 
 
-def _equal(one: str | float, other: str | float) -> bool:
-    if isinstance(one, str) or isinstance(other, str):
-        return one == other
-    return abs(one - other) < SAME_STEP
+def _equal(first: str | float, second: str | float) -> bool:
+    if isinstance(first, str) or isinstance(second, str):
+        return first == second
+    return abs(first - second) < SAME_STEP
 
 
 def mean_of_strata(values: Floats, weights: Floats) -> Floats:
@@ -234,16 +236,16 @@ def _of_steps(
     judge: Sequence[Any], human: Sequence[Any], strata: Integers, indices: Integers
 ) -> tuple[Any, int]:
     """Each pair's moments, in the columns of its stratum: (n, S M), and S."""
-    found, index = np.unique(strata[indices], return_inverse=True)
+    present, index = np.unique(strata[indices], return_inverse=True)
     x, y = (np.array([side[at] for at in indices.tolist()], float) for side in (judge, human))
-    size = np.maximum(np.bincount(index, minlength=len(found)), 1)
-    middle = (np.bincount(index, x + y, len(found)) / (2 * size))[index] if len(index) else 0.0
+    size = np.maximum(np.bincount(index, minlength=len(present)), 1)
+    middle = (np.bincount(index, x + y, len(present)) / (2 * size))[index] if len(index) else 0.0
     x, y = x - middle, y - middle
     moments = np.stack([np.ones(len(x)), x, y, x * x, y * y, (x - y) ** 2], axis=1)
     columns = index[:, None] * MOMENTS + np.arange(MOMENTS)
     rows = np.repeat(indices, MOMENTS)
-    shape = (len(strata), len(found) * MOMENTS)
-    return sparse.csr_matrix((moments.ravel(), (rows, columns.ravel())), shape), len(found)
+    shape = (len(strata), len(present) * MOMENTS)
+    return sparse.csr_matrix((moments.ravel(), (rows, columns.ravel())), shape), len(present)
 
 
 def _kappa_of(moments: Floats) -> Floats:
