@@ -14,7 +14,8 @@ from itertools import product
 import numpy as np
 
 from rubricate.analysis import plan_report
-from rubricate.stats import BoundTest, bound_test
+from rubricate.analysis.comparison._sequential import ERROR, GateHistory, Push
+from rubricate.stats import BoundTest, bound_e_value, bound_test
 
 SEED = 20261123
 Chance = np.random.Generator
@@ -114,7 +115,35 @@ def power(pairs: int) -> Iterator[str]:
         yield f"| {items} | {100 * differing:.0f} % | {drop:.3f} | {100 * found:.0f} % |"
 
 
-PARTS = {"same": same, "changed": changed, "power": power}
+def sequential(pairs: int) -> Iterator[str]:
+    """200 pushes against one baseline: sequences in which *worse* is said at all, and when."""
+    yield "| items | flips | lost from push 20 on | ever worse | pushes until then, median |"
+    yield "|---|---|---|---|---|"
+    for items, flips, drop in product((50, 200), (0.05, 0.2), (0.0, 0.1, 0.2)):
+        chance = np.random.default_rng(SEED)
+        alarms = []
+        for _ in range(pairs):
+            error = (1 - np.sqrt(1 - 2 * flips)) / 2
+            met = chance.random(items) < 0.7
+            lost = met & (chance.random(items) < drop / (0.7 * (1 - 2 * error)))
+            baseline = met ^ (chance.random(items) < error)
+            history = GateHistory(baseline="", margin=0.0)
+            for number in range(1, 201):
+                truth = met & ~lost if number >= 20 else met
+                difference = (truth ^ (chance.random(items) < error)) * 1.0 - baseline
+                change = float(difference.mean())
+                value = bound_e_value(difference.tolist(), 0.0)
+                push = Push(run=str(number), e_value=value, change=change, items=items)
+                history = history.model_copy(update={"pushes": (*history.pushes, push)})
+                if value > 1 and history.evidence >= 1 / ERROR and change < 0:
+                    alarms.append(number - 19)
+                    break
+        when = f"{np.median(alarms):.0f}" if alarms and drop else ""
+        share = f"{100 * len(alarms) / pairs:.1f} %"
+        yield f"| {items} | {100 * flips:.0f} % | {drop:g} | {share} | {when} |"
+
+
+PARTS = {"same": same, "changed": changed, "power": power, "sequential": sequential}
 
 
 def main() -> None:

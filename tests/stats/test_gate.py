@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from rubricate.errors import InputError
-from rubricate.stats import BoundTest, bound_test, mcnemar_power, permutation_test
+from rubricate.stats import BoundTest, bound_e_value, bound_test, mcnemar_power, permutation_test
 
 
 def of_differences(values, margin=0.02, **options) -> BoundTest:
@@ -122,7 +122,29 @@ def test_the_p_is_that_of_the_permutation_test_on_one_side():
     assert found.p_value == permutation_test(values).p_value / 2 == 11 / 1024
 
 
+@pytest.mark.parametrize("size", [1, 5])
+def test_a_bet_against_an_unchanged_system_wins_nothing_on_average(size):
+    chance = np.random.default_rng(3)
+    won = []
+    for _ in range(2000):
+        a, b = (np.repeat(chance.random(40 // size) < 0.7, size) * 1.0 for _ in range(2))
+        won.append(bound_e_value((b - a).tolist(), 0.0, groups=(np.arange(40) // size).tolist()))
+    assert np.mean(won) < 1 + 3 * np.std(won) / 2000**0.5
+    assert np.mean(np.array(won) >= 20) < 0.05
+
+
+def test_a_bet_on_a_drop_wins_with_every_item():
+    won = [bound_e_value([-1.0] * n, 0.0) for n in (0, 1, 5, 20)]
+    assert won[0] == 1.0
+    assert won == sorted(won)
+    assert won[-1] > 1000
+    assert bound_e_value([-1.0] * 20, 0.0, groups=["one"] * 20) < 2
+
+
 def test_what_is_no_number_is_refused():
+    for values, bound in (([0.5, 2.0], 0.0), ([None], 0.0), ([0.5], 1.0), ([0.5], float("nan"))):
+        with pytest.raises(InputError):
+            bound_e_value(values, bound)
     with pytest.raises(InputError, match="bound"):
         bound_test([0.5, 0.6], float("nan"))
     with pytest.raises(InputError, match="noise has 1 numbers for 2 values"):

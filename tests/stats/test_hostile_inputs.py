@@ -134,6 +134,10 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         stats.compare_paired,
         {"a": [1, 2, 3], "b": [2, 2, 4], "confidence": 0.9, **BOTH},
     ),
+    "bound_e_value": (
+        stats.bound_e_value,
+        {"values": [0.1, 0.2, 0.4], "bound": 0.1, "groups": [1, 2, 2], "limits": (0.0, 1.0)},
+    ),
     "bound_test": (
         stats.bound_test,
         {

@@ -48,6 +48,10 @@ if TYPE_CHECKING:
         GateOutcome as GateOutcome,
         ItemPair as ItemPair,
     )
+    from rubricate.analysis.comparison._sequential import (
+        GateHistory as GateHistory,
+        sequential_gate as sequential_gate,
+    )
     from rubricate.analysis.agreement._discrimination import DecisionRules as DecisionRules
     from rubricate.analysis._finished import (
         LOW_CONFIDENCE as LOW_CONFIDENCE,

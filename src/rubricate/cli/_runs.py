@@ -244,10 +244,16 @@ class CompareSettings(Groups, Tags, Unclear, ReportOutput):
         ge=0,
         le=1,
     )
+    sequential: str | None = option(
+        None,
+        "With --fail-if-worse: a file that keeps what all pushes showed against the baseline A, so "
+        "that all of them together have one error rate of 5 %.",
+    )
 
     def check(self) -> None:
         if self.fail_if_worse is None:
             for name, is_set in (
+                ("--sequential", self.sequential is not None),
                 ("--min-coverage", self.min_coverage is not None),
                 ("--on-unclear", self.on_unclear != "pass"),
             ):
@@ -258,7 +264,7 @@ class CompareSettings(Groups, Tags, Unclear, ReportOutput):
 @command(CompareSettings)
 def compare(settings: CompareSettings) -> int:
     """Compare two runs: the difference, its interval, what flipped. Can fail a build."""
-    from rubricate.analysis import MIN_COVERAGE, compare_runs, read_run
+    from rubricate.analysis import MIN_COVERAGE, compare_runs, read_run, sequential_gate
 
     runs = read_run(settings.run_a), read_run(settings.run_b)
     comparison = compare_runs(*runs, groups=settings.groups, by=settings.by)
@@ -273,6 +279,8 @@ def compare(settings: CompareSettings) -> int:
         return 0
     least = MIN_COVERAGE if settings.min_coverage is None else settings.min_coverage
     decision = comparison.gate(margin, min_coverage=least)
+    if settings.sequential is not None:
+        decision = sequential_gate(comparison, decision, runs, settings.sequential)
     print_report(replace(comparison, decision=decision), settings)
     sys.stderr.write(f"{decision.why}\n")
     warn_of_builtin(*(run.judge for run in runs))

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     )
     from rubricate.stats._gate import (
         BoundTest as BoundTest,
+        bound_e_value as bound_e_value,
         bound_test as bound_test,
     )
     from rubricate.stats._intervals import (

@@ -108,10 +108,7 @@ def bound_test(
     check_share(significance, "significance")
     bound = number_of(bound, "bound")
     if limits is not None:
-        ends = numbers(limits, "limits").tolist()
-        if len(ends) != 2 or not ends[0] < ends[1]:
-            raise InputError(f"limits must be two numbers, the lower one first, found {limits}")
-        limits = ends[0], ends[1]
+        limits = _checked_limits(limits)
     every = numbers(values, "values")
     known = ~np.isnan(every)
     clusters, found = cluster_indices(groups, len(every))[known], every[known]
@@ -206,3 +203,54 @@ def _needed(
     left = error**2 - (variance - by_judge)
     replicates = math.ceil(by_judge / left) if by_judge > 0 and left > 0 else None
     return max(n + 1, math.ceil(items)), replicates
+
+
+def _checked_limits(limits: tuple[float, float]) -> tuple[float, float]:
+    ends = numbers(limits, "limits").tolist()
+    if len(ends) != 2 or not ends[0] < ends[1]:
+        raise InputError(f"limits must be two numbers, the lower one first, found {limits}")
+    return ends[0], ends[1]
+
+
+STAKES = (0.05, 0.1, 0.25, 0.5, 0.9)
+"""The shares of the wealth that are staked on each group, of the most that cannot be lost. Small
+ones win on many small drops, large ones on few large ones; half as many double what is needed."""
+
+
+def bound_e_value(
+    values: Sequence[float],
+    bound: float,
+    *,
+    groups: Groups = None,
+    limits: tuple[float, float] = (-1.0, 1.0),
+) -> float:
+    """How much is won by betting that a mean is below a bound; 1 or less on average if it is not.
+
+    The bet of Waudby-Smith and Ramdas (2024) on each group of values, the mean over five stakes.
+    Such numbers of many looks can be added up, whatever the looks have in common, which p-values
+    cannot.
+
+    Args:
+        values: one an item, within the limits.
+        bound: what their mean is held against.
+        groups: the group of each value. Default: each by itself.
+        limits: the least and the greatest that a value can be.
+
+    Returns:
+        What a stake of 1 has become, 0 or more; 1 without values.
+
+    Raises:
+        InputError: a value is missing, no number or outside the limits, or the bound is.
+    """
+    numbers_ = numbers(values, "values")
+    low, high = _checked_limits(limits)
+    bound = number_of(bound, "bound")
+    if not low <= bound < high or not np.all((numbers_ >= low) & (numbers_ <= high)):
+        raise InputError(f"values and the bound must be from {low:g} to {high:g}")
+    clusters = cluster_indices(groups, len(numbers_))
+    if not len(numbers_):
+        return 1.0
+    _, clusters = np.unique(clusters, return_inverse=True)
+    sums = np.bincount(clusters, weights=numbers_ - bound) / np.bincount(clusters).max()
+    logs = [float(np.log1p(-stake * sums / (high - bound)).sum()) for stake in STAKES]
+    return float(np.exp(special.logsumexp(logs)) / len(STAKES))
