@@ -79,7 +79,7 @@ class GradingOptions(RewardOptions, RunOptions):
     map: Columns | None = option(
         None,
         "Which column of a table is what: submission=answer,prompt=question; also reference, id, "
-        "context and label.CRITERION.",
+        "context and label.CRITERION; of records with their own rubrics, rubric.",
         more="As such text, or as a dictionary. Other columns are kept as metadata.",
         group="What is graded",
         input_type=str | dict[str, str] | None,

@@ -9,7 +9,7 @@ import pytest
 
 import rubricate
 from rubricate import RubricDataset
-from rubricate.dataset import FORMATS, TableColumns, format_of, open_benchmark
+from rubricate.dataset import FORMATS, TableColumns, format_of, open_benchmark, open_dataset
 from rubricate.errors import InputError
 
 HEALTH = {
@@ -168,8 +168,168 @@ def test_a_record_of_reward_training_keeps_titles_apart_and_signs(tmp_path):
     (item,) = open_benchmark(tasks).items
     assert item.rubric.names == ["Names it", "Names it (2)"]
     assert [one.weight for one in item.rubric] == [5.0, -1.0]
-    assert item.metadata["reference_answer"] == "Rayleigh scattering."
-    assert item.reference_submission is None
+    assert item.reference_submission == "Rayleigh scattering."
+
+
+LEVELS = {f"score{level}_description": f"At level {level}." for level in range(1, 6)}
+CHAT = [{"role": "user", "content": "Q?", "language": "English", "toxic": False, "timestamp": None}]
+LAYOUTS = {
+    "ResearchQA": {
+        "query": "Q?",
+        "field": "Nutrition",
+        "rubric": [{"rubric_item": "Cites A", "type": "Citation"}, {"rubric_item": "Says B"}],
+    },
+    "ResearcherBench": {
+        "question": "Q?",
+        "rubric": [{"point": "Cites A", "weight": 2}, {"point": "Says B", "weight": 1}],
+    },
+    "RuVerBench, reports": {
+        "question": "Q?",
+        "rubric": [{"point": "Cites A"}, {"point": "Says B"}],
+    },
+    "RuVerBench, code": {
+        "instance_id": "a",
+        "user_query": ["Q?"],
+        "system_prompt": "",
+        "checklist": {
+            "SP": {"description": "x", "checks": [{"check_id": "SP_a", "description": "Cites A"}]},
+            "Task": {"checks": [{"check_id": "b", "description": "Says B", "check_type": "t"}]},
+        },
+    },
+    "BiGGen-Bench": {
+        "input": "Q?",
+        "reference_answer": "Gold.",
+        "score_rubric": {"criteria": "Is it good?", **LEVELS},
+    },
+    "Feedback Collection": {
+        "instruction": "###Task Description: and all the rest",
+        "input": "",
+        "output": "Good. [RESULT] 4",
+        "orig_instruction": "Q?",
+        "orig_response": "A.",
+        "orig_reference_answer": "Gold.",
+        "orig_criteria": "Is it good?",
+        **{f"orig_{key}": text for key, text in LEVELS.items()},
+        "orig_score": "4",
+    },
+    "RubricHub, verl": {
+        "prompt": CHAT[:1],
+        "reward_model": {
+            "style": "rubric",
+            "ground_truth": "Gold.",
+            "rubrics": [
+                {
+                    "criterion": "Cites A",
+                    "points": 5,
+                    "tags": {"verifier": "llm", "function": None},
+                },
+                {"criterion": "Says B", "points": -1, "tags": {"verifier": "rule"}},
+            ],
+        },
+    },
+    "verl, all nested": {
+        "prompt": CHAT,
+        "reward_model": {"ground_truth": "Gold."},
+        "extra_info": {"reward_model": {"rubrics": ["Cites A", "Says B"]}},
+    },
+    "WildBench": {
+        "conversation_input": CHAT,
+        "references": {"gpt-4": "Gold."},
+        "checklist": ["Cites A", "Says B"],
+    },
+    "JSON text": {
+        "question": "Q?",
+        "answer": "Gold.",
+        "response": "A.",
+        "rubric": json.dumps([{"criterion": "Cites A", "importance": 2}, "Says B"]),
+    },
+    "texts by name": {"question": "Q?", "rubric": {"a": "Cites A", "b": "Says B"}},
+    "weights by text": {"question": "Q?", "rubric": {"Cites A": 2, "Says B": 1}},
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_the_layouts_of_published_files_are_read(tmp_path, name):
+    record = {"id": "a", **LAYOUTS[name]}
+    texts = None if {"response", "orig_response"} & record.keys() else {"a": "A."}
+    (item,) = open_benchmark(written(tmp_path, "tasks.jsonl", record), texts).items
+    assert (item.id, item.prompt, str(item.submission)) == ("a", "Q?", "A.")
+    assert item.reference_submission == ("Gold." if "Gold." in json.dumps(record) else None)
+    if len(item.rubric) == 1:
+        (scale,) = item.rubric
+        assert (scale.requirement, scale.levels[5]) == ("Is it good?", "At level 5.")
+    else:
+        assert [one.requirement for one in item.rubric] == ["Cites A", "Says B"]
+    weighted = {"ResearcherBench": 2.0, "RubricHub, verl": 5.0, "JSON text": 2.0}
+    assert item.rubric[0].weight == weighted.get(name, 2.0 if name == "weights by text" else 1.0)
+
+
+def test_a_system_prompt_and_an_input_are_shown_with_the_prompt(tmp_path):
+    own = {"rubric": ["Says B"], "response": "A."}
+    records = (
+        {"system_prompt": "Be brief.", "input": "Q?", **own},
+        {"instruction": "Translate.", "input": "Haus", **own},
+    )
+    asked = [item.prompt for item in open_benchmark(written(tmp_path, "t.jsonl", *records)).items]
+    assert asked == ["system: Be brief.\nuser: Q?", "Translate.\n\nHaus"]
+
+
+def test_records_of_one_task_are_its_answers_with_what_people_say_of_each(tmp_path):
+    task = {"id": "g", **LAYOUTS["BiGGen-Bench"]}
+    records = [
+        {**task, "model_name": model, "response": model, "human_score": score}
+        for model, score in (("x", 4), ("y", 2), ("z", None))
+    ]
+    items = open_benchmark(written(tmp_path, "t.jsonl", *records)).items
+    assert [(item.id, item.metadata["model_name"]) for item in items] == [
+        ("g", "x"),
+        ("g#2", "y"),
+        ("g#3", "z"),
+    ]
+    assert [item.ground_truth for item in items] == [["4"], ["2"], None]
+    records[1]["input"] = "Another?"
+    with pytest.raises(
+        InputError, match="record 2: the id 'g' is defined twice, first in record 1"
+    ):
+        open_benchmark(written(tmp_path, "t.jsonl", *records))
+
+
+def test_fields_and_keys_of_criteria_with_other_names_are_mapped(tmp_path):
+    rules = {"list": [{"must": "Cites A", "stars": "2"}, {"must": "Says B", "stars": 1}]}
+    tasks = written(
+        tmp_path, "t.jsonl", {"ask": "Q?", "rules": rules, "reply": "A.", "best": "Gold."}
+    )
+    with pytest.raises(InputError, match=r"name the field of the rubric .*\(--map rubric=FIELD\)"):
+        open_dataset(tasks)
+    columns = {"prompt": "ask", "rubric": "rules.list", "submission": "reply", "reference": "best"}
+    with pytest.raises(InputError, match=r"rubrics\[0\]: .* \(--criteria-map requirement=FIELD\)"):
+        open_dataset(tasks, columns=columns)
+    found = open_dataset(tasks, columns=columns, criteria="requirement=must,weight=stars")
+    (item,) = found.items
+    assert (item.prompt, str(item.submission), item.reference_submission) == ("Q?", "A.", "Gold.")
+    assert [(one.requirement, one.weight) for one in item.rubric] == [("Cites A", 2), ("Says B", 1)]
+    for wrong, message in (
+        ({"columns": {**columns, "rubric": "nothing"}}, "record 1: has no field 'nothing'"),
+        ({"columns": columns, "criteria": "text=must"}, "criteria-map: 'text' is not known"),
+        ({"columns": columns, "rubric": item.rubric}, "leave out --rubric"),
+    ):
+        with pytest.raises(InputError, match=message):
+            open_dataset(tasks, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("rubric", "message"),
+    [
+        ({"a": None}, r"record 1.rubric: expected a criterion, found null"),
+        ({"criteria": {"a": {"b": "c"}}}, r"record 1.rubric: expected a criterion"),
+        ("[" * 100_000, "expected a list of criteria, or a text"),
+        ([{"point": "a", "importance": "high"}], r"rubric\[0\].importance: expected a number"),
+    ],
+)
+def test_a_rubric_of_another_form_is_an_error_that_names_its_field(tmp_path, rubric, message):
+    record = {"question": "Q?", "rubric": rubric, "response": "A."}
+    with pytest.raises(InputError, match=message):
+        open_benchmark(written(tmp_path, "t.jsonl", record))
 
 
 def test_a_rubric_of_numbered_lines_is_a_list_of_criteria(tmp_path):

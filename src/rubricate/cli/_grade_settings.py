@@ -53,6 +53,13 @@ class GradeSettings(Shell, GradingOptions, ThresholdOptions):
         group="What is graded",
         is_path=True,
     )
+    criteria_map: str | dict[str, str] | None = option(
+        None,
+        "Which field of a task's criteria is what, where a benchmark has names that are not "
+        "known: requirement=point,weight=importance; also name.",
+        group="What is graded",
+        input_type=str | dict[str, str] | None,
+    )
     format: str | None = option(
         None,
         "The format of a benchmark's tasks: healthbench, paperbench, race, profbench or records.",

@@ -229,6 +229,7 @@ def _dataset(settings: GradeSettings) -> Gradable:
             format=settings.format,
             submissions=settings.submissions,
             references=settings.references,
+            criteria=settings.criteria_map,
             on_error=settings.on_error,
             follow_links=settings.follow_links,
         )
@@ -331,6 +332,7 @@ def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
     named = {
         "command": "grade",
         "columns": settings.map,
+        "criteria_map": settings.criteria_map,
         "criteria": criteria_of(rubric),
         **{name: place_of(file) for name, file in files.items() if file is not None},
         "escalation": escalation,

@@ -27,6 +27,7 @@ def open_dataset(
     format: str | None = None,
     submissions: str | None = None,
     references: str | None = None,
+    criteria: Mapping[str, str] | str | None = None,
     on_error: OnError = "raise",
     follow_links: bool = False,
 ) -> RubricDataset | ItemTable:
@@ -39,13 +40,14 @@ def open_dataset(
         data: a path, an address, or `hf:NAME@SPLIT`.
         rubric: the rubric of a table, or one to use in place of a dataset's own.
         columns: which column of a table is what; see `TableColumns.parse`.
-        format, submissions, references, follow_links: for a benchmark; see `open_benchmark`.
+        format, submissions, references, criteria, follow_links: for a benchmark; see
+            `open_benchmark`.
         on_error: `skip` leaves out what does not fit.
 
     Raises:
         InputError (ValueError): it cannot be read, or is none of these; says where.
     """
-    is_benchmark = format is not None or submissions is not None or references is not None
+    is_benchmark = any(option is not None for option in (format, submissions, references, criteria))
     if columns is None and not is_benchmark and (document := _dataset_document(data)) is not None:
         try:
             return RubricDataset.from_dict(document, rubric=rubric)
@@ -55,7 +57,9 @@ def open_dataset(
     from rubricate.dataset.items import TableColumns, is_table, open_items
 
     mapped = TableColumns.parse(columns or {})
-    if not is_benchmark and rubric is None and (known := format_of(data)) is not None:
+    if rubric is None and ("rubric" in mapped.columns or criteria is not None):
+        format, is_benchmark = format or "records", True
+    elif not is_benchmark and rubric is None and (known := format_of(data)) is not None:
         format, is_benchmark = known.name, True
     if is_benchmark:
         if rubric is not None:
@@ -66,6 +70,7 @@ def open_dataset(
             references=references,
             format=format,
             columns=mapped,
+            criteria=criteria,
             on_error=on_error,
             follow_links=follow_links,
         )
@@ -74,7 +79,11 @@ def open_dataset(
     if rubric is None:
         if "://" not in data and not data.startswith("hf:") and not user_path(data).exists():
             raise missing_file(user_path(data), data)
-        raise InputError("a table has no rubric: give --rubric", file=data)
+        raise InputError(
+            "a table has no rubric: give --rubric, or name the field of the rubric that each of "
+            "its records has (--map rubric=FIELD)",
+            file=data,
+        )
     return open_items(data, rubric, mapped, on_error=on_error)
 
 

@@ -18,13 +18,16 @@
   mean by their weights, a report the mean by the dimensions' weights, and a task's score is the
   report's over the sum of the report's and the reference's.
 - Records with a prompt and their own rubric, as data sets for training with rubrics have, in the
-  words that such files use; the rubric is a list or one text with a numbered list.
+  words that such files use. The rubric is a list, an object, JSON text or one text with a numbered
+  list; it may be nested, as verl has it (`reward_model`). Levels (`score1_description`, ...), as
+  BiGGen-Bench and the Feedback Collection have them, are a scale.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -40,17 +43,30 @@ from rubricate.dataset.benchmarks._task import (
     unique_name,
 )
 from rubricate.dataset.items import GroundTruth
+from rubricate.dataset.samples import parse_json_bytes
 from rubricate.errors import InputError, shown
 from rubricate.rubric import DeclaredScoring
 
 WEIGHTS = {"Critical": 4.0, "Major": 3.0, "Minor": 2.0, "Additional": 1.0}
 """ProfBench's."""
 RESPONSE, FULFILMENT = "_response", "_fulfilment"
-PROMPTS = ("prompt", "question", "instruction", "input", "problem", "query")
-RUBRICS = ("rubrics", "criteria", "rubric", "rubric_list")
-IDS = ("id", "task_id", "prompt_id", "sample_id", "question_id", "uid", "uuid")
+PROMPTS = (
+    *("prompt", "question", "instruction", "conversation_input", "user_query", "user_input"),
+    *("input", "problem", "query", "messages"),
+)
+RUBRICS = (
+    *("rubrics", "criteria", "rubric", "rubric_list", "Rubrics", "score_rubric", "checklist"),
+    *("grading_criteria", "evaluation_criteria"),
+)
+REFERENCES = (
+    *("reference", "reference_answer", "reference_response", "reference_submission", "references"),
+    *("ideal_answer", "ideal_response", "gold_answer", "golden_answer", "gold", "ground_truth"),
+    *("target", "expected_output", "expected_answer"),
+)
+IDS = (*("id", "task_id", "prompt_id", "sample_id", "question_id", "instance_id", "uid", "uuid"),)
 ANSWERS = ("submission", "response", "completion", "answer", "output", "generation")
 _NUMBERED = re.compile(r"^\s*(?:\d+[.)]|[-*•])\s+", re.MULTILINE)
+_LEVEL = re.compile(r"score_?([0-9]{1,3})(?:_description)?")
 _MARK = re.compile(r"\s*\[([^\[\]\n]{1,40})\]\s*$")
 
 
@@ -221,58 +237,209 @@ def _race_criterion(dimension: str, names: set[str], entry: Any) -> dict[str, An
 
 
 def _is_record(record: Mapping[str, Any]) -> bool:
-    return (
-        "items" not in record
-        and any(record.get(key) is not None for key in PROMPTS)
-        and any(isinstance(record.get(key), list | str) and record[key] for key in RUBRICS)
-    )
+    if "items" in record:
+        return False
+    record = _plain_names(record)
+    return _first(record, PROMPTS) is not None and _rubric_in(record) is not None
 
 
 def _record(record: Mapping[str, Any]) -> Task:
-    key = next(key for key in RUBRICS if record.get(key))
-    prompt, answer, own_id = (
-        next((name for name in names if record.get(name) is not None), None)
-        for names in (PROMPTS, ANSWERS, IDS)
-    )
+    record = _plain_names(record)
+    located = _rubric_in(record)
+    prompt, answer, own_id = (_first(record, names) for names in (PROMPTS, ANSWERS, IDS))
+    path, rubric = located or (("rubrics",), [])
     names: set[str] = set()
 
     def read(entry: Any) -> dict[str, Any]:
         criterion = criterion_of(entry)
-        if isinstance(title := criterion.pop("title", criterion.get("name")), str):
+        title = criterion.pop("title", criterion.get("name", criterion.pop("check_id", None)))
+        if isinstance(title, str):
             criterion["name"] = unique_name(title, names)
             names.add(criterion["name"])
         return criterion
 
-    used = {key, prompt, answer, own_id}
+    criteria = rubric_of(each(read, _entries(rubric, path), *path), *path)
+    reference_key, reference = _reference_in(record, {answer})
+    used = {path[0], prompt, answer, own_id, reference_key}
+    rest = {
+        name: value
+        for name, value in record.items()
+        if name not in used and not _LEVEL.fullmatch(name)
+    }
+    labels: GroundTruth | None = None
+    score = record.get("human_score")  # BiGGen-Bench's
+    if type(score) is int and score in (getattr(criteria[0], "levels", None) or ()):
+        labels = [score]
     return Task(
         "" if own_id is None else str(record[own_id]),
-        prompt_of(record, prompt or ""),
-        rubric_of(each(read, _entries(record[key], key), key), key),
-        {name: value for name, value in record.items() if name not in used},
-        [] if answer is None else [Answer("", record[answer])],
+        _prompt_in(record, prompt or ""),
+        criteria,
+        rest,
+        [] if answer is None else [Answer("", record[answer], labels)],
+        reference,
     )
 
 
-def _entries(rubric: Any, key: str) -> list[Any]:
-    """The criteria of a list, or of a text with a numbered list: a mark `[Hard Rule]` at the end of
-    one is its tag."""
+def renamed(
+    record: Mapping[str, Any], fields: Mapping[str, str], criteria: Mapping[str, str]
+) -> Mapping[str, Any]:
+    """A record with its fields under the names that its format knows.
+
+    Args:
+        record: the record.
+        fields: which of its fields is the `prompt`, the `reference` and the `rubric`; one in an
+            object as `reward_model.rubrics`.
+        criteria: which field of its criteria is their `requirement`, `weight` and `name`.
+
+    Raises:
+        InputError: it has no such field.
+    """
+    known = {"prompt": PROMPTS[0], "reference": REFERENCES[0], "rubric": RUBRICS[0]}
+    for what, field in fields.items():
+        value: Any = record
+        for key in field.split(".") if what in known else ():
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if what in known:
+            if value is None:
+                raise InputError(f"has no field '{field}'; its fields are {', '.join(record)}")
+            rest = {key: kept for key, kept in record.items() if key != field}
+            record = {**rest, known[what]: value}
+    if not criteria or (located := _rubric_in(record)) is None:
+        return record
+    path, rubric = located
+    rest = {key: value for key, value in record.items() if key not in (path[0], RUBRICS[0])}
+    return {**rest, RUBRICS[0]: [_renamed(entry, criteria) for entry in _entries(rubric, path)]}
+
+
+def _renamed(entry: Any, fields: Mapping[str, str]) -> Any:
+    if not isinstance(entry, Mapping):
+        return entry
+    own = {what: entry[field] for what, field in fields.items() if field in entry}
+    return {**{key: entry[key] for key in entry if key not in fields.values()}, **own}
+
+
+def _plain_names(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The record of a Feedback Collection with `response` for `orig_response`, and so on."""
+    if "orig_criteria" not in record:
+        return record
+    own = {key.removeprefix("orig_"): record[key] for key in record if key.startswith("orig_")}
+    rest = {key: value for key, value in record.items() if not key.startswith("orig_")}
+    return {**rest, **own}
+
+
+def _first(record: Mapping[str, Any], names: Iterable[str]) -> str | None:
+    return next((name for name in names if record.get(name) is not None), None)
+
+
+def _rubric_in(record: Mapping[str, Any]) -> tuple[tuple[str, ...], Any] | None:
+    """The rubric, and its place: of the record, or of what trainers nest (`reward_model`)."""
+    for path in ((), ("reward_model",), ("extra_info",), ("extra_info", "reward_model")):
+        place: Any = record
+        for key in path:
+            place = place.get(key) if isinstance(place, Mapping) else None
+        if not isinstance(place, Mapping):
+            continue
+        if scale := _scale(place):
+            return (*path, "criteria"), [scale]
+        for key in RUBRICS:
+            rubric = place.get(key)
+            if isinstance(rubric, str) and rubric.lstrip()[:1] in ("[", "{"):
+                with suppress(InputError):  # else it is read as a text
+                    rubric = parse_json_bytes(rubric.encode())
+            if isinstance(rubric, list | str | Mapping) and rubric:
+                return (*path, key), rubric
+    return None
+
+
+def _scale(rubric: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The criterion of `criteria` and `score1_description` to `score5_description`, if it has."""
+    levels = {
+        int(level[1]): text
+        for key, text in rubric.items()
+        if (level := _LEVEL.fullmatch(str(key))) and isinstance(text, str) and text.strip()
+    }
+    if len(levels) < 2:
+        return None
+    question = rubric.get("criteria") or "The score that the levels below describe best."
+    return {"name": "score", "kind": "scale", "requirement": question, "levels": levels}
+
+
+def _reference_in(
+    record: Mapping[str, Any], other: Collection[str | None]
+) -> tuple[str | None, str | None]:
+    """The field of an exemplary response, and its text; of a list or an object with one text, that.
+
+    `answer` is the reference where the graded text is another field.
+    """
+    nested = record.get("reward_model")
+    for key in (*REFERENCES, "answer", "reward_model"):
+        value = record.get(key)
+        if key == "reward_model" and isinstance(nested, Mapping):
+            value = nested.get("ground_truth")
+        if isinstance(value, list | Mapping) and len(value) == 1:
+            (value,) = value.values() if isinstance(value, Mapping) else value
+        if key not in other and isinstance(value, str) and value.strip():
+            return key, value
+    return None, None
+
+
+def _prompt_in(record: Mapping[str, Any], key: str) -> str:
+    """The prompt, behind its system prompt and before its input, where it has them."""
+    value, system, text = record.get(key), record.get("system_prompt"), record.get("input")
+    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+        value = "\n\n".join(value)
+    if key == "instruction" and isinstance(value, str) and isinstance(text, str) and text.strip():
+        value = f"{value}\n\n{text}"
+    if isinstance(value, str) and isinstance(system, str) and system.strip():
+        value = [{"role": "system", "content": system}, {"role": "user", "content": value}]
+    return prompt_of({key: value}, key)
+
+
+def _entries(rubric: Any, path: Sequence[str]) -> list[Any]:
+    """The criteria of a list, of an object, or of a text with a numbered list.
+
+    A mark `[Hard Rule]` at the end of a numbered line is its tag. An object has a list of criteria,
+    one list for each group, or their texts by name, or their weights by text.
+    """
     if isinstance(rubric, list):
         return rubric
+    if isinstance(rubric, Mapping):
+        if scale := _scale(rubric):
+            return [scale]
+        if (entries := _listed(rubric)) is not None:
+            return entries
+        try:
+            return [entry for name, value in rubric.items() for entry in _named(name, value)]
+        except InputError as error:
+            raise error.within(path) from None
     parts = [part.strip() for part in _NUMBERED.split(rubric) if part.strip()]
     starts = len(_NUMBERED.findall(rubric))
     if not starts:
         raise InputError(
             f"expected a list of criteria, or a text with one in each numbered line; found "
             f"{shown(rubric)}",
-            path=(key,),
+            path=path,
         )
-    entries: list[dict[str, Any]] = []
-    for part in parts[-starts:]:
-        mark = _MARK.search(part)
-        entries.append({"requirement": _MARK.sub("", part)})
-        if mark:
-            entries[-1]["tags"] = [mark[1]]
-    return entries
+    marked = [(_MARK.sub("", part), _MARK.search(part)) for part in parts[-starts:]]
+    return [{"requirement": text, "tags": [mark[1]] if mark else []} for text, mark in marked]
+
+
+def _listed(rubric: Any) -> list[Any] | None:
+    if isinstance(rubric, Mapping) and (key := _first(rubric, (*RUBRICS, "checks"))):
+        rubric = rubric[key]
+    return rubric if isinstance(rubric, list) else None
+
+
+def _named(name: str, value: Any) -> list[Any]:
+    """The criteria under a name: one so named, one with this text, or a group."""
+    if isinstance(value, str):
+        return [{"title": name, "requirement": value}]
+    if isinstance(value, int | float):
+        return [{"requirement": name, "weight": value}]
+    if (entries := _listed(value)) is None:
+        raise InputError(f"expected a criterion, found {shown(value)}")
+    plain = ({"requirement": entry} if isinstance(entry, str) else entry for entry in entries)
+    return [{**entry, "category": name} if isinstance(entry, Mapping) else entry for entry in plain]
 
 
 RACE = Benchmark(

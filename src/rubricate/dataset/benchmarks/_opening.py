@@ -12,7 +12,7 @@ from typing import Any
 
 from rubricate._files import user_path
 from rubricate._spelling import did_you_mean, unknown_word
-from rubricate.dataset.benchmarks._formats import ANSWERS, FORMATS, IDS, RACE
+from rubricate.dataset.benchmarks._formats import ANSWERS, FORMATS, IDS, RACE, renamed
 from rubricate.dataset.benchmarks._task import Answer, Benchmark, Task
 from rubricate.dataset.items import (
     Converter,
@@ -20,6 +20,7 @@ from rubricate.dataset.items import (
     RubricDataset,
     TableColumns,
     documents_in,
+    parse_pairs,
     read_document,
     text_of_chat,
 )
@@ -35,6 +36,8 @@ from rubricate.dataset.samples import (
 from rubricate.errors import InputError
 
 TEXTS = (*ANSWERS, "article", "report", "model_output", "text")
+CRITERIA = ("requirement", "weight", "name")
+NAME_THEM = "name those that have other names (--map prompt=FIELD,rubric=FIELD)"
 
 
 def format_of(data: str) -> Benchmark | None:
@@ -66,6 +69,7 @@ def open_benchmark(
     references: str | Path | Mapping[str, str] | None = None,
     format: str | None = None,
     columns: TableColumns | None = None,
+    criteria: Mapping[str, str] | str | None = None,
     on_error: OnError = "raise",
     follow_links: bool = False,
 ) -> RubricDataset:
@@ -79,7 +83,10 @@ def open_benchmark(
         references: for a benchmark that scores against a reference: its texts, in the same forms.
         format: one of `FORMATS`. Default: that which the records fit.
         columns: which field is `id` and `submission`, where they have names that are not usual: of
-            the file of submissions or, without one, of the tasks' own records.
+            the file of submissions or, without one, of the tasks' own records. Also which field of
+            a task is its `prompt`, `reference` and `rubric` (`reward_model.rubrics`).
+        criteria: which field of a criterion is its `requirement`, `weight` and `name`, as such
+            pairs or as text (`requirement=point,weight=importance`), where they are not usual.
         on_error: `skip` takes a document of a folder that cannot be read as an item whose verdicts
             have all failed, with the cause.
         follow_links: whether links may lead out of a folder of texts; what they lead to is judged.
@@ -98,7 +105,9 @@ def open_benchmark(
     if benchmark is RACE and references is None:
         raise InputError("is scored against references: name them (--references FILE)", file=source)
     columns, skips = columns or TableColumns(), check_on_error(on_error)
-    tasks = {task.id: task for task in _tasks(source, benchmark, columns)}
+    tasks = _tasks(
+        source, benchmark, columns, parse_pairs(criteria or {}, CRITERIA, "criteria-map")
+    )
     answers = {id: list(task.answers) for id, task in tasks.items()}
     if submissions is not None:
         answers = _by_task(tasks, submissions, columns, skips=skips, links=follow_links)
@@ -142,7 +151,7 @@ def _format(data: str, name: str | None) -> Benchmark:
             break
         raise InputError(
             f"holds no tasks of a known format ({', '.join(FORMATS)}): a record needs a prompt "
-            "and its rubric",
+            f"and its rubric; {NAME_THEM}",
             file=data,
         )
     return benchmark
@@ -164,8 +173,12 @@ def _records(data: str | Source) -> Generator[tuple[int | None, Any], None, None
         yield from Records(source.address).read()
 
 
-def _tasks(data: str, format: Benchmark, columns: TableColumns) -> Iterator[Task]:
+def _tasks(
+    data: str, format: Benchmark, columns: TableColumns, criteria: Mapping[str, str]
+) -> dict[str, Task]:
+    """The tasks by their ids; records of one task that differ in their answer are one."""
     text = columns.columns.get("submission")
+    tasks: dict[str, Task] = {}
     ids: dict[str, int] = {}
     for number, (line, record) in enumerate(_records(data), start=1):
         try:
@@ -173,9 +186,13 @@ def _tasks(data: str, format: Benchmark, columns: TableColumns) -> Iterator[Task
                 raise record
             if not isinstance(record, Mapping):
                 raise InputError(f"expected an object with a task, found {type(record).__name__}")
-            if not format.fits(record):
-                raise InputError(f"is no task of the format {format.name}")
-            task = format.task(record)
+            fields = renamed(record, columns.columns, criteria)
+            if not format.fits(fields):
+                raise InputError(
+                    f"is no task of the format {format.name}; its fields are "
+                    f"{', '.join(record)}: {NAME_THEM}"
+                )
+            task = format.task(fields)
             answers = task.answers
             if text is not None and record.get(text) is not None:
                 answers = [Answer("", record[text])]
@@ -184,14 +201,18 @@ def _tasks(data: str, format: Benchmark, columns: TableColumns) -> Iterator[Task
                 id=task.id or str(number),
                 answers=[replace(answer, text=text_of_chat(answer.text)) for answer in answers],
             )
-            if task.id in ids:
-                raise InputError(
-                    f"the id '{task.id}' is defined twice, first in record {ids[task.id]}"
-                )
-            ids[task.id] = number
-            yield task
+            if (first := tasks.get(task.id)) is not None:
+                if not task.answers or (first.prompt, first.rubric) != (task.prompt, task.rubric):
+                    raise InputError(
+                        f"the id '{task.id}' is defined twice, first in record {ids[task.id]}"
+                    )
+                others = [replace(answer, metadata=task.metadata) for answer in task.answers]
+                task = replace(first, answers=[*first.answers, *others])
+            ids.setdefault(task.id, number)
+            tasks[task.id] = task
         except InputError as error:
             raise located(error, data, number, line) from error.__cause__
+    return tasks
 
 
 Submissions = str | Path | Mapping[str, str]
@@ -275,6 +296,7 @@ def _item(task: Task, answer: Answer, role: str = "") -> DataItem:
         answer.text,
         ground_truth=answer.labels,
         rubric=task.rubric,
+        reference_submission=task.reference,
         id="/".join(filter(None, (task.id, answer.name, role))),
         prompt=task.prompt,
         metadata={**metadata, "role": role} if role else metadata,

@@ -14,11 +14,11 @@ from rubricate.rubric import DeclaredScoring, Rubric
 
 LONGEST_NAME = 80
 TEXTS = (
-    *("requirement", "criterion", "criterion_description", "description", "rubric"),
-    *("text", "question"),
+    *("requirement", "criterion", "criterion_description", "rubric_item", "point", "description"),
+    *("rubric", "checklist", "checklist_item", "text", "question"),
 )
 """The keys under which files of the field have a criterion's text, the first that is there."""
-WEIGHTS = ("weight", "points", "criterion_weight")
+WEIGHTS = ("weight", "points", "criterion_weight", "importance")
 AXES = ("axis", "category", "dimension", "theme", "type", "criterion_type")
 """The keys of a criterion that say what it belongs to: they become tags `KEY:VALUE`."""
 
@@ -52,6 +52,7 @@ class Task:
         rubric: the rubric.
         metadata: what else there is, such as its domain.
         answers: the texts that the record itself has.
+        reference: an exemplary response, if the record has one.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Task:
     rubric: Rubric
     metadata: Mapping[str, Any] = field(default_factory=dict)
     answers: Sequence[Answer] = ()
+    reference: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +164,16 @@ def criterion_of(entry: Any, weights: Mapping[str, float] | None = None) -> dict
         (key for key in TEXTS if isinstance(rest.get(key), str) and rest[key].strip()), None
     )
     if text is None:
-        raise InputError(f"a criterion needs its text, under one of: {', '.join(TEXTS)}")
+        raise InputError(
+            f"a criterion needs its text, under one of: {', '.join(TEXTS)}; its fields are "
+            f"{', '.join(map(str, entry))}: name the field (--criteria-map requirement=FIELD)"
+        )
     criterion["requirement"] = rest.pop(text)
     if values:
         criterion["weight"] = next(iter(values.values()))
     tags = rest.pop("tags", None) or []
+    if isinstance(tags, Mapping):  # RubricHub's: who verifies, and with which function
+        tags = [f"{key}:{value}" for key, value in tags.items() if isinstance(value, str)]
     if not isinstance(tags, list | tuple) or not all(isinstance(tag, str) for tag in tags):
         raise InputError(f"expected a list of texts, found {shown(tags)}", path=("tags",))
     tags = [*tags, *_axes(rest)]

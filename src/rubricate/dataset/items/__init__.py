@@ -37,7 +37,10 @@ if TYPE_CHECKING:
         NewLabel as NewLabel,
         open_label_file as open_label_file,
     )
-    from rubricate.dataset.items._mapping import TableColumns as TableColumns
+    from rubricate.dataset.items._mapping import (
+        TableColumns as TableColumns,
+        parse_pairs as parse_pairs,
+    )
     from rubricate.dataset.items._rubric_dataset import RubricDataset as RubricDataset
     from rubricate.dataset.items._table import (
         ItemTable as ItemTable,

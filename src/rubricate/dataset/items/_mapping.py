@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, get_args
@@ -36,6 +36,8 @@ OWN_NAMES = {
     "id": ("id",),
 }
 """What a column can be, and the names by which it is known without being mapped."""
+OF_TASKS = "rubric"
+"""What a field of a benchmark's tasks can be too: their own rubrics."""
 
 TargetUse = Literal["reference", "ground_truth", "ignore"]
 """What a sample's target is: an exemplary response, the human labels, or nothing of use."""
@@ -90,6 +92,46 @@ def item_of(
 # Tables
 
 
+def parse_pairs(
+    text: str | Mapping[str, str], known: Collection[str], option: str
+) -> dict[str, str]:
+    """Read `submission=answer,prompt=question`: which field is what.
+
+    Args:
+        text: such pairs, or a dict of them.
+        known: what a field can be; `label.CRITERION` means any criterion.
+        option: the option that they are of, for errors.
+
+    Raises:
+        InputError: a pair has another form, something is mapped twice, or is not known.
+    """
+    pairs: list[tuple[str, str]] = []
+    if isinstance(text, str):
+        for part in filter(None, (part.strip() for part in text.split(","))):
+            what, equals, column = (piece.strip() for piece in part.partition("="))
+            if not (what and equals and column):
+                example = f"{next(iter(known))}=COLUMN"
+                raise InputError(f"{option}: '{part}' is not of the form {example}")
+            pairs.append((what, column))
+    else:
+        pairs.extend(text.items())
+    labelled = f"{LABEL}CRITERION" in known
+    for what, _ in pairs:
+        if what not in known and not (labelled and what.startswith(LABEL) and what != LABEL):
+            near = suggestion(what, known)
+            hint = f": did you mean '{near}'?" if near else ""
+            *names, last = known
+            raise InputError(
+                f"{option}: '{what}' is not known{hint} (known are {', '.join(names)} and {last})"
+            )
+    for side, kind in ((0, ""), (1, "column ")):
+        names = [pair[side] for pair in pairs]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            shown = ", ".join(f"{kind}'{name}'" for name in repeated)
+            raise InputError(f"{option}: {shown} is mapped twice")
+    return dict(pairs)
+
+
 @dataclass(frozen=True)
 class TableColumns:
     """Which column of a table is what.
@@ -112,29 +154,7 @@ class TableColumns:
         Raises:
             InputError: a pair has another form, something is mapped twice, or is not known.
         """
-        pairs: list[tuple[str, str]] = []
-        if isinstance(text, str):
-            for part in filter(None, (part.strip() for part in text.split(","))):
-                what, equals, column = (piece.strip() for piece in part.partition("="))
-                if not (what and equals and column):
-                    raise InputError(f"map: '{part}' is not of the form submission=COLUMN")
-                pairs.append((what, column))
-        else:
-            pairs.extend(text.items())
-        for what, _ in pairs:
-            if what not in OWN_NAMES and not (what.startswith(LABEL) and what != LABEL):
-                near = suggestion(what, OWN_NAMES)
-                hint = f": did you mean '{near}'?" if near else ""
-                raise InputError(
-                    f"map: '{what}' is not known{hint} (known are {', '.join(OWN_NAMES)} and "
-                    "label.CRITERION)"
-                )
-        for side, kind in ((0, ""), (1, "column ")):
-            names = [pair[side] for pair in pairs]
-            if repeated := sorted({name for name in names if names.count(name) > 1}):
-                shown = ", ".join(f"{kind}'{name}'" for name in repeated)
-                raise InputError(f"map: {shown} is mapped twice")
-        return cls(dict(pairs))
+        return cls(parse_pairs(text, (*OWN_NAMES, OF_TASKS, f"{LABEL}CRITERION"), "map"))
 
     def found_in(self, names: Sequence[str], criteria: Sequence[str]) -> dict[str, str]:
         """The columns by what they are, in a table whose columns have these names.
@@ -169,6 +189,10 @@ class RowReader:
         self._rubric = rubric
         self._names: dict[str, None] = {}
         self._found: dict[str, str] = dict(columns.columns)
+        if OF_TASKS in self._found:
+            raise InputError(
+                "map: 'rubric' is for records with their own rubrics: leave out --rubric"
+            )
         unknown = [
             what.removeprefix(LABEL)
             for what in self._found

@@ -31,7 +31,8 @@ from rubricate.rubric import Rubric
 def is_table(data: str) -> bool:
     """Whether a file has a row for each item, and not a `RubricDataset`.
 
-    A JSON file is a table if it is an array; a JSON Lines file, if its first line has a submission.
+    A JSON file is a table if it is an array; a JSON Lines file, if its first line has a submission,
+    or no prompt, which every dataset has.
     """
     if data.startswith(HF):
         return True
@@ -50,7 +51,7 @@ def is_table(data: str) -> bool:
         record = parse_json_bytes(first)
     except InputError:
         return False  # reading it later says what is wrong
-    return isinstance(record, dict) and "submission" in record
+    return isinstance(record, dict) and ("submission" in record or "prompt" not in record)
 
 
 def open_items(
