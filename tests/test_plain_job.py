@@ -17,15 +17,20 @@ TOOL = Path(__file__).parents[1] / "tools" / "trace_calls.py"
     [
         (None, {"calls": 173, "files": 40}),  # to the first request of `grade()`
         ("--shell", {"calls": 1115, "files": 92}),  # to the first request of `rubricate grade`
-        (
-            "--job",
-            {"files loaded": 143, "lines executed": 11740},
-        ),  # of a whole run; lines vary by 60 on a busy machine
+        ("--job", {"files loaded": 142, "lines executed": 11680}),  # of a whole run
     ],
     ids=["grade", "shell", "job"],
 )
 def test_the_plain_job_passes_no_more_code_than_it_did(option: str | None, ceiling: dict[str, int]):
     """Lower the figures with what you remove."""
+    for attempt in (1, 2, 3):  # on a busy machine, what is late executes more: the least counts
+        figures = traced(option, ceiling)
+        if all(figures[what] <= most for what, most in ceiling.items()):
+            return
+    assert figures == ceiling, f"in each of {attempt} runs"
+
+
+def traced(option: str | None, ceiling: dict[str, int]) -> dict[str, int]:
     done = subprocess.run(
         [sys.executable, TOOL, *([option] if option else [])],
         capture_output=True,
@@ -33,7 +38,5 @@ def test_the_plain_job_passes_no_more_code_than_it_did(option: str | None, ceili
         check=True,
     )
     last = done.stdout.splitlines()[-1]
-    for what, most in ceiling.items():
-        figure = re.search(rf"(\d+) {what}", last)
-        assert figure is not None, last
-        assert int(figure[1]) <= most
+    found = {what: re.search(rf"(\d+) {what}", last) for what in ceiling}
+    return {what: int(figure[1]) for what, figure in found.items() if figure is not None}

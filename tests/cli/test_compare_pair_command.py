@@ -131,7 +131,7 @@ def test_a_failed_answer_ends_with_exit_code_2_and_is_told(rubricate, compare):
         (["rubric.json", "--columns", "old,new"], "there is no column 'old'"),
         (["twice.json", "twice.json"], "twice.json: items share an id: 'x'"),
         (["book.xlsx", "book.xlsx"], "book.xlsx: is a spreadsheet: save it as CSV"),
-        (["rows.jsonl", "rows.jsonl"], "which column has the texts (--map submission=COLUMN)"),
+        (["rows.jsonl", "rows.jsonl"], "say which has the texts, with --map submission=COLUMN"),
         (["rows.jsonl", "--columns", "answer,q", "--map", "promt=q"], "did you mean 'prompt'?"),
     ],
 )

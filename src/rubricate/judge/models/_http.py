@@ -147,6 +147,7 @@ class HTTPModel(Model):
         self._form = Form("json_schema", temperature, logprobs)
         self._reply_forms = forms_of(self._url, self._model, structured)
         self._connections: dict[asyncio.AbstractEventLoop, Connections] = {}
+        self.is_trusted = type(self) is HTTPModel
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy is made anew: with its own connections, and the key of where it is then.

@@ -126,6 +126,8 @@ class Model:
         opens_connections: whether each request in flight takes a file descriptor.
         caches_prefixes: whether what prompts begin with is cheaper the second time.
         gives_probabilities: whether completions may have them.
+        is_trusted: whether its completions are made by this package alone, and what they took is
+            checked already.
         count_tokens: the tokens of a text, by which long documents are split; None where they are
             guessed.
         note: a line to be shown once beside the results, such as a feature that the endpoint
@@ -138,6 +140,7 @@ class Model:
     opens_connections: bool = False
     caches_prefixes: bool = False
     gives_probabilities: bool = True
+    is_trusted: bool = False
     count_tokens: Callable[[str], int] | None = None
     note: str | None = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -13,6 +14,8 @@ from rubricate.judge.models._providers import Provider, split_name
 from rubricate.rubric import Usage
 
 _PRICE_TABLE_NAMES = {"gemini": "google"}
+_Dollars = Annotated[float, Field(ge=0.0, le=1e6, allow_inf_nan=False)]
+"""At most a dollar a token, 1,700 times the highest price that has been: no cost is infinite."""
 
 
 class ModelPrice(BaseModel):
@@ -20,11 +23,11 @@ class ModelPrice(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    input: float = Field(ge=0.0, allow_inf_nan=False)
-    output: float = Field(ge=0.0, allow_inf_nan=False)
-    cached_input: float | None = Field(default=None, ge=0.0, allow_inf_nan=False)
+    input: _Dollars
+    output: _Dollars
+    cached_input: _Dollars | None = None
     """For input tokens that the endpoint has in its cache; default the price of the others."""
-    cache_write: float | None = Field(default=None, ge=0.0, allow_inf_nan=False)
+    cache_write: _Dollars | None = None
     """For input tokens that the endpoint writes into its cache; default 1.25 times the price of the
     others, which is what Anthropic charges. (Endpoints that charge nothing for it report none.)"""
 

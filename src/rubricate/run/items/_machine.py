@@ -117,6 +117,8 @@ class ItemMachine:
             fits = stages.calibrate.fits
             self._calibrated = {v for v, m in enumerate(stages.members) if fits(m.judge)}
         self._has_votes = len(stages.members) > 1
+        # The voters of the last stage are those from here on: nothing comes after them.
+        self._last_ones = stages.voters[-1].start
 
     def start(self, item: Item, index: int) -> tuple[JudgedItem, list[Call]]:
         """The state of an item, and the calls that it takes first if no answer is known."""
@@ -253,11 +255,8 @@ class ItemMachine:
 
     def may_bring_more(self, item: JudgedItem, call: Call) -> bool:
         """Whether other calls wait for a call, or its answers can make further ones necessary."""
-        stages, voter = self.stages, call.voter
         return (
-            item.waiting is not None
-            or voter in item.followers
-            or stages.stage_of[voter] < len(stages.stages) - 1
+            item.waiting is not None or call.voter in item.followers or call.voter < self._last_ones
         )
 
     # Votes

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 
 import orjson
 
@@ -24,6 +25,7 @@ half of it, one of 6 is, and a bill is understated too often; at double, where e
 is lost and prices vary by a factor of 50, the estimate adds 16 % instead of 8 %."""
 REPLY_TOKENS = 400
 """Of a reply of which nothing is known: a long reason with several quotes, as for `--dry-run`."""
+CONTENT = itemgetter("content")
 A_MESSAGE = 4
 """Tokens that chat templates put around a message."""
 
@@ -49,8 +51,7 @@ class Bills:
         if is_reported:
             self._is_reported = True
         self._replies += 1
-        for message in request.messages:
-            self._size += len(message["content"])
+        self._size += _size(request)
         self._read += usage.input_tokens
         self._written += usage.output_tokens
 
@@ -119,7 +120,7 @@ def price_of(model: Model, request: Request) -> Price:
 
 
 def _size(request: Request) -> int:
-    return sum([len(message["content"]) for message in request.messages])
+    return sum(map(len, map(CONTENT, request.messages)))
 
 
 def _input_tokens(model: Model, request: Request, reply: Completion | None) -> int:
