@@ -138,6 +138,7 @@ class Hedging:
         self._bill = bill
         self._watches: set[_Watch] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop
 
     @property
     def in_flight(self) -> list[Outgoing]:
@@ -159,14 +160,17 @@ class Hedging:
             LostRequest: it is taken for lost.
             ModelError: the model's own, or `deadline`: there is no time left.
         """
-        watch = _Watch(out, sent, ends)
+        if self._timer is None:  # nobody waits: it may be another loop than before
+            self._loop = asyncio.get_running_loop()
+        loop = self._loop
+        watch = _Watch(out, sent, ends, loop)
         self._watches.add(watch)
         soon = ends - sent < LOOK_EVERY
         if self._timer is None or soon:
             if self._timer is not None:
                 self._stop()
             wait = max(0.0, ends - sent) + 0.001 if soon else LOOK_EVERY
-            self._timer = asyncio.get_running_loop().call_later(wait, self._look)
+            self._timer = loop.call_later(wait, self._look)
         first = UNANSWERED
         reply: Completion | None = None
         try:
@@ -208,7 +212,7 @@ class Hedging:
         now = time.monotonic()
         for watch in tuple(self._watches):
             watch.look(now)
-        self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY, self._look)
+        self._timer = self._loop.call_later(LOOK_EVERY, self._look)
 
     def _stop(self) -> None:
         if self._timer is not None:
@@ -241,8 +245,10 @@ class _Watch:
         "took",
     )
 
-    def __init__(self, out: Outgoing, sent: float, ends: float) -> None:
-        task = asyncio.current_task()
+    def __init__(
+        self, out: Outgoing, sent: float, ends: float, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        task = asyncio.current_task(loop)  # finding the loop again costs a system call
         assert task is not None
         self.out = out
         self._sent = sent
