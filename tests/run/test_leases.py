@@ -185,7 +185,8 @@ def test_a_process_that_was_stopped_and_replaced_says_so_and_sends_nothing_more(
     code, said = first.end()
     assert code == 1
     assert re.fullmatch(r"Error: .*this run was taken over by another process .*", lines(said)[-1])
-    assert len(slow.requests) == len(sent)
+    # But for the one that it had checked and was about to write when it was stopped.
+    assert len(slow.requests) <= len(sent) + 1
     assert sum(Counter(sent).values()) - len(Counter(sent)) <= 4 + 128
     assert (tmp_path / "run" / "results.jsonl").read_bytes() == written
     assert {row["status"] for row in rows(tmp_path / "run")} == {"judged"}
