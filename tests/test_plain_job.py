@@ -23,11 +23,11 @@ TOOL = Path(__file__).parents[1] / "tools" / "trace_calls.py"
 )
 def test_the_plain_job_passes_no_more_code_than_it_did(option: str | None, ceiling: dict[str, int]):
     """Lower the figures with what you remove."""
-    for attempt in (1, 2, 3):  # on a busy machine, what is late executes more: the least counts
-        figures = traced(option, ceiling)
-        if all(figures[what] <= most for what, most in ceiling.items()):
-            return
-    assert figures == ceiling, f"in each of {attempt} runs"
+    figures = traced(option, ceiling)
+    for _ in range(2):  # on a busy machine, what is late executes more
+        if any(figures[what] > most for what, most in ceiling.items()):
+            figures = traced(option, ceiling)
+    assert all(figures[what] <= most for what, most in ceiling.items()), figures
 
 
 def traced(option: str | None, ceiling: dict[str, int]) -> dict[str, int]:
