@@ -38,5 +38,9 @@ def traced(option: str | None, ceiling: dict[str, int]) -> dict[str, int]:
         check=True,
     )
     last = done.stdout.splitlines()[-1]
-    found = {what: re.search(rf"(\d+) {what}", last) for what in ceiling}
-    return {what: int(figure[1]) for what, figure in found.items() if figure is not None}
+    figures: dict[str, int] = {}
+    for what in ceiling:
+        figure = re.search(rf"(\d+) {what}", last)
+        assert figure is not None, last
+        figures[what] = int(figure[1])
+    return figures

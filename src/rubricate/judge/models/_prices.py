@@ -15,7 +15,7 @@ from rubricate.rubric import Usage
 
 _PRICE_TABLE_NAMES = {"gemini": "google"}
 _Dollars = Annotated[float, Field(ge=0.0, le=1e6, allow_inf_nan=False)]
-"""At most a dollar a token, 1,700 times the highest price that has been: no cost is infinite."""
+"""At most a dollar a token, 1,700 times the highest price ever charged: no cost is infinite."""
 
 
 class ModelPrice(BaseModel):

@@ -117,8 +117,7 @@ class ItemMachine:
             fits = stages.calibrate.fits
             self._calibrated = {v for v, m in enumerate(stages.members) if fits(m.judge)}
         self._has_votes = len(stages.members) > 1
-        # The voters of the last stage are those from here on: nothing comes after them.
-        self._last_ones = stages.voters[-1].start
+        self._last_stage = stages.voters[-1]  # the voters after whom nobody is asked
 
     def start(self, item: Item, index: int) -> tuple[JudgedItem, list[Call]]:
         """The state of an item, and the calls that it takes first if no answer is known."""
@@ -256,7 +255,9 @@ class ItemMachine:
     def may_bring_more(self, item: JudgedItem, call: Call) -> bool:
         """Whether other calls wait for a call, or its answers can make further ones necessary."""
         return (
-            item.waiting is not None or call.voter in item.followers or call.voter < self._last_ones
+            item.waiting is not None
+            or call.voter in item.followers
+            or call.voter not in self._last_stage
         )
 
     # Votes

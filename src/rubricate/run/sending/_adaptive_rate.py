@@ -176,8 +176,7 @@ class AdaptiveRate:
         """
         places, shared = self.concurrency, self.shared
         in_flight = places.in_flight
-        free = in_flight - places.stuck
-        if in_flight >= places.most or (free >= places.room and free >= 1.0):
+        if in_flight >= places.most or in_flight >= max(1.0, places.room) + places.stuck:
             return INFINITE
         if now >= shared.ends:
             if shared.reported is not None and not shared.reported.is_overdue(now):

@@ -25,9 +25,9 @@ half of it, one of 6 is, and a bill is understated too often; at double, where e
 is lost and prices vary by a factor of 50, the estimate adds 16 % instead of 8 %."""
 REPLY_TOKENS = 400
 """Of a reply of which nothing is known: a long reason with several quotes, as for `--dry-run`."""
-CONTENT = itemgetter("content")
 A_MESSAGE = 4
 """Tokens that chat templates put around a message."""
+_content = itemgetter("content")
 
 
 class Bills:
@@ -51,7 +51,7 @@ class Bills:
         if is_reported:
             self._is_reported = True
         self._replies += 1
-        self._size += _size(request)
+        self._size += size_of(request)
         self._read += usage.input_tokens
         self._written += usage.output_tokens
 
@@ -71,7 +71,7 @@ class Bills:
             written = _output_tokens(model, request, reply)
             cost = model.price(Usage(1, read, 0, written))
         else:
-            longer = _size(request) * self._replies / max(1, self._size)
+            longer = size_of(request) * self._replies / max(1, self._size)
             read = math.ceil(longer * self._read / self._replies)
             written = math.ceil(self._written / self._replies)
             cost = self._of_others() * max(1.0, longer) if self._priced else None
@@ -119,8 +119,9 @@ def price_of(model: Model, request: Request) -> Price:
     return Price(account, cost or 0.0, reply or 0.0, has_bound)
 
 
-def _size(request: Request) -> int:
-    return sum(map(len, map(CONTENT, request.messages)))
+def size_of(request: Request) -> int:
+    """The characters of a request's messages."""
+    return sum(map(len, map(_content, request.messages)))
 
 
 def _input_tokens(model: Model, request: Request, reply: Completion | None) -> int:

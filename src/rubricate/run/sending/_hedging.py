@@ -162,15 +162,14 @@ class Hedging:
         """
         if self._timer is None:  # nobody waits: it may be another loop than before
             self._loop = asyncio.get_running_loop()
-        loop = self._loop
-        watch = _Watch(out, sent, ends, loop)
+        watch = _Watch(out, sent, ends, self._loop)
         self._watches.add(watch)
         soon = ends - sent < LOOK_EVERY
         if self._timer is None or soon:
             if self._timer is not None:
                 self._stop()
             wait = max(0.0, ends - sent) + 0.001 if soon else LOOK_EVERY
-            self._timer = loop.call_later(wait, self._look)
+            self._timer = self._loop.call_later(wait, self._look)
         first = UNANSWERED
         reply: Completion | None = None
         try:

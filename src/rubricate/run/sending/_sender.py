@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rubricate._usage import NO_USAGE, Usage
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
-from rubricate.run.sending._bills import Bills
+from rubricate.run.sending._bills import Bills, size_of
 from rubricate.run.sending._budget import RunEnds
 from rubricate.run.sending._circuit_breaker import CircuitBreaker, Raising
 from rubricate.run.sending._hedging import (
@@ -243,9 +243,7 @@ class Sender:
         limiter, judgement = out.limiter, out.judgement
         expected = 0.0
         if limiter.rate.counts_tokens:
-            expected = limiter.rate.tokens(
-                sum(len(part["content"]) for part in out.request.messages)
-            )
+            expected = limiter.rate.tokens(size_of(out.request))
         self._check_goes_on(out)
         if judgement.ends is not None and time.monotonic() >= judgement.ends:
             raise self._too_late()
