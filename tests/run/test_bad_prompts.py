@@ -11,6 +11,7 @@ import pytest
 
 import rubricate
 from rubricate import Criterion, Rubric, RubricDataset, RunStopped
+from rubricate.run import Retries
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 
@@ -162,12 +163,15 @@ def test_of_two_judges_a_dead_one_costs_its_own_votes(tmp_path):
 
 @pytest.mark.parametrize("status", [500, 503])
 def test_an_outage_in_a_run_with_bad_prompts_loses_nothing_else(status: int, monkeypatch):
+    # The waits of a user, a fifth as long: all attempts of one request take longer than the outage.
     monkeypatch.setattr("rubricate.run.sending._concurrency.FIRST_PAUSE", 0.1)
+    monkeypatch.setattr(Retries, "first_wait", 0.1)
+    monkeypatch.setattr(Retries, "longest_wait", 6.0)
     bad = [0, 20, 21, 22, 23, 24, 59]
     down: list[float] = []
 
     def respond(request: JudgeRequest) -> Rule:
-        if len(judge.requests) > 30 and (not down or time.monotonic() < down[0] + 1.5):
+        if len(judge.requests) > 30 and (not down or time.monotonic() < down[0] + 0.5):
             down.append(time.monotonic())
             return Rule(status=status)
         return Rule(status=500) if number_of(request) in bad else Rule(verdict="MET", delay=0.01)
