@@ -134,7 +134,7 @@ def test_a_rubric_of_patterns_and_code_needs_no_judge(rubricate, files) -> None:
         {"name": "brief", "kind": "code", "function": "checks:brief"},
     ]
     (files / "rubric.json").write_text(json.dumps(rubric))
-    (files / "config.yaml").write_text("rubric: rubric.json\n")
+    (files / "config.yaml").write_text("rubric: rubric.json\nmap: ignore=label.*\n")
     done = rubricate("grade", "rows.jsonl", "--config", "config.yaml", "--allow-code", "--json")
     assert done.returncode == 0
     assert "builtin" not in done.stderr

@@ -108,6 +108,30 @@ def test_a_mapping_that_does_not_fit_names_the_columns(grade, mapping, message):
         assert "not mapped are 'qid'" in line
 
 
+@pytest.mark.parametrize("more", [(), ("--on-error", "skip")])
+def test_labels_of_no_criterion_are_an_error_unless_they_are_ignored(grade, tmp_path, more):
+    rows = [{"submission": text, "label.sped": "yes", "label.speed": "no"} for text in "ab"]
+    done = grade("a.csv", *more, rows=rows)
+    assert done.returncode == 1
+    (line,) = [line for line in done.stderr.splitlines() if line]
+    assert "column 'label.sped': the rubric has no criterion 'sped'; did you mean 'speed'?" in line
+    assert not (tmp_path / "run").exists()
+    done = grade("a.csv", *more, "--map", "ignore=label.*", rows=rows)
+    assert done.returncode == 0, done.stderr
+    speed, _ = results(tmp_path)[:2]
+    assert (speed["human_label"], speed["metadata"]) == ("UNMET", {})
+
+
+def test_ignored_columns_are_not_kept(grade, tmp_path):
+    rows = [{"submission": "a", "reference": "b", "raw_html": "c", "source": "web"}]
+    for pattern, kept in (("raw_*", {"source": "web"}), ("*r*", {})):
+        done = grade("a.csv", "--map", f"ignore={pattern}", "--fresh", rows=rows)
+        assert done.returncode == 0, done.stderr
+        assert results(tmp_path)[0]["metadata"] == kept
+    (line,) = (tmp_path / "run/items.jsonl").read_text().splitlines()
+    assert json.loads(line)["reference"] == "b"  # it is used
+
+
 def test_rows_that_do_not_fit_can_be_left_out_and_are_listed(grade, tmp_path):
     rows = [*ROWS, {"qid": "3", "question": "?", "answer": "Fast.", "human": "maybe"}]
     done = grade("a.csv", "--map", MAP, rows=rows)

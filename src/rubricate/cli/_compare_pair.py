@@ -101,7 +101,8 @@ class PairSettings(Shell, PairOptions):
             raise InputError("--columns names two columns of one table; two files were given")
         if len(names) != 2 or not all(names) or names[0] == names[1]:
             raise InputError(f"--columns: '{columns}' is not of the form old,new")
-        others = TableColumns.parse(self.map or {}).columns
+        mapped = TableColumns.parse(self.map or {})
+        others = {**mapped.columns, "ignore": mapped.ignore} if mapped.ignore else mapped.columns
         first, second = (
             _items(self.first, self.rubric, {**others, "submission": name}) for name in names
         )

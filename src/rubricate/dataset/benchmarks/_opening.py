@@ -105,6 +105,8 @@ def open_benchmark(
     if benchmark is RACE and references is None:
         raise InputError("is scored against references: name them (--references FILE)", file=source)
     columns, skips = columns or TableColumns(), check_on_error(on_error)
+    if columns.ignore:
+        raise InputError("map: 'ignore' is for tables; a benchmark's other fields are not graded")
     tasks = _tasks(
         source, benchmark, columns, parse_pairs(criteria or {}, CRITERIA, "criteria-map")
     )

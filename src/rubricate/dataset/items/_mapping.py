@@ -11,10 +11,11 @@ import contextlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, Literal, get_args
 
-from rubricate._spelling import suggestion
+from rubricate._spelling import did_you_mean, suggestion
 from rubricate.dataset.items._data_item import ContextDocument, DataItem, GroundTruth, read_context
 from rubricate.dataset.items._transcript import (
     PromptText,
@@ -38,6 +39,7 @@ OWN_NAMES = {
 """What a column can be, and the names by which it is known without being mapped."""
 OF_TASKS = "rubric"
 """What a field of a benchmark's tasks can be too: their own rubrics."""
+_IGNORE = "ignore"
 
 TargetUse = Literal["reference", "ground_truth", "ignore"]
 """What a sample's target is: an exemplary response, the human labels, or nothing of use."""
@@ -140,21 +142,35 @@ class TableColumns:
         columns: the column of each of `submission`, `prompt`, `reference`, `context`, `id`
             and `label.CRITERION`. What is not here is taken from a column of that name (`input` and
             `target` serve as prompt and reference too).
+        ignore: a pattern such as `label.*`: columns that are not used and are not to become
+            metadata either; "" is none.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
+    ignore: str = ""
 
     @classmethod
     def parse(cls, text: str | Mapping[str, str]) -> TableColumns:
         """Read `submission=answer,prompt=question,label.accuracy=human_accuracy`.
 
         Args:
-            text: such pairs, or a dict of them.
+            text: such pairs, or a dict of them. `ignore=label.*` leaves out the columns of such
+                names that are not used: they do not become metadata.
 
         Raises:
             InputError: a pair has another form, something is mapped twice, or is not known.
         """
-        return cls(parse_pairs(text, (*OWN_NAMES, OF_TASKS, f"{LABEL}CRITERION"), "map"))
+        known = (*OWN_NAMES, OF_TASKS, _IGNORE, f"{LABEL}CRITERION")
+        columns = parse_pairs(text, known, "map")
+        return cls(columns, columns.pop(_IGNORE, ""))
+
+    def ignores(self, name: str) -> bool:
+        """Whether a column is left out, if it is not used.
+
+        Args:
+            name: the column's name.
+        """
+        return fnmatchcase(name, self.ignore)
 
     def found_in(self, names: Sequence[str], criteria: Sequence[str]) -> dict[str, str]:
         """The columns by what they are, in a table whose columns have these names.
@@ -213,13 +229,19 @@ class RowReader:
         if not row.keys() <= self._names.keys():
             self._names.update(dict.fromkeys(row))
             self._found = self._columns.found_in(list(self._names), self._rubric.names)
+            if (problem := self._label_problem()) is not None:
+                raise problem
         by_use = self._found
         if by_use.get("submission") not in row:
             raise self._problem(row) or InputError("has no submission")
         values = {what: row.get(column) for what, column in by_use.items()}
         values["submission"] = _parsed_chat(values["submission"])
         used = by_use.values()
-        rest = {name: value for name, value in row.items() if name not in used}
+        rest = {
+            name: value
+            for name, value in row.items()
+            if name not in used and not self._columns.ignores(name)
+        }
         nested = rest.get("metadata")
         if isinstance(nested, dict) and nested.keys().isdisjoint(rest):
             rest = {name: value for name, value in rest.items() if name != "metadata"} | nested
@@ -227,8 +249,25 @@ class RowReader:
 
     def check(self) -> None:
         """Raise `InputError` if the mapping did not fit the rows so far."""
-        if self._names and (problem := self._problem(self._names)) is not None:
+        problem = self._names and (self._problem(self._names) or self._label_problem())
+        if problem:
             raise problem
+
+    def _label_problem(self) -> InputError | None:
+        """What is wrong with a column of labels, if it names a criterion that there is not."""
+        used = self._found.values()
+        for column in self._names:
+            name = column.removeprefix(LABEL)
+            if name == column or name in self._rubric.names or column in used:
+                continue
+            if not self._columns.ignores(column):
+                return InputError(
+                    f"column {column!r}: the rubric has no criterion {name!r}"
+                    f"{did_you_mean(name, self._rubric.names)} (it has "
+                    f"{', '.join(self._rubric.names)}); to leave out columns that name none: --map "
+                    f"'{_IGNORE}={LABEL}*' (in Python, map={{'{_IGNORE}': '{LABEL}*'}})"
+                )
+        return None
 
     def _problem(self, names: Mapping[str, Any]) -> InputError | None:
         """What is wrong with the mapping in a table of these columns, if anything is."""
