@@ -81,7 +81,7 @@ class GradingOptions(RewardOptions, RunOptions):
         "Which column of a table is what: submission=answer,prompt=question; also reference, id, "
         "context and label.CRITERION; of records with their own rubrics, rubric.",
         more="As such text, or as a dictionary. Other columns are kept as metadata; "
-        "ignore=raw_* leaves out those of such names.",
+        "ignore=raw_* leaves out those whose names begin with raw_.",
         group="What is graded",
         input_type=str | dict[str, str] | None,
         common=True,

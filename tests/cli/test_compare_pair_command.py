@@ -73,6 +73,10 @@ def test_two_columns_of_a_table_and_two_tables_are_compared(compare, tmp_path):
     assert "prompt" not in done.stderr
     told = "No column of both.jsonl is the prompt: the judge does not see the task. Name it: --map"
     assert told in compare("both.jsonl", "--columns", "old,new").stderr
+    (tmp_path / "labelled.jsonl").write_text(json.dumps(rows[0] | {"label.other": "MET"}) + "\n")
+    labelled = ("labelled.jsonl", "--columns", "old,new")
+    assert "has no criterion 'other'" in compare(*labelled).stderr
+    assert compare(*labelled, "--map", "prompt=q,ignore=label.*").returncode == 0
     for name, text in (("a", GOOD), ("b", BAD)):
         (tmp_path / f"{name}.json").write_text(json.dumps([{"id": "x", "submission": text}]))
     report = json.loads(compare("a.json", "b.json", "--json").stdout)

@@ -122,6 +122,11 @@ def test_labels_of_no_criterion_are_an_error_unless_they_are_ignored(grade, tmp_
     assert (speed["human_label"], speed["metadata"]) == ("UNMET", {})
 
 
+def test_a_column_without_a_name_is_metadata_as_others_are(grade, tmp_path):
+    assert grade("a.csv", rows=[{"": "0", "submission": "a"}]).returncode == 0
+    assert results(tmp_path)[0]["metadata"] == {"": "0"}
+
+
 def test_ignored_columns_are_not_kept(grade, tmp_path):
     rows = [{"submission": "a", "reference": "b", "raw_html": "c", "source": "web"}]
     for pattern, kept in (("raw_*", {"source": "web"}), ("*r*", {})):

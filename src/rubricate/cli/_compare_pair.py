@@ -102,7 +102,7 @@ class PairSettings(Shell, PairOptions):
         if len(names) != 2 or not all(names) or names[0] == names[1]:
             raise InputError(f"--columns: '{columns}' is not of the form old,new")
         mapped = TableColumns.parse(self.map or {})
-        others = {**mapped.columns, "ignore": mapped.ignore} if mapped.ignore else mapped.columns
+        others = {**mapped.columns, "ignore": mapped.ignore}
         first, second = (
             _items(self.first, self.rubric, {**others, "submission": name}) for name in names
         )

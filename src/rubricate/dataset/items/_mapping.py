@@ -164,13 +164,15 @@ class TableColumns:
         columns = parse_pairs(text, known, "map")
         return cls(columns, columns.pop(_IGNORE, ""))
 
-    def ignores(self, name: str) -> bool:
-        """Whether a column is left out, if it is not used.
+    def ignored_in(self, names: Iterable[str]) -> set[str]:
+        """The columns that are left out where they are not used, in a table of these columns.
 
         Args:
-            name: the column's name.
+            names: the table's columns.
         """
-        return fnmatchcase(name, self.ignore)
+        if not self.ignore:  # it would match a column without a name
+            return set()
+        return {name for name in names if fnmatchcase(name, self.ignore)}
 
     def found_in(self, names: Sequence[str], criteria: Sequence[str]) -> dict[str, str]:
         """The columns by what they are, in a table whose columns have these names.
@@ -205,6 +207,7 @@ class RowReader:
         self._rubric = rubric
         self._names: dict[str, None] = {}
         self._found: dict[str, str] = dict(columns.columns)
+        self._no_metadata: set[str] = set()
         if OF_TASKS in self._found:
             raise InputError(
                 "map: 'rubric' is for records with their own rubrics: leave out --rubric"
@@ -229,6 +232,7 @@ class RowReader:
         if not row.keys() <= self._names.keys():
             self._names.update(dict.fromkeys(row))
             self._found = self._columns.found_in(list(self._names), self._rubric.names)
+            self._no_metadata = {*self._found.values(), *self._columns.ignored_in(self._names)}
             if (problem := self._label_problem()) is not None:
                 raise problem
         by_use = self._found
@@ -236,12 +240,7 @@ class RowReader:
             raise self._problem(row) or InputError("has no submission")
         values = {what: row.get(column) for what, column in by_use.items()}
         values["submission"] = _parsed_chat(values["submission"])
-        used = by_use.values()
-        rest = {
-            name: value
-            for name, value in row.items()
-            if name not in used and not self._columns.ignores(name)
-        }
+        rest = {name: value for name, value in row.items() if name not in self._no_metadata}
         nested = rest.get("metadata")
         if isinstance(nested, dict) and nested.keys().isdisjoint(rest):
             rest = {name: value for name, value in rest.items() if name != "metadata"} | nested
@@ -249,18 +248,14 @@ class RowReader:
 
     def check(self) -> None:
         """Raise `InputError` if the mapping did not fit the rows so far."""
-        problem = self._names and (self._problem(self._names) or self._label_problem())
-        if problem:
+        if self._names and (problem := self._problem(self._names) or self._label_problem()):
             raise problem
 
     def _label_problem(self) -> InputError | None:
         """What is wrong with a column of labels, if it names a criterion that there is not."""
-        used = self._found.values()
         for column in self._names:
             name = column.removeprefix(LABEL)
-            if name == column or name in self._rubric.names or column in used:
-                continue
-            if not self._columns.ignores(column):
+            if name not in (column, *self._rubric.names) and column not in self._no_metadata:
                 return InputError(
                     f"column {column!r}: the rubric has no criterion {name!r}"
                     f"{did_you_mean(name, self._rubric.names)} (it has "
