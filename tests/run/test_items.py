@@ -23,7 +23,7 @@ from rubricate.rubric import Failure
 from rubricate.run import Progress
 from rubricate.run._plan import Plan
 from rubricate.run.items import Call, ItemMachine, JudgedItem, Stages
-from rubricate.run.journal import Known, verdict_record
+from rubricate.run.journal import Known, record_of
 
 
 class Table(Judge):
@@ -171,9 +171,7 @@ def test_stored_answers_leave_the_other_calls(
     only_failed: bool, stored: dict[str, str], asked: str, verdicts: dict[str, str]
 ):
     machine, _, item, calls = machine_of(Table("a"), rubric("x", "y"), only_failed=only_failed)
-    records = {
-        f"a-{name}": verdict_record(verdict_of(name, answer)) for name, answer in stored.items()
-    }
+    records = {f"a-{name}": record_of(verdict_of(name, answer)) for name, answer in stored.items()}
     assert written(machine.take_known(item, calls, Known(records))) == asked
     assert results(item) == verdicts
 

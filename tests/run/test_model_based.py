@@ -56,7 +56,7 @@ from rubricate.rubric import Failure
 from rubricate.run import Progress
 from rubricate.run._plan import Plan
 from rubricate.run.items import Call, ItemMachine, JudgedItem, Question, Stages
-from rubricate.run.journal import Known, to_json, verdict_from_record, verdict_record
+from rubricate.run.journal import Known, record_of, to_json, verdict_from_record
 
 RUNS = int(os.environ.get("RUBRICATE_MODEL_RUNS", "80"))
 MACHINE_RUNS = 3 * RUNS
@@ -560,7 +560,7 @@ class Driven:
                 verdict = call.failed(question, Failure("unreadable_reply", "?"))
             else:
                 verdict = criterion.verdict_of(criterion.read(answer))
-        record = json.loads(to_json(verdict_record(verdict)))
+        record = json.loads(to_json(record_of(verdict)))
         self.stored[question.key] = record
         return verdict_from_record(record, criterion)
 

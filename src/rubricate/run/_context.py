@@ -19,7 +19,6 @@ from rubricate.run.journal import (
     Transcript,
     lock_of,
     verdict_from_record,
-    verdict_record,
 )
 from rubricate.run.sending import Claim, Expense, Judgement, RunEnds, SendFor
 
@@ -153,8 +152,7 @@ class Context(Judgement):
                 try:
                     verdict = await self._asked(ask, transcript)
                     shared = bool(verdict.usage.requests) and verdict.status != "failed"
-                    record = verdict_record(verdict)
-                    run.answers.put(key, record, shared=shared, transcript=transcript)
+                    run.answers.put(key, verdict, shared=shared, transcript=transcript)
                 finally:
                     run.answers.release([key])
                 progress.parts += 1

@@ -30,7 +30,7 @@ from rubricate.run._pool import Pool
 from rubricate.run._progress import Progress
 from rubricate.run._queue import CallQueue
 from rubricate.run.items import Call, ItemMachine, JudgedItem, Question, Stages, failure_of
-from rubricate.run.journal import INTERVAL, Answers, to_json, verdict_record
+from rubricate.run.journal import INTERVAL, Answers, to_json
 from rubricate.run.results import ItemResult, RunFacts
 from rubricate.run.sending import RAISED, Expense, RunEnds, Sender, Settle, Spending
 
@@ -46,8 +46,6 @@ BACKLOG = 32
 """Judged items that wait to be taken before judging waits too."""
 ROUNDS = 16
 """Rounds of the loop in which a request to an address that is near is connected and written."""
-BREATH = 0.05
-"""Seconds after which signals and the screen are let in beside judges that never wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +236,8 @@ class Execution:
 
     async def _worker(self, done: Channel[JudgedItem]) -> None:
         """Make one call after the other."""
-        queue, breathed = self._queue, time.monotonic()
-        while self._may_begin() and not self._pool.leave():
+        queue, pool = self._queue, self._pool
+        while self._may_begin() and not pool.leave():
             if self._run.answers.is_remote and self._run.answers.is_full:
                 await self._run.answers.ready()
                 continue
@@ -248,7 +246,7 @@ class Execution:
             if pending is None:
                 if await queue.wait():
                     continue
-                self._pool.is_idle = True
+                pool.is_idle = True
                 return
             item, call = pending
             if call is not None:
@@ -262,9 +260,8 @@ class Execution:
                     return
             if item.is_complete:
                 await done.put(item)
-            if time.monotonic() - breathed > BREATH:
-                await asyncio.sleep(0)
-                breathed = time.monotonic()
+            if time.monotonic() >= pool.yields_at:
+                await pool.let_others_run()
 
     def _may_begin(self) -> bool:
         """Whether another judgement may be made."""
@@ -328,7 +325,8 @@ class Execution:
         try:
             if len(questions) == 1:
                 answer = judge.judge(item.item, questions[0].criterion, send)
-                check_awaitable(judge, answer)
+                if not judge.is_trusted:
+                    check_awaitable(judge, answer)
                 answers = [await answer]
             else:
                 criteria = [question.criterion for question in questions]
@@ -394,7 +392,7 @@ class Execution:
         for question, verdict in zip(call.questions, verdicts, strict=True):
             self._run.answers.put(
                 question.key,
-                verdict_record(verdict),
+                verdict,
                 shared=bool(usage.requests) and verdict.status != "failed",
                 transcript=context.transcript,
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -11,6 +12,10 @@ ASIDE, AHEAD = 1024, 4
 many times as many are begun to find a prompt that is answered. At half of ASIDE, an endpoint that
 refuses many is idle sooner; at double, more prompts are in memory. At half of AHEAD, a dataset that
 begins with prompts that no endpoint takes is given up later; at double, more are sent in vain."""
+
+YIELD_EVERY = 0.05
+"""Seconds between the moments at which signals and the screen get their turn beside judges that
+never wait. At half, such a job yields twice as often; at double, Ctrl-C is noticed later."""
 
 
 class Pool:
@@ -26,6 +31,7 @@ class Pool:
     Attributes:
         is_idle: whether there is nothing left to begin.
         done: ends when all tasks have, with the error of one that failed.
+        yields_at: when the next task is to call `let_others_run` (monotonic clock).
     """
 
     def __init__(self, concurrency: int, most: int, is_in_doubt: Callable[[], bool]) -> None:
@@ -37,6 +43,7 @@ class Pool:
         self._work: Callable[[], Coroutine[Any, Any, None]] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._aside = 0  # calls that wait to be sent again
+        self.yields_at = 0.0
 
     def start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Future[None]:
         """Begin with one task; gives `done`."""
@@ -57,6 +64,11 @@ class Pool:
             task = asyncio.create_task(self._work())
             task.add_done_callback(self._ended)
             self._tasks.add(task)
+
+    async def let_others_run(self) -> None:
+        """Yield to the loop's other work; what one task yields counts for all of them."""
+        await asyncio.sleep(0)
+        self.yields_at = time.monotonic() + YIELD_EVERY
 
     def close(self) -> list[asyncio.Future[Any]]:
         """Begin no more; gives the tasks that are left."""

@@ -6,6 +6,8 @@ Which one is first is up to the code that makes the item; both orders of a pair 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rubricate.dataset import Item
 from rubricate.judge.asking._neutral import NOTE, neutral, neutral_item
 from rubricate.judge.asking._prompting import Prompting
@@ -99,4 +101,4 @@ class Pair(Prompting):
 
     def read(self, completion: Completion, request: Request) -> Reply:
         """Reason and verdict; quotes, which nobody asked for, are left out."""
-        return super().read(completion, request)._replace(quotes=())
+        return replace(super().read(completion, request), quotes=())

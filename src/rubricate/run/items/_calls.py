@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from rubricate.dataset import Item
 from rubricate.errors import JournalError, described
@@ -21,14 +21,16 @@ Group = list[Criterion]
 """Criteria that are asked about together."""
 
 
-class Question(NamedTuple):
+@dataclass(slots=True)
+class Question:
     """A criterion to be judged, and the key of the answer."""
 
     criterion: Criterion
     key: str
 
 
-class Call(NamedTuple):
+@dataclass(slots=True)
+class Call:
     """The criteria of an item that a judge is asked about together, mostly one.
 
     Attributes:
@@ -81,7 +83,7 @@ def calls_about(
         keys = [checked_key(judge, key) + suffix for key in judge.keys(item, group)]
         pairs = zip(group, keys, strict=True)
         questions = [Question(criterion, key) for criterion, key in pairs if criterion in wanted]
-        return [Call(voter, judge, suffix, questions, [key for _, key in questions])]
+        return [Call(voter, judge, suffix, questions, [question.key for question in questions])]
     except BaseException as error:
         if len(group) > 1:
             return [

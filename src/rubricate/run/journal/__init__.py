@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     )
     from rubricate.run.journal._records import (
         DOCUMENT as DOCUMENT,
+        record_of as record_of,
         to_json as to_json,
         verdict_from_record as verdict_from_record,
-        verdict_record as verdict_record,
     )
     from rubricate.run.journal._server import NoRoom as NoRoom, Server as Server
     from rubricate.run.journal._sqlite import (

@@ -19,7 +19,7 @@ from rubricate.run._progress import Progress
 from rubricate.run.journal._claims import Turn
 from rubricate.run.journal._exchanges import TextNames, Transcript, named_keys, named_texts
 from rubricate.run.journal._journal import Journal
-from rubricate.run.journal._records import to_json
+from rubricate.run.journal._records import Judged, record_of, to_json
 
 LOOK_AGAIN = 0.1
 """Seconds between looks at whether another process has the answer that it is asking for. A commit
@@ -227,27 +227,27 @@ class Answers:
     def put(
         self,
         key: str,
-        record: dict[str, Any],
+        answer: Judged,
         *,
         shared: bool,
         transcript: Transcript | None = None,
     ) -> None:
-        """Keep a record: in the journal, and, if it is to be shared, in the cache.
+        """Keep an answer: in the journal, and, if it is to be shared, in the cache.
 
         Args:
             key: its key.
-            record: what it is.
+            answer: the verdict, or the record of what is no verdict.
             shared: whether it is to be shared.
             transcript: what was sent and received for it.
         """
-        exchanges = transcript or b""
+        exchanges = b"" if transcript is None else transcript
         for put in self._looking_up.values():
             if key in put:  # what is looked up now may be older
-                put[key] = orjson.loads(to_json(record))
-        self._journal.put(key, record, exchanges)
+                put[key] = orjson.loads(to_json(record_of(answer)))
+        self._journal.put(key, answer, exchanges)
         if shared and self._cache is not None:
             try:
-                self._cache.put(key, record, exchanges)
+                self._cache.put(key, answer, exchanges)
             except JournalError as error:
                 self._give_up_cache(error)
 

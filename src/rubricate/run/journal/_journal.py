@@ -20,7 +20,7 @@ import orjson
 from rubricate.run.journal._claims import Claims
 from rubricate.run.journal._exchanges import Transcript
 from rubricate.run.journal._ledger import Decide, Entry, Ledger
-from rubricate.run.journal._records import to_json
+from rubricate.run.journal._records import Judged, record_of, to_json
 
 if TYPE_CHECKING:
     from rubricate.run.journal._lease import Lease
@@ -49,14 +49,14 @@ class Pending:
     """An answer that is not known to be durable.
 
     Attributes:
-        record: the verdict, as JSON values.
+        answer: the verdict, or its record.
         noted: what was sent and received for it.
     """
 
-    __slots__ = ("noted", "record")
+    __slots__ = ("answer", "noted")
 
-    def __init__(self, record: dict[str, Any], noted: list[bytes | Transcript]) -> None:
-        self.record, self.noted = record, noted
+    def __init__(self, answer: Judged, noted: list[bytes | Transcript]) -> None:
+        self.answer, self.noted = answer, noted
 
 
 Row = tuple[str, bytes, int, bytes | None]
@@ -124,7 +124,7 @@ class Journal:
             for key in keys:
                 pending = self._waiting.get(key) or self._written_now.get(key)
                 if pending is not None:
-                    records[key] = orjson.loads(to_json(pending.record))
+                    records[key] = orjson.loads(to_json(record_of(pending.answer)))
         stored = self._keys
         wanted = [
             key for key in keys if key not in records and (stored is None or stored.may_have(key))
@@ -155,14 +155,14 @@ class Journal:
         """The texts with hashes, deflated; one that is not there is missing."""
         return {}
 
-    def put(self, key: str, record: dict[str, Any], exchanges: bytes | Transcript = b"") -> None:
-        """Keep a record; it is durable after the next commit, which may be now.
+    def put(self, key: str, answer: Judged, exchanges: bytes | Transcript = b"") -> None:
+        """Keep an answer; it is durable after the next commit, which may be now.
 
         It becomes bytes only with its batch: one after the other, that takes half the time.
 
         Args:
             key: its key.
-            record: what it is; it is not to be changed afterwards.
+            answer: the verdict, or its record; it is not to be changed afterwards.
             exchanges: what was sent and received for it.
         """
         if self._access == "reading":
@@ -170,13 +170,11 @@ class Journal:
         with self._lock:
             pending = self._waiting.get(key)
             if pending is None:
-                self._waiting[key] = Pending(record, [exchanges] if exchanges else [])
+                self._waiting[key] = Pending(answer, [exchanges])
             else:
-                pending.record = record
+                pending.answer = answer
                 if exchanges:
                     pending.noted = [*([] if self._is_cache else pending.noted), exchanges]
-        if self._keys is not None:
-            self._keys.add(key)
 
     def put_text(self, name: str, text: bytes) -> None:
         """Keep a text that exchanges name, deflated, under its hash."""
@@ -213,7 +211,9 @@ class Journal:
                 for name, text in named.items():
                     if name not in self._written:
                         texts[self._note_written(name)] = _deflated(text.encode("utf-8", "replace"))
-            yield _row(key, pending.record, b"".join(lines))
+            if self._keys is not None:  # what waits is looked up there
+                self._keys.add(key)
+            yield _row(key, record_of(pending.answer), b"".join(lines))
 
     def commit(self) -> None:
         """Have what is waiting written, at once or soon; what kept it from that is raised."""
@@ -269,8 +269,8 @@ class MemoryJournal(Journal):
             return {}
         return {key: orjson.loads(records[key]) for key in keys if key in records}
 
-    def put(self, key: str, record: dict[str, Any], exchanges: bytes | Transcript = b"") -> None:
-        self._records[key] = to_json(record)
+    def put(self, key: str, answer: Judged, exchanges: bytes | Transcript = b"") -> None:
+        self._records[key] = to_json(record_of(answer))
 
 
 class Keys:
@@ -302,27 +302,22 @@ def _row(key: str, record: dict[str, Any], lines: bytes) -> Row:
     """
     reason, quoted = record.get("reason"), b""
     if lines and isinstance(reason, str) and len(reason) >= SHORTEST:
-        quoted = _as_in_reply(reason)
-        at = lines.rfind(quoted, -REACH)
+        text = to_json(reason)[1:-1]
+        if len(text) != len(reason):  # as few reasons, it has something that is escaped
+            text = to_json(text.decode())[1:-1]
+        at = lines.rfind(text[:SHORTEST], -REACH)  # a short text is found four times as fast
+        if at >= 0 and not lines.startswith(text, at):
+            at = lines.rfind(text, -REACH)
         if at >= 0:
+            quoted = text
             record = record | {"reason": [len(lines) - at, len(quoted)]}
-        else:
-            quoted = b""
     content = to_json(record)
-    return key, content, zlib.crc32(quoted, checksum(key, content)), lines or None
+    return key, content, checksum(key, content, quoted), lines or None
 
 
-def _as_in_reply(reason: str) -> bytes:
-    """A reason as a reply's JSON has it within the JSON of its exchange."""
-    once = to_json(reason)[1:-1]
-    if len(once) == len(reason):  # nothing is escaped, as in most reasons
-        return once
-    return to_json(once.decode())[1:-1]
-
-
-def checksum(key: str, record: bytes) -> int:
-    """The checksum of a record that refers to nothing, and is that of no other."""
-    return zlib.crc32(record, zlib.crc32(key.encode("utf-8", "surrogatepass")))
+def checksum(key: str, record: bytes, quoted: bytes = b"") -> int:
+    """The checksum of a record and of the reason that it refers to, which is that of no other."""
+    return zlib.crc32(b"".join((key.encode("utf-8", "surrogatepass"), record, quoted)))
 
 
 def read_row(
@@ -332,7 +327,7 @@ def read_row(
 
     Args:
         key, record: as they are stored.
-        found: the checksum beside them.
+        stored_checksum: the one beside them.
         end: the last `REACH` bytes of the exchanges, or more.
     """
     if not (isinstance(key, str) and isinstance(record, bytes)):

@@ -28,6 +28,7 @@ from rubricate.run.journal._journal import BATCH, MOST_EXCHANGES, REACH, Journal
 from rubricate.run.journal._lease import Lease
 from rubricate.run.journal._ledger import UNKNOWN, Decide, Entry, Paid, entry_of
 from rubricate.run.journal._places import READER_PATIENCE, Access, Database
+from rubricate.run.journal._records import Judged
 from rubricate.run.journal._server import Connection, Server
 
 logger = logging.getLogger(__name__)
@@ -222,8 +223,8 @@ class PostgresJournal(Journal):
         """How many more connections the database has room for: each process needs one."""
         return self._reader.room
 
-    def put(self, key: str, record: dict[str, Any], exchanges: bytes | Transcript = b"") -> None:
-        super().put(key, record, exchanges)
+    def put(self, key: str, answer: Judged, exchanges: bytes | Transcript = b"") -> None:
+        super().put(key, answer, exchanges)
         if len(self._waiting) >= BATCH:
             self._due.set()
 

@@ -24,6 +24,8 @@ DOCUMENT = "document"
 """Where a verdict's detail has how a long document was read."""
 KEPT = (DOCUMENT, "confidence", REQUIRED)
 """What a verdict's detail has beside what is read from the answer."""
+Judged = Verdict | dict[str, Any]
+"""A verdict, or its record, which a journal makes of it when it writes it."""
 
 
 def to_json(data: Any) -> bytes:
@@ -41,8 +43,10 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is no JSON value")
 
 
-def verdict_record(verdict: Verdict) -> dict[str, Any]:
+def record_of(verdict: Judged) -> dict[str, Any]:
     """The judge's answer as orjson writes it: all of the verdict but its value and its source.
+
+    What is a record already stays as it is.
 
     Of the detail there is only what is not read from the answer (`KEPT`). What is None or empty is
     left out, for most of it mostly is.
@@ -50,6 +54,8 @@ def verdict_record(verdict: Verdict) -> dict[str, Any]:
     The value is left out because it belongs to the rubric: weights and option values can change
     without asking the judge again.
     """
+    if not isinstance(verdict, Verdict):
+        return verdict
     record: dict[str, Any] = {
         "status": verdict.status,
         "label": verdict.label,

@@ -184,9 +184,11 @@ class AdaptiveRate:
             self.keep_share()
         paused = self.outage.paused_until
         wait = paused - now if paused else 0.0
-        for bucket in (self._given, self.pace.bucket, self._planned):
-            if bucket is not None:
-                wait = max(wait, bucket.wait(now, 1.0))
+        given, paced, planned = self._given, self.pace.bucket, self._planned
+        if given or paced or planned:
+            for bucket in (given, paced, planned):
+                if bucket is not None:
+                    wait = max(wait, bucket.wait(now, 1.0))
         if tokens:
             for bucket in (self._tokens, self._planned_tokens):
                 if bucket is not None:

@@ -44,7 +44,8 @@ class Latencies:
         """An answer came after so long."""
         self._last.append(seconds)
         self.count += 1
-        self._budget = min(SAVED, self._budget + SHARE)
+        if self._budget < SAVED:
+            self._budget += SHARE
         if self.count == ENOUGH or self.count % EVERY == 0:
             most = sorted(self._last)[int(0.95 * len(self._last))]
             self.second_after = max(SECOND_FLOOR, SECOND_AFTER * most)

@@ -141,9 +141,9 @@ class Sender:
 
     def in_flight(self) -> Usage:
         """What requests in flight are likely to take, each by what others to its model took."""
-        sent: dict[CircuitBreaker, list[Outgoing]] = {}
+        sent: dict[CircuitBreaker, list[Outgoing]] = defaultdict(list)
         for out in self._hedging.in_flight:
-            sent.setdefault(out.breaker, []).append(out)
+            sent[out.breaker].append(out)
         return Usage.total(
             self._bills[breaker].in_flight(some[0].model, [out.request for out in some])
             for breaker, some in sent.items()
