@@ -37,6 +37,17 @@ def running_loop() -> asyncio.AbstractEventLoop:
     raise RubricateError(text)
 
 
+def free_after_fork(lock: threading.Lock) -> None:
+    """Have a lock free in forked processes: a fork waits for the thread that holds it.
+
+    A thread is not in a forked process, and what it held would be held there for ever.
+    """
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(
+            before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+        )
+
+
 def run_sync(make: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     """Run a coroutine to its end and return its result.
 

@@ -296,6 +296,33 @@ print(reward(['Roughly 300000 kilometres']))
 """
 
 
+FORKS_WHILE_BUILDING = """
+import os, threading, time
+from pydantic import BaseModel
+from rubricate.run.results import Tallies
+
+lock, builds = threading.RLock(), threading.Event()  # as pydantic has one while it builds
+def slowly(cls):
+    with lock:
+        builds.set()
+        time.sleep(0.3)
+BaseModel.model_rebuild = classmethod(slowly)
+threading.Thread(target=Tallies.get_ready).start()
+builds.wait()
+if (child := os.fork()) == 0:
+    Tallies.get_ready()
+    os._exit(7)
+print(os.waitpid(child, 0)[1] >> 8)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_process_that_is_forked_while_a_run_gets_ready_does_not_hang():
+    command = [sys.executable, "-c", FORKS_WHILE_BUILDING]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "7\n"
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_process_judges_by_itself_and_ends():
     """Also while the parent's only place for a request is taken."""

@@ -6,7 +6,6 @@ import asyncio
 import contextvars
 import gc
 import logging
-import os
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
@@ -18,6 +17,7 @@ from weakref import WeakValueDictionary
 
 import orjson
 
+from rubricate._sync import free_after_fork
 from rubricate.dataset import Item
 from rubricate.errors import ModelError
 from rubricate.judge import Send, check_awaitable, check_group, checked_verdict, keyed
@@ -436,12 +436,7 @@ _THRESHOLDS_LOCK = threading.Lock()
 _THRESHOLDS: list[tuple[int, int, int]] = []
 """The process's own thresholds, once for each run that goes on."""
 
-if hasattr(os, "register_at_fork"):  # a thread that holds the lock is not in a forked process
-    os.register_at_fork(
-        before=_THRESHOLDS_LOCK.acquire,
-        after_in_parent=_THRESHOLDS_LOCK.release,
-        after_in_child=_THRESHOLDS_LOCK.release,
-    )
+free_after_fork(_THRESHOLDS_LOCK)
 
 
 @contextmanager

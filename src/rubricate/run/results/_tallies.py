@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from rubricate._sync import free_after_fork
 from rubricate._version import __version__
 from rubricate.judge import ABSTAINED, ASKED_AGAIN, REQUIRED
 from rubricate.rubric import ABSTENTION, BINARY_LABELS, Criterion, Usage, Verdict
@@ -34,6 +36,9 @@ STATUSES = ("judged", "abstained", "not_applicable", "failed")
 """Those of votes; a verdict may also be skipped."""
 NEVER = (sys.maxsize, 0, "")
 """After every place."""
+_BUILDING = threading.Lock()
+"""Held while classes are built, for which pydantic has a lock that a fork would copy as it is."""
+free_after_fork(_BUILDING)
 
 
 class Tallies:
@@ -61,8 +66,9 @@ class Tallies:
     @staticmethod
     def get_ready() -> None:
         """Have the classes of figures built, which `summary` would do first: some 10 ms."""
-        for kind in (Summary, ScoreFigures, CriterionFigures):
-            kind.model_rebuild()
+        with _BUILDING:
+            for kind in (Summary, ScoreFigures, CriterionFigures):
+                kind.model_rebuild()
 
     def add(self, item: ItemResult) -> None:
         """Count an item in."""
