@@ -200,25 +200,35 @@ def checked_reply(data: Any, material: str) -> Reply:
         raise UnreadableReply("'evidence' in the reply is not a list of quotes")
     if "MET" in reason or "CANNOT_ASSESS" in reason:
         _refuse_other_reason(reason, data[VERDICT], material)
-    if _may_hold(material, data[VERDICT]):
+    verdict = data[VERDICT]
+    if not isinstance(verdict, str) or _may_hold(material, verdict):
         from rubricate.judge.asking._copied_answers import refuse_repetition
 
-        refuse_repetition({"reason": reason, VERDICT: data[VERDICT]}, material)
+        refuse_repetition({"reason": reason, VERDICT: verdict}, material)
     passages = tuple([quote for quote in quotes if quote.strip()]) if quotes else ()
-    return Reply(data[VERDICT], reason, passages, data)
-
-
-def _may_hold(material: str, verdict: object) -> bool:
-    """Whether the material may hold an answer with this verdict, which a reply could copy."""
-    return not isinstance(verdict, str) or _has_letters(material, verdict)
+    return Reply(verdict, reason, passages, data)
 
 
 @lru_cache(maxsize=256)
-def _has_letters(material: str, label: str) -> bool:
-    """Whether a text may have a label's letters, in either case and however spaced or marked up.
+def _held_labels(material: str) -> dict[str, bool]:
+    """What `_may_hold` says of labels so far; kept for the criteria of an item."""
+    return {}
 
-    It is kept for the criteria of an item.
-    """
+
+def _may_hold(material: str, label: str) -> bool:
+    """Whether the material may hold an answer with a label, which a reply could copy."""
+    held = _held_labels(material)
+    if label not in held and len(held) < _MOST_LABELS:
+        held[label] = _has_letters(material, label)
+    return held.get(label, True)
+
+
+_MOST_LABELS = 100
+"""Labels that are looked for in one text: more than a rubric has, and fewer than fill memory."""
+
+
+def _has_letters(material: str, label: str) -> bool:
+    """Whether a text may have a label's letters, in either case and however spaced or marked up."""
     is_plain = material.isascii() and not ("\\" in material or "&" in material or "%" in material)
     letters = [letter for letter in label.lower() if letter.isalnum()]
     if not (is_plain and label.isascii() and 0 < len(letters) <= _LONGEST_LABEL):

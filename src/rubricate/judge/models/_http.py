@@ -298,25 +298,29 @@ class HTTPModel(Model):
         except ModelError as error:
             raise self._billed(self._redacted(error), raw, headers) from None
         usage = self._reported(body, raw, headers, seconds)
-        text, elsewhere, reason, probabilities, unusable = reply
         model = body.get("model")
         if not isinstance(model, str):
             model = ""
         if self._long_secrets:
-            text, elsewhere, unusable, model, reason = map(
-                self._without_keys, (text, elsewhere, unusable, model, reason)
+            model = self._without_keys(model)
+            reply = replace(
+                reply,
+                text=self._without_keys(reply.text),
+                elsewhere=self._without_keys(reply.elsewhere),
+                unusable=self._without_keys(reply.unusable),
+                finish_reason=self._without_keys(reply.finish_reason),
             )
         return Completion(
-            text,
+            reply.text,
             usage,
             quota(headers),
-            probabilities,
-            reason != "stop" and reply.cut_off,
+            reply.probabilities,
+            reply.finish_reason != "stop" and reply.cut_off,
             None,
-            elsewhere,
-            unusable,
+            reply.elsewhere,
+            reply.unusable,
             model,
-            reason,
+            reply.finish_reason,
             form,
             "" if usage.input_tokens or usage.cost is not None else _written(body),
         )

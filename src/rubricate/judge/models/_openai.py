@@ -120,7 +120,8 @@ def reply(body: Mapping[str, Any]) -> Reply:
         type(content) is str
         and choice.get("finish_reason") == "stop"
         and choice.get("logprobs") is None
-        and not any(map(message.get, _BESIDE))
+        and not (message.get("refusal") or message.get("tool_calls"))
+        and not message.get("function_call")
         and not content.isspace()
         and content
     ):
@@ -129,10 +130,6 @@ def reply(body: Mapping[str, Any]) -> Reply:
     probabilities, unusable = token_probabilities(choice, text)
     elsewhere = text_elsewhere(message, text)
     return Reply(text, elsewhere, finish_reason(choice), probabilities, unusable)
-
-
-_BESIDE = ("refusal", "tool_calls", "function_call")
-"""What a message can have that says something else than its text."""
 
 
 def completion_text(choice: Mapping[str, Any]) -> str:

@@ -30,7 +30,8 @@ class Sampling:
     marks: bool
 
 
-class Reply(NamedTuple):
+@dataclass(slots=True)
+class Reply:
     """What a body says of its only reply.
 
     Attributes:

@@ -277,6 +277,9 @@ class ItemMachine:
         """
         name, stages = question.criterion.name, self.stages
         item.keys.setdefault(name, {})[voter] = question.key
+        if not (self._calibrated or self._has_votes):  # one judge, whose answers are the verdicts
+            self._settle(item, name, verdict)
+            return
         try:
             settled = self._counted(item, voter, question.criterion, verdict)
         except BaseException as error:

@@ -199,9 +199,11 @@ class AdaptiveRate:
         """A request of about this many tokens is in flight."""
         self.concurrency.in_flight += 1
         self.shared.let += 1
-        for bucket in (self._given, self.pace.bucket, self._planned):
-            if bucket is not None:
-                bucket.level -= 1.0
+        given, paced, planned = self._given, self.pace.bucket, self._planned
+        if given or paced or planned:
+            for bucket in (given, paced, planned):
+                if bucket is not None:
+                    bucket.level -= 1.0
         if tokens:
             self.shared.let_tokens += tokens
             self._take_tokens(tokens)

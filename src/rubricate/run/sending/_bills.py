@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from operator import itemgetter
 
 import orjson
 
@@ -27,7 +26,6 @@ REPLY_TOKENS = 400
 """Of a reply of which nothing is known: a long reason with several quotes, as for `--dry-run`."""
 A_MESSAGE = 4
 """Tokens that chat templates put around a message."""
-_content = itemgetter("content")
 
 
 class Bills:
@@ -121,7 +119,10 @@ def price_of(model: Model, request: Request) -> Price:
 
 def size_of(request: Request) -> int:
     """The characters of a request's messages."""
-    return sum(map(len, map(_content, request.messages)))
+    size = 0
+    for message in request.messages:
+        size += len(message["content"])
+    return size
 
 
 def _input_tokens(model: Model, request: Request, reply: Completion | None) -> int:
