@@ -31,9 +31,9 @@ class Channel(Generic[_T]):
         self._things.append(thing)
         self._wake_taker()
         if len(self._things) > self._room:
-            taken = asyncio.get_running_loop().create_future()
-            self._waiting.append(taken)
-            await taken
+            room = asyncio.get_running_loop().create_future()
+            self._waiting.append(room)
+            await room
 
     def close(self) -> None:
         """Say that nothing more comes."""
@@ -48,9 +48,9 @@ class Channel(Generic[_T]):
             self._taker = asyncio.get_running_loop().create_future()
             await self._taker
         if self._waiting:
-            taken = self._waiting.popleft()
-            if not taken.done():
-                taken.set_result(None)
+            room = self._waiting.popleft()
+            if not room.done():
+                room.set_result(None)
         return self._things.popleft()
 
     def _wake_taker(self) -> None:

@@ -31,7 +31,7 @@ GRACE = 0.25
 
 
 class Code(Judge):
-    """Judges criteria that are computed from the text; asks nobody."""
+    """Judges criteria that are computed from the text, without a request."""
 
     name = "code"
 
@@ -88,7 +88,7 @@ CODE = Code()
 
 
 def _answer(criterion: Criterion, verdict: Verdict) -> object:
-    """The answer that a whole verdict given by code stands for."""
+    """The answer that makes the whole verdict that code gives."""
     if verdict.status == "not_applicable":
         return NOT_APPLICABLE
     if verdict.status == "abstained":

@@ -34,13 +34,13 @@ class RunContext:
     Attributes:
         send: how requests reach models.
         claim: as of a `Judgement`.
-        answers: what is known, and where answers are kept.
+        answers: the stored answers, and where new ones are kept.
         progress: is kept up to date.
-        on_progress: told of every part.
-        places: room for so many parts in all of the run.
-        goes_on: whether judgements that have begun may ask anything more.
-        aside: told that a judgement waits to be sent again, and that it does no more.
-        look_ahead: begins many more judgements; whether there are any.
+        on_progress: called after every part.
+        places: how many parts may be asked at once, in all of the run.
+        may_continue: whether judgements that have started may send anything more.
+        aside: called when a judgement starts and stops waiting to be sent again.
+        look_ahead: starts many more judgements; whether there are any.
         locks: keep a part, or a request that is kept, from being asked by two judgements at once.
     """
 
@@ -50,7 +50,7 @@ class RunContext:
     progress: Progress
     on_progress: Callable[[Progress], None]
     places: asyncio.Semaphore
-    goes_on: Callable[[], bool]
+    may_continue: Callable[[], bool]
     aside: Callable[[bool], None]
     look_ahead: Callable[[], bool]
     locks: Locks
@@ -165,7 +165,7 @@ class Context(Judgement):
     ) -> Verdict:
         run, progress = self._run, self._run.progress
         async with run.places:
-            if not run.goes_on():
+            if not run.may_continue():
                 raise RunEnds
             progress.in_flight += 1
             token = _of_part.set(transcript)

@@ -59,7 +59,7 @@ most do not give; at double, one is left out that most do."""
 MOST_COUNTED = 10_000
 """Items of which it is counted what a refused run would take: a second or two."""
 NOTES = "notes " * 50
-"""What stands for notes on a part of a long document that has not been read."""
+"""What is used as the notes on a part of a long document that has not been read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ class _Counting:
     async def part(
         self, key: str, criterion: Criterion, ask: Callable[[], Awaitable[Verdict]]
     ) -> Verdict:
-        """What is known of a part of a judgement, else something in its place."""
+        """The stored answer to a part of a judgement, else something in its place."""
         record = self._answers.known([key]).records.get(key)
         if record is not None and record["status"] != "failed":
             return verdict_from_record(record, criterion)
@@ -216,7 +216,7 @@ class _Counting:
 
 
 def _priced(model: Model, usage: Usage, kept: float = 0.0) -> Usage:
-    """A usage with its cost, and so many tokens from the cache if that is enough for one."""
+    """A usage with its cost, and N tokens from the cache if that is enough for one."""
     cached = round(kept) if kept >= LEAST_PREFIX else 0
     usage = replace(usage, cached_tokens=cached)
     return replace(usage, cost=model.price(usage))
@@ -247,7 +247,7 @@ async def estimate(
         stack.callback(answers.close)
         sure, possible = _Counting(answers, documents), _Counting(answers, documents)
         counted: set[int] = set()  # hashes of keys: what is the same is asked once
-        for given, opened, of_block in _opened(plan, machine, answers):
+        for source, opened, of_block in _with_first_calls(plan, machine, answers):
             (item, calls), known = opened, of_block
             open_at: dict[str, int] = {}
             while calls:
@@ -262,10 +262,10 @@ async def estimate(
             open_at |= dict.fromkeys(waiting, -1)
             for stage in range(len(stages.stages)):
                 names = [name for name, at in open_at.items() if at < stage]
-                calls = stages.calls(given, stage, names) if names else []
+                calls = stages.calls(source, stage, names) if names else []
                 records = _stored(calls, answers).records
                 for call in filter(attrgetter("needs_judge"), calls):
-                    left = [
+                    missing = [
                         question
                         for question in call.questions
                         if (
@@ -274,7 +274,7 @@ async def estimate(
                         )
                         or (record is not None and record["status"] == "failed")
                     ]
-                    await possible.count(item, call, left, counted)
+                    await possible.count(item, call, missing, counted)
     cost = _range(sure.low, sure.high + possible.high)
     with_cache = _range(sure.low_with_cache, sure.high_with_cache + possible.high_with_cache)
     low, high = sure.low, sure.high + possible.high
@@ -293,14 +293,14 @@ async def estimate(
     )
 
 
-def _opened(
+def _with_first_calls(
     plan: Plan, machine: ItemMachine, answers: Answers
 ) -> Iterator[tuple[Item, Opened, Known]]:
-    """The items with their first calls, and what is known of those: looked up many at once."""
+    """The items with their first calls, and the stored answers to those: looked up many at once."""
     items = enumerate(plan)
-    while block := [(given, machine.start(given, index)) for index, given in islice(items, BLOCK)]:
+    while block := [(item, machine.start(item, index)) for index, item in islice(items, BLOCK)]:
         known = _stored([call for _, (_, calls) in block for call in calls], answers)
-        yield from ((given, opened, known) for given, opened in block)
+        yield from ((item, opened, known) for item, opened in block)
 
 
 def _range(low: Usage, high: Usage) -> Range | None:
@@ -315,7 +315,7 @@ async def with_requests(
     options: RunOptions,
     calibrate: Calibrate | None = None,
 ) -> OtherRunError:
-    """The error with the requests that this run would take in another folder, and begun anew."""
+    """The error with the requests that this run would take in another folder, and from nothing."""
     if dataset.survey(options.limit).items > MOST_COUNTED:
         return error
     elsewhere = replace(options, run_dir=None, journal=None, retry_failed=False, fresh=False)
@@ -324,13 +324,16 @@ async def with_requests(
     return OtherRunError(error.folder, error.differs, (cached.requests, anew.requests))
 
 
-def _waiting(item: JudgedItem, asked: Collection[str]) -> list[str]:
+def _waiting(item: JudgedItem, being_asked: Collection[str]) -> list[str]:
     """What of an item waits for a gate that is asked about, and so may come to be."""
     gates = item.item.rubric.gates
     if gates is None:
         return []
     waiting: list[str] = []
-    open_names = {*asked, *(one.name for one in item.item.rubric if not one.needs_judge)}
+    open_names = {
+        *being_asked,
+        *(each.name for each in item.item.rubric if not each.needs_judge),
+    }
     for name in sorted(gates.waves, key=gates.waves.__getitem__):
         if name not in item.verdicts and not open_names.isdisjoint(gates.awaited(name)):
             waiting.append(name)

@@ -50,7 +50,7 @@ ROUNDS = 16
 
 @dataclass(frozen=True, slots=True)
 class Listeners:
-    """Who is told of a run, and of its results.
+    """The callbacks of a run.
 
     Attributes:
         on_sent: called when the first request is on its way, and little else is to be done.
@@ -141,7 +141,7 @@ class Execution:
             progress=progress,
             on_progress=options.report_progress,
             places=asyncio.Semaphore(options.concurrency),
-            goes_on=self._may_continue,
+            may_continue=self._may_continue,
             aside=self._pool.set_aside,
             look_ahead=self._pool.look_ahead,
             locks=WeakValueDictionary(),
@@ -270,7 +270,7 @@ class Execution:
         return self._spending is None or self._spending.goes_on
 
     def _may_continue(self) -> bool:
-        """Whether a judgement that has begun may ask anything more."""
+        """Whether a judgement that has started may send anything more."""
         return not (self._run.stop.is_set() or self._run.sender.stopped_by)
 
     # A call
@@ -428,13 +428,13 @@ async def _held(lease: Lease, claim: Claim | None, model: Model, request: Reques
 
 
 NEW_OBJECTS = 100_000
-"""New objects after which garbage is collected while a run goes on. Each call makes many objects
+"""New objects after which garbage is collected during a run. Each call makes many objects
 that live until its answer comes; at Python's usual 700 the collector looks through all of them
 every few calls, which takes a tenth of a run's CPU time."""
 
 _THRESHOLDS_LOCK = threading.Lock()
 _THRESHOLDS: list[tuple[int, int, int]] = []
-"""The process's own thresholds, once for each run that goes on."""
+"""The process's own thresholds, once for each run in progress."""
 
 free_after_fork(_THRESHOLDS_LOCK)
 

@@ -1,7 +1,7 @@
 """Requests that several judgements share, or that are one of a judgement's several: sent once.
 
 Their completions go to the journal under a key of their own, beside the verdicts. So a judgement
-that was interrupted between its requests goes on with those that are left.
+that was interrupted between its requests resumes with those that are left.
 """
 
 from __future__ import annotations

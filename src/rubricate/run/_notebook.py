@@ -66,7 +66,7 @@ class _Html:
 
 
 def bar_html(progress: Progress, seconds: float) -> str:
-    """A bar with what the shell's line says, after so many seconds; every text is escaped."""
+    """A bar with what the shell's line says, after N seconds; every text is escaped."""
     line = f"judged {progress.done} of {progress.total}, {progress_state(progress, seconds)}"
     line += time_left(progress, seconds)
     if progress.trouble:

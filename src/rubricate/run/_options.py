@@ -1,4 +1,4 @@
-"""What a run can be told."""
+"""The options of a run."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class Sharding(Settings):
 
 
 class Listening(Settings):
-    """Who is told how far a run is."""
+    """Called with how far a run is."""
 
     on_progress: Callable[[Progress], None] | None = option(
         None, "Called after every verdict.", group="Output"
@@ -170,7 +170,7 @@ class Listening(Settings):
 
 
 class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Workers, Sharding, Listening):
-    """All that a run can be told.
+    """All options of a run.
 
     Raises:
         InputError: two of the options exclude each other.

@@ -9,7 +9,7 @@ from typing import Any
 
 ASIDE, AHEAD = 1024, 4
 """Calls on their way beyond those that may be in flight, while these wait to be sent again; and how
-many times as many are begun to find a prompt that is answered. At half of ASIDE, an endpoint that
+many times as many are started to find a prompt that is answered. At half of ASIDE, an endpoint that
 refuses many is idle sooner; at double, more prompts are in memory. At half of AHEAD, a dataset that
 begins with prompts that no endpoint takes is given up later; at double, more are sent in vain."""
 
@@ -57,7 +57,7 @@ class Pool:
         self.begin(min(self._concurrency, self._most) - 1)
 
     def begin(self, count: int) -> None:
-        """Begin so many more tasks."""
+        """Begin this many more tasks."""
         if self._work is None:
             return
         for _ in range(count):

@@ -68,9 +68,9 @@ _COUNTS = (
 
 
 def progress_state(progress: Progress, seconds: float, room: int | None = None) -> str:
-    """Failures, judgements and tokens a second, and the cost, after so many seconds.
+    """Failures, judgements and tokens a second, and the cost, after this many seconds.
 
-    With `room` for so many characters it is what matters most of that.
+    With `room` for this many characters it is what matters most of that.
     """
     seconds = max(seconds, 1e-3)
     usage = progress.usage
@@ -108,5 +108,9 @@ def time_left(progress: Progress, seconds: float) -> str:
     """The time left at the pace of the calls so far, in words."""
     if not progress.calls:
         return ""
-    left = (progress.total - progress.done) * seconds / progress.calls
-    return f", about {left:.0f} s left" if left < 120 else f", about {left / 60:.0f} min left"
+    remaining = (progress.total - progress.done) * seconds / progress.calls
+    return (
+        f", about {remaining:.0f} s left"
+        if remaining < 120
+        else f", about {remaining / 60:.0f} min left"
+    )

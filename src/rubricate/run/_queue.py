@@ -24,7 +24,7 @@ BLOCK, LOCAL_BLOCK = 256, 16
 """Items whose answers are looked up at once: as many as a worker is given; fewer without a network,
 where the loop waits for their keys (10 ms for 16 items with 10 criteria). At half, a link of 20 ms
 takes twice as large a part of quick judgements; at double, twice as many items are in memory."""
-LATE = 1024
+MOST_DEFERRED = 1024
 """Calls that failed in an earlier run and wait for the others at most. At half, such calls come
 between others sooner; at double, more items are open."""
 KEYS = attrgetter("keys")
@@ -67,7 +67,7 @@ class CallQueue:
         if not answers.is_remote:
             self._pending = self._local_calls()
         self._ready: deque[Pending] = deque()  # goes before what is pending
-        self._late: deque[Pending] = deque()  # goes after all blocks
+        self._deferred: deque[Pending] = deque()  # goes after all blocks
         # Over a network: the next block, batches that are looked up now, and what is to be next.
         self._block: asyncio.Task[list[Opened]] | None = None
         self._looking_up: dict[int, list[Opened]] = {}
@@ -92,8 +92,8 @@ class CallQueue:
         if self.turns is not None and self.turns.is_full:
             return None
         pending = next(self._pending, None)
-        if pending is None and self._late and self._block is None:
-            pending = self._late.popleft()
+        if pending is None and self._deferred and self._block is None:
+            pending = self._deferred.popleft()
         return pending
 
     async def pop_claimed(self, turns: Turns) -> Pending | None:
@@ -124,8 +124,8 @@ class CallQueue:
         if self._answers.is_remote:
             self._unread.append((item, calls))
             return
-        for _, left in self._without_stored([(item, calls)]):
-            self._ready.extend((item, call) for call in left)
+        for _, calls_left in self._without_stored([(item, calls)]):
+            self._ready.extend((item, call) for call in calls_left)
         self._on_progress()
 
     async def leading(
@@ -146,7 +146,7 @@ class CallQueue:
         self._more.clear()
 
     def rest(self) -> Iterator[JudgedItem]:
-        """The items that have not been given, in the dataset's order, with what is known of them.
+        """The items that have not been given, in the dataset's order, with their stored verdicts.
 
         Of items that have not been read, nothing is looked up where nothing can be known.
         """
@@ -168,7 +168,7 @@ class CallQueue:
     # Reading
 
     def _started(self, count: int) -> list[Opened]:
-        """So many further items, with the calls that each takes if nothing is known."""
+        """This many further items, with the calls that each takes if nothing is known."""
         opened: list[Opened] = []
         for index, item in islice(self._items, count):
             opened.append(self._machine.start(item, index))
@@ -203,9 +203,9 @@ class CallQueue:
                 if call is None or not call.failed_before:
                     yield item, call
                     continue
-                self._late.append((item, call))
-                if len(self._late) > LATE:
-                    yield self._late.popleft()
+                self._deferred.append((item, call))
+                if len(self._deferred) > MOST_DEFERRED:
+                    yield self._deferred.popleft()
 
     async def _look_up_unread(self) -> None:
         """Look up all calls that wait for it."""
@@ -240,7 +240,7 @@ class CallQueue:
         return list(to_make.values())
 
     def _apply_stored(self, batch: list[Opened], known: Known, to_make: dict[int, Opened]) -> None:
-        """Take what is known of the calls of many items.
+        """Take the stored answers to the calls of many items.
 
         Args:
             batch: the items, each with the calls that were looked up; those that come of what is
@@ -252,9 +252,9 @@ class CallQueue:
         for item, calls in opened:
             pending = to_make.setdefault(item.index, (item, []))[1]
             if calls:
-                left = self._machine.take_known(item, calls, known)
-                self.flights.plan(map(KEYS, left))
-                pending += item.lead(left) if self._leader_first else left
+                calls_left = self._machine.take_known(item, calls, known)
+                self.flights.plan(map(KEYS, calls_left))
+                pending += item.lead(calls_left) if self._leader_first else calls_left
             if item.has_next and (more := self._machine.next_calls(item)):
                 batch.append((item, more))
 

@@ -112,10 +112,10 @@ async def run(
         judge: who grades.
         options: how.
         storage: where the journal and the results go, opened.
-        listeners: who is told.
+        listeners: its callbacks.
         stop: set it to end the run early.
         calibrate: maps judges' probabilities, whose answers the journal keeps as they were given.
-        sender: how models are reached, where several runs share it. Default: one of its own.
+        sender: how models are reached, where several runs share it. Default: its own.
 
     Raises:
         InputError: the dataset cannot be graded; nothing has been sent.
@@ -150,8 +150,8 @@ async def run(
             )
             stack.callback(sender.leave)
         answers = await _open_answers(storage, options, stack, stop, trouble)
-        begun = storage.folder and _results_file(storage, stack, plan, dataset, judge, options)
-        file = await begun if begun else None
+        opening = storage.folder and _results_file(storage, stack, plan, dataset, judge, options)
+        file = await opening if opening else None
         results = _Results(rules, options.author_key, listeners, judge.people, file, held)
         span = _span(stages.name, dataset.name, progress.total) if sender.is_traced else None
         of_execution = listeners if held is None else replace(listeners, on_verdict=None)
@@ -261,7 +261,7 @@ async def _open_answers(
     stop: asyncio.Event,
     trouble: Callable[[str], None],
 ) -> Answers:
-    """What is known of the run, and where its answers are kept; closed with `stack`.
+    """The stored answers of the run, and where new ones are kept; closed with `stack`.
 
     Raises:
         RunStopped: `stop` was set while a database was waited for.

@@ -1,4 +1,4 @@
-"""How a run makes scores: what it was told and what its dataset declares, before it begins."""
+"""How a run makes scores: what its options and its dataset say, before it starts."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def scoring_rules(plan: Plan, options: RunOptions) -> ScoringRules:
     """The rules of a run.
 
     Raises:
-        InputError: what the run is told and what the dataset declares contradict each other; no
-            criterion or item has a field that scores are to be told by; an item has
+        InputError: the options of the run and what the dataset declares contradict each other; no
+            criterion or item has a field by which scores are to be grouped; an item has
             nothing to be paired or grouped by; or a pair has no reference, or two.
     """
     rules = options.under(plan.scoring)

@@ -13,7 +13,7 @@ from rubricate.run.journal import LOOK_AGAIN, Answers, SingleFlight
 
 Pending = tuple[JudgedItem, Call | None]
 QUICK, MOST_AHEAD = 0.1, 64
-"""Calls are claimed several at once where they are begun within so many seconds: twice as many as
+"""Calls are claimed several at once where they start within this many seconds: twice as many as
 before, at most that many, else half as many. A claim takes 0.1 ms of an SQLite file and 1 ms of a
 database, whatever it is of, so that this is 1 % at most. At double the seconds, other processes
 wait longer for what is claimed here and not yet asked for."""
@@ -26,7 +26,7 @@ class Turns:
     """Claims calls before they are made, and sets those aside that another process is making.
 
     Args:
-        answers: what is known, and where claims are made.
+        answers: the stored answers, and where claims are made.
         flights: the calls of this process.
     """
 
@@ -78,7 +78,7 @@ class Turns:
         return bool(self._aside) and time.monotonic() - self._looked >= LOOK_AGAIN
 
     async def is_mine(self, item: JudgedItem, call: Call) -> bool | None:
-        """Whether a call that has begun is to be made by this process.
+        """Whether a call that has started is to be made by this process.
 
         It is not where there is an answer by now; None where it is set aside, because another
         process is making it.

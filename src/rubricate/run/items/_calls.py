@@ -70,7 +70,7 @@ def calls_about(
 ) -> list[Call]:
     """The call about those criteria of a group that are wanted.
 
-    If the judge raises instead of giving their keys, each criterion gets a call of its own, and
+    If the judge raises instead of giving their keys, each criterion gets its own call, and
     what has no key even then fails.
     """
     try:

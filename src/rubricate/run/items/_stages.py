@@ -106,7 +106,7 @@ def wave_of(rubric: Rubric, name: str) -> int:
 class Stages:
     """The judges of a run: one, those of a panel, or those of a cascade's stages.
 
-    Those of a stage all judge what needs a judge; those of the next one, what did not stand.
+    Those of a stage all judge what needs a judge; those of the next one, what was not accepted.
 
     Args:
         judge: who grades.

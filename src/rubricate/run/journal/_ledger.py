@@ -360,7 +360,7 @@ class Ledger:
         if least > remaining or gone * ROUNDING >= max_cost:
             return "spent", 0.0
         # The first request to a model, of whichever process, shows what its replies cost, and as
-        # many as have been answered show how much they differ: so many are in flight at most.
+        # many as have been answered show how much they differ: this many are in flight at most.
         if not price.has_bound and known.open >= max(1, known.ended):
             return "wait", 0.0
         cost = max(0.0, price.known + known.dearest)

@@ -498,7 +498,7 @@ class Server:
     def _take_run(self, connection: Connection, fresh: bool, watch: Watch) -> bool:
         """Note the run's number, and take its lease; whether that could be taken.
 
-        A run that is not there is begun, but for a reader.
+        A run that is not there is added, but for a reader.
         """
         name, access = self.place.run or "", self._access
         with connection.transaction():
@@ -515,10 +515,10 @@ class Server:
             if belongs and self.run is not None and not watch.is_free(connection, self.run, access):
                 return False
             if self.run is None or (fresh and belongs):
-                (begun,) = connection.execute(
+                (number,) = connection.execute(
                     "INSERT INTO rubricate_runs (name) VALUES (%s) RETURNING id", (name,)
                 ).fetchone()
-                self.run = int(begun)
+                self.run = int(number)
             if belongs:
                 self.holder = acquired(connection, self.run, access)
         return True

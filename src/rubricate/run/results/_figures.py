@@ -85,7 +85,7 @@ class CriterionFigures(Figures):
     quotes: int = 0
     """Quotes of the judges, of all votes together."""
     invented_quotes: int = 0
-    """Those of them that do not stand in the submission."""
+    """Those of them that are not in the submission."""
 
 
 class JudgeFigures(Figures):
@@ -114,7 +114,7 @@ class JudgeFigures(Figures):
     quotes: int = 0
     """Quotes in its votes."""
     invented_quotes: int = 0
-    """Those of them that do not stand in the submission."""
+    """Those of them that are not in the submission."""
     first_error: str | None = None
     """Why its first vote failed, in the dataset's order, if one did."""
 
@@ -126,7 +126,7 @@ class InventedQuotes(Figures):
     quotes: int
     """All its quotes."""
     invented: int
-    """Those that do not stand in the submission."""
+    """Those that are not in the submission."""
 
 
 class StageFigures(Figures):

@@ -37,7 +37,7 @@ JOURNAL_NAME = "journal.sqlite"
 ADDRESS_NAME = "journal.url"
 """Where the address of a journal is that is in a database."""
 JOURNAL_NAMES = (JOURNAL_NAME, ADDRESS_NAME)
-"""Of these, a folder where a run was begun has one."""
+"""Of these, a folder where a run was started has one."""
 CACHE_NAME = "cache.sqlite"
 REPORT_NAME = "report.json"
 """The figures of a run that was about more than grading."""
@@ -168,7 +168,7 @@ def shard_folder(run_dir: Path, shard: Shard) -> Path:
 
 
 def journal_place(storage: Storage) -> Place | None:
-    """Where a run's journal is: as told, else as its folder remembers; None for no folder.
+    """Where a run's journal is: as set, else as its folder remembers; None for no folder.
 
     Raises:
         InputError: the run has no name, the folder has its journal elsewhere, or it names a server
@@ -247,7 +247,7 @@ def _vouched(kept: Database, folder: Path | None) -> Database:
 
 
 def has_journal(folder: Path) -> bool:
-    """Whether a run was begun in a folder."""
+    """Whether a run was started in a folder."""
     return any(map(Path.exists, map(folder.joinpath, JOURNAL_NAMES)))
 
 

@@ -28,7 +28,7 @@ class RunIdentity:
 
     Args:
         dataset: what is graded.
-        limit: only its first so many items.
+        limit: only its first N items.
         plan: has the rubric, where all items have the same.
         judge: who grades.
     """
@@ -43,8 +43,8 @@ class RunIdentity:
     def note(self, folder: Path, *, replaces: bool) -> None:
         """Write it down in the run's folder.
 
-        A run goes on as long as it has a judge and a criterion (its name or its words) in common
-        with that whose results are there, and the dataset's name or a text.
+        A run can be resumed as long as it has a judge and a criterion (its name or its words) in
+        common with that whose results are there, and the dataset's name or a text.
 
         Raises:
             InputError: the folder has the results of another run, which this one does not replace;

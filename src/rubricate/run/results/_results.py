@@ -220,7 +220,7 @@ class ItemResult(ItemFacts):
 def scores_by_tag(
     rubric: Rubric, verdicts: Mapping[str, Verdict], rules: ScoringRules
 ) -> dict[str, Score]:
-    """The scores of the criteria that have each of the tags that scores are told by."""
+    """The scores of the criteria that have each of the tags by which scores are grouped."""
     fields = () if rules.declared is None else rules.declared.by
     scores = {}
     for tag, places in grouped_tags(fields, [criterion.tags for criterion in rubric]).items():
@@ -259,7 +259,7 @@ def _annotations(item: DataItem) -> dict[str, dict[str, str]]:
 
 
 def short_metadata(data: DataItem) -> dict[str, str | int | float | bool]:
-    """What results keep of an item's metadata, and scores can be told by."""
+    """What results keep of an item's metadata, and scores can be grouped by."""
     return {
         name: value
         for name, value in data.metadata.items()

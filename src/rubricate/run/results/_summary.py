@@ -75,7 +75,7 @@ class Summary(Report, Outcome):
     invented_quotes: list[InventedQuotes] = Field(default_factory=list)
     """The judges that have invented quotes."""
     asked_again_for_evidence: int = 0
-    """Verdicts whose judge was asked again because its quotes do not stand in the submission."""
+    """Verdicts whose judge was asked again because its quotes are not in the submission."""
     abstained_for_evidence: int = 0
     """Those of them that abstain, since they did not then either."""
     first_abstention: str | None = None

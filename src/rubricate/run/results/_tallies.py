@@ -109,7 +109,7 @@ class Tallies:
         verdict: Verdict,
         human: Verdict | None,
     ) -> None:
-        """Count in what stands behind a verdict: quotes, maps, votes, stages and parts."""
+        """Count in what a verdict rests on: quotes, maps, votes, stages and parts."""
         for vote in verdict.votes or (verdict,):
             if vote.evidence:
                 self._quotes.setdefault(vote.judge or "", QuoteTally()).add(vote)
@@ -302,9 +302,9 @@ class CriterionTally:
             for vote in verdict.votes:
                 self._quotes.add(vote)
             answers = [vote_of(criterion, vote) for vote in verdict.votes]
-            for one, other in combinations([one for one in answers if one is not None], 2):
+            for first, second in combinations([each for each in answers if each is not None], 2):
                 self._pairs += 1
-                self._same_pairs += one == other
+                self._same_pairs += first == second
         elif verdict.evidence:
             self._quotes.add(verdict)
 

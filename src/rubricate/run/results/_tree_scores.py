@@ -26,9 +26,9 @@ class GroupFigures(GroupMean):
     """One group of a tree over all items."""
 
     path: list[str]
-    """The groups that it stands in, from the outermost."""
+    """The groups that it is in, from the outermost."""
     weight: float | None
-    """Among those that it stands with; None where it is not the same for all items."""
+    """Among those that it is with; None where it is not the same for all items."""
     labelled: int = 0
     """Items with a score for it both by the judge and by people."""
     judge_mean: float | None = None

@@ -184,9 +184,9 @@ class AdaptiveRate:
             self.keep_share()
         paused = self.outage.paused_until
         wait = paused - now if paused else 0.0
-        given, paced, planned = self._given, self.pace.bucket, self._planned
-        if given or paced or planned:
-            for bucket in (given, paced, planned):
+        allowed, paced, planned = self._given, self.pace.bucket, self._planned
+        if allowed or paced or planned:
+            for bucket in (allowed, paced, planned):
                 if bucket is not None:
                     wait = max(wait, bucket.wait(now, 1.0))
         if tokens:
@@ -199,9 +199,9 @@ class AdaptiveRate:
         """A request of about this many tokens is in flight."""
         self.concurrency.in_flight += 1
         self.shared.let += 1
-        given, paced, planned = self._given, self.pace.bucket, self._planned
-        if given or paced or planned:
-            for bucket in (given, paced, planned):
+        allowed, paced, planned = self._given, self.pace.bucket, self._planned
+        if allowed or paced or planned:
+            for bucket in (allowed, paced, planned):
                 if bucket is not None:
                     bucket.level -= 1.0
         if tokens:
@@ -294,7 +294,7 @@ class AdaptiveRate:
         others.mark(now)
 
     def timed_out(self, sent: float, answered: int) -> None:
-        """A request sent then had no answer in time; so many others were answered meanwhile."""
+        """A request sent then had no answer in time; this many others were answered meanwhile."""
         now, concurrency = time.monotonic(), self.concurrency
         concurrency.quick = min(concurrency.quick, (now - sent) / 2)
         most = min(concurrency.in_flight, concurrency.room)

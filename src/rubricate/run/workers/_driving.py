@@ -114,7 +114,7 @@ UnderWay = dict[asyncio.Task[Report], tuple[Placed, Block]]
 class Driving:
     """Has workers judge a plan block by block, in place of an `Execution`.
 
-    Workers look up what is known, judge the rest, put it into the journal and give the verdicts.
+    Workers look up stored answers, judge the rest, put it into the journal and give the verdicts.
     A block whose worker died is handed out again at the end, to a worker that has no other beside
     it. If that one dies too, the block is halved, and so on: an item of which every worker dies is
     failed, and no other is.
@@ -122,7 +122,7 @@ class Driving:
     Args:
         job: what workers are given.
         run: what it works with, as an `Execution`. Its sender sends nothing: workers have their
-            own. Listeners are told of an item's verdicts when all are there.
+            own. Listeners get an item's verdicts when all are there.
 
     Attributes:
         over_budget: why it ended before all was judged, if that was for its budget or time.
@@ -184,7 +184,7 @@ class Driving:
         return map(Numbered._make, enumerate(self._run.plan))
 
     def unfinished(self) -> Iterator[JudgedItem]:
-        """The items that `judged` has not given, each once, with what is known of them.
+        """The items that `judged` has not given, each once, with their stored verdicts.
 
         A verdict that is neither had nor known is a failed one.
         """
@@ -211,14 +211,14 @@ class Driving:
             yield from self._with_known(batch)
 
     def _with_known(self, items: Sequence[Numbered]) -> Iterator[JudgedItem]:
-        """Items with what is known of them; what is not is not run."""
+        """Items with their stored verdicts; the others are not run."""
         known, progress, not_run = self._known(items)
         self._run.progress.add(progress)
         self.not_run += not_run
         return map(self._give, known)
 
     def _known(self, items: Sequence[Numbered]) -> tuple[list[JudgedItem], Progress, int]:
-        """What is known of items, what it comes to, and how many verdicts are not known."""
+        """The stored verdicts of items, their usage, and how many verdicts are missing."""
         progress = Progress(total=0)
         part = plan_of([item for _, item in items])
         execution = Execution(replace(self._run, plan=part, progress=progress, listeners=NOBODY))
@@ -247,7 +247,7 @@ class Driving:
         Args:
             source: gives the next block, when there is a worker for it; None for no more now.
             lanes: how many a worker is given at once.
-            most: how many are under way at once at most; None for as many as there is room for.
+            most: how many are in progress at once at most; None for as many as there is room for.
             stack: ends the workers, once there are some.
         """
         under_way: UnderWay = {}
@@ -282,8 +282,10 @@ class Driving:
                 await self._wind_up(under_way)
 
     def _known_block(self, block: Block) -> Iterator[JudgedItem]:
-        """The items of a block of which all is known: as long as there are such, nobody is begun to
-        judge. Else none, and a worker looks them up."""
+        """The items of a block whose answers are all stored; else none, and a worker looks them up.
+
+        As long as there are such blocks, no worker is started.
+        """
         known, progress, not_run = self._known(block.items)
         if not not_run:
             self._run.progress.add(progress)
@@ -292,7 +294,7 @@ class Driving:
             self._report_progress()
 
     async def _wait(self, ends: set[asyncio.Task[Any]]) -> None:
-        """Wait for a while until something has come of what is under way, or of workers."""
+        """Wait for a while until something has come of blocks in progress, or of workers."""
         opening = {worker.opening: worker for worker in self._workers if worker.opening is not None}
         watching = {self._watching} if self._watching is not None else set()
         await asyncio.wait(
@@ -303,7 +305,7 @@ class Driving:
                 task.result()  # raises: nobody would ask workers any more
         for task, worker in opening.items():
             if task.done():
-                self._opened(worker, task)
+                self._note_started(worker, task)
 
     async def _handed_out(
         self, block: Block, lanes: int, under_way: UnderWay, stack: AsyncExitStack
@@ -465,7 +467,7 @@ class Driving:
         waiting = [task for worker in self._workers for task in (worker.opening, worker.asking)]
         await _cancelled([task for task in waiting if task is not None])
 
-    def _opened(self, worker: Placed, opening: asyncio.Task[None]) -> None:
+    def _note_started(self, worker: Placed, opening: asyncio.Task[None]) -> None:
         """A worker is there, or cannot work."""
         worker.opening = None
         try:
@@ -532,7 +534,7 @@ class Driving:
             worker.asking = None
 
     def _end_silent(self, looks: float) -> None:
-        """End the workers that have left so many looks unanswered."""
+        """End the workers that have left this many looks unanswered."""
         for worker in self._workers:
             if worker.missed is None or worker.missed < looks:
                 continue

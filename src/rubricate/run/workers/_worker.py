@@ -270,7 +270,7 @@ class Worker:
         if self._job.version != __version__:
             raise InputError(
                 f"rubricate is {__version__} on {node} and {self._job.version} where the run was "
-                "begun: install the same version on every node"
+                "started: install the same version on every node"
             )
         if isinstance(journal, Path) and not journal.is_file():
             raise InputError(
