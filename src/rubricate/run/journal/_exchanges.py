@@ -132,7 +132,7 @@ class Transcript:
                     else:
                         _add_reply(line, came, request)
                 content = to_json(line)
-                lines.append(b"%08x %b\n" % (crc32(content), content))
+                lines += (b"%08x " % crc32(content), content, b"\n")
             self._written = b"".join(lines), texts
         return self._written
 
