@@ -33,6 +33,9 @@ often; at double, a killed process loses twice as many answers."""
 PAGE = 8192
 """Bytes of a page of a new file. At half, which is SQLite's own, writing an answer takes a tenth
 longer; at double as long."""
+CHECKPOINT = 2000
+"""Pages of the write-ahead log (16 MB) that are moved into the file at once. At half, which is
+SQLite's own, each of 40,000 answers takes 7 % longer; at double as long, with twice the log."""
 AT_ONCE = 500
 """Keys that are looked up together; SQLite takes 999 parameters at least."""
 PATIENCE = {False: 0.5, True: 5.0}
@@ -152,6 +155,7 @@ class SQLiteJournal(Journal):
         run(f"PRAGMA page_size={PAGE}")
         write_ahead(self._database, PATIENCE[self._has_others])
         run("PRAGMA synchronous=NORMAL")
+        run(f"PRAGMA wal_autocheckpoint={CHECKPOINT}")
         with self._transaction():
             version = self._version()
             run(_RECORDS)
