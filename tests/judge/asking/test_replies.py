@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubricate.errors import UnreadableReply
+from rubricate.judge.asking._copied_answers import refuse_repetition
 from rubricate.judge.asking._evidence import locate
 from rubricate.judge.asking._group_replies import read_group
-from rubricate.judge.asking._replies import read_reply
+from rubricate.judge.asking._replies import checked_reply, read_reply
 from rubricate.rubric import read_label
 
 PROPERTY = settings(derandomize=True, deadline=None)
@@ -445,6 +446,26 @@ def test_a_copy_is_recognised_by_its_words_in_whatever_form_it_stands(form: str,
 def test_a_reason_that_quotes_the_submission_is_no_copy(material: str):
     answer = {"reason": "The sky is blue.", "verdict": "MET"}
     assert read_reply(json.dumps(answer), material=material).answer == "MET"
+
+
+LETTERS = [*'METUN3A/x é_*:"\n', "It is so.", "it IS so", "verdict", "Verdict: ", "met", "n/a"]
+ENCODED = ["&#77;", "\\u004d", "%4D", "M\u200bE"]
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(st.sampled_from([*LETTERS, *ENCODED]), max_size=14),
+    st.sampled_from(["MET", "UNMET", "N/A", "3", "A", "Met_A"]),
+)
+def test_a_copy_is_looked_for_wherever_one_can_be_found(parts: list[str], label: str):
+    """That the material has not the label's letters is found faster than that it has no copy."""
+    material = "".join(["It is so. ", *parts])
+    try:
+        refuse_repetition({"reason": "It is so.", "verdict": label}, material)
+    except UnreadableReply:
+        answer = {"reason": "It is so.", "evidence": [], "verdict": label}
+        with pytest.raises(UnreadableReply, match="from the material"):
+            checked_reply(answer, material)
 
 
 @pytest.mark.parametrize(
