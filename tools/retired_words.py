@@ -41,7 +41,7 @@ CEILINGS = {
     "redteaming": 0,
     "report": 1,
     "rubric": 0,
-    "run": 131,
+    "run": 21,
     "stats": 237,
     "testing": 0,
     "top-level modules": 27,
