@@ -134,14 +134,15 @@ def _listen(reader: socket, loop: asyncio.AbstractEventLoop, stop: asyncio.Event
         late = threading.Timer(SECONDS, _end_now)
         late.daemon = True
         late.start()
-        if _has_signal(reader):  # the loop is blocked, and has not seen the first
+        # Now the loop is blocked, and has not seen the first. A hangup comes twice by itself.
+        if _has_signal(reader, hangup_counts=False):
             _end_now()
 
 
-def _has_signal(reader: socket) -> bool:
+def _has_signal(reader: socket, *, hangup_counts: bool = True) -> bool:
     """Wait for a signal; False where the run ends without one."""
     while number := reader.recv(1):
-        if number[0] in SIGNALS:
+        if number[0] in SIGNALS and (hangup_counts or number[0] != HANGUP):
             return True
     return False
 
