@@ -134,7 +134,7 @@ def _listen(reader: socket, loop: asyncio.AbstractEventLoop, stop: asyncio.Event
         late = threading.Timer(SECONDS, _end_now)
         late.daemon = True
         late.start()
-        # Now the loop is blocked, and has not seen the first. A hangup comes twice by itself.
+        # After another one the loop is blocked: it has not seen the first. A hangup comes twice.
         if _has_signal(reader, hangup_counts=False):
             _end_now()
 

@@ -31,9 +31,9 @@ class Channel(Generic[_T]):
         self._things.append(thing)
         self._wake_taker()
         if len(self._things) > self._room:
-            room = asyncio.get_running_loop().create_future()
-            self._waiting.append(room)
-            await room
+            space = asyncio.get_running_loop().create_future()
+            self._waiting.append(space)
+            await space
 
     def close(self) -> None:
         """Say that nothing more comes."""
@@ -48,9 +48,9 @@ class Channel(Generic[_T]):
             self._taker = asyncio.get_running_loop().create_future()
             await self._taker
         if self._waiting:
-            room = self._waiting.popleft()
-            if not room.done():
-                room.set_result(None)
+            space = self._waiting.popleft()
+            if not space.done():
+                space.set_result(None)
         return self._things.popleft()
 
     def _wake_taker(self) -> None:

@@ -157,7 +157,7 @@ class Sharding(Settings):
 
 
 class Listening(Settings):
-    """Called with how far a run is."""
+    """How a run reports its progress."""
 
     on_progress: Callable[[Progress], None] | None = option(
         None, "Called after every verdict.", group="Output"

@@ -303,13 +303,10 @@ class HTTPModel(Model):
             model = ""
         if self._long_secrets:
             model = self._without_keys(model)
-            reply = replace(
-                reply,
-                text=self._without_keys(reply.text),
-                elsewhere=self._without_keys(reply.elsewhere),
-                unusable=self._without_keys(reply.unusable),
-                finish_reason=self._without_keys(reply.finish_reason),
-            )
+            reply.text = self._without_keys(reply.text)
+            reply.elsewhere = self._without_keys(reply.elsewhere)
+            reply.unusable = self._without_keys(reply.unusable)
+            reply.finish_reason = self._without_keys(reply.finish_reason)
         return Completion(
             reply.text,
             usage,
