@@ -8,7 +8,6 @@ import reprlib
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import (
-    AsyncGenerator,
     AsyncIterator,
     Awaitable,
     Callable,
@@ -17,7 +16,7 @@ from collections.abc import (
     Iterator,
 )
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from rubricate.judge import JudgesLike
     from rubricate.options import Data
 
-AHEAD = 16
+AHEAD = 48
 """Results that wait to be taken before the run waits too."""
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -236,12 +235,14 @@ class ResultStream(Stream[ItemResult]):
         self._judging: asyncio.Task[None] | None = None
         self._has_told = False  # what has gone wrong, if anything has
         self._results: Channel[ItemResult] = Channel(AHEAD)
-        self._items = run(
+        self._run = partial(
+            run,
             dataset,
             judge,
             options,
             storage,
             Listeners(self._figures.get_ready, self._figures.add, self._figures.end, on_verdict),
+            self._results,
             stop=stop or asyncio.Event(),
             calibrate=calibrator,
             sender=sender,
@@ -263,7 +264,7 @@ class ResultStream(Stream[ItemResult]):
     async def __anext__(self) -> ItemResult:
         if self._judging is None:
             self._loop = running_loop()
-            judging = _judged(self._items, self._results, self._closes)
+            judging = _judged(self._run, self._results, self._closes)
             self._judging = self._loop.create_task(judging)
         try:
             item = await self._results.take()
@@ -281,7 +282,7 @@ class ResultStream(Stream[ItemResult]):
         """End the run if it has not ended, and let go of connections that it made."""
         judging = self._judging
         if judging is None:
-            await _close(self._items, self._closes)
+            await _close(self._closes)
             return
         if self._figures.outcome is None:
             _cancel(judging)
@@ -356,31 +357,26 @@ def _cancel(task: asyncio.Task[None]) -> None:
 
 
 async def _judged(
-    items: AsyncGenerator[ItemResult],
+    run: Callable[[], Awaitable[None]],
     results: Channel[ItemResult],
     closes: Iterable[Judge | Model],
 ) -> None:
-    """Put the results of a run into a channel, and close that behind the last.
+    """Make a run whose results go into a channel, and close that behind the last.
 
-    Its own task does that, because a task can be ended from outside at any time, and a
-    generator cannot. It does not know the stream.
+    It does not know the stream, so that this can be dropped.
     """
     try:
-        async for item in items:
-            await results.put(item)
+        await run()
     finally:
         try:
-            await _close(items, closes)
+            await _close(closes)
         finally:
             results.close()
 
 
-async def _close(items: AsyncGenerator[ItemResult], closes: Iterable[Judge | Model]) -> None:
-    try:
-        await items.aclose()
-    finally:
-        for owned in closes:
-            await owned.aclose()
+async def _close(owned: Iterable[Judge | Model]) -> None:
+    for each in owned:
+        await each.aclose()
 
 
 def shared_sender(judge: Judge, options: RunOptions) -> Sender:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import gc
 import logging
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,7 +21,6 @@ from rubricate.dataset import Item
 from rubricate.errors import ModelError
 from rubricate.judge import Send, check_awaitable, check_group, checked_verdict, keyed
 from rubricate.rubric import NO_USAGE, Usage, Verdict
-from rubricate.run._channel import Channel
 from rubricate.run._context import Context, RunContext
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
@@ -42,8 +40,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 OnVerdict = Callable[[Item, str, Verdict], None]
 """Callback: `(item, criterion_name, verdict)`."""
-BACKLOG = 32
-"""Judged items that wait to be taken before judging waits too."""
+Give = Callable[[JudgedItem], Awaitable[None]]
+"""Takes an item whose verdicts are all there; returns when there is room for further ones."""
 ROUNDS = 16
 """Rounds of the loop in which a request to an address that is near is connected and written."""
 
@@ -160,47 +158,19 @@ class Execution:
         """A line to be shown beside the results, or None."""
         return self._machine.stages.note
 
-    async def judged(
-        self, context: contextvars.Context | None = None
-    ) -> AsyncGenerator[JudgedItem]:
-        """The items whose verdicts are all there, as they get done.
+    async def judge(self, give: Give) -> None:
+        """Judge the items; each is given as soon as its verdicts are all there.
 
         Ends when all is done, when `stop` is set, when the sender has stopped or the budget is
-        spent. What it has not given then, for whatever reason it ended, is in `unfinished`.
+        spent. What was not given then, for whatever reason it ended, is in `unfinished`.
 
         Args:
-            context: where calls are made. Default: the caller's own.
+            give: takes an item. Judging waits where it does.
         """
-        done: Channel[JudgedItem] = Channel(BACKLOG)
-        working = asyncio.create_task(self._work(done), context=context)
-        working.add_done_callback(lambda _: done.close())
-        try:
-            while (item := await done.take()) is not None:
-                del self._queue.open[item.index]
-                logger.info("%s: %d criteria done", item.item.id, len(item.verdicts))
-                yield item
-            working.result()
-        finally:
-            working.cancel()
-            await asyncio.gather(working, return_exceptions=True)
-
-    def unfinished(self) -> Iterator[JudgedItem]:
-        """The items that `judged` has not given, each once, in the dataset's order.
-
-        A verdict whose answer is not stored is a failed one.
-        """
-        for item in self._queue.rest():
-            self.not_run += self._machine.end(item)
-            yield item
-
-    # Scheduling
-
-    async def _work(self, done: Channel[JudgedItem]) -> None:
-        """Let workers work until there is nothing more to do or to spend, or `stop` is set."""
         self._run.answers.ledger.add(self._run.progress, self._run.sender.in_flight)
         if self._run.answers.is_remote:
             self._queue.begin()
-        worked = self._pool.start(partial(self._worker, done))
+        worked = self._pool.start(partial(self._worker, give))
         beginning = asyncio.create_task(self._begin_others())
         stopping = asyncio.create_task(self._run.stop.wait())
         committing = asyncio.create_task(self._commit_in_time())
@@ -221,6 +191,17 @@ class Execution:
             await asyncio.gather(*remaining, return_exceptions=True)
             await self._run.answers.end(self._run.progress, self._run.stop)
 
+    def unfinished(self) -> Iterator[JudgedItem]:
+        """The items that `judge` has not given, each once, in the dataset's order.
+
+        A verdict whose answer is not stored is a failed one.
+        """
+        for item in self._queue.rest():
+            self.not_run += self._machine.end(item)
+            yield item
+
+    # Scheduling
+
     async def _begin_others(self) -> None:
         """Begin the other workers when the first one's request is on its way."""
         for _ in range(ROUNDS):
@@ -234,7 +215,7 @@ class Execution:
             await asyncio.sleep(INTERVAL)
             self._run.answers.commit()
 
-    async def _worker(self, done: Channel[JudgedItem]) -> None:
+    async def _worker(self, give: Give) -> None:
         """Make one call after the other."""
         queue, pool = self._queue, self._pool
         while self._may_begin() and not pool.leave():
@@ -259,7 +240,9 @@ class Execution:
                 if not await making:
                     return
             if item.is_complete:
-                await done.put(item)
+                del queue.open[item.index]
+                logger.info("%s: %d criteria done", item.item.id, len(item.verdicts))
+                await give(item)
             if time.monotonic() >= pool.yields_at:
                 await pool.let_others_run()
 

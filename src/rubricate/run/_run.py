@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import ExitStack, aclosing, closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from rubricate._sync import in_thread
 from rubricate.dataset import Gradable
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import Judge, LabelFile
+from rubricate.run._channel import Channel
 from rubricate.run._executor import Execution, Listeners, RunParts, rarer_collections
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
@@ -49,12 +50,13 @@ INTERRUPTED = "interrupted"
 
 
 @dataclass(slots=True)
-class _Results:
-    """Where the results of a run's items go: to its listeners, into its folder, to people.
+class _Output:
+    """Where the results of a run's items go: to who takes them, listeners, its folder, people.
 
     Attributes:
         rules: how items are scored.
         author_key: where their metadata says which model wrote the text.
+        results: gets them as they come.
         listeners: of the run.
         people: who label what is left, if anyone does.
         file: in the run folder, if there is one.
@@ -64,10 +66,18 @@ class _Results:
 
     rules: ScoringRules
     author_key: str | None
+    results: Channel[ItemResult]
     listeners: Listeners
     people: LabelFile | None
     file: ResultsFile | None
     held: Held | None
+
+    async def give(self, item: JudgedItem) -> None:
+        """Give an item's result, once there is room for it; or hold the item."""
+        if self.held is None:
+            await self.results.put(self.add(item))
+        else:
+            self.held.add(item)
 
     def add(self, item: JudgedItem) -> ItemResult:
         """The result of an item whose verdicts are there."""
@@ -96,16 +106,17 @@ async def run(
     options: RunOptions,
     storage: OpenStorage,
     listeners: Listeners,
+    results: Channel[ItemResult],
     *,
     stop: asyncio.Event,
     calibrate: Calibrate | None = None,
     sender: Sender | None = None,
-) -> AsyncGenerator[ItemResult]:
+) -> None:
     """Grade a dataset. Gives every item's result once, as soon as all its verdicts are there.
 
-    A run that ends early gives the other items too, with what the journal has of them. Items that
-    nobody takes any more (the run is cancelled, or closed) go to `on_item` and the folder alone.
-    The items of a panel that learns its weights are held, and given once all are judged.
+    A run that ends early gives the other items too, with what the journal has of them. If it is
+    cancelled, those go to `on_item` and the folder alone. The items of a panel that learns its
+    weights are held, and given once all are judged.
 
     Args:
         dataset: what to grade.
@@ -113,6 +124,7 @@ async def run(
         options: how.
         storage: where the journal and the results go, opened.
         listeners: its callbacks.
+        results: gets the results. Judging waits while it has no room.
         stop: set it to end the run early.
         calibrate: maps judges' probabilities, whose answers the journal keeps as they were given.
         sender: how models are reached, where several runs share it. Default: its own.
@@ -152,7 +164,7 @@ async def run(
         answers = await _open_answers(storage, options, stack, stop, trouble)
         opening = storage.folder and _results_file(storage, stack, plan, dataset, judge, options)
         file = await opening if opening else None
-        results = _Results(rules, options.author_key, listeners, judge.people, file, held)
+        output = _Output(rules, options.author_key, results, listeners, judge.people, file, held)
         span = _span(stages.name, dataset.name, progress.total) if sender.is_traced else None
         of_execution = listeners if held is None else replace(listeners, on_verdict=None)
         execution = make_execution(
@@ -168,8 +180,8 @@ async def run(
 
         def conclude(stopped: str | None) -> None:
             for item in rest():
-                results.add(item)
-            results.finish()
+                output.add(item)
+            output.finish()
             outcome = RunFacts(
                 judge=stages.name,
                 note=execution.note,
@@ -200,14 +212,9 @@ async def run(
             listeners.on_end(outcome)
 
         try:
-            async with aclosing(execution.judged(span.context if span else None)) as judged:
-                async for item in judged:
-                    if held is None:
-                        yield results.add(item)
-                    else:
-                        held.add(item)
+            await execution.judge(output.give)
             for item in rest():
-                yield results.add(item)
+                await results.put(output.add(item))
             stopped = None
             if sender.stopped_by is not None or execution.not_run:
                 stopped = str(sender.stopped_by or execution.over_budget or INTERRUPTED)

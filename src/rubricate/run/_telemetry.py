@@ -8,7 +8,6 @@ submission, reply, error text or key is ever an attribute.
 
 from __future__ import annotations
 
-import contextvars
 import time
 from collections.abc import Awaitable
 from functools import cache
@@ -80,16 +79,11 @@ def _histograms() -> tuple[Histogram, Histogram]:
 
 
 class RunSpan:
-    """The span of a run, whose requests are its children.
-
-    Attributes:
-        context: where the run's tasks are to run, so that they are; None for where they are made.
-    """
+    """The span of a run, whose requests are its children: those of the task that makes it."""
 
     def __init__(self, judge: str, dataset: str | None, verdicts: int) -> None:
         tracer = _tracer()
         self._span: Span | None = None
-        self.context: contextvars.Context | None = None
         if tracer is None:
             return
         from opentelemetry import context, trace
@@ -101,9 +95,7 @@ class RunSpan:
         if dataset is not None:
             attributes["rubricate.dataset"] = dataset
         self._span = tracer.start_span("rubricate.run", attributes=attributes)
-        # Not attached here: a run is a generator, and would leave it attached in its caller.
-        self.context = contextvars.copy_context()
-        self.context.run(context.attach, trace.set_span_in_context(self._span))
+        context.attach(trace.set_span_in_context(self._span))  # a run has its own task
 
     def end(self, outcome: RunFacts) -> None:
         """End it with what the run took."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rubricate.errors import InputError, RubricateError
 from rubricate.rubric import Failure, ScoringRules, Verdict
-from rubricate.run._executor import Execution, RunParts
+from rubricate.run._executor import Execution, Give, RunParts
 from rubricate.run._options import RunOptions
 from rubricate.run._progress import Progress
 from rubricate.run.items import NOT_RUN, Calibrate, JudgedItem
@@ -154,10 +153,8 @@ class Driving:
         """What the workers' judges say beside their results."""
         return "; ".join(self._notes) or self._run.stages.note
 
-    async def judged(
-        self, context: contextvars.Context | None = None
-    ) -> AsyncGenerator[JudgedItem]:
-        """The items whose verdicts are all there, block by block as they get done."""
+    async def judge(self, give: Give) -> None:
+        """Judge the items; those of a block are given as it gets done."""
         plan = self._run.plan
         size = block_size(plan.items, self._fleet.count or SOME)
         blocks = Blocks(self._numbered, plan.items, size)
@@ -175,16 +172,13 @@ class Driving:
                 (last, 1, 1),
                 (self._lost_block, 1, 1),
             ):
-                through = self._through(source, lanes, most, stack)
-                async with aclosing(through) as items:
-                    async for item in items:
-                        yield item
+                await self._through(source, lanes, most, stack, give)
 
     def _numbered(self) -> Iterator[Numbered]:
         return map(Numbered._make, enumerate(self._run.plan))
 
     def unfinished(self) -> Iterator[JudgedItem]:
-        """The items that `judged` has not given, each once, with their stored verdicts.
+        """The items that `judge` has not given, each once, with their stored verdicts.
 
         A verdict that is neither had nor known is a failed one.
         """
@@ -240,8 +234,8 @@ class Driving:
     # Blocks
 
     async def _through(
-        self, source: Source, lanes: int, most: int | None, stack: AsyncExitStack
-    ) -> AsyncGenerator[JudgedItem]:
+        self, source: Source, lanes: int, most: int | None, stack: AsyncExitStack, give: Give
+    ) -> None:
         """Have blocks judged, and give their items as they get done.
 
         Args:
@@ -249,6 +243,7 @@ class Driving:
             lanes: how many a worker is given at once.
             most: how many are in progress at once at most; None for as many as there is room for.
             stack: ends the workers, once there are some.
+            give: takes an item.
         """
         under_way: UnderWay = {}
         stopping = asyncio.create_task(self._run.stop.wait())
@@ -261,7 +256,7 @@ class Driving:
                         break
                     if self._crew is None and self._has_a_past:
                         for item in self._known_block(block):
-                            yield item
+                            await give(item)
                     if block.items and not await self._handed_out(block, lanes, under_way, stack):
                         break
                     block = None
@@ -274,7 +269,7 @@ class Driving:
                     raise lease.error  # workers wait for a lease, and judge nothing
                 for task in [task for task in under_way if task.done()]:
                     for item in self._come_of(task, *under_way.pop(task)):
-                        yield item
+                        await give(item)
                 self._report_progress()
         finally:
             stopping.cancel()

@@ -7,7 +7,7 @@ import logging
 import socket
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, aclosing, closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, fields, replace
 from importlib.util import find_spec
 from operator import attrgetter
@@ -296,15 +296,17 @@ class Worker:
         stages = Stages(job.judge, plan, job.calibrate)
         progress, stop = Progress(total=0), _Stop()  # the driver counts what there is to judge
         done: list[JudgedItem] = []
+
+        async def give(item: JudgedItem) -> None:
+            done.append(item)
+
         execution = Execution(
             RunParts(plan, stages, self._answers, self._sender, job.options, progress, NOBODY, stop)
         )
         self._under_way[stop] = progress
         watching = asyncio.create_task(stop.watch())
         try:
-            async with aclosing(execution.judged()) as judged:
-                async for item in judged:
-                    done.append(item)
+            await execution.judge(give)
         finally:
             watching.cancel()
             del self._under_way[stop]
