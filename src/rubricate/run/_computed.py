@@ -125,7 +125,7 @@ async def _awaited(awaitable: Awaitable[_T]) -> _T:
 async def _within(seconds: float, function: Callable[[], _T | Awaitable[_T]]) -> Any:
     """What a function gives, awaited where it is awaitable; `TimeoutError` past the limit.
 
-    A plain function runs in a thread of its own, which is left behind if it does not end: a
+    A plain function runs in its own thread, which is left behind if it does not end: a
     thread cannot be stopped. What it gives to await is awaited in the caller's loop.
     """
 

@@ -54,8 +54,8 @@ class Listeners:
         on_sent: called when the first request is on its way, and little else is to be done.
         on_item: given every item's result before anybody else.
         on_end: given the outcome, complete or not, when all items have been given.
-        on_verdict: told of every verdict as soon as it is there; where weights are learnt, when
-            the item's result is. None for nobody.
+        on_verdict: called with every verdict as soon as it is there; where weights are learnt, when
+            the item's result is. None for no callback.
     """
 
     on_sent: Callable[[], None]

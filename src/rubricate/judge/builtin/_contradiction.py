@@ -115,13 +115,13 @@ def _signs(
     opposed = list(_opposed(clause, sentence, weights, here))
     if denied != bool(opposed):  # both at once agree: "does not increase", "decreases"
         if denied:
-            yield "A negation stands on one side only."
+            yield "Only one of the two has a negation."
         for root, other in opposed:
             word, instead = _spelled(clause, root), _spelled(sentence, other)
             yield f"It has {instead!r} where {word!r} is looked for."
     yield from _other_numbers(submission, prompt, clause, sentence)
     if _changed_places(clause, sentence, weights, here):
-        yield "Its words stand the other way round."
+        yield "Its words are the other way round."
 
 
 def _denied(
@@ -146,15 +146,15 @@ def _opposed(
             for other in sorted(OPPOSITES[root]):
                 if other in sentence.stems and other not in clause.stems:
                     yield root, other
-    for left, right in (*_SIDES, *(pair[::-1] for pair in _SIDES)):
+    for side, other_side in (*_SIDES, *(pair[::-1] for pair in _SIDES)):
         wanted, present = f" {clause.words} ", f" {sentence.words} "
         if (
-            f" {left} " in wanted
-            and f" {right} " in present
-            and f" {left} " not in present
-            and f" {right} " not in wanted
+            f" {side} " in wanted
+            and f" {other_side} " in present
+            and f" {side} " not in present
+            and f" {other_side} " not in wanted
         ):
-            yield left, right
+            yield side, other_side
 
 
 def _spelled(sentence: Sentence, root: str) -> str:
@@ -212,9 +212,9 @@ def _changed_places(
         if pivot not in present:  # one word of the sentence matches it and another of the clause
             continue
         place = present.index(pivot)
-        left, right = set(wanted[:at]), set(wanted[at + 1 :])
+        before, after = set(wanted[:at]), set(wanted[at + 1 :])
         came, went = set(present[:place]), set(present[place + 1 :])
-        if came and left <= went and came <= right:
+        if came and before <= went and came <= after:
             return not _JOINS.search(_inner(sentence.words, here))
     return False
 

@@ -412,7 +412,8 @@ def entry_of(row: Paid, now: float | None) -> Entry:
 
     Args:
         row: it.
-        now: the time, by the clock of whoever wrote it; None where no other process can live.
+        now: the time, by the clock of the process that wrote it; None where no other process
+            can live.
     """
     _, content, may_have_sent, written = row
     alive = now is not None and abs(now - written) < ALIVE

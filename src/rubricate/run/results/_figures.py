@@ -134,7 +134,7 @@ class StageFigures(Figures):
 
     name: str
     threshold: float | None
-    """The least confidence with which its verdict stands; None at the last stage."""
+    """The least confidence with which its verdict is accepted; None at the last stage."""
     asked: int
     """Criteria of items that came to it, failures not run left out."""
     decided: int
@@ -263,7 +263,7 @@ class ThresholdOutcome(Figures):
 
     def __str__(self) -> str:
         shown = [check for check in self.checks if check.outcome != "passed"] or self.checks
-        words = {"passed": "reached", "below": "missed", "cannot tell": "cannot be told"}
+        words = {"passed": "reached", "below": "missed", "cannot tell": "undecided"}
         word = words.get(self.outcome, self.outcome)
         return f"Thresholds {word}: {'; '.join(map(str, shown))}"
 

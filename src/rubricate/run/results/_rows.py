@@ -197,7 +197,7 @@ def _of_item(item: ItemResult) -> dict[str, Any]:
 
 
 def _of_verdicts(item: ItemResult) -> Iterator[dict[str, Any]]:
-    """What each row of an item has of its own, in the order of the line.
+    """What differs between the rows of an item, in the order of the line.
 
     The scores of groups and tags, of which there may be hundreds, are in the first alone.
     """

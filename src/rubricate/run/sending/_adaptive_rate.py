@@ -12,7 +12,7 @@ It starts at the concurrency that it is given and learns from there:
   given up.
 - Headers that tell what is left of an allowance set the pace before there is any 429.
 - A request that has no answer in time, while few others were answered, tells that the endpoint
-  works them off one after another: so many go at once from then on as were answered in half the
+  works them off one after another: from then on as many go at once as were answered in half the
   time, and more only while answers are that quick.
 - Failures in a row, with no answer between, are an outage: one request at a time is let through to
   see whether it is over, after waits that double.
