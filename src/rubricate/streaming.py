@@ -331,7 +331,7 @@ class _Figures:
             if self._with_table:
                 from rubricate.analysis import VerdictTable, read_run
 
-                table = VerdictTable(read_run(self._folder.path))
+                table = VerdictTable(read_run(self._folder.path), texts=False)
                 table.to_parquet(self._folder.table, private=True)
 
 

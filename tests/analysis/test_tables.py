@@ -63,7 +63,8 @@ def run(request: pytest.FixtureRequest, tmp_path: Path) -> Result | FinishedRun:
 
 def test_the_columns_of_a_table_by_verdict_stay(run):
     assert list(run.to_pandas().columns) == [
-        *("item", "description", "criterion", "weight", "status", "label", "value"),
+        *("item", "description", "prompt", "submission", "reference"),
+        *("criterion", "weight", "status", "label", "value"),
         *("human_label", "human_value", "human_reason", "probability", "reason", "evidence"),
         *(*USAGE, "error.kind", "error.message", "judge", "resumed", "detail", "tied", "order"),
         *("stage", *SCORE),
@@ -72,11 +73,32 @@ def test_the_columns_of_a_table_by_verdict_stay(run):
 
 def test_the_columns_of_a_table_by_item_stay(run):
     assert list(run.to_pandas(by="item").columns) == [
-        *("item", "description", "tags", *SCORE, "judged", "abstained", "not_applicable"),
+        *(
+            "item",
+            "description",
+            "prompt",
+            "submission",
+            "reference",
+            "tags",
+            *SCORE,
+            "judged",
+            "abstained",
+            "not_applicable",
+        ),
         *("failed", "skipped"),
         *(*USAGE, "verdict.facts", "value.facts", "human_label.facts"),
         *("verdict.-boasting", "value.-boasting", "human_label.-boasting"),
     ]
+
+
+def test_a_table_has_the_texts_that_were_judged_unless_they_are_left_out(run):
+    for by in ("verdict", "item"):
+        frame, short = run.to_pandas(by=by), run.to_polars(by=by, texts=False)
+        assert frame["prompt"].unique().tolist() == ["How fast is light?"]
+        assert frame["submission"].unique().tolist() == ["right", "wrong", "broken"]
+        assert frame["reference"].isna().all()
+        texts = {"prompt", "submission", "reference"}
+        assert short.columns == [name for name in frame if name not in texts]
 
 
 def test_every_column_is_documented():
@@ -233,9 +255,12 @@ def test_a_large_run_is_written_without_holding_its_rows(tmp_path, form, verdict
     lines = tmp_path / "run" / "results.jsonl"
     row = json.loads(lines.read_text().splitlines()[0])
     row["reason"] = "because " * 250
-    with lines.open("w") as file:
+    texts = lines.with_name("items.jsonl")
+    item = json.loads(texts.read_text())
+    with lines.open("w") as file, texts.open("w") as items:
         for number in range(verdicts):
             file.write(json.dumps({**row, "item": f"item-{number}"}) + "\n")
+            items.write(json.dumps({**item, "item": f"item-{number}"}) + "\n")
     write = getattr(rubricate.read_run(tmp_path / "run"), form)
     write(tmp_path / "t")  # what reads rows is built once
     tracemalloc.start()
@@ -259,6 +284,9 @@ def test_option_output_by_and_raw_cells_of_export(rubricate, tmp_path, write_dat
     assert "verdict.speed" in told["columns"]
     assert "verdict.speed" in parquet.read_table(tmp_path / "i.parquet").column_names
     assert rubricate("export", "run", "-o", "s.csv", "--raw-cells").returncode == 0
+    assert rubricate("export", "run", "-o", "t.csv", "--no-texts").returncode == 0
+    headings = [(tmp_path / name).read_text().splitlines()[0] for name in ("s.csv", "t.csv")]
+    assert headings[0].replace("prompt,submission,reference,", "") == headings[1]
 
 
 def test_export_refuses_what_it_cannot_write(rubricate, tmp_path, write_dataset):

@@ -114,6 +114,18 @@ class FinishedRun(Tabular):
         Raises:
             InputError: a file is missing or damaged, or the results are not of this rubric.
         """
+        for texts, rows in self.with_texts():
+            yield FinishedItem(rows=rows, **{n: getattr(texts, n) for n in ItemTexts.__slots__})
+
+    def with_texts(self) -> Iterator[tuple[ItemTexts, tuple[ResultRow, ...]]]:
+        """The texts and the verdicts of each item, in the dataset's order; one is held at a time.
+
+        Raises:
+            InputError: a file is missing or damaged, or the results are not of this rubric.
+        """
+        if self.held is not None:
+            yield from self.held.with_texts()
+            return
         path = self.path / "items.jsonl"
         texts = read_lines(path, TEXTS) if path.exists() else None
         for rows in self.item_rows():
@@ -124,8 +136,7 @@ class FinishedRun(Tabular):
                 raise InputError(
                     f"does not have the items of results.jsonl; {WRITE_ANEW}", file=path
                 )
-            values = {name: getattr(of_item, name) for name in ItemTexts.__slots__}
-            yield FinishedItem(rows=rows, **values)
+            yield of_item, rows
 
     @cached_property
     def _names(self) -> dict[int, frozenset[str]]:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from rubricate.analysis._tables import Tabular
 from rubricate.errors import InputError
 from rubricate.rubric import Verdict
-from rubricate.run.results import ItemResult, ResultRow, RunFacts, Summary, Tallies, rows_of
+from rubricate.run.results import (
+    ItemResult,
+    ItemTexts,
+    ResultRow,
+    RunFacts,
+    Summary,
+    Tallies,
+    rows_of,
+)
 
 if TYPE_CHECKING:
     from rubricate.analysis._finished import FinishedRun
@@ -100,6 +108,9 @@ class Result(RunFacts, Tabular):
 
     def item_rows(self) -> Iterator[tuple[ResultRow, ...]]:
         return (tuple(rows_of(item)) for item in self.items)
+
+    def with_texts(self) -> Iterator[tuple[ItemTexts, tuple[ResultRow, ...]]]:
+        return ((item.texts, tuple(rows_of(item))) for item in self.items)
 
     @property
     def plot(self) -> Plots:

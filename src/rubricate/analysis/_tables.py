@@ -20,7 +20,7 @@ from rubricate._files import Replacement
 from rubricate._spelling import did_you_mean
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.rubric import Status, Usage
-from rubricate.run.results import ITEM_FIELDS, ROW_FIELDS, ResultRow
+from rubricate.run.results import ITEM_FIELDS, ROW_FIELDS, ItemTexts, ResultRow
 
 if TYPE_CHECKING:
     import pandas
@@ -79,6 +79,8 @@ def _columns_of(name: str) -> dict[str, Kind]:
     return {name: "object" if get_origin(hint) is Mapping else _KINDS.get(hint, "text")}
 
 
+_TEXTS = ("prompt", "submission", "reference")
+"""The texts of an item that a table has, unless they are left out."""
 _IN_FIRST_LINE = ("tags", "tag_scores", "groups")
 _OF_ITEMS = ("item", "description", *_IN_FIRST_LINE, *ITEM_FIELDS)
 _STATUSES = get_args(Status)
@@ -91,9 +93,13 @@ def _fields_of(by: str) -> Sequence[str]:
     return [name for name in ROW_FIELDS if name not in (*_IN_FIRST_LINE, "keys")]
 
 
-def table_columns(by: str) -> dict[str, Kind]:
+def table_columns(by: str, texts: bool = True) -> dict[str, Kind]:
     """The columns of a table, before those that depend on the run."""
-    columns = {c: kind for name in _fields_of(by) for c, kind in _columns_of(name).items()}
+    columns: dict[str, Kind] = {}
+    for name in _fields_of(by):
+        columns |= _columns_of(name)
+        if name == "description" and texts:
+            columns |= dict.fromkeys(_TEXTS, "text")
     if by == "verdict":
         return columns
     return {**columns, **dict.fromkeys(_STATUSES, "count"), **_columns_of("usage")}
@@ -118,25 +124,37 @@ class Tabular:
     def item_rows(self) -> Iterator[tuple[ResultRow, ...]]:
         """The verdicts of each item, in the dataset's order."""
 
-    def to_pandas(self, by: By = "verdict") -> pandas.DataFrame:
+    @abstractmethod
+    def with_texts(self) -> Iterator[tuple[ItemTexts, tuple[ResultRow, ...]]]:
+        """The texts and the verdicts of each item, in the dataset's order."""
+
+    def to_pandas(self, by: By = "verdict", *, texts: bool = True) -> pandas.DataFrame:
         """A pandas data frame (extra `pandas`).
 
         Numbers that can be missing are `float64`, with NaN where there is none.
 
         Args:
             by: what a row is: a `verdict`, or an `item` with columns for each criterion.
+            texts: with columns for the item's prompt, submission and reference.
 
         Raises:
             InputError: `by` is neither.
             MissingExtraError: pandas is not installed.
         """
-        return VerdictTable(self, by).to_pandas()
+        return VerdictTable(self, by, texts=texts).to_pandas()
 
-    def to_polars(self, by: By = "verdict") -> polars.DataFrame:
+    def to_polars(self, by: By = "verdict", *, texts: bool = True) -> polars.DataFrame:
         """A polars data frame (extra `polars`); as `to_pandas`."""
-        return VerdictTable(self, by).to_polars()
+        return VerdictTable(self, by, texts=texts).to_polars()
 
-    def to_csv(self, path: str | Path, *, by: By = "verdict", raw_cells: bool = False) -> int:
+    def to_csv(
+        self,
+        path: str | Path,
+        *,
+        by: By = "verdict",
+        texts: bool = True,
+        raw_cells: bool = False,
+    ) -> int:
         """Write a CSV file (RFC 4180, UTF-8); gives the number of its rows.
 
         Lists and objects are JSON text, true and false are `true` and `false`. Text that a
@@ -147,25 +165,26 @@ class Tabular:
         Args:
             path: the file; one that is there is replaced when the new one is complete.
             by: what a row is: a `verdict`, or an `item` with columns for each criterion.
+            texts: with columns for the item's prompt, submission and reference.
             raw_cells: write all text as it is, for a program that reads the file.
 
         Raises:
             InputError: `by` is neither, or the file cannot be written.
         """
-        return VerdictTable(self, by).to_csv(Path(path), raw_cells=raw_cells)
+        return VerdictTable(self, by, texts=texts).to_csv(Path(path), raw_cells=raw_cells)
 
-    def to_jsonl(self, path: str | Path, *, by: By = "verdict") -> int:
+    def to_jsonl(self, path: str | Path, *, by: By = "verdict", texts: bool = True) -> int:
         """Write JSON Lines, an object a row; otherwise as `to_csv`."""
-        return VerdictTable(self, by).to_jsonl(Path(path))
+        return VerdictTable(self, by, texts=texts).to_jsonl(Path(path))
 
-    def to_parquet(self, path: str | Path, *, by: By = "verdict") -> int:
+    def to_parquet(self, path: str | Path, *, by: By = "verdict", texts: bool = True) -> int:
         """Write a Parquet file (extra `parquet`); otherwise as `to_csv`.
 
         Raises:
             InputError: `by` is neither, or the file cannot be written.
             MissingExtraError: pyarrow is not installed.
         """
-        return VerdictTable(self, by).to_parquet(Path(path))
+        return VerdictTable(self, by, texts=texts).to_parquet(Path(path))
 
 
 class VerdictTable:
@@ -174,6 +193,7 @@ class VerdictTable:
     Args:
         source: a result or a finished run.
         by: what a row is: a `verdict` or an `item`.
+        texts: with columns for the item's prompt, submission and reference.
 
     Attributes:
         columns: what each column holds, by name.
@@ -182,26 +202,35 @@ class VerdictTable:
         InputError: `by` is neither, or the source cannot be read.
     """
 
-    def __init__(self, source: Tabular, by: str = "verdict") -> None:
+    def __init__(self, source: Tabular, by: str = "verdict", *, texts: bool = True) -> None:
         if by not in get_args(By):
             hint = did_you_mean(by, get_args(By))
             raise InputError(f"by must be verdict or item, found '{by}'{hint}")
         self._source = source
         self._by_item = by == "item"
+        self._texts = texts
         self._fields = _fields_of(by)
         self.columns: dict[str, Kind] = {
-            **table_columns(by),
+            **table_columns(by, texts),
             **self._run_columns(),
         }
 
     def __iter__(self) -> Iterator[Row]:
-        for rows in self._source.item_rows():
+        for texts, rows in self._items():
             if self._by_item:
-                yield self._shaped(_of_item(rows))
+                yield self._shaped(texts | _of_item(rows))
                 continue
             for row in rows:
                 cells = [_cells(row, name).items() for name in self._fields]
-                yield self._shaped(dict(chain.from_iterable(cells)))
+                yield self._shaped(texts | dict(chain.from_iterable(cells)))
+
+    def _items(self) -> Iterator[tuple[Row, tuple[ResultRow, ...]]]:
+        """The cells of each item's texts, and its verdicts."""
+        if not self._texts:
+            yield from (({}, rows) for rows in self._source.item_rows())
+            return
+        for texts, rows in self._source.with_texts():
+            yield {name: getattr(texts, name) for name in _TEXTS}, rows
 
     def to_pandas(self) -> pandas.DataFrame:
         """See `Tabular.to_pandas`."""

@@ -298,6 +298,7 @@ class ExportSettings(Run, JsonOutput):
         group="Output",
     )
     by: str = option("verdict", "What a row is: a verdict, or an item with columns for each.")
+    no_texts: bool = option(False, "Leave out the columns of prompt, submission and reference.")
     raw_cells: bool = option(
         False,
         "Write the text of a .csv unchanged, even if a spreadsheet would run it as a formula.",
@@ -318,7 +319,7 @@ def export(settings: ExportSettings) -> int:
     from rubricate.analysis import VerdictTable, read_run
 
     output = Path(settings.output)
-    table = VerdictTable(read_run(settings.run), settings.by)
+    table = VerdictTable(read_run(settings.run), settings.by, texts=not settings.no_texts)
     if output.suffix.lower() == ".csv":
         rows = table.to_csv(output, raw_cells=settings.raw_cells)
     elif output.suffix.lower() == ".jsonl":

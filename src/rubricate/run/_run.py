@@ -85,7 +85,7 @@ class _Output:
         if self.people is not None:
             self.people.note_item(item.item, item.verdicts)
         if self.file is not None:
-            self.file.add(result, item.item, lines)
+            self.file.add(result, lines)
         if self.held is not None and self.listeners.on_verdict is not None:
             for name, verdict in result.criteria.items():
                 self.listeners.on_verdict(item.item, name, verdict)

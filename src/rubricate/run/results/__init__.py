@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     )
     from rubricate.run.results._results import (
         ItemResult as ItemResult,
+        ItemTexts as ItemTexts,
         RunFacts as RunFacts,
         scores_by_tag as scores_by_tag,
         short_metadata as short_metadata,
@@ -99,7 +100,6 @@ if TYPE_CHECKING:
         ROWS as ROWS,
         TEXTS as TEXTS,
         WRITE_ANEW as WRITE_ANEW,
-        ItemTexts as ItemTexts,
         ResultRow as ResultRow,
         line_schema as line_schema,
         read_lines as read_lines,

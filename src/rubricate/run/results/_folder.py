@@ -23,7 +23,6 @@ from rubricate._files import (
     user_path,
     write_text,
 )
-from rubricate.dataset import Item
 from rubricate.errors import InputError
 from rubricate.run._options import RunOptions, Storage
 from rubricate.run._plan import Plan
@@ -31,7 +30,7 @@ from rubricate.run._shards import Shard
 from rubricate.run.journal import Access, Database, Origin, Place, check_address, to_json
 from rubricate.run.results._identity import RunIdentity
 from rubricate.run.results._results import ItemResult
-from rubricate.run.results._rows import ItemTexts, result_lines
+from rubricate.run.results._rows import result_lines
 
 JOURNAL_NAME = "journal.sqlite"
 ADDRESS_NAME = "journal.url"
@@ -311,10 +310,10 @@ class ResultsFile:
             self._results.close()
             raise
 
-    def add(self, result: ItemResult, item: Item, lines: bytes | None = None) -> None:
+    def add(self, result: ItemResult, lines: bytes | None = None) -> None:
         """Write an item's verdicts, a line each, which may be made already, and its texts."""
         self._results.add(result.index, lines or b"\n".join((*result_lines(result), b"")))
-        self._items.add(result.index, to_json(ItemTexts.of(item)) + b"\n")
+        self._items.add(result.index, to_json(result.texts) + b"\n")
 
     def finish(self) -> None:
         """Put the lines into the dataset's order."""

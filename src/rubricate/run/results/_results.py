@@ -33,6 +33,44 @@ LONGEST_ID = 60
 """Characters of an item's id that its `repr` shows."""
 SHORT = 200
 """Characters of a text of metadata that is kept with the results."""
+STRICT = {
+    "strict": True,
+    "allow_inf_nan": False,
+    "use_attribute_docstrings": True,
+    "defer_build": True,
+}
+"""How pydantic reads a line: no text is taken for a number. What reads it is built when it is
+first needed, which takes some 10 ms."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemTexts:
+    """A line of `items.jsonl`: what the verdicts of an item are about."""
+
+    __pydantic_config__ = STRICT
+
+    item: str
+    """The item's identifier."""
+    description: str = ""
+    """What it is, in a few words."""
+    prompt: str | None = None
+    submission: str | None = None
+    reference: str | None = None
+    """Its texts as they were judged."""
+    context: tuple[str | Mapping[str, str | None], ...] = ()
+    """Its documents: texts, or objects with `title` and `text`."""
+
+    @classmethod
+    def of(cls, item: Item) -> ItemTexts:
+        """The texts of an item of a dataset."""
+        return cls(
+            item=item.id,
+            description=item.data.description,
+            prompt=item.prompt,
+            submission=item.submission,
+            reference=item.reference,
+            context=tuple(document.to_json() for document in item.context),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +115,7 @@ class ItemResult(ItemFacts):
             it; length takes nothing from them.
         human_groups: the same of the human verdicts, where every criterion has one.
         scoring: the scoring that is declared; None where none is.
+        item: the dataset's item; None where there are only verdicts.
     """
 
     id: str
@@ -91,6 +130,14 @@ class ItemResult(ItemFacts):
     groups: Mapping[str, Score] = field(default_factory=dict)
     human_groups: Mapping[str, Score] = field(default_factory=dict)
     scoring: DeclaredScoring | None = None
+    item: Item | None = None
+
+    @property
+    def texts(self) -> ItemTexts:
+        """What its verdicts are about: prompt, submission, reference and documents."""
+        if self.item is None:
+            return ItemTexts(item=self.id, description=self.description)
+        return ItemTexts.of(self.item)
 
     def __repr__(self) -> str:
         value = self.score.value
@@ -157,6 +204,7 @@ class ItemResult(ItemFacts):
             groups,
             human_groups,
             declared,
+            item,
             description=data.description,
             tags=short_tags(data),
             tag_scores={} if declared is None else scores_by_tag(rubric, criteria, rules),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
@@ -26,23 +26,12 @@ from rubricate.rubric import (
     confidence,
 )
 from rubricate.run.journal import to_json
-from rubricate.run.results._results import ItemFacts, ItemResult
+from rubricate.run.results._results import STRICT, ItemFacts, ItemResult, ItemTexts
 from rubricate.views import figure
-
-if TYPE_CHECKING:
-    from rubricate.dataset import Item
 
 WRITE_ANEW = "run the same grade command again: it writes them anew from the journal"
 SHOWN = {"shown": True}
 """The metadata of a field that `show` and the report page show as a fact of the verdict."""
-_STRICT = {
-    "strict": True,
-    "allow_inf_nan": False,
-    "use_attribute_docstrings": True,
-    "defer_build": True,
-}
-"""How pydantic reads a line: no text is taken for a number. What reads it is built when it is
-first needed, which takes some 10 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +61,7 @@ class ResultRow(Verdict, ItemFacts):
     `field(metadata=SHOWN)` it is a fact of the verdict in `show` and on the report page as well.
     """
 
-    __pydantic_config__ = _STRICT
+    __pydantic_config__ = STRICT
 
     evidence: tuple[Evidence | Paraphrase, ...] = ()
     votes: tuple[Vote, ...] = ()
@@ -287,36 +276,6 @@ def _vote(vote: Verdict) -> dict[str, Any]:
         "detail": vote.detail,
         "resumed": vote.resumed,
     }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemTexts:
-    """A line of `items.jsonl`: what the verdicts of an item are about."""
-
-    __pydantic_config__ = _STRICT
-
-    item: str
-    """The item's identifier."""
-    description: str = ""
-    """What it is, in a few words."""
-    prompt: str | None = None
-    submission: str | None = None
-    reference: str | None = None
-    """Its texts as they were judged."""
-    context: tuple[str | Mapping[str, str | None], ...] = ()
-    """Its documents: texts, or objects with `title` and `text`."""
-
-    @classmethod
-    def of(cls, item: Item) -> ItemTexts:
-        """The texts of an item of a dataset."""
-        return cls(
-            item=item.id,
-            description=item.data.description,
-            prompt=item.prompt,
-            submission=item.submission,
-            reference=item.reference,
-            context=tuple(document.to_json() for document in item.context),
-        )
 
 
 _Line = TypeVar("_Line", ResultRow, ItemTexts)

@@ -118,15 +118,19 @@ class Found(NamedTuple):
         if self.result is not None:
             values = dict(zip(_NAMES, self.result, strict=True))
             result = ItemResult(
-                **values, rubric=source.rubric, index=number, scoring=job.rules.declared
+                **values,
+                rubric=source.rubric,
+                index=number,
+                scoring=job.rules.declared,
+                item=source,
             )
             item.written = result, self.lines
         return item
 
 
-_NAMES = [
-    each.name for each in fields(ItemResult) if each.name not in ("rubric", "index", "scoring")
-]
+_KNOWN = ("rubric", "index", "scoring", "item")
+"""What of a result its driver has, and is not sent."""
+_NAMES = [each.name for each in fields(ItemResult) if each.name not in _KNOWN]
 _VALUES = attrgetter(*_NAMES)
 
 
