@@ -71,7 +71,8 @@ def test_the_page_grades_one_report(folder, monkeypatch):
         monkeypatch.setenv("API_BASE_URL", endpoint.url)
         results_df, compliance_score = asyncio.run(evaluate_task_rubrics("agent_responses/t1.md"))
     assert f"Compliance Score: {compliance_score:.2%}" == "Compliance Score: 0.00%"
-    assert f"Total cost: ${results_df['cost'].sum():.4f}" == "Total cost: $unknown"
+    tokens = results_df["tokens_used"].sum()
+    assert tokens * 1.25e-6 < results_df["cost"].sum() < tokens * 10e-6  # the page's prices
     assert len(results_df) == 3
     assert list(results_df["verdict"]) == ["Satisfied", "Not Satisfied", "Satisfied"]
     assert calculate_compliance_score(results_df) == compliance_score
@@ -90,7 +91,12 @@ def test_a_cost_with_one_unknown_part_is_unknown_and_a_known_one_is_a_number():
     assert f"{mixed.sum():.4f}" == f"{UNKNOWN_COST + 0.1:.2f}" == str(UNKNOWN_COST) == "unknown"
 
 
-def test_the_page_sums_known_costs(folder, endpoint):
+def test_the_page_sums_known_costs(folder, endpoint, monkeypatch):
+    monkeypatch.setenv("API_BASE_URL", endpoint.url)
+    monkeypatch.setenv("LITELLM_API_KEY", "not-a-key")
+    other = "litellm_proxy/none"
+    results_df, _ = asyncio.run(evaluate_task_rubrics("agent_responses/t1.md", model=other))
+    assert f"Total cost: ${results_df['cost'].sum():.4f}" == "Total cost: $unknown"
     prices = folder / "prices.json"
     prices.write_text('{"m": {"input": 1.0, "output": 2.0}}')
     evaluator = RubricEvaluator("m", base_url=endpoint.url, prices=prices)
@@ -124,6 +130,31 @@ def test_the_pages_program_reads_key_and_address_from_its_env_file(folder, endpo
     assert done.stdout == "Compliance Score: 0.00%\nEvaluated 3 rubrics\n", done.stderr
     assert len(endpoint.requests) == 3
     assert "not-a-key" not in done.stderr
+
+
+def test_the_pages_scripts_grade_a_folder_and_show_the_scores(folder, endpoint):
+    (folder / ".env").write_text(f"LITELLM_API_KEY=not-a-key\nAPI_BASE_URL={endpoint.url}\n")
+
+    def script(name: str) -> subprocess.CompletedProcess[str]:
+        module = f"rubricate.dialects.researchrubrics.{name}"
+        command = [sys.executable, "-m", module]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    none_yet = script("calculate_compliance_score")
+    assert (none_yet.returncode, none_yet.stderr.count("\n")) == (1, 1)
+    graded, shown = script("evaluate_reports_batch"), script("calculate_compliance_score")
+    assert (graded.returncode, shown.returncode, shown.stderr) == (0, 0, ""), graded.stderr
+    assert "compliance 0.000, n 1" in graded.stdout
+    assert "compliance 0.000, n 1" in shown.stdout
+    (folder / ".env").unlink()
+    without_key = script("evaluate_reports_batch")
+    assert (without_key.returncode, without_key.stderr.count("\n")) == (1, 1)
+
+
+def test_a_batch_takes_a_model_or_an_evaluator(folder):
+    assert evaluate_reports_batch(model="builtin").result.judge == "builtin"
+    with pytest.raises(InputError, match="not both"):
+        evaluate_reports_batch(model="builtin", evaluator=RubricEvaluator("builtin"))
 
 
 def test_a_batch_writes_the_pages_fields(folder, endpoint):
@@ -318,16 +349,16 @@ def test_a_run_of_reports_declares_the_pages_scoring(folder, endpoint):
 
 
 @pytest.mark.parametrize(
-    ("told", "concurrency", "attempts"),
+    ("options", "concurrency", "attempts"),
     [
         ({}, 5, 3),
         ({"max_concurrent": 7}, 7, 3),
         ({"concurrency": 9, "attempts": 4}, 9, 4),
     ],
 )
-def test_what_a_batch_is_told_goes_before_the_evaluators(told, concurrency, attempts):
+def test_options_of_a_batch_take_precedence_over_the_evaluators(options, concurrency, attempts):
     evaluator = RubricEvaluator("builtin", 5, 2)
-    options = ReportOptions(**told).of(evaluator)
+    options = ReportOptions(**options).of(evaluator)
     assert (options.concurrency, options.attempts) == (concurrency, attempts)
 
 

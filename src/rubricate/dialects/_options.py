@@ -6,7 +6,8 @@ import asyncio
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 from rubricate.dataset import Gradable
 from rubricate.judge import Judge
@@ -24,6 +25,20 @@ class DialectOptions(Retries, Limits, Budget, Storage, Listening):
     """
 
     stop: asyncio.Event | None = None
+
+    def unless_set(self, **values: Any) -> Self:
+        """These options, with a program's other settings where they have their defaults.
+
+        Args:
+            values: options by name; None is no setting.
+        """
+        usual = type(self)
+        changes = {
+            name: value
+            for name, value in values.items()
+            if value is not None and getattr(self, name) == getattr(usual, name)
+        }
+        return replace(self, **changes)
 
 
 async def graded(dataset: Gradable, judge: Judge, options: DialectOptions) -> Result:

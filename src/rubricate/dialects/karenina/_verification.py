@@ -82,9 +82,7 @@ class VerificationCall(DialectOptions, kw_only=False):
     def running(self) -> DialectOptions:
         """The options of the runs: the configuration's number of workers where none is given."""
         workers = 1 if not self.config.async_enabled else self.config.async_max_workers
-        if workers is None or self.concurrency != DialectOptions.concurrency:
-            return self
-        return replace(self, concurrency=workers)
+        return self.unless_set(concurrency=workers)
 
 
 def check_config(

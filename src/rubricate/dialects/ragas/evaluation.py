@@ -188,16 +188,14 @@ class EvaluateCall(DialectOptions, kw_only=False):
 
     def options(self) -> DialectOptions:
         """The options of the run: those of `run_config` where they are not set themselves."""
-        changes: dict[str, Any] = {}
-        if self.run_config is not None:
-            if self.attempts == DialectOptions.attempts:
-                changes["attempts"] = int(self.run_config.max_retries)
-            if self.concurrency == DialectOptions.concurrency:
-                changes["concurrency"] = int(self.run_config.max_workers)
+        options, config = part(DialectOptions, self), self.run_config
+        if config is not None:
+            options = options.unless_set(
+                attempts=int(config.max_retries), concurrency=int(config.max_workers)
+            )
         if self.batch_size is not None:
-            most = changes.get("concurrency", self.concurrency)
-            changes["concurrency"] = min(self.batch_size, most)
-        return replace(part(DialectOptions, self), **changes)
+            options = replace(options, concurrency=min(self.batch_size, options.concurrency))
+        return options
 
 
 @takes(EvaluateCall)

@@ -23,7 +23,6 @@ from rubricate.dialects.researchrubrics._reports import (
 )
 from rubricate.dialects.researchrubrics._results import (
     ResultLines as ResultLines,
-    calculate_compliance_score as calculate_compliance_score,
     compliance_by_report as compliance_by_report,
     figures_of_results as figures_of_results,
     read_results as read_results,
@@ -35,6 +34,13 @@ from rubricate.dialects.researchrubrics._tasks import (
     Task as Task,
     read_tasks as read_tasks,
 )
+from rubricate.dialects.researchrubrics.calculate_compliance_score import (
+    calculate_compliance_score as calculate_compliance_score,
+)
+from rubricate.dialects.researchrubrics.evaluate_reports_batch import (
+    aevaluate_reports_batch as aevaluate_reports_batch,
+    evaluate_reports_batch as evaluate_reports_batch,
+)
 from rubricate.dialects.researchrubrics.evaluate_single_report import (
     DEFAULT_MODEL as DEFAULT_MODEL,
     DEFAULT_REPORTS as DEFAULT_REPORTS,
@@ -43,7 +49,5 @@ from rubricate.dialects.researchrubrics.evaluate_single_report import (
     Batch as Batch,
     ReportOptions as ReportOptions,
     RubricEvaluator as RubricEvaluator,
-    aevaluate_reports_batch as aevaluate_reports_batch,
-    evaluate_reports_batch as evaluate_reports_batch,
     evaluate_task_rubrics as evaluate_task_rubrics,
 )

@@ -70,7 +70,7 @@ UNKNOWN_COST = UnknownCost()
 
 
 def result_line(
-    metadata: Mapping[str, Any], criterion: Criterion, verdict: Verdict, label: str | None
+    metadata: Mapping[str, Any], criterion: Criterion, verdict: Verdict, person: Verdict | None
 ) -> dict[str, Any]:
     """One line: the page's fields, and more behind them.
 
@@ -83,7 +83,7 @@ def result_line(
         metadata: of the report: its `sample_id`, `domain` and `system`.
         criterion: what was asked.
         verdict: the judge's verdict.
-        label: a person's; None where there is none.
+        person: a person's verdict; None where there is none.
     """
     usage, error = verdict.usage, verdict.error
     judged = verdict.status == "judged"
@@ -124,7 +124,7 @@ def result_line(
         ],
         "chunk": {key: how[key] for key in ("read", "parts", "asked", "relevant")} if how else None,
         "error": None if error is None else {"class": error.kind, "message": error.message},
-        "human_verdict": verdict_of(label),
+        "human_verdict": verdict_of(person and person.label),
     }
 
 

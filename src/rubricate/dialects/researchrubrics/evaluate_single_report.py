@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +10,11 @@ from rubricate._files import user_path
 from rubricate.analysis import Result
 from rubricate.dialects._options import DialectOptions
 from rubricate.dialects.researchrubrics._figures import Figures, ReportFigures, figures
-from rubricate.dialects.researchrubrics._reports import ResearchReports, find_reports, reports_of
+from rubricate.dialects.researchrubrics._reports import ResearchReports, reports_of
 from rubricate.dialects.researchrubrics._results import (
     UNKNOWN_COST,
     ResultLines,
     result_line,
-    results_path,
 )
 from rubricate.dialects.researchrubrics._tasks import DEFAULT_TASKS, check_grading, read_tasks
 from rubricate.errors import InputError, MissingExtraError, RunStopped
@@ -25,20 +23,21 @@ from rubricate.judge import (
     DocumentJudge,
     Endpoint,
     Explained,
+    HTTPModel,
     Judge,
-    Model,
     JudgeLike,
+    Model,
     JudgesLike,
     ModelJudge,
     Panel,
     language_model,
     named_judge,
 )
+from rubricate.judge.models import ModelPrice
 from rubricate.rubric import Verdict
-from rubricate.run import ItemResult, RunOptions
+from rubricate.run import RunOptions
 from rubricate.run.results import Summary
-from rubricate.settings import again, option, part, takes, takes_as_method
-from rubricate.streaming import plain
+from rubricate.settings import option, part, takes, takes_as_method
 
 if TYPE_CHECKING:
     import pandas
@@ -47,6 +46,8 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "litellm_proxy/gemini/gemini-2.5-pro-preview-06-05"
 DEFAULT_REPORTS = "agent_responses/"
+PAGE_PRICES = {DEFAULT_MODEL: ModelPrice(input=1.25, output=10.0)}
+"""The page's price of its default model, which no table of prices has under that name."""
 MAX_CONCURRENT = 20
 MAX_RETRIES = 3
 """The page's defaults."""
@@ -73,24 +74,16 @@ class Batch:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The result lines, report by report; what was not asked for has none."""
-        return [line for item in self.result.items for line in _lines(item)]
+        return [
+            result_line(item.metadata, item.rubric.by_name[name], verdict, item.labels.get(name))
+            for item in self.result.items
+            for name, verdict in item.criteria.items()
+            if verdict.error is None or verdict.error.kind != "not_run"
+        ]
 
     def figures(self) -> Figures:
         """Compliance by report, axis, domain and system, and agreement with people."""
         return figures(self.result)
-
-
-def _lines(item: ItemResult) -> list[dict[str, Any]]:
-    return [
-        result_line(
-            item.metadata,
-            criterion,
-            verdict,
-            item.labels[name].label if name in item.labels else None,
-        )
-        for name, criterion in item.rubric.by_name.items()
-        if (verdict := item.criteria[name]).error is None or verdict.error.kind != "not_run"
-    ]
 
 
 class EvaluatorCall(Endpoint, kw_only=False):
@@ -105,33 +98,33 @@ class EvaluatorCall(Endpoint, kw_only=False):
 
 
 class ReportOptions(DialectOptions):
-    """The options of `rubricate.agrade` that concern the run alone; 0 is the evaluator's."""
+    """The options of `rubricate.agrade` that concern the run alone, and who grades.
 
-    concurrency: int = option(
-        0, "The most requests in flight.", group="Limits", default_text="the evaluator's"
-    )
-    attempts: int = option(
-        0,
-        "The most times that a request is sent if it fails while others succeed.",
-        group="Limits",
-        default_text="the evaluator's",
-    )
+    Attributes:
+        evaluator: who grades. Default: the page's model.
+        model: the same by a model alone, as for `RubricEvaluator`.
+    """
+
+    evaluator: RubricEvaluator | None = None
+    model: JudgesLike = None
     max_concurrent: int | None = option(
         None, "Another name of concurrency.", group="Limits", default_text="the evaluator's"
     )
-    limit: int | None = again(RunOptions, "limit", None)
 
-    def of(self, evaluator: RubricEvaluator) -> RunOptions:
-        """The core's options, with the evaluator's where these are not set."""
-        names = {field.name for field in fields(RunOptions)} & {
-            field.name for field in fields(self)
-        }
-        most = self.concurrency or self.max_concurrent
-        limits = {
-            "attempts": self.attempts or 1 + evaluator.max_retries,
-            "concurrency": evaluator.max_concurrent if most is None else most,
-        }
-        return RunOptions(**{name: getattr(self, name) for name in names} | limits)
+    def check(self) -> None:
+        if self.model is not None and self.evaluator is not None:
+            raise InputError("give a model or an evaluator, which has its own; not both")
+
+    def grader(self) -> RubricEvaluator:
+        """Who grades."""
+        return self.evaluator or RubricEvaluator(self.model or DEFAULT_MODEL)
+
+    def of(self, evaluator: RubricEvaluator) -> DialectOptions:
+        """The options of the run, with the evaluator's where these are not set."""
+        most = evaluator.max_concurrent if self.max_concurrent is None else self.max_concurrent
+        return part(DialectOptions, self).unless_set(
+            concurrency=most, attempts=1 + evaluator.max_retries
+        )
 
 
 class ReportCall(ReportOptions, kw_only=False):
@@ -139,17 +132,6 @@ class ReportCall(ReportOptions, kw_only=False):
 
     markdown_file: str | Path
     tasks: str | Path = DEFAULT_TASKS
-    evaluator: RubricEvaluator | None = None
-
-
-class BatchCall(ReportOptions, kw_only=False):
-    """Arguments of `evaluate_reports_batch`."""
-
-    agent_responses_dir: str | Path | Mapping[str, str | Path] = DEFAULT_REPORTS
-    output_file: str | Path | None = None
-    _: KW_ONLY
-    tasks: str | Path = DEFAULT_TASKS
-    evaluator: RubricEvaluator | None = None
 
 
 class RubricEvaluator:
@@ -186,7 +168,7 @@ class RubricEvaluator:
         self.judge: Judge = _judge(call.model, call.chunk_tokens, part(Endpoint, call))
 
     async def grade(
-        self, reports: ResearchReports, options: ReportOptions, output: ResultLines | None = None
+        self, reports: ResearchReports, options: DialectOptions, output: ResultLines | None = None
     ) -> Batch:
         """Grade reports by the criteria of their tasks.
 
@@ -205,15 +187,13 @@ class RubricEvaluator:
 
         def write_line(item: Item, name: str, verdict: Verdict) -> None:
             if output is not None:
-                people = item.labels()
-                label = people[name].label if name in people else None
-                criterion = item.rubric.by_name[name]
-                output.add(result_line(item.data.metadata, criterion, verdict, label))
+                metadata, criterion = item.data.metadata, item.rubric.by_name[name]
+                output.add(result_line(metadata, criterion, verdict, item.labels().get(name)))
 
         stream = ResultStream(
             reports.dataset,
             self.judge,
-            options.of(self),
+            part(RunOptions, options),
             stop=options.stop,
             on_verdict=write_line,
         )
@@ -237,6 +217,7 @@ async def evaluate_task_rubrics(call: ReportCall) -> tuple[pandas.DataFrame, flo
         markdown_file: the report, named by its task's `sample_id`.
         tasks: the tasks file.
         evaluator: who grades. Default: the page's model.
+        model: the same by a model alone.
         stop: set this to end the run early and cleanly.
 
     Returns: a table with a row for each criterion (the columns are those of the results file), and
@@ -251,13 +232,13 @@ async def evaluate_task_rubrics(call: ReportCall) -> tuple[pandas.DataFrame, flo
         import pandas
     except ImportError:
         raise MissingExtraError("evaluate_task_rubrics", "pandas") from None
-    evaluator = RubricEvaluator() if call.evaluator is None else call.evaluator
+    evaluator = call.grader()
     path = user_path(call.markdown_file)
     tasks = {task.sample_id: task for task in read_tasks(call.tasks, grading=evaluator.grading)}
     if path.stem not in tasks:
         raise InputError(f"no task has the sample_id '{path.stem}' in {call.tasks}", file=path)
     reports = reports_of([("", tasks[path.stem], path)], name=path.stem)
-    batch = await evaluator.grade(reports, call)
+    batch = await evaluator.grade(reports, call.of(evaluator))
     if batch.result.stopped is not None:
         raise RunStopped(batch.result.stopped)
     table = pandas.DataFrame(batch.rows)
@@ -266,40 +247,6 @@ async def evaluate_task_rubrics(call: ReportCall) -> tuple[pandas.DataFrame, flo
     if table["cost"].isna().any():  # pandas would leave it out of a sum, which is then too low
         table["cost"] = table["cost"].astype(object).where(table["cost"].notna(), UNKNOWN_COST)
     return table, ReportFigures.of(batch.result.items[0]).compliance.value
-
-
-@takes(BatchCall)
-async def aevaluate_reports_batch(call: BatchCall) -> Batch:
-    """Grade all reports in a folder by the criteria of their tasks.
-
-    With `run_dir`, a second call for the same folder asks only for what is missing.
-
-    Args:
-        agent_responses_dir: the folder; or several, each by its system's name.
-        output_file: the results file. Default: `results/batch_evaluation_YYYYMMDD_HHMMSS.jsonl`.
-        tasks: the tasks file.
-        evaluator: who grades. Default: the page's model.
-        stop: set this to end the run early and cleanly.
-
-    Returns: the batch. If the run ended early, its `summary.stopped` says why.
-
-    Raises:
-        InputError: an argument cannot be used; nothing has been sent.
-    """
-    evaluator = RubricEvaluator() if call.evaluator is None else call.evaluator
-    folders = call.agent_responses_dir
-    storage = call.cache or call.run_dir
-    reports = find_reports(
-        folders if isinstance(folders, Mapping) else {"": folders},
-        read_tasks(call.tasks, grading=evaluator.grading),
-        limit=call.limit,
-        cache=None if storage is None else user_path(storage) / "documents",
-    )
-    with ResultLines(call.output_file or results_path()) as output:
-        return await evaluator.grade(reports, call, output)
-
-
-evaluate_reports_batch = plain(BatchCall, aevaluate_reports_batch)
 
 
 def _judge(model: JudgesLike, chunk_tokens: int | None, endpoint: Endpoint) -> Judge:
@@ -320,6 +267,8 @@ def _judge(model: JudgesLike, chunk_tokens: int | None, endpoint: Endpoint) -> J
 
 def _single_judge(model: JudgeLike, chunk_tokens: int | None, endpoint: Endpoint) -> Judge:
     """A judge; a language model states how sure it is, and reads long reports in parts."""
+    if model == DEFAULT_MODEL and endpoint.prices is None:
+        model = HTTPModel(DEFAULT_MODEL, **{**vars(endpoint), "prices": PAGE_PRICES})
     language = language_model(model, endpoint)
     if language is None:
         return named_judge(model)
