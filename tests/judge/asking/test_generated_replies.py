@@ -27,7 +27,6 @@ from rubricate.judge.models._openai import token_probabilities
 
 ANSWER_KEYS = ("verdict", "score", "fields", "1")
 """What an answer stands under; for several criteria, the number of the first."""
-SCALARS = (str, int, bool)
 
 
 class Reply(NamedTuple):
@@ -47,16 +46,8 @@ def pick(random: Random, *of: Any) -> Any:
 
 NAMES = (
     *("verdict2", "verdict_final", "final_verdict", "verdictAfterReview", "corrected", "final"),
-    *(
-        "final_answer",
-        "revised",
-        "revision",
-        "answer",
-        "decision",
-        "actual",
-        "true_label",
-        "update",
-    ),
+    *("final_answer", "revised", "revision", "answer", "decision", "actual", "true_label"),
+    "update",
     *("on_second_thought", "result", "outcome", "label", "judgement", "x", "", "_", "endgültig"),
 )
 REMARK = (
@@ -78,13 +69,8 @@ def written(random: Random, value: Any) -> Any:
     elif isinstance(value, bool):
         forms += [str(value), str(value).lower(), "yes" if value else "no", int(value)]
     elif isinstance(value, int):
-        forms += [
-            str(value),
-            float(value),
-            f"Rather {value}",
-            f"{value}/9",
-            f"{REMARK} So {value}.",
-        ]
+        forms += [str(value), float(value), f"Rather {value}", f"{value}/9"]
+        forms += [f"{REMARK} So {value}."]
     else:
         forms += [json.dumps(value), [value, value]]
     return random.choice(forms)
@@ -360,7 +346,7 @@ def test_a_generated_reply_is_read_rightly_with_one_request_or_not_at_all(
 
 def spelled(random: Random, text: str) -> str:
     """A text in another way of writing it, as a submission may have it."""
-    how = random.randint(0, 6)
+    how = random.randint(0, 8)
     if how == 0:
         return text.upper()
     if how == 1:
@@ -373,10 +359,8 @@ def spelled(random: Random, text: str) -> str:
         return "".join(random.choice([one, one.upper(), f"\\u{ord(one):04X}"]) for one in text)
     if how == 5:
         return "".join(chr(ord(one) + 0xFEE0) if "!" <= one <= "~" else one for one in text)
-    if how == 5:
-        return random.choice(["\u200b", "\u00ad", "\u2060"]).join(text)
     if how == 6:
-        return "".join(chr(ord(one) + 0xFEE0) if "!" <= one <= "~" else one for one in text)
+        return random.choice(["\u200b", "\u00ad", "\u2060"]).join(text)
     if how == 7:
         return "> " + text.replace(", ", ",\n> ")
     return text.replace('"', pick(random, "'", "", "**", "`"))
