@@ -58,37 +58,32 @@ def test_the_verdict_changes_when_the_submission_does():
     assert judged(LACKING).label == "UNMET"
 
 
-def test_equal_inputs_give_equal_estimates_in_another_process():
+def test_equal_inputs_give_equal_estimates_in_another_process_which_needs_no_numpy():
     program = (
-        "from rubricate.judge.builtin import *;"
-        f"print(repr(Classifier.load().estimate(Inputs({HELD!r}, {CONSERVATION!r}))))"
+        "import sys; from rubricate.judge.builtin import Classifier, Inputs;"
+        f"print(repr(Classifier.load().estimate(Inputs({HELD!r}, {CONSERVATION!r}))));"
+        "print([name for name in ('numpy', 'sklearn', 'scipy') if name in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == repr(judged(HELD))
+    assert done.stdout == f"{judged(HELD)!r}\n[]\n"
 
 
 def test_the_reason_counts_the_words_found_and_names_those_missing():
     reason = judged("Paris is large.", "Names Paris and the river Seine").reason
     assert "1 of 3 content words of the criterion appear" in reason
     assert "Seine" in reason
+    assert "0 of" not in judged("By consrvation of enrgy.").reason  # a near spelling counts
 
 
-def test_evidence_is_the_sentence_of_the_submission_that_matches_best():
+def test_evidence_is_the_sentence_of_the_submission_that_matches_best_or_none():
     submission = "I looked at both slides.  " + HELD + " That is all."
     estimate = judged(submission)
     assert estimate.evidence is not None
     start, end = estimate.evidence
     assert submission[start:end] == HELD
-
-
-def test_there_is_no_evidence_where_nothing_matches():
     assert judged("Bananas are yellow.").evidence is None
-
-
-def test_a_near_spelling_counts_as_the_word():
-    assert "0 of" not in judged("By consrvation of enrgy.").reason
 
 
 @pytest.mark.parametrize(
@@ -366,14 +361,17 @@ def test_a_refit_follows_the_labels_that_it_is_given(judge):
 
 
 def test_a_refit_that_is_not_shown_to_be_better_is_not_taken(judge):
-    labels = [
+    noisy = [
         replace(row, label="MET" if index * 7 % 11 < 5 else "UNMET")
-        for index, row in enumerate(rows(strict=True)[:20])
+        for index, row in enumerate(rows(strict=True))
     ]
-    kept, report = refit(labels)
+    kept, report = refit(noisy[:20])
     assert report.kept == "shipped"
     assert report.gain.low is None or report.gain.low <= 0.0
     assert kept.identity == judge.identity
+    _, report = refit(noisy)  # labels without a pattern show none out of fold
+    assert report.auc < 0.75
+    assert report.kept == "shipped"
 
 
 def test_criteria_that_were_labelled_have_an_effect_of_their_own():
@@ -401,16 +399,6 @@ def test_a_refit_reports_figures_out_of_fold():
     assert report.auc > 0.9
     assert report.kappa > 0.8
     assert 0.0 <= report.ece <= 1.0
-
-
-def test_labels_without_a_pattern_show_none_out_of_fold():
-    noisy = [
-        replace(row, label="MET" if index * 7 % 11 < 5 else "UNMET")
-        for index, row in enumerate(rows(strict=True))
-    ]
-    _, report = refit(noisy)
-    assert report.auc < 0.75
-    assert report.kept == "shipped"
 
 
 def test_few_labels_move_the_shipped_judge_little(judge):
@@ -541,18 +529,6 @@ def test_weights_of_other_features_are_refused(judge):
 def test_the_identity_changes_with_a_number_and_not_with_the_notes(judge):
     assert replace(judge, training={}).identity == judge.identity
     assert replace(judge, intercept=judge.intercept + 0.001).identity != judge.identity
-
-
-def test_judging_needs_no_numpy():
-    program = (
-        "import sys; from rubricate.judge.builtin import Classifier, Inputs;"
-        f"Classifier.load().estimate(Inputs({HELD!r}, {CONSERVATION!r}));"
-        "print([name for name in ('numpy', 'sklearn', 'scipy') if name in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
 
 
 @settings(max_examples=25, deadline=None)

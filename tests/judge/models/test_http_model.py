@@ -207,49 +207,16 @@ def test_a_temperature_that_is_refused_by_name_is_left_out_from_then_on():
     assert forms(endpoint) == ["json_schema"] * 3
 
 
-@pytest.mark.parametrize("temperature", [0.0, 0.7])
-def test_the_temperature_is_sent(endpoint: ScriptedEndpoint, temperature: float):
-    ask_scripted(HTTPModel("m", base_url=endpoint.url, temperature=temperature))
-    assert endpoint.requests[0].body["temperature"] == temperature
-
-
-def test_no_temperature_leaves_it_to_the_endpoint(endpoint: ScriptedEndpoint):
-    ask_scripted(HTTPModel("m", base_url=endpoint.url, temperature=None))
-    assert "temperature" not in endpoint.requests[0].body
-
-
 # What an answer holds
 
 
-@pytest.mark.parametrize("cost", [-5, float("-1e-9"), True, "free", "inf", [0.1]])
-def test_a_billed_cost_that_makes_no_sense_is_none(cost: Any):
-    assert ask(lambda request: body(usage={"prompt_tokens": 1, "cost": cost})).usage.cost is None
-
-
-def test_tokens_and_the_billed_cost_are_read():
-    usage = {
-        "prompt_tokens": 120,
-        "completion_tokens": 30,
-        "prompt_tokens_details": {"cached_tokens": 100},
-        "cost": 0.0125,
-    }
-    found = ask(lambda request: body(usage=usage)).usage
-    assert (found.requests, found.input_tokens, found.cached_tokens, found.output_tokens) == (
-        1,
-        120,
-        100,
-        30,
-    )
-    assert found.cost == 0.0125
+def test_tokens_and_the_billed_cost_are_read_and_unknown_where_there_are_none():
+    said = {"prompt_tokens": 120, "completion_tokens": 30, "cost": 0.0125}
+    said |= {"prompt_tokens_details": {"cached_tokens": 100}}
+    found = ask(lambda request: body(usage=said)).usage
+    assert (found.requests, found.input_tokens, found.output_tokens) == (1, 120, 30)
+    assert (found.cached_tokens, found.cost) == (100, 0.0125)
     assert found.seconds > 0
-
-
-def test_deepseeks_name_for_cached_tokens_is_read():
-    usage = {"prompt_tokens": 120, "completion_tokens": 30, "prompt_cache_hit_tokens": 64}
-    assert ask(lambda request: body(usage=usage)).usage.cached_tokens == 64
-
-
-def test_an_answer_without_usage_has_no_tokens_and_no_known_cost():
     found = ask(lambda request: body()).usage
     assert (found.input_tokens, found.output_tokens, found.cost) == (0, 0, None)
 
@@ -304,60 +271,41 @@ def test_what_an_answer_took_that_broke_off_behind_its_usage_is_read(broken: str
     assert error.usage.cost == pytest.approx(PRICED)
 
 
-def scripted_cost(monkeypatch: pytest.MonkeyPatch, name: str) -> Any:
-    with ScriptedEndpoint() as endpoint:
-        monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
-        monkeypatch.setenv("OLLAMA_BASE_URL", endpoint.url)
-        (answer,) = ask_scripted(HTTPModel(name))
-    return answer.usage
-
-
-def test_a_known_model_has_its_price(monkeypatch: pytest.MonkeyPatch):
-    usage = scripted_cost(monkeypatch, "openai/gpt-4.1-mini")
+def test_a_model_has_a_known_price_none_or_on_ones_own_machine_0(
+    monkeypatch: pytest.MonkeyPatch, endpoint: ScriptedEndpoint
+):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+    monkeypatch.setenv("OLLAMA_BASE_URL", endpoint.url)
+    models = [HTTPModel(f"openai/{name}") for name in ("gpt-4.1-mini", "no-such-model")]
+    models += [HTTPModel("ollama/llama3"), HTTPModel(models[0].name, base_url=endpoint.url)]
+    usages = [ask_scripted(model)[0].usage for model in models]
     # 0.40 and 1.60 US dollars per million tokens, since April 2025
-    assert usage.cost == pytest.approx((0.4 * usage.input_tokens + 1.6 * usage.output_tokens) / 1e6)
-    assert usage.cost > 0
+    price = (0.4 * usages[0].input_tokens + 1.6 * usages[0].output_tokens) / 1e6
+    assert price > 0
+    assert [usage.cost for usage in usages] == [pytest.approx(price), None, 0.0, None]
 
 
-def test_an_unknown_model_has_no_price(monkeypatch: pytest.MonkeyPatch):
-    assert scripted_cost(monkeypatch, "openai/no-such-model").cost is None
-
-
-def test_a_server_on_ones_own_machine_costs_nothing(monkeypatch: pytest.MonkeyPatch):
-    assert scripted_cost(monkeypatch, "ollama/llama3").cost == 0.0
-
-
-def test_a_server_named_by_its_address_has_no_price(endpoint: ScriptedEndpoint):
-    (answer,) = ask_scripted(HTTPModel("openai/gpt-4.1-mini", base_url=endpoint.url))
-    assert answer.usage.cost is None
-
-
-def test_content_in_parts_is_joined():
+def test_content_in_parts_is_joined_and_null_is_an_empty_reply():
     parts = [{"type": "text", "text": "<verdict>"}, {"type": "image"}, {"text": "MET</verdict>"}]
     assert ask(lambda request: choice(content=parts)).text == "<verdict>MET</verdict>"
-
-
-def test_content_of_null_is_an_empty_reply():
     assert ask(lambda request: choice(content=None)).text == ""
 
 
-def test_a_refusal_of_the_model_is_not_retried():
-    error = failure(lambda request: choice(refusal="I would rather not."))
-    assert (error.kind, error.retryable, error.fatal) == ("refused", False, False)
-    assert "I would rather not." in str(error)
-
-
-@pytest.mark.parametrize("reason", ["content_filter", "SAFETY"])
-def test_a_content_filter_is_a_refusal(reason: str):
-    error = failure(lambda request: choice(reason, content="{"))
-    assert (error.kind, error.retryable) == ("refused", False)
-
-
-@pytest.mark.parametrize("reason", ["error", "abort"])
-def test_a_reply_that_ended_as_an_error_is_no_answer(reason: str):
-    error = failure(lambda request: choice(reason, content=MET))
-    assert (error.kind, error.retryable) == ("server", True)
+@pytest.mark.parametrize(
+    ("reply", "kind", "is_retryable"),
+    [
+        (choice(refusal="I would rather not."), "refused", False),
+        (choice("content_filter", content="{"), "refused", False),
+        (choice("SAFETY", content="{"), "refused", False),
+        (choice("error", content=json.dumps(ANSWER)), "server", True),
+        (choice("abort", content=json.dumps(ANSWER)), "server", True),
+    ],
+)
+def test_a_refusal_is_not_retried_and_a_reply_that_ended_as_an_error_is(reply, kind, is_retryable):
+    error = failure(lambda request: reply)
+    assert (error.kind, error.retryable, error.fatal) == (kind, is_retryable, False)
+    assert (reply["choices"][0]["message"].get("refusal") or "") in str(error)
 
 
 @pytest.mark.parametrize(
@@ -403,23 +351,20 @@ def test_a_status_becomes_a_kind_of_error(status: int, message: str, kind: str):
     assert message in str(error)
 
 
-def test_a_model_that_llama_cpp_python_does_not_have_is_not_found():
-    problem = {"error": {"message": "The model `x` does not exist", "code": "model_not_found"}}
-    error = failure(lambda request: web.json_response(problem, status=400))
-    assert (error.kind, error.fatal) == ("not_found", True)
-
-
-def test_an_empty_account_is_not_waited_for():
-    problem = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
-    error = failure(lambda request: web.json_response(problem, status=429))
-    assert (error.kind, error.fatal) == ("auth", True)
-
-
-def test_geminis_wrong_key_is_a_wrong_key():
-    problem = [{"error": {"code": 400, "message": "API key not valid. Please pass a valid one."}}]
-    error = failure(lambda request: web.json_response(problem, status=400))
-    assert (error.kind, error.fatal) == ("auth", True)
-    assert "HTTP 400: API key not valid. Please pass a valid one." in str(error)
+@pytest.mark.parametrize(
+    ("status", "error", "kind"),
+    [
+        (400, {"message": "The model `x` does not exist", "code": "model_not_found"}, "not_found"),
+        (429, {"message": "You exceeded your quota", "code": "insufficient_quota"}, "auth"),
+        (400, {"message": "API key not valid. Please pass a valid one.", "code": 400}, "auth"),
+    ],
+    ids=["a model that llama-cpp-python does not have", "an empty account", "Gemini's wrong key"],
+)
+def test_what_no_later_request_can_change_is_told_by_its_code_and_fatal(status, error, kind):
+    problem = [{"error": error}] if kind == "auth" and status == 400 else {"error": error}
+    found = failure(lambda request: web.json_response(problem, status=status))
+    assert (found.kind, found.fatal) == (kind, True)
+    assert f"HTTP {status}: {error['message']}" in str(found)
 
 
 @pytest.mark.parametrize(
@@ -430,19 +375,15 @@ def test_geminis_wrong_key_is_a_wrong_key():
         ({"Retry-After": "2", "retry-after-ms": "1500"}, 1.5, 1.5),
         ({"Retry-After": "-3"}, 0.0, 0.0),
         ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0, 0.0),
+        ({"Retry-After": None}, 3000.0, 3601.0),
     ],
-    ids=["seconds", "part_of_a_second", "milliseconds", "negative", "past_date"],
+    ids=["seconds", "part_of_a_second", "milliseconds", "negative", "past_date", "date_in_an_hour"],
 )
 def test_the_wait_that_the_endpoint_asks_for_is_read(headers, low: float, high: float):
+    if headers["Retry-After"] is None:
+        headers = {"Retry-After": email.utils.formatdate(time.time() + 3600, usegmt=True)}
     error = failure(lambda request: web.json_response({}, status=429, headers=headers))
     assert low <= error.retry_after <= high
-
-
-def test_a_date_to_wait_for_is_read():
-    date = email.utils.formatdate(time.time() + 3600, usegmt=True)
-    headers = {"Retry-After": date}
-    error = failure(lambda request: web.json_response({}, status=429, headers=headers))
-    assert 3000 <= error.retry_after <= 3601
 
 
 @pytest.mark.parametrize("value", ["soon", "", "inf", "nan", "Wed, 21 Oct 99999999999 07:28:00"])
@@ -454,26 +395,22 @@ def test_a_wait_that_cannot_be_read_is_none(value: str):
 # Trouble on the way
 
 
-def test_no_answer_in_time_is_a_timeout():
-    with ScriptedEndpoint([Rule(fault="hang")]) as endpoint:
-        (error,) = ask_scripted(HTTPModel("m", base_url=endpoint.url, timeout=0.1))
-    assert (error.kind, error.retryable) == ("timeout", True)
-    assert "0.1 s" in str(error)
-
-
 @pytest.mark.parametrize(
-    ("fault", "kind"),
-    [("reset", "connection"), ("truncate", "truncated"), ("not_json", "truncated")],
+    ("fault", "kind", "options"),
+    [
+        ("reset", "connection", {}),
+        ("truncate", "truncated", {}),
+        ("not_json", "truncated", {}),
+        ("hang", "timeout", {"timeout": 0.1}),
+    ],
 )
-def test_a_broken_exchange_may_be_tried_again(fault: Any, kind: str):
+def test_a_broken_exchange_may_be_tried_again(fault: Any, kind: str, options: dict[str, Any]):
     with ScriptedEndpoint([Rule(fault=fault)]) as endpoint:
-        (error,) = ask_scripted(HTTPModel("m", base_url=endpoint.url))
+        (error,) = ask_scripted(HTTPModel("m", base_url=endpoint.url, **options))
     assert (error.kind, error.retryable) == (kind, True)
 
 
-def test_nobody_listening_is_a_connection_error_that_names_the_address(
-    unused_url: str,
-):
+def test_nobody_listening_is_a_connection_error_that_names_the_address(unused_url: str):
     (error,) = ask_scripted(HTTPModel("m", base_url=unused_url))
     assert error.kind == "connection"
     assert unused_url in str(error)
@@ -575,8 +512,7 @@ def test_a_reply_that_repeats_the_key_is_read_without_it(
     assert json.loads(found)["verdict"] == "MET"
 
 
-def test_the_key_is_sent_as_a_bearer_token(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("RUBRICATE_API_KEY", f" {KEY}\n")
+def test_the_key_is_sent_as_a_bearer_token_and_without_one_nothing(monkeypatch: pytest.MonkeyPatch):
     seen: list[str | None] = []
 
     def handler(request: web.Request) -> dict[str, Any]:
@@ -584,31 +520,21 @@ def test_the_key_is_sent_as_a_bearer_token(monkeypatch: pytest.MonkeyPatch):
         return body()
 
     ask(handler)
-    assert seen == [f"Bearer {KEY}"]
-
-
-def test_without_a_key_no_authorization_is_sent():
-    seen: list[bool] = []
-
-    def handler(request: web.Request) -> dict[str, Any]:
-        seen.append("Authorization" in request.headers)
-        return body()
-
+    monkeypatch.setenv("RUBRICATE_API_KEY", f" {KEY}\n")
     ask(handler)
-    assert seen == [False]
+    assert seen == [None, f"Bearer {KEY}"]
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_refused_key_names_its_variable(status: int, monkeypatch: pytest.MonkeyPatch):
+def test_a_refused_key_and_one_that_is_not_set_are_named(status, monkeypatch):
+    def handler(request: web.Request) -> web.Response:
+        return web.json_response({"error": "wrong"}, status=status)
+
+    assert "set the environment variable RUBRICATE_API_KEY" in str(failure(handler))
     monkeypatch.setenv("RUBRICATE_API_KEY", KEY)
-    error = failure(lambda r: web.json_response({"error": "wrong"}, status=status))
+    error = failure(handler)
     assert error.fatal
     assert "check the key in the environment variable RUBRICATE_API_KEY" in str(error)
-
-
-def test_a_key_that_is_asked_for_and_not_set_is_named():
-    error = failure(lambda request: web.json_response({}, status=401))
-    assert "set the environment variable RUBRICATE_API_KEY" in str(error)
 
 
 @pytest.mark.parametrize(
@@ -622,16 +548,6 @@ def test_a_key_that_is_asked_for_and_not_set_is_named():
         lambda r: web.Response(text="x" * 290 + KEY),
         lambda r: {"error": {"message": f"bad key {KEY}"}},
         lambda r: choice(refusal=f"I will not say {KEY}"),
-    ],
-    ids=[
-        "401",
-        "500",
-        "cut_in_the_key",
-        "cut_in_the_key_of_html",
-        "not_json",
-        "not_json_cut",
-        "error_with_status_200",
-        "refusal",
     ],
 )
 def test_no_error_repeats_the_key_or_a_part_of_it(
@@ -707,20 +623,13 @@ def test_the_fingerprint_has_model_address_and_temperature_and_no_key(
     assert model.fingerprint() == {"model": "m", "endpoint": "http://host/v1", "temperature": 0.5}
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"name": "n"},
-        {"base_url": "http://other/v1"},
-        {"temperature": 1.0},
-        {"temperature": None},
-    ],
-)
-def test_the_journal_key_changes_with_model_address_and_temperature(other: dict[str, Any]):
+def test_the_journal_key_changes_with_model_address_and_temperature():
     given = {"name": "m", "base_url": "http://host/v1", "temperature": 0.0}
-    criterion = Criterion(name="a", requirement="r")
-    one, two = (ModelJudge(HTTPModel(**options)) for options in (given, {**given, **other}))
-    assert one.key(Item("s"), criterion) != two.key(Item("s"), criterion)
+    others = [{}, {"name": "n"}, {"base_url": "http://other/v1"}]
+    others += [{"temperature": 1.0}, {"temperature": None}]
+    judges = [ModelJudge(HTTPModel(**{**given, **other})) for other in others]
+    keys = {judge.key(Item("s"), Criterion(name="a", requirement="r")) for judge in judges}
+    assert len(keys) == len(others)
 
 
 def payload_of(model: HTTPModel, request: Request) -> dict[str, Any]:
@@ -821,11 +730,8 @@ MET = json.dumps(ANSWER)
 
 
 def call(arguments: Any) -> dict[str, Any]:
-    return {
-        "id": "1",
-        "type": "function",
-        "function": {"name": "judgement", "arguments": arguments},
-    }
+    function = {"name": "judgement", "arguments": arguments}
+    return {"id": "1", "type": "function", "function": function}
 
 
 @pytest.mark.parametrize(
@@ -836,16 +742,8 @@ def call(arguments: Any) -> dict[str, Any]:
         ("stop", {"content": UNMET, "tool_calls": [call("{}")]}, "UNMET"),
         ("stop", {"content": UNMET, "tool_calls": [call(MET)]}, "a text and a tool call"),
         ("stop", {"content": UNMET, "function_call": {"arguments": MET}}, "a text and a tool call"),
-        (
-            "tool_calls",
-            {"content": "", "reasoning_content": MET, "tool_calls": [call(UNMET)]},
-            "more than one answer",
-        ),
-        (
-            "tool_calls",
-            {"content": "", "reasoning_content": "Is it?", "tool_calls": [call(UNMET)]},
-            "UNMET",
-        ),
+        ("tool_calls", {"reasoning_content": MET, "tool_calls": [call(UNMET)]}, "more than one"),
+        ("tool_calls", {"reasoning_content": "Is it?", "tool_calls": [call(UNMET)]}, "UNMET"),
         ("stop", {"content": "", "reasoning_content": MET, "reasoning": UNMET}, "more than one"),
         ("stop", {"content": "", "reasoning_content": UNMET, "reasoning": UNMET}, "UNMET"),
         ("stop", {"content": [{"type": "text", "text": UNMET}]}, "UNMET"),
@@ -885,7 +783,7 @@ def test_an_answer_is_read_where_endpoints_put_it_and_only_whole(
 
     async def respond(request: web.Request) -> dict[str, Any]:
         asked.append(await request.json())
-        return choice(finish_reason, role="assistant", **message)
+        return choice(finish_reason, **{"role": "assistant", "content": "", **message})
 
     async def main() -> Any:
         async with serving(respond) as url:

@@ -15,24 +15,21 @@ PROXY = "litellm_proxy"
 
 
 def test_the_table_has_the_providers_that_the_readme_names():
-    assert list(PROVIDERS) == [
-        "openai",
-        "anthropic",
-        "gemini",
-        "openrouter",
-        "groq",
-        "mistral",
-        "deepseek",
-        "together",
-        "litellm_proxy",
-        "ollama",
-        "vllm",
-    ]
+    names = "openai anthropic gemini openrouter groq mistral deepseek together litellm_proxy"
+    assert " ".join(PROVIDERS) == f"{names} ollama vllm"
 
 
 @pytest.mark.parametrize("prefix", sorted(PROVIDERS))
 def test_a_prefix_leads_to_its_address_and_key(prefix: str, monkeypatch: pytest.MonkeyPatch):
     provider = PROVIDERS[prefix]
+    assert provider.base_url.startswith("https://") is (prefix not in LOCAL | {PROXY})
+    for blank in ("", "  \n"):
+        monkeypatch.setenv(provider.key_variable, blank)
+        if prefix in LOCAL:
+            assert HTTPModel(f"{prefix}/m").endpoint == provider.base_url
+        else:
+            with pytest.raises(MissingKeyError, match=provider.key_variable):
+                HTTPModel(f"{prefix}/m")
     monkeypatch.setenv(provider.key_variable, KEY)
     model = HTTPModel(f"{prefix}/some/model")
     assert model.endpoint == provider.base_url
@@ -40,33 +37,7 @@ def test_a_prefix_leads_to_its_address_and_key(prefix: str, monkeypatch: pytest.
     assert model.fingerprint()["model"] == "some/model"
 
 
-@pytest.mark.parametrize("prefix", sorted(PROVIDERS))
-def test_only_remote_providers_use_encrypted_connections_and_need_keys(prefix: str):
-    provider = PROVIDERS[prefix]
-    assert provider.key_required is (prefix not in LOCAL)
-    assert provider.base_url.startswith("https://") is (prefix not in LOCAL | {PROXY})
-
-
-@pytest.mark.parametrize("prefix", sorted(set(PROVIDERS) - LOCAL))
-def test_a_missing_key_is_an_error_that_names_its_variable(prefix: str):
-    with pytest.raises(MissingKeyError, match=PROVIDERS[prefix].key_variable):
-        HTTPModel(f"{prefix}/m")
-
-
-def test_a_blank_key_is_a_missing_key(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "  \n")
-    with pytest.raises(MissingKeyError, match="OPENAI_API_KEY"):
-        HTTPModel("openai/m")
-
-
-@pytest.mark.parametrize("prefix", sorted(LOCAL))
-def test_a_server_on_ones_own_machine_needs_no_key(prefix: str):
-    assert HTTPModel(f"{prefix}/m").endpoint == PROVIDERS[prefix].base_url
-
-
-def test_a_key_that_no_header_can_carry_is_an_error_without_the_key(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_a_key_that_no_header_can_carry_is_an_error_without_the_key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}\nsecond-line")
     with pytest.raises(InputError, match="OPENAI_API_KEY") as caught:
         HTTPModel("openai/m")
@@ -114,20 +85,10 @@ def test_an_unusable_base_url_is_an_error_before_anything_is_sent(url: str):
         HTTPModel("m", base_url=url)
 
 
-def test_a_base_url_with_a_password_is_an_error_that_does_not_repeat_it():
-    with pytest.raises(InputError, match="password") as caught:
-        HTTPModel("m", base_url="http://me:hunter2@host/v1")
-    assert "hunter2" not in str(caught.value)
-
-
-def test_a_url_variable_moves_a_provider(monkeypatch: pytest.MonkeyPatch):
+def test_a_url_variable_moves_a_provider_or_is_named_where_it_is_none(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://gateway.local/v1/")
     assert HTTPModel("openai/m").endpoint == "http://gateway.local/v1"
-
-
-def test_an_unusable_url_variable_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", "gateway.local/v1")
     with pytest.raises(InputError, match="OPENAI_BASE_URL"):
         HTTPModel("openai/m")
@@ -158,13 +119,9 @@ def test_a_timeout_that_is_no_time_is_an_error(timeout: float):
         HTTPModel("m", base_url="http://host/v1", timeout=timeout)
 
 
-def test_a_base_url_without_a_named_judge_is_an_error():
-    with pytest.raises(InputError, match="base URL"):
-        named_judge(None, Endpoint(base_url="http://host/v1"))
-    with pytest.raises(InputError, match="base URL"):
-        named_judge(lambda messages: "", Endpoint(base_url="http://host/v1"))
-
-
-def test_something_that_cannot_judge_is_an_error():
+def test_a_base_url_without_a_named_judge_is_an_error_and_so_is_what_cannot_judge():
+    for judge in (None, lambda messages: ""):
+        with pytest.raises(InputError, match="base URL"):
+            named_judge(judge, Endpoint(base_url="http://host/v1"))
     with pytest.raises(InputError, match="not a judge: int"):
         named_judge(3)  # type: ignore[arg-type]

@@ -123,9 +123,7 @@ def test_a_proxy_that_wants_a_password_is_said_and_not_asked_again(
     assert len(proxy.asked) == 1
 
 
-def test_a_proxy_that_is_not_there_is_told_without_its_password(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_proxy_that_is_not_there_is_told_without_its_password(proxy, monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://me:pass-phrase@127.0.0.1:9")
     with pytest.raises(ModelError, match="cannot reach") as got:
         answer_of("http://judge.invalid/v1")
