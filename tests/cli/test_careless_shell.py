@@ -37,6 +37,12 @@ def refused(done: Any) -> str:
         ("data.yaml", b"a:\n\t- b", "data.yaml:2:1: Failed to parse YAML"),
         ("data.yaml", b"!!python/object/apply:os.getcwd []", "could not determine a constructor"),
         ("data.txt", b"hello", "data.txt: is one text, not a dataset"),
+        ("data.json", b'{"prompt": "p",\n "rubric" [', "data.json:2:11: Failed to parse JSON"),
+        ("data.json", b'"text"', "Expected JSON object"),
+        ("data.json", b"[1, 2]", "a table has no rubric: give --rubric"),
+        ("data.json", b'{"prompt": "p", "rubric": []}', "at least one criterion"),
+        ("data.json", b'{"prompt": "p"}', "Missing required field: 'rubric'"),
+        ("data.json", b'{"promt": "p"}', "did you mean 'prompt'"),
     ],
 )
 def test_a_file_that_is_no_dataset_is_one_line(
@@ -46,11 +52,22 @@ def test_a_file_that_is_no_dataset_is_one_line(
     assert told in refused(rubricate("grade", name))
 
 
-def test_a_spreadsheet_that_is_called_a_table_is_one_line(rubricate: Any, tmp_path: Path):
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (
+            b"PK\x03\x04\x14\x00\x06\x00",
+            "book.csv:1: is a binary file, not a table of text: save a",
+        ),
+        (b"PK\x03\x04\xff\xfe", "is a spreadsheet"),
+    ],
+)
+def test_a_spreadsheet_that_is_called_a_table_is_one_line(
+    rubricate: Any, tmp_path: Path, content: bytes, told: str
+):
     (tmp_path / "rubric.json").write_text('[{"requirement": "x"}]')
-    (tmp_path / "book.csv").write_bytes(b"PK\x03\x04\x14\x00\x06\x00")
-    told = refused(rubricate("grade", "book.csv", "--rubric", "rubric.json", "--judge", "builtin"))
-    assert "book.csv:1: is a binary file, not a table of text: save a spreadsheet as CSV" in told
+    (tmp_path / "book.csv").write_bytes(content)
+    assert told in refused(rubricate("grade", "book.csv", "--rubric", "rubric.json"))
 
 
 @pytest.mark.parametrize(
@@ -69,14 +86,8 @@ def test_a_spreadsheet_that_is_called_a_table_is_one_line(rubricate: Any, tmp_pa
         ),
         (("grade", "data.json", "--replicates", "9" * 20), "replicates must be at most 1,000"),
         (("grade", "data.json", "--partial", "nan"), "partial must be a finite number, found nan"),
-        (
-            ("trust", "agree", "run", "--seed", "-1"),
-            "seed must be at least 0, found -1",
-        ),
-        (
-            ("compare", "run", "run", "--fail-if-worse", "nan"),
-            "fail_if_worse must be a finite number",
-        ),
+        (("trust", "agree", "run", "--seed", "-1"), "seed must be at least 0, found -1"),
+        (("compare", "run", "run", "--fail-if-worse", "nan"), "fail_if_worse must be a finite num"),
         (("compare", "run", "run", "-o", "x.txt"), "x.txt: the file's name must end in one of"),
         (("show", "no-such-run", "-o", "x"), "x: the file's name must end in one of .md, .html"),
         (("show", "run", "-o", "no/x.md"), "no/x.md: cannot be written: No such file"),
@@ -118,12 +129,6 @@ def test_what_is_wrong_in_yaml_is_named_by_its_line(
     line = refused(rubricate("grade", "t.csv", "--rubric", "r.yaml"))
     assert f"Error: {place}" in line
     assert told in line
-
-
-def test_a_spreadsheet_that_is_no_text_is_called_one(rubricate: Any, tmp_path: Path):
-    (tmp_path / "r.yaml").write_text("- requirement: x\n")
-    (tmp_path / "t.csv").write_bytes(b"PK\x03\x04\xff\xfe")
-    assert "is a spreadsheet" in refused(rubricate("grade", "t.csv", "--rubric", "r.yaml"))
 
 
 @pytest.mark.parametrize(

@@ -42,24 +42,7 @@ def test_a_graded_dataset_prints_its_summary_and_writes_its_run_folder(
         assert shown in done.stdout
     folder = tmp_path / "runs" / "data-m"
     assert "runs/data-m" in done.stdout
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "items.jsonl",
-        "journal.sqlite",
-        "results.jsonl",
-        "rubric.yaml",
-        "run.json",
-        "summary.json",
-    ]
     assert [row["label"] for row in results(folder)] == ["MET", "UNMET", "UNMET", "MET"]
-    assert len(endpoint.requests) == 4
-
-
-def test_the_same_command_again_asks_nothing(installed, write_dataset, endpoint):
-    options = ["grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url]
-    installed(*options)
-    again = installed(*options)
-    assert again.returncode == 0
-    assert "0 (4 more from the journal)" in again.stdout
     assert len(endpoint.requests) == 4
 
 
@@ -94,12 +77,9 @@ def test_a_rubric_file_takes_the_place_of_the_datasets_rubric(
     rubricate, write_dataset, endpoint, tmp_path
 ):
     (tmp_path / "r.yaml").write_text("- requirement: Says anything\n  name: anything\n")
-    items = [{"submission": "x", "description": "d"}]
-    data = write_dataset(rubric=None, items=items)
-    done = rubricate(
-        *("grade", data, "--rubric", "r.yaml", "--judge", "m", "--base-url", endpoint.url),
-        *("--run-dir", "run"),
-    )
+    write_dataset(rubric=None, items=[{"submission": "x", "description": "d"}])
+    judge = ("--judge", "m", "--base-url", endpoint.url, "--run-dir", "run")
+    done = rubricate("grade", "data.json", "--rubric", "r.yaml", *judge)
     assert done.returncode == 0, done.stderr
     assert [row["criterion"] for row in results(tmp_path / "run")] == ["anything"]
 
@@ -146,60 +126,33 @@ def test_an_address_that_a_config_file_names_gets_no_key(
 
 
 @pytest.mark.parametrize(
-    "data", ["ssh://host/a.csv", "simplecache::https://host/a.csv", "reference://a.json"]
-)
-def test_a_config_file_names_only_usual_kinds_of_addresses(rubricate, tmp_path, data):
-    (tmp_path / "run.yaml").write_text(f"data: {data}\nrubric: none.yaml\n")
-    error = one_error_line(rubricate("grade", "--config", "run.yaml"))
-    assert f"give '{data}' on the command line" in error
-
-
-def test_a_misspelt_key_in_the_config_file_is_an_error(rubricate, write_dataset, tmp_path):
-    (tmp_path / "run.yaml").write_text("data: data.json\njugde: m\n")
-    error = one_error_line(rubricate("grade", "--config", "run.yaml"))
-    assert "run.yaml" in error
-    assert "did you mean 'judge'" in error
-
-
-def test_a_config_value_of_the_wrong_type_is_an_error(rubricate, tmp_path):
-    (tmp_path / "run.yaml").write_text("data: data.json\nlimit: many\n")
-    error = one_error_line(rubricate("grade", "--config", "run.yaml"))
-    assert "run.yaml: limit" in error
-
-
-@pytest.mark.parametrize(
-    ("content", "parts"),
+    ("config", "told"),
     [
-        ("", ["data.json", "empty"]),
-        ('{"prompt": "p",\n "rubric" [', ["data.json:2:11", "Failed to parse JSON"]),
-        ('"text"', ["data.json", "Expected JSON object"]),
-        ("[1, 2]", ["data.json", "a table has no rubric: give --rubric"]),
-        ('{"prompt": "p", "rubric": []}', ["rubric", "at least one criterion"]),
-        ('{"prompt": "p"}', ["Missing required field: 'rubric'", "--rubric"]),
-        ('{"promt": "p"}', ["'promt'", "did you mean 'prompt'"]),
+        *(
+            (f"data: {data}\nrubric: none.yaml\n", f"give '{data}' on the command line")
+            for data in (
+                "ssh://host/a.csv",
+                "simplecache::https://host/a.csv",
+                "reference://a.json",
+            )
+        ),
+        ("data: data.json\njugde: m\n", "did you mean 'judge'"),
+        ("data: data.json\nlimit: many\n", "run.yaml: limit"),
     ],
 )
-def test_an_unusable_dataset_is_one_line(rubricate, tmp_path, content, parts):
-    (tmp_path / "data.json").write_text(content)
-    error = one_error_line(rubricate("grade", "data.json"))
-    for part in parts:
-        assert part in error
-
-
-def test_a_missing_dataset_is_one_line(rubricate):
-    assert "nowhere.json: file not found" in one_error_line(rubricate("grade", "nowhere.json"))
+def test_a_config_file_that_cannot_be_meant_is_one_line(rubricate, tmp_path, config, told):
+    (tmp_path / "run.yaml").write_text(config)
+    error = one_error_line(rubricate("grade", "--config", "run.yaml"))
+    assert "run.yaml" in error
+    assert told in error
 
 
 def test_an_unwritable_run_folder_is_found_before_anything_is_sent(
     rubricate, write_dataset, endpoint, tmp_path
 ):
     (tmp_path / "file").write_text("")
-    error = one_error_line(
-        rubricate(
-            *("grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url),
-            *("--run-dir", "file/run"),
-        )
-    )
+    judge = ("--judge", "m", "--base-url", endpoint.url, "--run-dir", "file/run")
+    error = one_error_line(rubricate("grade", write_dataset(), *judge))
     assert "the run folder cannot be written" in error
     assert endpoint.requests == []
 
@@ -210,11 +163,6 @@ def test_a_missing_key_names_its_variable_before_anything_is_written(
     done = rubricate("grade", write_dataset(), "--judge", "anthropic/claude-sonnet-4-5")
     assert "ANTHROPIC_API_KEY" in one_error_line(done)
     assert not (tmp_path / "runs").exists()
-
-
-def test_an_unknown_judge_is_an_error_that_suggests(rubricate, write_dataset):
-    error = one_error_line(rubricate("grade", write_dataset(), "--judge", "opnai/gpt-4.1"))
-    assert "did you mean 'openai/gpt" in error
 
 
 def test_a_refused_key_stops_at_once_and_keeps_what_was_judged(rubricate, write_dataset, tmp_path):
@@ -256,17 +204,13 @@ def test_an_unusable_reply_is_a_failed_verdict_and_exit_code_2(
     rubricate, write_dataset, tmp_path, reply
 ):
     with ScriptedEndpoint([Rule(criterion="Praises", reply=reply)]) as endpoint:
-        done = rubricate(
-            *("grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url),
-            *("--run-dir", "run"),
-        )
+        judge = ("--judge", "m", "--base-url", endpoint.url, "--run-dir", "run")
+        done = rubricate("grade", write_dataset(), *judge)
     assert done.returncode == 2, done.stderr
     assert "Failed verdicts by cause: unreadable_reply 2" in done.stdout
     failed = [row for row in results(tmp_path / "run") if row["criterion"] == "boasting"]
     for row in failed:
-        assert row["status"] == "failed"
-        assert row["label"] is None
-        assert row["value"] is None
+        assert (row["status"], row["label"], row["value"]) == ("failed", None, None)
         assert row["error"]["kind"] == "unreadable_reply"
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert summary["verdicts"]["failed"] == 2
@@ -403,24 +347,6 @@ def test_under_nohup_a_lost_terminal_ends_no_run(write_dataset, tmp_path):
     assert process.returncode == 0, errors
 
 
-def test_a_scripted_endpoint_in_its_own_process_judges_the_shipped_example(
-    rubricate, tmp_path, shipped_example: Callable[[str], Path]
-):
-    server = subprocess.Popen(
-        [sys.executable, "-m", "rubricate.testing"], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert server.stdout is not None
-        url = server.stdout.readline().strip()
-        data = shipped_example("physics.json")
-        done = rubricate("grade", data, "--judge", "m", "--base-url", url, "--run-dir", "run")
-    finally:
-        server.terminate()
-        server.communicate()
-    assert done.returncode == 0, done.stderr
-    assert len(results(tmp_path / "run")) == 49 * 3
-
-
 @pytest.mark.parametrize(("name", "verdicts"), [("physics.json", 147), ("recipes.json", 312)])
 def test_the_built_in_judge_grades_the_shipped_examples(
     rubricate, tmp_path, shipped_example: Callable[[str], Path], name, verdicts
@@ -443,17 +369,13 @@ def test_examples_refit_the_built_in_judge_and_shows_out_of_fold_figures(
 
 def test_examples_are_shown_to_a_language_model(rubricate, write_dataset, endpoint):
     data = write_dataset()
-    labelled = write_dataset(
-        "labelled.json",
-        items=[
-            {"submission": text, "description": "", "ground_truth": ["MET", "UNMET"]}
-            for text in ("It is fast.", "So it is, very.", "Nobody knows about it.")
-        ],
-    )
-    done = rubricate(
-        *("grade", data, "--judge", "m", "--base-url", endpoint.url, "--examples", labelled),
-        *("--examples-count", "2", "--examples-pick", "nearest"),
-    )
+    items = [
+        {"submission": text, "description": "", "ground_truth": ["MET", "UNMET"]}
+        for text in ("It is fast.", "So it is, very.", "Nobody knows about it.")
+    ]
+    examples = ("--examples", write_dataset("labelled.json", items=items), "--examples-count", "2")
+    judge = ("--judge", "m", "--base-url", endpoint.url, "--examples-pick", "nearest")
+    done = rubricate("grade", data, *judge, *examples)
     assert done.returncode == 0, done.stderr
     systems = [request.body["messages"][0]["content"] for request in endpoint.requests]
     assert all(system.count("\nSubmission: ") == 2 for system in systems)

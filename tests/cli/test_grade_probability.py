@@ -49,18 +49,9 @@ def test_a_language_model_over_http_with_every_option(rubricate, write_dataset, 
         ]
         summary = json.loads(rubricate(*command, *options).stdout)
         assert summary["usage"]["requests"] == 2 * 2 * 4
-    settings = {
-        "data": str(write_dataset()),
-        "mode": "probability",
-        "permutations": 1,
-        "shuffle": 3,
-        "correct_prior": False,
-        "samples": 2,
-        "judge": "m",
-        "json": True,
-        "concurrency": 1,
-        "cache": "cache",
-    }
+    settings = {"data": str(write_dataset()), "judge": "m", "json": True, "cache": "cache"}
+    settings |= {"mode": "probability", "permutations": 1, "shuffle": 3, "correct_prior": False}
+    settings |= {"samples": 2, "concurrency": 1}
     with ScriptedEndpoint(logprobs="refused") as endpoint:
         (tmp_path / "run.yaml").write_text(yaml.safe_dump({**settings, "base_url": endpoint.url}))
         summary = json.loads(rubricate("grade", "--config", "run.yaml").stdout)

@@ -13,23 +13,15 @@ from pathlib import Path
 import pytest
 
 
-def test_show_prints_the_run_again(rubricate, write_dataset, endpoint):
-    graded = rubricate(
-        *("grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url),
-        *("--run-dir", "run"),
-    )
+def test_show_prints_the_run_again_and_as_json_its_summary(
+    rubricate, write_dataset, endpoint, tmp_path
+):
+    judge = ("--judge", "m", "--base-url", endpoint.url, "--run-dir", "run")
+    graded = rubricate("grade", write_dataset(), *judge)
     shown = rubricate("show", "run")
-    assert shown.returncode == 0
-    assert shown.stdout == graded.stdout
-
-
-def test_show_as_json_is_the_summary_file(rubricate, write_dataset, endpoint, tmp_path):
-    rubricate(
-        *("grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url),
-        *("--run-dir", "run"),
-    )
-    shown = rubricate("show", "run", "--json")
-    assert json.loads(shown.stdout) == json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert (shown.returncode, shown.stdout) == (0, graded.stdout)
+    summary = json.loads(rubricate("show", "run", "--json").stdout)
+    assert summary == json.loads((tmp_path / "run" / "summary.json").read_text())
 
 
 def test_show_of_no_run_is_one_line(rubricate, tmp_path):
@@ -86,23 +78,22 @@ def test_judges_says_which_keys_are_set_and_never_shows_them(rubricate):
     assert "planted-key-1234" not in done.stdout
     here = "installed" if find_spec("pandas") else "not installed"
     assert f"extra pandas: {here}" in done.stdout
-
-
-def test_judges_as_json(rubricate):
     told = json.loads(rubricate("judges", "--json", MISTRAL_API_KEY="k").stdout)
     keys = {row["judge"]: row["key_set"] for row in told["judges"]}
-    assert keys["mistral/MODEL"] is True
-    assert keys["deepseek/MODEL"] is False
+    assert (keys["mistral/MODEL"], keys["deepseek/MODEL"]) == (True, False)
     assert told["extras"]["pandas"] is (find_spec("pandas") is not None)
 
 
-def test_without_a_command_it_shows_its_help(installed):
+def test_without_a_command_it_shows_its_help_and_its_version_is_the_packages(installed):
+    import rubricate as package
+
     done = installed()
     assert done.returncode == 0
     told = " ".join(done.stdout.split())
     assert "grade Judge every item of a dataset by every criterion. show" in told
     assert "..." not in told.split("Commands:")[1]  # every line is whole at 80 columns
     assert "redteam Attack a judge" in told
+    assert installed("--version").stdout == f"rubricate {package.__version__}\n"
 
 
 def test_the_help_of_a_command_with_many_options_has_each_once_in_a_group(rubricate):
@@ -152,12 +143,6 @@ def test_a_command_that_is_not_there_is_told_with_the_one_that_is_near(rubricate
         done = rubricate(given)
         assert done.returncode == 1
         assert f"no such command '{given}'; did you mean '{near}'?" in done.stderr
-
-
-def test_version_is_the_packages(installed):
-    import rubricate as package
-
-    assert installed("--version").stdout == f"rubricate {package.__version__}\n"
 
 
 EVERY_COMMAND = """

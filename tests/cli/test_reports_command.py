@@ -28,6 +28,13 @@ def example(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def reports(rubricate, endpoint):
+    """Grade the reports of the folder against its tasks by a language model."""
+    judge = ("--tasks", "tasks.jsonl", "--judge", "m", "--base-url", endpoint.url)
+    return lambda *options: rubricate("researchrubrics", *judge, *options)
+
+
 def results(folder: Path) -> list[list[dict]]:
     """The lines of every results file, the oldest file first."""
     files = sorted((folder / "results").glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
@@ -58,11 +65,8 @@ def test_the_sixteen_tasks_are_graded(rubricate, endpoint, tmp_path, judge):
     assert len(rows) == 409
     assert len({(row["sample_id"], row["rubric_title"]) for row in rows}) == 409
     assert len(figures["reports"]) == 16
-    assert [domain["name"] for domain in figures["domains"]] == [
-        "Finance & Business",
-        "Science & Technology",
-        "Software Development",
-    ]
+    domains = ["Finance & Business", "Science & Technology", "Software Development"]
+    assert [domain["name"] for domain in figures["domains"]] == domains
     assert len(figures["axes"]) == 4
     for report in figures["reports"]:
         of = [row for row in rows if row["sample_id"] == report["sample_id"]]
@@ -113,40 +117,22 @@ def test_tables_and_files_that_fit_nothing_are_listed(rubricate, endpoint, examp
     assert "results/batch_evaluation_" in done.stdout
 
 
-def test_a_second_call_asks_nothing_again_unless_told_to(rubricate, endpoint, example, tmp_path):
-    options = [
-        "researchrubrics",
-        "--tasks",
-        "tasks.jsonl",
-        "--judge",
-        "m",
-        "--base-url",
-        endpoint.url,
-    ]
-    options += ["--no-cache", "--json"]
-    rubricate(*options)
+def test_a_second_call_asks_nothing_again_unless_told_to(reports, endpoint, example, tmp_path):
+    reports("--no-cache", "--json")
     sent = len(endpoint.requests)
-    rubricate(*options)
+    reports("--no-cache", "--json")
     assert len(endpoint.requests) == sent
     first, second = results(tmp_path)
     key = "rubric_title"
     assert sorted(first, key=lambda r: r[key]) == sorted(second, key=lambda r: r[key])
-    rubricate(*options, "--fresh")
+    reports("--no-cache", "--json", "--fresh")
     assert len(endpoint.requests) == 2 * sent
 
 
 def test_a_killed_command_repeats_nothing_that_was_finished(rubricate, example, tmp_path):
     with ScriptedEndpoint([Rule(delay=0.05)]) as endpoint:
-        options = [
-            "researchrubrics",
-            "--tasks",
-            "tasks.jsonl",
-            "--judge",
-            "m",
-            "--base-url",
-            endpoint.url,
-        ]
-        options += ["--no-cache", "--concurrency", "4", "--chunk-tokens", "500"]
+        options = ["researchrubrics", "--tasks", "tasks.jsonl", "--judge", "m", "--base-url"]
+        options += [endpoint.url, "--no-cache", "--concurrency", "4", "--chunk-tokens", "500"]
         with subprocess.Popen(
             [COMMAND, *options], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as process:
@@ -168,21 +154,12 @@ def test_a_killed_command_repeats_nothing_that_was_finished(rubricate, example, 
     assert all(again[row["sample_id"], row["rubric_title"]] == row["verdict"] for row in appended)
 
 
-def test_systems_are_ranked_with_intervals_and_paired_differences(rubricate, endpoint, example):
+def test_systems_are_ranked_with_intervals_and_paired_differences(reports, example):
     shutil.copytree(example / "agent_responses", example / "poor")
     for path in (example / "poor").iterdir():
         path.write_text("Nothing of the kind.")
-    options = [
-        "researchrubrics",
-        "--tasks",
-        "tasks.jsonl",
-        "--judge",
-        "m",
-        "--base-url",
-        endpoint.url,
-    ]
     systems = ["--system", "ours=agent_responses", "--system", "poor=poor"]
-    figures = json.loads(rubricate(*options, *systems, "--json").stdout)
+    figures = json.loads(reports(*systems, "--json").stdout)
     assert [system["name"] for system in figures["systems"]] == ["ours", "poor"]
     best, worst = figures["systems"]
     assert best["low"] <= best["value"] <= best["high"]
@@ -193,8 +170,7 @@ def test_systems_are_ranked_with_intervals_and_paired_differences(rubricate, end
     assert found["n"] == 2
     assert found["difference"]["value"] == pytest.approx(-best["value"])
     assert {report["system"] for report in figures["reports"]} == {"ours", "poor"}
-    shown = rubricate(*options, *systems).stdout
-    assert "poor - ours" in shown
+    assert "poor - ours" in reports(*systems).stdout
 
 
 def test_a_results_file_is_scored_again_and_nothing_is_asked(rubricate, endpoint, example):
@@ -220,30 +196,21 @@ def test_a_results_file_is_scored_again_and_nothing_is_asked(rubricate, endpoint
     assert refused.stderr == "Error: --rescore grades nothing: leave out --judge\n"
 
 
-def test_human_verdicts_in_the_tasks_are_compared_with(rubricate, endpoint, example):
+def test_human_verdicts_in_the_tasks_are_compared_with(reports, example):
     tasks = [json.loads(line) for line in (example / "tasks.jsonl").read_text().splitlines()]
     for task in tasks:
         for place, criterion in enumerate(task["rubrics"]):
             criterion["human_verdict"] = place % 3 == 0
     (example / "tasks.jsonl").write_text("\n".join(map(json.dumps, tasks)))
-    options = [
-        "researchrubrics",
-        "--tasks",
-        "tasks.jsonl",
-        "--judge",
-        "m",
-        "--base-url",
-        endpoint.url,
-    ]
-    figures = json.loads(rubricate(*options, "--json").stdout)
+    figures = json.loads(reports("--json").stdout)
     assert figures["agreement"]["stratified"]["n"] == 53
     (together,) = figures["agreement"]["alone"]
     assert {"macro_f1", "cohen_kappa"} <= together["agreement"]["figures"].keys()
-    assert "against labels of 2 items" in rubricate(*options).stdout
+    assert "against labels of 2 items" in reports().stdout
 
 
 def test_the_env_file_of_the_working_folder_names_key_and_address(
-    rubricate, endpoint, example, tmp_path, write_dataset
+    rubricate, run_here, endpoint, example, tmp_path, write_dataset
 ):
     (tmp_path / ".env").write_text(
         f"LITELLM_API_KEY=not-a-key\nAPI_BASE_URL={endpoint.url}\nPATH=/nowhere\n"
@@ -257,20 +224,8 @@ def test_the_env_file_of_the_working_folder_names_key_and_address(
     assert "not-a-key" not in done.stdout + done.stderr
     below = tmp_path / "below"
     below.mkdir()
-    found = subprocess.run(
-        [
-            COMMAND,
-            "researchrubrics",
-            "../agent_responses",
-            "--tasks",
-            "../tasks.jsonl",
-            "--dry-run",
-        ],
-        cwd=below,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = ("researchrubrics", "../agent_responses", "--tasks", "../tasks.jsonl", "--dry-run")
+    found = run_here(below, *command)
     assert "requests  0" in found.stdout  # the built-in judge: a .env further up is not read
     graded = rubricate("grade", write_dataset(), "--judge", "litellm_proxy/m")
     assert graded.returncode == 0, graded.stderr  # every command reads it
@@ -344,12 +299,7 @@ def test_a_document_of_200_000_words_is_graded_in_flat_memory(endpoint, tmp_path
         figures = json.loads(done.stdout)
         assert figures["summary"]["verdicts"]["judged"] == 26
         peaks[words] = int(done.stderr.split()[-1]) / 1024
-        print(
-            words,
-            peaks[words],
-            figures["summary"]["documents"],
-            figures["summary"]["usage"]["seconds"],
-        )
+
     assert peaks[200_000] < peaks[20_000] + 100
 
 

@@ -20,29 +20,20 @@ LONG = "Roughly 300000 kilometres a second. " + "And so on, and so forth. " * 40
 def graded(rubricate, write_dataset, endpoint):
     """A run of three items, one of which the judge gets wrong and one of which it cannot judge."""
     items = [
-        {"submission": LONG, "id": "long", "description": "right", "ground_truth": ["MET", "MET"]},
-        {
-            "submission": "Fast, shamelessly.",
-            "id": "short",
-            "description": "s",
-            "ground_truth": ["UNMET", "MET"],
-        },
-        {
-            "submission": "Broken.",
-            "id": "broken",
-            "description": "b",
-            "ground_truth": ["UNMET", None],
-        },
+        {"submission": text, "id": id, "description": description, "ground_truth": labels}
+        for text, id, description, labels in (
+            (LONG, "long", "right", ["MET", "MET"]),
+            ("Fast, shamelessly.", "short", "s", ["UNMET", "MET"]),
+            ("Broken.", "broken", "b", ["UNMET", None]),
+        )
     ]
     rules = [
         Rule(submission="Broken", criterion="Praises", reply="nonsense"),
         Rule(submission="Fast", verdict="MET", evidence=["shamelessly", "never said"]),
     ]
     with ScriptedEndpoint(rules) as judge:
-        done = rubricate(
-            *("grade", write_dataset(items=items), "--judge", "m", "--base-url", judge.url),
-            *("--run-dir", "run", "--quiet"),
-        )
+        options = ("--judge", "m", "--base-url", judge.url, "--run-dir", "run", "--quiet")
+        done = rubricate("grade", write_dataset(items=items), *options)
     assert done.returncode == 2, done.stderr
     return rubricate
 
@@ -75,13 +66,8 @@ def test_a_paraphrase_is_marked_in_results_on_the_terminal_and_after_a_rerun(
     rubricate, write_dataset, tmp_path
 ):
     quotes = ["Light covered about 300000 kilometres", "Light covers about 900000 kilometres"]
-    items = [
-        {
-            "submission": "Light covers about 300000 kilometres a second.",
-            "id": "one",
-            "description": "d",
-        }
-    ]
+    text = "Light covers about 300000 kilometres a second."
+    items = [{"submission": text, "id": "one", "description": "d"}]
     with ScriptedEndpoint([Rule(verdict="MET", evidence=quotes)]) as judge:
         options = ("--judge", "m", "--base-url", judge.url, "--run-dir", "run", "--quiet")
         for _ in range(2):
@@ -170,11 +156,7 @@ COMMANDS = {
     "redteam": ("--limit", "1"),
     "compare-pair": ("data.json", "data.json", "--judge", "m"),
     "researchrubrics": (
-        "reports/agent_responses",
-        "--tasks",
-        "reports/tasks.jsonl",
-        "--judge",
-        "m",
+        *("reports/agent_responses", "--tasks", "reports/tasks.jsonl", "--judge", "m"),
     ),
     "init": ("start",),
     "judges": (),
@@ -217,11 +199,8 @@ def test_option_json_of_every_command_prints_one_json_value_and_nothing_else(
 def test_option_prompt_shows_what_was_sent_to_the_letter_and_every_reply(graded):
     shown = graded("show", "run", "--item", "broken", "--criterion", "boasting", "--prompt")
     assert shown.stdout.count("--- reply\nnonsense\n") == 3
-    (item,) = json.loads(
-        graded(
-            *("show", "run", "--item", "broken", "--criterion", "boasting", "--prompt", "--json")
-        ).stdout
-    )["items"]
+    picked = ("--item", "broken", "--criterion", "boasting", "--prompt", "--json")
+    (item,) = json.loads(graded("show", "run", *picked).stdout)["items"]
     (verdict,) = item["verdicts"]
     (conversation,) = verdict["conversations"]
     assert conversation["judge"] == "m"

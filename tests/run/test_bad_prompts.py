@@ -127,15 +127,10 @@ def test_a_rerun_of_nothing_but_bad_prompts_does_not_stop(tmp_path):
 @pytest.mark.parametrize("attempts", [1, 6])
 @pytest.mark.parametrize("concurrency", [1, 32])
 def test_where_every_prompt_fails_the_run_is_stopped_soon(attempts: int, concurrency: int):
+    options: Any = {"concurrency": concurrency, "attempts": attempts}
     with endpoint(range(120)) as judge:
         with pytest.raises(RunStopped, match="HTTP 500") as stopped:
-            rubricate.grade(
-                dataset(120),
-                "m",
-                base_url=judge.url,
-                concurrency=concurrency,
-                attempts=attempts,
-            )
+            rubricate.grade(dataset(120), "m", base_url=judge.url, **options)
         sent = {number_of(request) for request in judge.requests}
         assert len(judge.requests) <= 10 + 6
     assert stopped.value.result is not None
@@ -146,10 +141,7 @@ def test_where_every_prompt_fails_the_run_is_stopped_soon(attempts: int, concurr
 
 def test_of_two_judges_a_dead_one_costs_its_own_votes(tmp_path):
     with endpoint(range(40)) as dead, endpoint([]) as living:
-        judges = [
-            rubricate.HTTPModel(name, base_url=one.url)
-            for name, one in (("dead", dead), ("living", living))
-        ]
+        judges = [rubricate.HTTPModel(n, base_url=e.url) for n, e in (("a", dead), ("b", living))]
         result = rubricate.grade(dataset(40), judges, attempts=3)
         assert len(dead.requests) <= 10 + 3
     assert outcome(result) == {"judged": list(range(40))}
@@ -197,14 +189,8 @@ def test_an_outage_ends_a_run_soon_after_its_time(dies_after: int, unused_url: s
 def test_what_follows_the_leader_of_a_bad_item_is_no_outage():
     begin = time.monotonic()
     with endpoint(range(15)) as judge:
-        result = rubricate.grade(
-            dataset(60, 3),
-            "m",
-            base_url=judge.url,
-            concurrency=8,
-            leader_first=True,
-            attempts=2,
-        )
+        options: Any = {"concurrency": 8, "leader_first": True, "attempts": 2}
+        result = rubricate.grade(dataset(60, 3), "m", base_url=judge.url, **options)
     assert sorted(set(outcome(result)["server"])) == list(range(15))
     assert time.monotonic() - begin < 25  # and not the time of an outage that is hardly one, 30
 

@@ -184,7 +184,7 @@ def profbench(folder: Path, rng: random.Random) -> RubricDataset:
     return open_benchmark(write(folder / "tasks.jsonl", records))
 
 
-def profbench_score(folder: Path, drawn: Answers, type_of: str = "") -> float:
+def profbench_score(folder: Path, drawn: Answers, type_of: str = "", domain: str = "") -> float:
     domains: dict[str, list[float]] = {}
     of_type: list[float] = []
     for line in (folder / "tasks.jsonl").read_text().splitlines():
@@ -200,6 +200,8 @@ def profbench_score(folder: Path, drawn: Answers, type_of: str = "") -> float:
                     of_type.append(value)
             responses.append(met / total)
         domains.setdefault(task["domain"], []).append(fmean(responses))
+    if domain:
+        return fmean(domains[domain])
     return fmean(of_type) if type_of else fmean(fmean(tasks) for tasks in domains.values())
 
 
@@ -229,7 +231,7 @@ def race(folder: Path, rng: random.Random) -> RubricDataset:
     return open_benchmark(write(folder / "tasks.jsonl", records), texts, references=texts)
 
 
-def race_score(folder: Path, drawn: Answers) -> float:
+def race_score(folder: Path, drawn: Answers, only: str = "") -> float:
     scores = []
     for line in (folder / "tasks.jsonl").read_text().splitlines():
         task = json.loads(line)
@@ -237,6 +239,8 @@ def race_score(folder: Path, drawn: Answers) -> float:
         def report(id: str, task: dict[str, Any] = task) -> float:
             total = 0.0
             for dimension, entries in task["criterions"].items():
+                if only not in ("", dimension):
+                    continue
                 given = [(e["weight"], 10 * (drawn[id, e["criterion"]] or 0.0)) for e in entries]
                 mean = sum(w * v for w, v in given) / sum(w for w, _ in given)
                 total += task["dimension_weight"][dimension] * mean
@@ -309,14 +313,23 @@ def test_bounds_by_theme_and_axis_hold_for_every_completion(tmp_path):
                 assert group.lowest - 1e-12 <= value <= group.highest + 1e-12
 
 
-def test_profbench_scores_by_type_as_published(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "field", "option", "of"),
+    [
+        ("profbench", "type", "type_of", "verdicts"),
+        ("profbench", "domain", "domain", "items"),
+        ("race", "dimension", "only", "criteria"),
+    ],
+)
+def test_scores_by_field_are_as_published(tmp_path, name, field, option, of):
+    make, score = BENCHMARKS[name]
     rng = random.Random(6)
-    dataset = profbench(tmp_path, rng)
+    dataset = make(tmp_path, rng)
     drawn = drawn_for(dataset, rng)
-    (types,) = (
-        one for one in grade(dataset, Simulated(drawn)).summary().scoring.by if one.field == "type"
-    )
-    assert types.of == "verdicts"
-    for group in types.groups:
-        wanted = profbench_score(tmp_path, drawn, group.name)
+    found = grade(dataset, Simulated(drawn)).summary().scoring
+    (scores,) = (one for one in found.by if one.field == field)
+    assert scores.of == of
+    assert len(scores.groups) > 1
+    for group in scores.groups:
+        wanted = score(tmp_path, drawn, **{option: group.name})
         assert group.value == pytest.approx(wanted, abs=1e-12)

@@ -31,6 +31,22 @@ def code(function: Any, **fields: Any) -> CodeCriterion:
     return CodeCriterion(name="c", function=function, **fields)
 
 
+def _leaves(submission: str, item: DataItem) -> bool:
+    raise SystemExit(3)
+
+
+async def _leaves_later(submission: str, item: DataItem) -> bool:
+    raise SystemExit(3)
+
+
+async def _cancels(submission: str, item: DataItem) -> bool:
+    raise asyncio.CancelledError
+
+
+def _times_out(submission: str, item: DataItem) -> bool:
+    raise TimeoutError("the service did not answer")
+
+
 @pytest.mark.parametrize(
     ("given", "status", "label", "value"),
     [
@@ -89,6 +105,11 @@ def test_a_callable_may_say_that_its_criterion_does_not_apply(tmp_path: Any) -> 
     ("function", "kind", "message"),
     [
         (lambda s, i: 1 / 0, "code_error", "ZeroDivisionError: division by zero"),
+        (_leaves, "code_error", "SystemExit: 3"),
+        (_leaves_later, "code_error", "SystemExit: 3"),
+        (_cancels, "code_error", "CancelledError"),
+        (_times_out, "code_error", "TimeoutError: the service did not answer"),
+        (lambda s, i: Verdict("", "failed"), "code_error", "the function gave a failed verdict"),
         (lambda s, i: 1.5, "unusable_answer", "the function gave 1.5, not True"),
         (lambda s, i: [True], "unusable_answer", "the function gave"),
         (
@@ -100,7 +121,9 @@ def test_a_callable_may_say_that_its_criterion_does_not_apply(tmp_path: Any) -> 
         (lambda s, i: float("nan"), "unusable_answer", "the function gave nan"),
     ],
 )
-def test_no_usable_answer_is_a_failed_verdict(function: Any, kind: str, message: str) -> None:
+def test_whatever_is_no_usable_answer_or_raised_is_a_failed_verdict(
+    function: Any, kind: str, message: str
+) -> None:
     verdict = judged_with_failures(code(function))
     assert (verdict.status, verdict.value) == ("failed", None)
     assert verdict.error is not None
@@ -195,41 +218,6 @@ def test_a_metric_is_counted_again_from_the_journal(tmp_path: Any) -> None:
     assert again.detail is not None
     assert again.detail["expected_fp"] == ["b", "c"]
     assert len(requests) == 1
-
-
-def _leaves(submission: str, item: DataItem) -> bool:
-    raise SystemExit(3)
-
-
-async def _leaves_later(submission: str, item: DataItem) -> bool:
-    raise SystemExit(3)
-
-
-async def _cancels(submission: str, item: DataItem) -> bool:
-    raise asyncio.CancelledError
-
-
-def _times_out(submission: str, item: DataItem) -> bool:
-    raise TimeoutError("the service did not answer")
-
-
-@pytest.mark.parametrize(
-    ("function", "message"),
-    [
-        (_leaves, "SystemExit: 3"),
-        (_leaves_later, "SystemExit: 3"),
-        (_cancels, "CancelledError"),
-        (_times_out, "TimeoutError: the service did not answer"),
-        (lambda s, i: Verdict("", "failed"), "the function gave a failed verdict"),
-    ],
-)
-def test_whatever_code_raises_fails_its_verdict_and_not_the_run(
-    function: Any, message: str
-) -> None:
-    error = judged_with_failures(code(function)).error
-    assert error is not None
-    assert error.kind == "code_error"
-    assert message in error.message
 
 
 def _at_most(count: int, submission: str, item: DataItem) -> bool:

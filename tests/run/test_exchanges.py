@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -138,35 +139,19 @@ def test_a_long_reply_is_kept_by_its_beginning_and_end_and_says_so(make_dataset,
     assert (tmp_path / "journal.sqlite").stat().st_size < 500_000
 
 
-def test_an_answer_from_the_cache_comes_with_its_exchanges(make_dataset, tmp_path):
+@pytest.mark.parametrize("in_parts", [False, True])
+def test_an_answer_from_the_cache_comes_with_its_exchanges(make_dataset, tmp_path, in_parts):
     runs = [tmp_path / "a", tmp_path / "b"]
+    dataset = long_dataset() if in_parts else make_dataset(3)
     with ScriptedEndpoint() as endpoint:
+        options: Any = {"base_url": endpoint.url, "cache": tmp_path / "cache"}
+        options |= {"chunk_tokens": 500} if in_parts else {}
         for folder in runs:
-            result = rubricate.grade(
-                make_dataset(3),
-                "m",
-                base_url=endpoint.url,
-                run_dir=folder,
-                cache=tmp_path / "cache",
-            )
-    assert result.cached == 6
+            result = rubricate.grade(dataset, "m", run_dir=folder, **options)
+    assert result.cached == (1 if in_parts else 6)
     first, second = ([found for _, found in conversations(folder)] for folder in runs)
     assert first == second
     assert sent(runs[1]) == received(endpoint)
-
-
-def test_parts_from_the_cache_come_with_their_exchanges(tmp_path):
-    with ScriptedEndpoint() as endpoint:
-        for name in ("a", "b"):
-            rubricate.grade(
-                long_dataset(),
-                "m",
-                base_url=endpoint.url,
-                run_dir=tmp_path / name,
-                cache=tmp_path / "cache",
-                chunk_tokens=500,
-            )
-    assert sent(tmp_path / "b") == received(endpoint)
 
 
 def test_a_resumed_run_still_has_the_exchanges(make_dataset, tmp_path, endpoint):
@@ -206,28 +191,24 @@ def test_a_run_of_before_opens_and_says_that_they_were_not_kept(make_dataset, tm
     assert missing[4:] == [None, None]
 
 
-def test_damaged_exchanges_are_said_to_be_and_cost_no_answer(make_dataset, tmp_path, endpoint):
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE records SET exchanges = CAST(replace(exchanges, 'MET', 'NOT') AS BLOB)",
+        "DELETE FROM texts",
+    ],
+    ids=["exchanges", "their texts"],
+)
+def test_damaged_exchanges_are_said_to_be_and_cost_no_answer(
+    make_dataset, tmp_path, endpoint, damage: str
+):
     rubricate.grade(make_dataset(2), "m", base_url=endpoint.url, run_dir=tmp_path)
-    database = sqlite3.connect(tmp_path / "journal.sqlite")
-    with database:
-        database.execute(
-            "UPDATE records SET exchanges = CAST(replace(exchanges, 'MET', 'NOT') AS BLOB)"
-        )
-    database.close()
+    with closing(sqlite3.connect(tmp_path / "journal.sqlite")) as database, database:
+        database.execute(damage)
     for _, [conversation] in conversations(tmp_path):
         assert [exchange.damaged for exchange in conversation.exchanges] == [True]
     result = rubricate.grade(make_dataset(2), "m", base_url=endpoint.url, run_dir=tmp_path)
     assert (result.calls, result.resumed) == (0, 4)
-
-
-def test_a_text_that_is_lost_is_told_as_damage(make_dataset, tmp_path, endpoint):
-    rubricate.grade(make_dataset(1), "m", base_url=endpoint.url, run_dir=tmp_path)
-    database = sqlite3.connect(tmp_path / "journal.sqlite")
-    with database:
-        database.execute("DELETE FROM texts")
-    database.close()
-    for _, [conversation] in conversations(tmp_path):
-        assert [exchange.damaged for exchange in conversation.exchanges] == [True]
 
 
 def test_each_text_is_kept_once(make_dataset, tmp_path, endpoint):

@@ -10,7 +10,6 @@ import pytest
 
 import rubricate
 from rubricate import Criterion, HTTPModel, Rubric, Verdict
-from rubricate.run import Retries
 from rubricate.testing import Rule, ScriptedEndpoint
 
 RUBRIC = Rubric([Criterion(name="a", requirement="Says something")])
@@ -72,23 +71,6 @@ def test_the_wait_that_the_endpoint_asks_for_is_kept_by_all_requests(make_datase
     assert sum(moment - times[1] >= 0.5 for moment in times) >= 12
 
 
-def test_a_prompt_that_always_fails_is_no_outage(make_dataset, monkeypatch):
-    waits = Retries.wait
-
-    def short_wait(*arguments: Any) -> float | None:
-        return None if waits(*arguments) is None else 0.01
-
-    monkeypatch.setattr(Retries, "wait", short_wait)
-    rules = [Rule(submission="Answer 1:", status=500), Rule(verdict="MET")]
-    with ScriptedEndpoint(rules) as endpoint:
-        result = rubricate.grade(
-            make_dataset(3), "m", base_url=endpoint.url, concurrency=1, attempts=8
-        )
-    kinds = [found.error.kind if found.error else found.label for _, found in result.verdicts()]
-    assert kinds == ["MET", "MET", "server", "server", "MET", "MET"]
-    assert len(endpoint.requests) == 4 + 2 * 8
-
-
 @pytest.mark.parametrize(
     ("reply", "wrong"),
     [
@@ -120,68 +102,40 @@ def test_a_reply_that_stays_unreadable_is_failed_after_two_more_requests(reply: 
     assert found.usage.requests == len(endpoint.requests) == 3
 
 
-def test_a_refused_request_is_failed_and_the_others_go_on(make_dataset):
-    rules = [
-        Rule(submission="Answer 1", status=400, message="maximum context length exceeded"),
-        Rule(verdict="MET"),
-    ]
-    with ScriptedEndpoint(rules) as endpoint:
-        result = rubricate.grade(make_dataset(3), "m", base_url=endpoint.url)
-    kinds = [verdict.error and verdict.error.kind for _, verdict in result.verdicts()]
-    assert kinds == [None, None, "context_length", "context_length", None, None]
-    assert len(endpoint.requests) == 6
-
-
-def failed_run(make_dataset: Any, tmp_path: Any) -> rubricate.Result:
-    """Three items, of which the first fails on its first criterion and the last on both."""
+def test_a_failed_verdict_is_no_value_in_no_mean_and_widens_the_bounds(
+    make_dataset, tmp_path, rows
+):
+    """Of three items, the first fails on its first criterion and the last on both."""
     rules = [
         Rule(submission="Answer 0", criterion="kilometres", reply="?"),
         Rule(submission="Answer 2", reply="?"),
         Rule(verdict="MET"),
     ]
+    dataset = make_dataset(3, ground_truth=["MET", "UNMET"])
     with ScriptedEndpoint(rules) as endpoint:
-        return rubricate.grade(
-            make_dataset(3, ground_truth=["MET", "UNMET"]),
-            "m",
-            base_url=endpoint.url,
-            run_dir=tmp_path / "run",
-        )
-
-
-def test_a_failed_verdict_is_never_a_value(make_dataset, tmp_path, rows):
-    result = failed_run(make_dataset, tmp_path)
+        result = rubricate.grade(dataset, "m", base_url=endpoint.url, run_dir=tmp_path)
     failed = [verdict for _, verdict in result.verdicts() if verdict.status == "failed"]
-    assert len(failed) == result.failed == 3
+    written = [row for row in rows(tmp_path) if row["status"] == "failed"]
+    assert len(failed) == len(written) == result.failed == 3
     assert all(verdict.value is verdict.label is None for verdict in failed)
-    written = [row for row in rows(tmp_path / "run") if row["status"] == "failed"]
-    assert len(written) == 3
     assert all(row["value"] is row["label"] is None for row in written)
+    assert written[0]["error"]["kind"] == "unreadable_reply"
+    assert "no JSON object" in written[0]["error"]["message"]
 
-
-def test_a_failed_verdict_is_not_in_the_means(make_dataset, tmp_path):
-    summary = failed_run(make_dataset, tmp_path).summary()
+    summary = result.summary()
     speed, boasting = summary.criteria
     assert (speed.judged, speed.failed, speed.value, speed.labels) == (1, 2, 1.0, {"MET": 1})
     assert (boasting.judged, boasting.failed, boasting.value) == (2, 1, 1.0)
     assert (speed.agreement.n, boasting.agreement.n) == (1, 2)
     assert summary.verdicts["failed"] == 3
     assert summary.errors == {"unreadable_reply": 3}
+    kept = json.loads((tmp_path / "summary.json").read_text())
+    assert kept["first_error"].startswith("unreadable_reply: ")
 
-
-def test_a_failed_verdict_widens_the_bounds_and_lowers_the_coverage(make_dataset, tmp_path):
-    first, second, third = failed_run(make_dataset, tmp_path)
-    assert (second.score.value, second.score.coverage) == (0.5, 1.0)
-    assert second.score.lowest == second.score.highest == 0.5
-    assert first.score.coverage == 0.5
-    assert first.score.lowest < first.score.highest
-    assert (third.score.value, third.score.coverage) == (None, 0.0)
-    assert (third.score.lowest, third.score.highest) == (0.0, 1.0)
-
-
-def test_what_failed_is_written_with_the_class_and_text_of_its_error(make_dataset, tmp_path, rows):
-    failed_run(make_dataset, tmp_path)
-    error = rows(tmp_path / "run")[0]["error"]
-    assert error["kind"] == "unreadable_reply"
-    assert "no JSON object" in error["message"]
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert summary["first_error"].startswith("unreadable_reply: ")
+    first, second, third = (item.score for item in result)
+    assert (second.value, second.coverage) == (0.5, 1.0)
+    assert second.lowest == second.highest == 0.5
+    assert first.coverage == 0.5
+    assert first.lowest < first.highest
+    assert (third.value, third.coverage) == (None, 0.0)
+    assert (third.lowest, third.highest) == (0.0, 1.0)

@@ -41,15 +41,14 @@ class Closing(PythonModel):
         Closing.closed += 1
 
 
-def test_grade_works_in_a_script(make_dataset, endpoint):
+def test_grade_works_in_a_script_inside_a_running_loop_and_awaited(make_dataset, endpoint):
+    async def notebook(judge: str) -> rubricate.Result:
+        return rubricate.grade(make_dataset(), judge, base_url=endpoint.url)
+
     assert rubricate.grade(make_dataset(), "m", base_url=endpoint.url).calls == 6
-
-
-def test_grade_works_inside_a_running_loop(make_dataset, endpoint):
-    async def notebook() -> rubricate.Result:
-        return rubricate.grade(make_dataset(), "m", base_url=endpoint.url)
-
-    assert asyncio.run(notebook()).calls == 6
+    assert asyncio.run(notebook("m")).calls == 6
+    awaited = asyncio.run(rubricate.agrade(make_dataset(), "m", base_url=endpoint.url))
+    assert awaited.calls == 6
 
 
 def test_an_error_inside_a_running_loop_is_the_same_error(make_dataset):
@@ -60,20 +59,10 @@ def test_an_error_inside_a_running_loop_is_the_same_error(make_dataset):
         asyncio.run(notebook())
 
 
-def test_agrade_is_awaited(make_dataset, endpoint):
-    result = asyncio.run(rubricate.agrade(make_dataset(), "m", base_url=endpoint.url))
-    assert result.calls == 6
-
-
-def test_a_rubric_grades_one_text(endpoint):
-    item = rubricate.grade_one(
-        RUBRIC,
-        "Light is rapid.",
-        prompt="How fast is light?",
-        reference="Very.",
-        judge="m",
-        base_url=endpoint.url,
-    )
+def test_a_rubric_grades_one_text_wherever_it_is_called(endpoint):
+    options: Any = {"prompt": "How fast is light?", "reference": "Very.", "judge": "m"}
+    options["base_url"] = endpoint.url
+    item = rubricate.grade_one(RUBRIC, "Light is rapid.", **options)
     assert {name: verdict.label for name, verdict in item.criteria.items()} == {
         "fast": "MET",
         "rude": "UNMET",
@@ -82,18 +71,12 @@ def test_a_rubric_grades_one_text(endpoint):
     prompt = endpoint.requests[0].prefix
     assert prompt.index("How fast is light?") < prompt.index("Very.") < prompt.index("Light is")
 
-
-def test_a_rubric_grades_one_text_inside_a_running_loop(endpoint):
     async def notebook() -> Any:
-        return rubricate.grade_one(RUBRIC, "Light is rapid.", judge="m", base_url=endpoint.url)
+        return rubricate.grade_one(RUBRIC, "Light is rapid.", **options)
 
     assert asyncio.run(notebook()).score.value == 1.0
-
-
-def test_a_rubric_grades_one_text_asynchronously():
-    assert asyncio.run(
-        rubricate.agrade_one(RUBRIC, "text", judge=met)
-    ).score.value == pytest.approx(2 / 3)
+    awaited = asyncio.run(rubricate.agrade_one(RUBRIC, "text", judge=met))
+    assert awaited.score.value == pytest.approx(2 / 3)
 
 
 def test_options_of_one_text_have_their_effect():
@@ -130,11 +113,22 @@ def test_the_number_of_second_requests_belongs_to_the_judge(make_dataset):
     assert len(calls) == 2
 
 
-def test_one_model_serves_one_run_after_another(make_dataset, endpoint):
-    model = HTTPModel("m", base_url=endpoint.url)
-    for _ in range(3):
-        rubricate.grade(make_dataset(), model)
-    assert len(endpoint.requests) == 18
+def test_one_model_serves_one_run_after_another_and_two_threads_at_once(make_dataset):
+    with ScriptedEndpoint([Rule(delay=0.02)]) as endpoint:
+        model = HTTPModel("m", base_url=endpoint.url)
+        failed: list[int] = []
+
+        def work() -> None:
+            failed.append(rubricate.grade(make_dataset(10), model, concurrency=2).failed)
+
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        work()
+    assert failed == [0, 0, 0]
+    assert len(endpoint.requests) == 60
 
 
 def test_one_model_serves_many_texts_at_once_and_no_request_is_lost():
@@ -159,34 +153,10 @@ def test_one_model_serves_many_texts_at_once_and_no_request_is_lost():
     assert len(endpoint.requests) == 40
 
 
-def test_one_model_serves_two_threads_at_once(make_dataset):
-    with ScriptedEndpoint([Rule(delay=0.02)]) as endpoint:
-        model = HTTPModel("m", base_url=endpoint.url)
-        failed: list[int] = []
-
-        def work() -> None:
-            failed.append(rubricate.grade(make_dataset(10), model, concurrency=2).failed)
-
-        threads = [threading.Thread(target=work) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert failed == [0, 0]
-    assert len(endpoint.requests) == 40
-
-
-def test_a_judge_that_was_given_is_not_closed_by_agrade(make_dataset):
-    Closing.closed = 0
-    asyncio.run(rubricate.agrade(make_dataset(), Closing(met)))
-    assert Closing.closed == 0
-    rubricate.grade(make_dataset(), Closing(met))
-    assert Closing.closed == 1
-
-
-@pytest.mark.parametrize("listed", [2, 1])
-def test_judges_that_were_given_in_a_list_are_not_closed_by_agrade(make_dataset: Any, listed: int):
-    given: list[Any] = [Closing(met), ModelJudge(Closing(met_again))][:listed]
+@pytest.mark.parametrize("listed", [2, 1, 0])
+def test_judges_that_were_given_are_not_closed_by_agrade(make_dataset: Any, listed: int):
+    judges: list[Any] = [Closing(met), ModelJudge(Closing(met_again))]
+    given = judges[:listed] or judges[0]
 
     async def all_calls() -> None:
         dataset = make_dataset(1)
@@ -200,7 +170,7 @@ def test_judges_that_were_given_in_a_list_are_not_closed_by_agrade(make_dataset:
     asyncio.run(all_calls())
     assert Closing.closed == 0
     rubricate.grade(make_dataset(1), given)
-    assert Closing.closed == listed
+    assert Closing.closed == max(listed, 1)
 
 
 def test_of_a_list_the_judges_that_were_made_of_names_are_closed(

@@ -83,28 +83,8 @@ def test_who_stops_asking_does_not_wait_for_the_end_of_a_pause():
     assert asyncio.run(main()) == ([False] * 3, False)
 
 
-def test_runs_in_one_loop_share_the_limits_of_an_endpoint(make_dataset):
-    in_flight = most = 0
-
-    async def judge(messages: Any) -> str:
-        nonlocal in_flight, most
-        in_flight += 1
-        most = max(most, in_flight)
-        await asyncio.sleep(0.01)
-        in_flight -= 1
-        return ANSWER
-
-    async def main() -> None:
-        model = PythonModel(judge)
-        runs = [rubricate.agrade(make_dataset(8), model, concurrency=3) for _ in range(3)]
-        await asyncio.gather(*runs)
-        assert not limiter_of(model.endpoint).rate.is_joined  # all have left
-
-    asyncio.run(main())
-    assert most == 3
-
-
-def test_runs_in_threads_of_their_own_share_the_limits_of_an_endpoint(make_dataset):
+@pytest.mark.parametrize("beside", ["in one loop", "in threads of their own"])
+def test_runs_of_one_process_share_the_limits_of_an_endpoint(make_dataset, beside: str):
     lock = threading.Lock()
     in_flight = most = 0
 
@@ -118,12 +98,22 @@ def test_runs_in_threads_of_their_own_share_the_limits_of_an_endpoint(make_datas
             in_flight -= 1
         return ANSWER
 
+    async def together() -> list[rubricate.Result]:
+        runs = [rubricate.agrade(make_dataset(8), model, concurrency=3) for _ in range(3)]
+        found = await asyncio.gather(*runs)
+        assert not limiter_of(model.endpoint).rate.is_joined  # all have left
+        return found
+
     model = PythonModel(judge)
-    with ThreadPoolExecutor(3) as threads:
-        runs = [
-            threads.submit(rubricate.grade, make_dataset(8), model, concurrency=3) for _ in range(3)
-        ]
-        results = [run.result(timeout=60) for run in runs]
+    if beside == "in one loop":
+        results = asyncio.run(together())
+    else:
+        with ThreadPoolExecutor(3) as threads:
+            runs = [
+                threads.submit(rubricate.grade, make_dataset(8), model, concurrency=3)
+                for _ in range(3)
+            ]
+            results = [run.result(timeout=60) for run in runs]
     assert [result.calls for result in results] == [8 * 2] * 3
     assert most == 3
 
@@ -362,14 +352,6 @@ def test_an_outage_loses_nothing_and_asks_little(make_dataset, monkeypatch, conc
     assert down <= 2 * concurrency + 5 + 6
 
 
-def test_a_prompt_that_the_endpoint_cannot_take_fails_alone(make_dataset):
-    rules = [Rule(submission="Answer 3:", status=500), Rule(verdict="MET", delay=0.002)]
-    with ScriptedEndpoint(rules) as endpoint:
-        result = rubricate.grade(make_dataset(40), "m", base_url=endpoint.url, attempts=3)
-    failed = [item.id for item, verdict in result.verdicts() if verdict.status == "failed"]
-    assert failed == [result.items[3].id] * 2
-
-
 def test_what_a_completion_says_of_the_allowance_reaches_the_limiter(make_dataset):
     async def judge(messages: Any) -> Completion:
         return Completion(ANSWER, quota=Quota(tokens=(1e6, 1.0, 60.0)))
@@ -383,13 +365,17 @@ def test_what_a_completion_says_of_the_allowance_reaches_the_limiter(make_datase
     asyncio.run(main())
 
 
-def test_refusals_of_requests_sent_before_a_pace_was_learnt_do_not_give_it_up(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    now = [100.0]
-    clock = SimpleNamespace(monotonic=lambda: now[0])
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time of the adaptive rate, which a test sets."""
+    found = [100.0]
     for module in ("_adaptive_rate", "_pace"):
+        clock = SimpleNamespace(monotonic=lambda: found[0])
         monkeypatch.setattr(f"rubricate.run.sending.{module}.time", clock)
+    return found
+
+
+def test_refusals_of_requests_sent_before_a_pace_was_learnt_do_not_give_it_up(now: list[float]):
     rate = AdaptiveRate()
     rate.join(Limits(concurrency=100))
 
@@ -445,12 +431,8 @@ def sent_within(rate: AdaptiveRate, now: list[float], seconds: float) -> int:
     ("latency", "at_least", "at_most"), [(0.05, 95, 100), (1.0, 300, 330), (0.002, 20, 32)]
 )
 def test_a_run_starts_by_as_many_requests_as_the_first_answer_is_quick(
-    monkeypatch: pytest.MonkeyPatch, latency: float, at_least: int, at_most: int
+    now: list[float], latency: float, at_least: int, at_most: int
 ):
-    now = [100.0]
-    clock = SimpleNamespace(monotonic=lambda: now[0])
-    for module in ("_adaptive_rate", "_pace"):
-        monkeypatch.setattr(f"rubricate.run.sending.{module}.time", clock)
     for refused in (False, True):
         rate = AdaptiveRate()
         rate.join(Limits(concurrency=1000))

@@ -65,6 +65,7 @@ def one_abstains(messages: Any) -> dict[str, Any]:
 
 def test_every_option_has_its_test_here():
     tested = {name.removeprefix("test_option_") for name in globals() if "test_option_" in name}
+    tested |= {*COUNTED, "cannot_assess"}
     options = {*options_of(GradingOptions), "stop"}
     assert {name for name in options if not any(test.startswith(name) for test in tested)} == set()
 
@@ -73,6 +74,7 @@ def test_option_limit_grades_only_the_first_items(make_dataset, endpoint):
     result = rubricate.grade(make_dataset(5), "m", base_url=endpoint.url, limit=2)
     assert [item.description for item in result] == ["answer 0", "answer 1"]
     assert len(endpoint.requests) == 4
+    assert len(rubricate.grade(make_dataset(2), met, limit=9)) == 2
 
 
 @pytest.mark.parametrize("leader_first", [True, False, None])
@@ -89,20 +91,6 @@ def test_option_leader_first_lets_an_items_first_request_fill_the_cache(
         assert result.usage.cached_tokens == cached
     else:
         assert result.usage.cached_tokens < sum(len(prefix) // 4 for prefix in set(prefixes))
-
-
-def test_option_leader_first_leaves_nothing_out_whatever_becomes_of_the_leader(make_dataset):
-    rules = [
-        Rule(criterion="kilometres", reply="unreadable"),
-        Rule(submission="Answer 1", status=400),
-    ]
-    with ScriptedEndpoint(rules) as endpoint:
-        result = rubricate.grade(
-            make_dataset(6), "m", base_url=endpoint.url, leader_first=True, concurrency=3
-        )
-    statuses = [verdict.status for _, verdict in result.verdicts()]
-    assert statuses.count("judged") == 5
-    assert statuses.count("failed") == 7
 
 
 def test_option_leader_first_is_on_where_the_endpoint_is_known_to_cache(monkeypatch):
@@ -168,10 +156,6 @@ def test_option_allow_code_runs_code_that_a_rubric_names():
     assert (
         rubricate.grade_one(rubric, "a", allow_code=True).criteria["c"].error.kind == "code_error"
     )
-
-
-def test_option_limit_may_exceed_the_dataset(make_dataset):
-    assert len(rubricate.grade(make_dataset(2), met, limit=9)) == 2
 
 
 @pytest.mark.parametrize("attempts", [1, 3])
@@ -257,13 +241,9 @@ def test_a_model_option_that_the_endpoint_refuses_ends_the_run_with_its_words(ma
         return Rule(status=400, message="'reasoning_effort' does not support 'hihg' with schema")
 
     with ScriptedEndpoint(respond=refusing) as endpoint:
+        options: Any = {"model_options": {"reasoning_effort": "hihg"}}
         with pytest.raises(RunStopped, match="does not support 'hihg'"):
-            rubricate.grade(
-                make_dataset(8),
-                "m",
-                base_url=endpoint.url,
-                model_options={"reasoning_effort": "hihg"},
-            )
+            rubricate.grade(make_dataset(8), "m", base_url=endpoint.url, **options)
         assert all("response_format" in request.body for request in endpoint.requests)
 
 
@@ -339,15 +319,9 @@ def test_option_share_limits_leaves_other_processes_their_part(make_dataset, end
     path = user_cache_path("rubricate") / f"limits-{socket.gethostname()}.sqlite"
     with closing(SQLiteStore(path)) as store:
         change(store, key_name(model.endpoint, model.account or ""), told)
+    options: Any = {"requests_per_minute": 600.0, "max_time": 0.5, "share_limits": "local"}
     with pytest.raises(RunStopped, match="greatest time"):
-        rubricate.grade(
-            make_dataset(2),
-            "m",
-            base_url=endpoint.url,
-            requests_per_minute=600.0,
-            max_time=0.5,
-            share_limits="local",
-        )
+        rubricate.grade(make_dataset(2), "m", base_url=endpoint.url, **options)
     assert endpoint.requests == []
     rubricate.grade(make_dataset(2), "m", base_url=endpoint.url, share_limits="none")
     assert len(endpoint.requests) == 4
@@ -386,12 +360,14 @@ def test_option_max_outage_stops_a_run_whose_endpoint_stays_dead(make_dataset):
     def respond(request: Any) -> Rule:
         return Rule(verdict="MET") if len(endpoint.requests) <= 5 else Rule(status=503)
 
-    with (
-        ScriptedEndpoint(respond=respond) as endpoint,
-        pytest.raises(RunStopped, match=r"has not answered for \d+ s: HTTP 503") as caught,
-    ):
-        rubricate.grade(make_dataset(9), "m", base_url=endpoint.url, max_outage=0.5)
-    assert caught.value.result.calls - caught.value.result.failed <= 5
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        options: Any = {"base_url": endpoint.url, "concurrency": 4, "max_outage": 1.0}
+        with pytest.raises(RunStopped, match=r"not answered for \d+ s: HTTP 503") as caught:
+            rubricate.grade(make_dataset(100), "m", **options)
+    judged = [verdict.status == "judged" for _, verdict in caught.value.result.verdicts()]
+    assert sum(judged) == 5
+    # Once it is found to be down, one request at a time looks whether it is back.
+    assert len(endpoint.requests) <= 5 + 4 + 5 + 4
 
 
 @pytest.mark.parametrize(
@@ -405,7 +381,7 @@ def test_option_max_outage_stops_a_run_whose_endpoint_stays_dead(make_dataset):
         ("fail", 0.5, 0.0),
     ],
 )
-def test_option_cannot_assess_and_partial_decide_what_an_abstention_is_worth(
+def test_option_partial_and_cannot_assess_decide_what_an_abstention_is_worth(
     strategy: str, partial: float, score: float
 ):
     rubric = Rubric(
@@ -417,15 +393,12 @@ def test_option_cannot_assess_and_partial_decide_what_an_abstention_is_worth(
     )
     dataset = RubricDataset("p", rubric)
     dataset.add_item("text")
-    (item,) = rubricate.grade(dataset, one_abstains, cannot_assess=strategy, partial=partial)
+    result = rubricate.grade(dataset, one_abstains, cannot_assess=strategy, partial=partial)
+    (item,) = result
     assert item.score.value == score
     assert item.criteria["unclear"].value is None
-
-
-def test_option_partial_and_strategy_are_kept_with_the_result(make_dataset):
-    result = rubricate.grade(make_dataset(1), met, cannot_assess="zero", partial=0.25)
-    assert (result.rules.cannot_assess, result.rules.partial) == ("zero", 0.25)
-    assert (result.summary().cannot_assess, result.summary().partial) == ("zero", 0.25)
+    for kept in (result.rules, result.summary()):
+        assert (kept.cannot_assess, kept.partial) == (strategy.lower(), partial)
 
 
 def test_option_by_gives_scores_by_the_items_metadata(make_dataset):
@@ -485,40 +458,47 @@ def test_option_results_says_in_which_forms_verdicts_are_written(make_dataset, t
 
 def test_option_on_progress_hears_of_every_verdict(make_dataset):
     seen: list[tuple[int, int]] = []
-    rubricate.grade(
-        make_dataset(3),
-        met,
-        on_progress=lambda now: seen.append((now.done, now.total)),
-        concurrency=1,
-    )
+
+    def look(now: rubricate.Progress) -> None:
+        seen.append((now.done, now.total))
+
+    rubricate.grade(make_dataset(3), met, on_progress=look, concurrency=1)
     assert seen == [(n, 6) for n in range(1, 7)]
 
 
 def test_option_on_progress_hears_of_trouble(make_dataset):
     heard: list[str | None] = []
     with ScriptedEndpoint([Rule(status=500, message="busy", times=1)]) as endpoint:
-        rubricate.grade(
-            make_dataset(1),
-            "m",
-            base_url=endpoint.url,
-            on_progress=lambda now: heard.append(now.trouble),
-        )
+        options: Any = {"on_progress": lambda now: heard.append(now.trouble)}
+        rubricate.grade(make_dataset(1), "m", base_url=endpoint.url, **options)
     assert heard[0] == "HTTP 500: busy"
 
 
-def test_option_stop_ends_the_run(make_dataset):
-    async def main() -> int:
+def test_option_stop_ends_the_run_and_keeps_what_was_judged(make_dataset, tmp_path, rows):
+    async def main() -> None:
         stop = asyncio.Event()
 
-        def judge(messages: Any) -> dict[str, Any]:
-            stop.set()
+        async def judge(messages: Any) -> dict[str, Any]:
+            calls.append(1)
+            if len(calls) > 6:
+                stop.set()
+                await asyncio.sleep(60)
+                waited.append(1)
             return MET
 
+        options: Any = {"stop": stop, "run_dir": tmp_path, "concurrency": 2}
         with pytest.raises(RunStopped) as caught:
-            await rubricate.agrade(make_dataset(5), judge, stop=stop, concurrency=1)
-        return caught.value.result.calls
+            await rubricate.agrade(make_dataset(20), judge, **options)
+        assert waited == []
+        assert caught.value.interrupted
+        assert caught.value.result.stopped == "interrupted"
+        judged = [verdict.status == "judged" for _, verdict in caught.value.result.verdicts()]
+        assert sum(judged) == 6
 
-    assert asyncio.run(main()) == 1
+    waited: list[int] = []
+    calls: list[int] = []
+    asyncio.run(main())
+    assert [row["status"] for row in rows(tmp_path)].count("judged") == 6
 
 
 @pytest.mark.parametrize(
@@ -532,6 +512,8 @@ def test_option_stop_ends_the_run(make_dataset):
         ({"tokens_per_minute": -1}, "tokens_per_minute must be more than 0"),
         ({"deadline": 0}, "deadline must be more than 0"),
         ({"max_outage": -1}, "max_outage must be at least 0"),
+        ({"max_cost": 0.0}, "must be more than 0, found 0"),
+        ({"max_time": 0.0}, "must be more than 0, found 0"),
         ({"cannot_assess": "skp"}, "did you mean 'skip'"),
         ({"partial": 1.5}, "partial must be at most 1"),
         ({"base_url": "host"}, "must start with http"),
@@ -546,16 +528,10 @@ def test_a_value_that_cannot_be_used_is_an_error_that_names_the_option(
         rubricate.grade(make_dataset(), "m", **given)
 
 
-def test_a_dataset_without_items_is_an_error(make_dataset):
-    with pytest.raises(InputError, match="no items"):
-        rubricate.grade(make_dataset(0), met)
-
-
-def test_something_else_than_a_dataset_is_an_error():
-    with pytest.raises(InputError, match="found 7"):
-        rubricate.grade(7, met)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="no rows to grade"):
-        rubricate.grade([], met)
+@pytest.mark.parametrize(("data", "wrong"), [(None, "no items"), (7, "found 7"), ([], "no rows")])
+def test_what_is_no_dataset_or_has_no_items_is_an_error(make_dataset, data: Any, wrong: str):
+    with pytest.raises(InputError, match=wrong):
+        rubricate.grade(make_dataset(0) if data is None else data, met)
 
 
 def test_option_map_says_which_column_is_what():
@@ -753,12 +729,6 @@ def test_option_max_time_ends_the_run(make_dataset, tmp_path, rows):
     assert len(rows(tmp_path)) == 18
 
 
-@pytest.mark.parametrize("option", ["max_cost", "max_time"])
-def test_option_max_something_is_more_than_nothing(make_dataset, option: str):
-    with pytest.raises(InputError, match="must be more than 0, found 0"):
-        rubricate.grade(make_dataset(), met, **{option: 0.0})
-
-
 def test_option_prices_makes_a_cost_known(make_dataset, tmp_path, endpoint):
     (tmp_path / "prices.json").write_text('{"m": {"input": 1.0, "output": 1.0}}')
     options = {"base_url": endpoint.url, "prices": tmp_path / "prices.json"}
@@ -788,51 +758,55 @@ def voted(criterion: Criterion, answers: Sequence[Any], **options: Any) -> Verdi
     return next(iter(item.criteria.values()))
 
 
-@pytest.mark.parametrize(
-    ("strategy", "label"), [("majority", "MET"), ("unanimous", "UNMET"), ("any", "MET")]
-)
-def test_option_strategy_says_how_votes_on_binary_criteria_are_counted(strategy, label):
-    criterion = Criterion(name="c", requirement="x")
-    assert voted(criterion, ["MET", "UNMET", "MET"], strategy=strategy).label == label
+BINARY = Criterion(name="c", requirement="x")
+ORDERED = Criterion(name="c", requirement="x", options=OPTIONS)
+NOMINAL = Criterion(name="c", requirement="x", options=OPTIONS, scale_type="nominal")
+METRIC = MetricCriterion(name="c", requirement="x", tp_instructions=["a"], metrics=["recall"])
+FOUND = [
+    {"items": [{"item": "a", "classified": found, "quote": ""}], "others": []}
+    for found in ("unmentioned", "unmentioned", "positive")
+]
+LEVELS = ["poor", "fair", "good"]
+COUNTED: dict[str, list[tuple[Any, Criterion, list[Any], Any]]] = {
+    # of each option its values, the criterion, the votes, and the verdict's value or status
+    "strategy": [
+        ("majority", BINARY, ["MET", "UNMET", "MET"], 1.0),
+        ("unanimous", BINARY, ["MET", "UNMET", "MET"], 0.0),
+        ("any", BINARY, ["MET", "UNMET", "MET"], 1.0),
+    ],
+    "ordinal": [
+        ("mean", ORDERED, LEVELS, 0.5),
+        ("median", ORDERED, LEVELS, 0.5),
+        ("max", ORDERED, LEVELS, 1.0),
+    ],
+    "nominal": [
+        ("mode", NOMINAL, ["poor", "good", "good"], "judged"),
+        ("unanimous", NOMINAL, ["poor", "good", "good"], "abstained"),
+    ],
+    "numeric": [("mean", METRIC, FOUND, 1 / 3), ("median", METRIC, FOUND, 0.0)],
+    "min_votes": [
+        (1, BINARY, ["MET", "CANNOT_ASSESS"], "judged"),
+        (2, BINARY, ["MET", "CANNOT_ASSESS"], "failed"),
+    ],
+    "weights": [
+        (None, BINARY, ["MET", "UNMET", "UNMET"], 0.0),
+        ([3, 1, 1], BINARY, ["MET", "UNMET", "UNMET"], 1.0),
+        (
+            dict.fromkeys(["voter 0", "voter 1", "voter 2"], 1),
+            BINARY,
+            ["UNMET", "MET", "UNMET"],
+            0.0,
+        ),
+    ],
+}
 
 
-@pytest.mark.parametrize(("ordinal", "value"), [("mean", 0.5), ("median", 0.5), ("max", 1.0)])
-def test_option_ordinal_says_how_votes_on_ordered_options_are_counted(ordinal, value):
-    criterion = Criterion(name="c", requirement="x", options=OPTIONS)
-    assert voted(criterion, ["poor", "fair", "good"], ordinal=ordinal).value == value
-
-
-@pytest.mark.parametrize(("nominal", "status"), [("mode", "judged"), ("unanimous", "abstained")])
-def test_option_nominal_says_how_votes_on_options_without_order_are_counted(nominal, status):
-    criterion = Criterion(name="c", requirement="x", options=OPTIONS, scale_type="nominal")
-    assert voted(criterion, ["poor", "good", "good"], nominal=nominal).status == status
-
-
-@pytest.mark.parametrize(("numeric", "value"), [("mean", 1 / 3), ("median", 0.0)])
-def test_option_numeric_says_how_votes_on_metric_criteria_are_counted(numeric, value):
-    criterion = MetricCriterion(
-        name="c", requirement="x", tp_instructions=["a"], metrics=["recall"]
-    )
-    answers = [
-        {"items": [{"item": "a", "classified": found, "quote": ""}], "others": []}
-        for found in ("unmentioned", "unmentioned", "positive")
-    ]
-    assert voted(criterion, answers, numeric=numeric).value == pytest.approx(value)
-
-
-@pytest.mark.parametrize(("min_votes", "status"), [(1, "judged"), (2, "failed")])
-def test_option_min_votes_is_the_quorum(min_votes, status):
-    criterion = Criterion(name="c", requirement="x")
-    assert voted(criterion, ["MET", "CANNOT_ASSESS"], min_votes=min_votes).status == status
-
-
-@pytest.mark.parametrize(
-    ("weights", "label"),
-    [(None, "UNMET"), ([3, 1, 1], "MET"), ({"voter 0": 1, "voter 1": 1, "voter 2": 1}, "UNMET")],
-)
-def test_option_weights_says_how_much_each_vote_counts(weights, label):
-    criterion = Criterion(name="c", requirement="x")
-    assert voted(criterion, ["MET", "UNMET", "UNMET"], weights=weights).label == label
+@pytest.mark.parametrize("option", COUNTED)
+def test_an_option_of_a_panel_says_how_votes_are_counted(option: str):
+    for value, criterion, answers, expected in COUNTED[option]:
+        verdict = voted(criterion, answers, **{option: value})
+        found = verdict.status if isinstance(expected, str) else verdict.value
+        assert found == (expected if isinstance(expected, str) else pytest.approx(expected)), value
 
 
 @pytest.mark.parametrize("replicates", [1, 3])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -47,11 +46,9 @@ def judges() -> Judges:
     return Judges()
 
 
-def rows(folder: Any) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
-
-
-def test_every_vote_is_in_the_results_with_reason_cost_and_time(make_dataset, judges, tmp_path):
+def test_every_vote_is_in_the_results_with_reason_cost_and_time(
+    make_dataset, judges, tmp_path, rows
+):
     panel = Panel([judges("a"), judges("b"), judges("c", "never")])
     result = rubricate.grade(make_dataset(2), panel, run_dir=tmp_path)
     verdict = result.items[0].criteria["speed"]
@@ -108,7 +105,7 @@ def test_a_criterions_own_aggregation_goes_before_the_panels_strategy(
     assert [label for _, label in labels] == [one.criteria[other.name].label for one in first]
 
 
-def test_more_replicates_ask_only_for_those_that_are_missing(make_dataset, judges, tmp_path):
+def test_more_replicates_ask_only_for_those_that_are_missing(make_dataset, judges, tmp_path, rows):
     a = judges("a")
     for replicates, calls in ((1, 2), (2, 4), (3, 6)):
         rubricate.grade(make_dataset(1), a, replicates=replicates, run_dir=tmp_path)
@@ -172,7 +169,7 @@ def test_judges_of_a_panel_may_answer_several_criteria_in_a_call(make_dataset, j
     assert [vote.label for vote in result.items[0].criteria["speed"].votes] == ["MET", "MET"]
 
 
-def test_reliability_weighs_judges_by_their_votes_on_the_whole_dataset(tmp_path):
+def test_reliability_weighs_judges_by_their_votes_on_the_whole_dataset(tmp_path, rows):
     """Two judges who are right as a rule outvote three who answer without looking."""
     rubric = Rubric([Criterion(name="c", requirement="x")])
     dataset = RubricDataset("p", rubric)
@@ -210,7 +207,7 @@ def test_the_summary_shows_agreement_of_judges_and_what_each_alone_would_give(ma
     assert "score alone" in str(summary)
 
 
-def test_an_abstention_that_turns_into_a_full_score_is_warned_about(make_dataset, tmp_path):
+def test_an_abstention_that_turns_into_a_full_score_is_warned_about(make_dataset, tmp_path, rows):
     def abstains_on_points(messages: list[Any]) -> dict[str, Any]:
         fault = "Praises itself" in messages[-1]["content"]
         verdict = "UNMET" if fault else "CANNOT_ASSESS"
@@ -223,6 +220,9 @@ def test_an_abstention_that_turns_into_a_full_score_is_warned_about(make_dataset
     assert "the faults alone" in rows(tmp_path)[0]["warnings"]["faults_only"]
 
 
+UNWEIGHTED = {"strategy": "any", "ordinal": "min", "nominal": "mode", "numeric": "mean"}
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -233,16 +233,7 @@ def test_an_abstention_that_turns_into_a_full_score_is_warned_about(make_dataset
         ({"weights": {"a": 1}}, "weights: none for b"),
         ({"weights": "reliable"}, "weights.* or 'reliability'"),
         ({"strategy": "weighted"}, "needs weights"),
-        (
-            {
-                "weights": [1, 2],
-                "strategy": "any",
-                "ordinal": "min",
-                "nominal": "mode",
-                "numeric": "mean",
-            },
-            "no strategy is weighted",
-        ),
+        (UNWEIGHTED | {"weights": [1, 2]}, "no strategy is weighted"),
         ({"replicates": 0}, "at least 1"),
     ],
 )

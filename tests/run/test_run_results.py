@@ -47,20 +47,11 @@ def test_threads_that_open_a_folder_at_once_are_in_nobody_s_way(tmp_path):
     assert not list((tmp_path / "run").iterdir())
 
 
-def test_the_folder_has_these_files_and_no_other(folder):
+def test_the_folder_has_these_files_and_no_other_for_its_owner_only(folder):
     names = sorted(path.name for path in folder.iterdir())
-    assert names == [
-        "items.jsonl",
-        "journal.sqlite",
-        "results.jsonl",
-        "rubric.yaml",
-        "run.json",
-        "summary.json",
-    ]
-
-
-def test_the_folder_is_for_its_owner_only(folder):
-    assert folder.stat().st_mode & 0o077 == 0
+    files = ["items.jsonl", "journal.sqlite", "results.jsonl", "rubric.yaml", "run.json"]
+    assert names == [*files, "summary.json"]
+    assert [path for path in (folder, *folder.iterdir()) if path.stat().st_mode & 0o077] == []
 
 
 def test_files_are_for_their_owner_only_whoever_may_look_into_the_folder(make_dataset, tmp_path):
@@ -87,13 +78,14 @@ def test_a_full_disk_leaves_whole_lines(make_dataset, tmp_path):
 
 
 def test_results_have_one_line_a_verdict_in_the_datasets_order(folder, rows):
-    found = [(row["description"], row["criterion"]) for row in rows(folder)]
-    assert found == [
-        ("answer 0", "speed"),
-        ("answer 0", "boasting"),
-        ("answer 1", "speed"),
-        ("answer 1", "boasting"),
+    found = rows(folder)
+    assert [(row["description"], row["criterion"]) for row in found] == [
+        (f"answer {number}", name) for number in range(2) for name in ("speed", "boasting")
     ]
+    _, unlabelled, failed, _ = found
+    assert unlabelled["human_label"] is unlabelled["human_value"] is None
+    assert (failed["status"], failed["label"], failed["value"]) == ("failed", None, None)
+    assert failed["error"]["kind"] == "unreadable_reply"
 
 
 def test_a_line_of_results_has_all_of_a_verdict(folder, rows, make_dataset):
@@ -148,16 +140,6 @@ def test_a_line_of_results_has_all_of_a_verdict(folder, rows, make_dataset):
     assert usage["cost"] is None
 
 
-def test_a_failed_line_of_results_has_an_error_in_place_of_a_value(folder, rows):
-    row = rows(folder)[2]
-    assert (row["status"], row["label"], row["value"]) == ("failed", None, None)
-    assert row["error"]["kind"] == "unreadable_reply"
-
-
-def test_a_criterion_without_a_human_label_has_none_in_the_results(folder, rows):
-    assert rows(folder)[1]["human_label"] is rows(folder)[1]["human_value"] is None
-
-
 def test_why_people_say_so_is_in_the_results_beside_their_label(make_dataset, tmp_path, rows):
     reasons = ["It says so.", None]
     dataset = make_dataset(1, ground_truth=["MET", "UNMET"], ground_truth_reasons=reasons)
@@ -166,26 +148,15 @@ def test_why_people_say_so_is_in_the_results_beside_their_label(make_dataset, tm
     assert (found[0]["human_reason"], "human_reason" in found[1]) == ("It says so.", False)
 
 
-def test_the_summary_has_the_figures(folder):
+def test_the_summary_has_the_figures_and_the_rubric_can_be_loaded_again(folder, make_dataset):
     summary = json.loads((folder / "summary.json").read_text())
-    assert summary["judge"] == "m"
-    assert summary["dataset"] == "light"
-    assert summary["items"] == 2
-    assert summary["verdicts"] == {
-        "judged": 3,
-        "abstained": 0,
-        "not_applicable": 0,
-        "failed": 1,
-    }
-    assert summary["errors"] == {"unreadable_reply": 1}
+    expected = {"judge": "m", "dataset": "light", "items": 2, "stopped": None}
+    expected |= {"errors": {"unreadable_reply": 1}, "run_dir": str(folder)}
+    assert {name: summary[name] for name in expected} == expected
+    verdicts = {"judged": 3, "abstained": 0, "not_applicable": 0, "failed": 1}
+    assert summary["verdicts"] == verdicts
     assert summary["agreement"]["n"] == 1
-    assert summary["usage"]["calls"] == 4
-    assert summary["usage"]["requests"] == 6
-    assert summary["run_dir"] == str(folder)
-    assert summary["stopped"] is None
-
-
-def test_the_rubric_that_was_asked_can_be_loaded_again(folder, make_dataset):
+    assert (summary["usage"]["calls"], summary["usage"]["requests"]) == (4, 6)
     assert Rubric.from_file(folder / "rubric.yaml") == make_dataset(1).rubric
 
 

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +32,7 @@ from rubricate.run.sending._shares import (
     without,
 )
 from rubricate.run.sending._sharing import key_name
-from rubricate.run.sending._stores import (
-    PostgresStore,
-    SQLiteStore,
-    StoreError,
-    change,
-)
+from rubricate.run.sending._stores import PostgresStore, SQLiteStore, StoreError, change
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 INF = float("inf")
@@ -50,14 +45,7 @@ class Key:
         self.value: bytes | None = None
         self.now = 100.0
 
-    def tell(
-        self,
-        name: str,
-        wants: float = INF,
-        growth: float = 1.0,
-        has_learnt: bool = False,
-        **traffic,
-    ):
+    def tell(self, name: str, wants: float = INF, growth=1.0, has_learnt: bool = False, **traffic):
         report = Report(wants, Traffic(**traffic), growth, has_learnt)
         self.value, share = exchange(self.value, name, report, self.now)
         return share
@@ -236,19 +224,28 @@ def store_at() -> Iterator[Callable[..., SQLiteStore]]:
         one.close()
 
 
-def test_a_value_is_changed_by_one_at_a_time(store_at, tmp_path: Path):
+@pytest.mark.parametrize("kind", ["file", "database"])
+def test_a_value_is_changed_by_one_at_a_time(tmp_path: Path, request, kind: str):
+    place = request.getfixturevalue("postgres") if kind == "database" else tmp_path / "limits"
+    times = 20 if kind == "database" else 50
+
+    def opened() -> PostgresStore | SQLiteStore:
+        return PostgresStore(place) if kind == "database" else SQLiteStore(place)
+
     def work() -> None:
-        store = SQLiteStore(tmp_path / "limits.sqlite")
-        for _ in range(50):
-            change(store, "name", added)
-        store.close()
+        with closing(opened()) as store:
+            for _ in range(times):
+                change(store, "name", added)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert change(store_at(tmp_path / "limits.sqlite"), "name", added) == 201
+    with closing(opened()) as store:
+        assert change(store, "name", added) == 4 * times + 1
+        change(store, "name", lambda value, now: (None, None))
+        assert change(store, "name", added) == 1
 
 
 def test_a_value_that_was_removed_and_made_anew_is_another(store_at, tmp_path: Path):
@@ -258,25 +255,6 @@ def test_a_value_that_was_removed_and_made_anew_is_another(store_at, tmp_path: P
     change(other, "name", lambda value, now: (None, None))
     change(other, "name", added)
     assert not one.write("name", found, b"late")
-
-
-def test_a_value_in_a_database_is_changed_by_one_at_a_time(postgres: str):
-    def work() -> None:
-        store = PostgresStore(postgres)
-        for _ in range(20):
-            change(store, "name", added)
-        store.close()
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    store = PostgresStore(postgres)
-    assert change(store, "name", added) == 81
-    change(store, "name", lambda value, now: (None, None))
-    assert change(store, "name", added) == 1
-    store.close()
 
 
 def test_a_database_that_was_away_is_used_again(own_postgres):

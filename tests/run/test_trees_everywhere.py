@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +159,7 @@ def test_two_texts_are_compared_with_each_groups_weight_shared_out() -> None:
     assert report.results[0].preference == pytest.approx((2.0 + 0.5 * 2.0) / 4.0)
 
 
-def test_hostile_names_of_groups_and_gates_stay_text(tmp_path: Path) -> None:
+def test_hostile_names_of_groups_and_gates_stay_text(tmp_path: Path, run_here: Any) -> None:
     first = {"name": HOSTILE, "requirement": "Says nothing."}
     behind = {"name": "b", "requirement": "Says b.", "requires": HOSTILE}
     rubric = Rubric.from_dict(
@@ -171,12 +169,7 @@ def test_hostile_names_of_groups_and_gates_stay_text(tmp_path: Path) -> None:
     unmet = PythonModel(lambda _: {"reason": "r", "evidence": [], "verdict": "UNMET"}, name="m")
     rubricate.grade(data, unmet, run_dir=tmp_path / "run")
     for command in (["show"], ["show", "--json"], ["show", "--by", "tags"], ["report"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "rubricate", *command[:1], str(tmp_path / "run"), *command[1:]],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run_here(tmp_path, command[0], "run", *command[1:])
         assert "Traceback" not in done.stderr
         assert "\x1b[31m" not in done.stdout + done.stderr
     page = (tmp_path / "run" / "report.html").read_text()

@@ -34,6 +34,7 @@ from rubricate.settings import options_of
 from rubricate.testing import Rule, ScriptedEndpoint
 
 POISON = "poison"
+TWENTY = [f"text {n}" for n in range(20)]
 
 
 class LocalMember:
@@ -163,6 +164,15 @@ def plain_item(item: Any) -> Any:
     return plain(json.loads(to_json(found | {"scoring": str(found["scoring"])})))
 
 
+def by_workers(
+    texts: list[str], folder: Path, *rules: Rule, workers: int = 2, **options: Any
+) -> tuple[rubricate.Result, ScriptedEndpoint]:
+    """What workers make of items with these texts, and the endpoint that they asked."""
+    with ScriptedEndpoint(rules) as endpoint:
+        run = {"base_url": endpoint.url, "run_dir": folder, "workers": workers, **options}
+        return rubricate.grade(dataset_of(texts), "m", **run), endpoint
+
+
 def both(dataset: RubricDataset, tmp_path: Path, *rules: Rule, **options: Any) -> None:
     """Grade in this process, and by workers: verdicts, figures and requests are the same."""
     asked = []
@@ -213,9 +223,7 @@ def test_a_driver_makes_no_keys_and_looks_up_nothing(tmp_path, has_a_past):
 
 def test_equal_items_are_asked_about_once_wherever_they_stand(tmp_path):
     texts = ["a", "b", "a", "c", "d", "e", "f", "g", "a", "b", "h", "h", "c", "a"]
-    with ScriptedEndpoint() as endpoint:
-        run = {"base_url": endpoint.url, "run_dir": tmp_path, "workers": 3}
-        result = rubricate.grade(dataset_of(texts), "m", **run)
+    result, endpoint = by_workers(texts, tmp_path, workers=3)
     assert len(endpoint.requests) == 2 * len({*texts})
     assert len(result.items) == len(texts)
     assert result.usage.requests == len(endpoint.requests)
@@ -294,9 +302,7 @@ def test_an_earlier_run_is_gone_on_with_and_what_failed_is_asked_again(tmp_path)
 def test_an_item_of_which_every_worker_dies_is_failed_and_no_other(tmp_path):
     texts = [f"text {n}" for n in range(20)]
     texts[7] = f"a {POISON}"
-    with ScriptedEndpoint() as endpoint:
-        run = {"base_url": endpoint.url, "run_dir": tmp_path, "workers": 2}
-        result = rubricate.grade(dataset_of(texts), "m", **run)
+    result, _ = by_workers(texts, tmp_path)
     failed = [one.id for one in result if any(v.status == "failed" for v in one.criteria.values())]
     assert failed == [result.items[7].id]
     error = result.items[7].criteria["c0"].error
@@ -313,15 +319,8 @@ def test_a_worker_without_a_sign_of_life_is_ended_and_its_blocks_are_judged(
     monkeypatch.setattr(_driving, "SILENCE", 0.1)
     monkeypatch.setattr(LocalMember, "freezing", "text 7")
     lost = []
-    with ScriptedEndpoint() as endpoint:
-        result = rubricate.grade(
-            dataset_of([f"text {n}" for n in range(20)]),
-            "m",
-            base_url=endpoint.url,
-            run_dir=tmp_path,
-            workers=workers,
-            on_progress=lambda now: lost.append(now.workers_lost),
-        )
+    options: Any = {"on_progress": lambda now: lost.append(now.workers_lost)}
+    result, _ = by_workers(TWENTY, tmp_path, workers=workers, **options)
     assert (result.calls, result.failed, lost[-1]) == (40, 0, 1)
     assert LocalMember.begun == workers + 1
 
@@ -334,10 +333,8 @@ def test_a_listener_that_raises_between_results_ends_a_run_by_workers(tmp_path, 
         if now.workers and now.in_flight:
             raise ZeroDivisionError
 
-    with ScriptedEndpoint([Rule(delay=3600)]) as endpoint:
-        run = {"base_url": endpoint.url, "run_dir": tmp_path, "workers": 1}
-        with pytest.raises(ZeroDivisionError):
-            rubricate.grade(dataset_of(["text"]), "m", on_progress=raises, **run)
+    with pytest.raises(ZeroDivisionError):
+        by_workers(["text"], tmp_path, Rule(delay=3600), workers=1, on_progress=raises)
 
 
 @pytest.mark.parametrize("times", [3, 99])
@@ -352,11 +349,8 @@ def test_blocks_that_a_silent_driver_has_cut_are_handed_out_again_but_not_for_ev
     cut: list[bool] = []
     judge = LocalMember.grade
     monkeypatch.setattr(LocalMember, "grade", grade)
-    texts = [f"text {n}" for n in range(20)]
-    with ScriptedEndpoint() as endpoint:
-        run = {"base_url": endpoint.url, "run_dir": tmp_path, "workers": 2}
-        result = rubricate.grade(dataset_of(texts), "m", **run)
-        assert len(endpoint.requests) == 40
+    result, endpoint = by_workers(TWENTY, tmp_path)
+    assert len(endpoint.requests) == 40
     assert not result.failed
     assert sum(cut) == min(times, 10) + 1
 
@@ -421,9 +415,7 @@ def test_a_journal_that_has_lost_the_answers_of_a_block_fails_none_of_them(tmp_p
     lost: list[int] = []
     judge = LocalMember.grade
     monkeypatch.setattr(LocalMember, "grade", grade)
-    with ScriptedEndpoint() as endpoint:
-        run = {"base_url": endpoint.url, "run_dir": tmp_path, "workers": 2}
-        result = rubricate.grade(dataset_of([f"text {n}" for n in range(20)]), "m", **run)
+    result, _ = by_workers(TWENTY, tmp_path)
     assert lost[0] >= 8
     assert not result.failed
 
@@ -445,21 +437,16 @@ def test_a_worker_that_cannot_begin_is_told_of_and_the_others_go_on(
 
     begin = LocalMember.ready
     monkeypatch.setattr(LocalMember, "ready", ready)
-    texts = [f"text {n}" for n in range(20)]
-    with ScriptedEndpoint() as endpoint:
-        run = {"base_url": endpoint.url, "workers": 2}
-        result = rubricate.grade(dataset_of(texts), "m", run_dir=tmp_path / "one", **run)
-        assert (result.calls, result.failed) == (40, 0)
-        assert f"a worker cannot work: {told}" in caplog.text
-        texts[18] = POISON  # the only one dies, and cannot begin again
-        LocalMember.begun = 0
-        with pytest.raises((InputError, JournalError)) as raised:
-            rubricate.grade(dataset_of(texts), "m", run_dir=tmp_path / "none", **run)
+    result, _ = by_workers(TWENTY, tmp_path / "one")
+    assert (result.calls, result.failed) == (40, 0)
+    assert f"a worker cannot work: {told}" in caplog.text
+    LocalMember.begun = 0
+    with pytest.raises((InputError, JournalError)) as raised:  # the only one dies
+        by_workers([*TWENTY[:18], POISON, TWENTY[19]], tmp_path / "none")
     assert str(raised.value).startswith(told)
     assert len(str(raised.value).splitlines()) == 1
-    assert (
-        sum(row["status"] == "judged" for row in lines(tmp_path / "none")) >= 16
-    )  # all but three blocks
+    judged = sum(row["status"] == "judged" for row in lines(tmp_path / "none"))
+    assert judged >= 16  # all but three blocks
 
 
 def test_workers_without_room_are_told_of_and_the_others_go_on(tmp_path, monkeypatch, caplog):
@@ -477,9 +464,7 @@ def test_workers_without_room_are_told_of_and_the_others_go_on(tmp_path, monkeyp
     monkeypatch.setattr(LocalMember, "ready", ready)
     monkeypatch.setattr(LocalMember, "grade", grade)
     monkeypatch.setattr(_driving, "ROOM", 0.1)
-    with ScriptedEndpoint() as endpoint:
-        run = {"base_url": endpoint.url, "workers": 3, "run_dir": tmp_path}
-        result = rubricate.grade(dataset_of([f"text {n}" for n in range(20)]), "m", **run)
+    result, _ = by_workers(TWENTY, tmp_path, workers=3)
     assert (result.calls, result.failed) == (40, 0)
     assert "2 of 3 workers are not there yet" in caplog.text
     assert caplog.text.count("not there yet") == 1
@@ -598,10 +583,8 @@ def test_a_limit_across_processes_holds_for_two_workers_together(tmp_path, name,
 
 
 def test_a_refused_key_ends_a_run_by_workers(tmp_path):
-    with ScriptedEndpoint([Rule(status=401)]) as endpoint:
-        run = {"base_url": endpoint.url, "run_dir": tmp_path, "workers": 2}
-        with pytest.raises(RunStopped, match="401"):
-            rubricate.grade(dataset_of(["a", "b"]), "m", **run)
+    with pytest.raises(RunStopped, match="401"):
+        by_workers(["a", "b"], tmp_path, Rule(status=401))
 
 
 def test_stopping_a_run_by_workers_keeps_what_was_judged(tmp_path):
@@ -640,16 +623,11 @@ def test_a_run_that_is_stopped_before_a_worker_is_there_has_every_item_as_not_ru
 def test_progress_counts_workers_and_those_that_died(tmp_path, monkeypatch):
     monkeypatch.setattr(_driving, "TICK", 0.01)
     seen = []
-    texts = [f"text {n}" for n in range(20)] + [POISON]
-    with ScriptedEndpoint([Rule(delay=0.02)]) as endpoint:
-        rubricate.grade(
-            dataset_of(texts),
-            "m",
-            base_url=endpoint.url,
-            run_dir=tmp_path,
-            workers=2,
-            on_progress=lambda now: seen.append((now.done, now.workers, now.workers_lost)),
-        )
+
+    def look(now: rubricate.Progress) -> None:
+        seen.append((now.done, now.workers, now.workers_lost))
+
+    by_workers([*TWENTY, POISON], tmp_path, Rule(delay=0.02), on_progress=look)
     assert max(workers for _, workers, _ in seen) == 2
     assert seen[-1][2] >= 1
     assert len({done for done, _, _ in seen}) > 5  # also within blocks
@@ -677,19 +655,12 @@ def test_workers_warn_once(tmp_path, caplog):
 def test_a_worker_that_has_ended_or_could_not_begin_hears_of_no_warning(tmp_path):
     logger = logging.getLogger("rubricate")
     before = [*logger.handlers]
-    with ScriptedEndpoint() as endpoint:
-        run = {"base_url": endpoint.url, "run_dir": tmp_path, "workers": 2}
-        rubricate.grade(dataset_of(["a", "b"]), "m", **run)
+    by_workers(["a", "b"], tmp_path)
     options: Any = rubricate.options.GradingOptions()
     (tmp_path / "no").write_text("no journal")
     with pytest.raises(JournalError):
         Worker(Job(rubricate.judge.named_judge("builtin"), options, tmp_path / "no"))
     assert logger.handlers == before
-
-
-def test_workers_need_a_journal_that_they_share():
-    with pytest.raises(InputError, match="give run_dir, or journal"):
-        rubricate.grade(dataset_of(["a"]), "m", base_url="http://127.0.0.1:9/v1", workers=2)
 
 
 def test_without_ray_it_is_said_what_to_install(tmp_path, monkeypatch):
