@@ -138,7 +138,7 @@ def test_a_gain_needs_outcomes_of_both_kinds():
 
 
 def test_unusable_probabilities_are_refused():
-    with pytest.raises(InputError, match=r"between 0 and 1, found 1\.5"):
+    with pytest.raises(InputError, match=r"1\.5 at position 0 is not between 0 and 1"):
         calibration([1.5], [True])
     with pytest.raises(InputError, match="true or false"):
         calibration([0.5], [2])  # type: ignore[list-item]

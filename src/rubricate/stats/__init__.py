@@ -1,9 +1,9 @@
-"""How far to believe it: agreement, intervals, calibration, comparison, few labels.
+"""Agreement, intervals, calibration, comparison and few labels.
 
-Functions on sequences of labels or numbers, `None` where there is none. A figure comes back as an
-`Estimate`: its value, the ends of its interval, and, where one of these is `None`, the reason.
+Functions on sequences of labels or numbers, with `None` for missing values. Most figures are an
+`Estimate`: its value, the ends of its interval, and the reason if one of these is `None`.
 
-What is named here is loaded when it is first used, so that numpy and scipy are too.
+Functions are loaded when they are first used, and so are numpy and scipy.
 """
 
 from typing import TYPE_CHECKING

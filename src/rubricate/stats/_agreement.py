@@ -1,4 +1,4 @@
-"""Agreement of counted answers, for figures that are added up while a run is on."""
+"""Agreement of counted answers, for figures that are added up during a run."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ ONE_LABEL = "judge and people gave one and the same label throughout"
 NO_ITEM = "no item has both a verdict and a label"
 NO_KAPPA = "no criterion has a kappa"
 SAME_STEP = 0.5
-"""Numbers on a scale are equal where they are less than this apart: they may be means."""
+"""Numbers on a scale are equal if they are less than this apart: they may be means."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far a judge and people agree.
+    """The agreement of a judge and people.
 
     Attributes:
         n: the number of pairs in which both gave an answer.
         accuracy: the share of equal pairs, in [0, 1]; None for n = 0.
-        kappa: Cohen's kappa, in [-1, 1]; None where it is undefined.
+        kappa: Cohen's kappa, in [-1, 1]; None if it is undefined.
         undefined: why `kappa` is None.
     """
 
@@ -36,29 +36,34 @@ class Agreement:
 
 
 Pairs = Mapping[tuple[str, str], int] | Mapping[tuple[float, float], int]
-"""How often each pair of answers (the first one's, the second one's) came."""
+"""The count of each pair of answers (the judge's, a person's)."""
 
 
 def agreement_of_counts(pairs: Pairs) -> Agreement:
     """Accuracy and kappa of counted pairs (the judge's answer, a person's).
 
-    Of labels, kappa (Cohen 1960) is (p_o - p_e) / (1 - p_e): p_o is the share of equal pairs and
-    p_e the share expected from the two label distributions alone. Answers that are numbers are
-    steps of a scale, or means of such: kappa is that with squared distances (Cohen 1968), and two
-    are equal where they are less than half a step apart. It is None where p_e is 1 (both gave one
-    and the same answer throughout) or there is no pair. `label_agreement` and `score_agreement`
-    give more figures, with intervals; this needs no numpy and can be added up during a run. A pair
-    in which an answer is missing (None, NaN) does not count. Where some answers are labels and
-    others numbers, all are labels.
+    For labels, kappa (Cohen 1960) is (p_o - p_e) / (1 - p_e): p_o is the share of equal pairs and
+    p_e the share expected from the two label distributions alone. Numbers are steps of a scale, or
+    means of steps: kappa then has squared distances (Cohen 1968), and two numbers are equal if they
+    are less than half a step apart. Kappa is None if p_e is 1 (both gave the same answer
+    throughout) or there is no pair. A pair with a missing answer (None, NaN) does not count. If
+    some answers are labels and others numbers, all are labels.
+
+    `label_agreement` and `score_agreement` give more figures, with intervals; this function needs
+    no numpy, and counts can be added up during a run.
 
     Args:
-        pairs: how often each pair (the judge's answer, a person's) came; whole numbers from 0 on.
+        pairs: the count of each pair (the judge's answer, a person's), 0 or more.
 
     Returns:
-        Accuracy (0 to 1), kappa (at most 1, 0 for chance) and how many pairs count.
+        Accuracy (0 to 1), kappa (at most 1, 0 for chance) and the number of pairs that count.
 
     Raises:
         InputError: no mapping of pairs of answers to whole numbers from 0 on.
+
+    Example:
+        >>> agreement_of_counts({("yes", "yes"): 4, ("no", "no"): 4, ("yes", "no"): 2})
+        Agreement(n=10, accuracy=0.8, kappa=0.6153846153846154, undefined=None)
     """
     if not isinstance(pairs, Mapping):
         raise InputError(
@@ -113,13 +118,13 @@ def _of_steps(pairs: Mapping[tuple[float, float], int], n: int) -> Agreement:
 
 
 def stratified(strata: Sequence[Agreement]) -> Agreement:
-    """The agreement over several criteria, none of which is mixed with another.
+    """The agreement over several criteria, each with its chance agreement.
 
     The accuracy is that of all pairs. Kappa is stratified: the mean of the strata's kappas,
     weighted by their numbers of pairs (Barlow, Lai and Azen 1991, "A comparison of methods for
-    calculating a stratified kappa"); those without one, and those of one pair, whose kappa can only
-    be 0 or undefined, are left out. A kappa of all pairs together
-    would count it as agreement that both know which criterion is met more often.
+    calculating a stratified kappa"). Strata without a kappa are left out, and so are those of one
+    pair, whose kappa can only be 0 or undefined. A kappa of all pairs together would count it as
+    agreement that both sides know which criterion is met more often.
 
     Args:
         strata: the agreement of each criterion.
@@ -128,7 +133,11 @@ def stratified(strata: Sequence[Agreement]) -> Agreement:
         Accuracy (0 to 1) and kappa (at most 1) over all of them.
 
     Raises:
-        InputError: something in `strata` is no `Agreement`.
+        InputError: a value in `strata` is no `Agreement`.
+
+    Example:
+        >>> stratified([Agreement(10, 0.9, 0.8), Agreement(30, 0.7, 0.4)]).kappa
+        0.5
     """
     every = listed(strata, "strata")
     for index, stratum in enumerate(every):

@@ -25,19 +25,19 @@ from rubricate.stats._resampling import Bootstrap, Groups
 from rubricate.stats._scores import ScoreAgreement, score_agreement
 
 Together: TypeAlias = Callable[[str | None], Sequence[Any]]
-"""What all annotators but one say together."""
+"""The consensus of all annotators but one, whose name it is called with (None: of all)."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorAgreement:
-    """A judge beside several annotators.
+    """The agreement of a judge with several annotators.
 
     Attributes:
         against: the judge against each annotator.
-        consensus: the judge against what the annotators say together: the majority label (none
-            where two are equally frequent), or the mean of their numbers.
+        consensus: the judge against the annotators' consensus: the majority label (none for a
+            tie), or the mean of their numbers.
         among: each annotator against the consensus of the others: the ceiling for a judge.
-        ceiling: the mean over annotators of every figure in `among`; None where none has it.
+        ceiling: the mean over annotators of every figure in `among`; None if no annotator has it.
         alpha: Krippendorff's alpha of the annotators among themselves.
     """
 
@@ -59,45 +59,49 @@ def annotator_agreement(
     groups: Groups = None,
     bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
 ) -> AnnotatorAgreement:
-    """A judge against each annotator, against their consensus, and they among themselves.
+    """The agreement of a judge with annotators, with their consensus, and among annotators.
 
     Figures are those of `label_agreement` and `score_agreement`; among the annotators alpha
-    (Krippendorff 2011).
-
-    Pairs in which one did not decide are left out and counted.
+    (Krippendorff 2011). Pairs in which one side did not decide are left out and counted.
 
     Args:
-        judge: labels or, for `interval`, numbers; None for no answer.
-        annotators: by name, their labels or numbers of the same things in the same order.
+        judge: labels or, for `interval`, numbers, (n,); None for no answer.
+        annotators: by name, their labels or numbers for the same items in the same order.
         level: `nominal` and `ordinal` are labels, `interval` is numbers.
         labels: the labels in order. Default: those that occur, sorted.
-        together: gives what all annotators but one (or all, for None) say together, of each thing.
-            Default: the majority's label, none where two are equally frequent; the mean of numbers.
+        together: the consensus for each item of all annotators but the named one (of all for
+            None). Default: the majority's label, none for a tie; the mean of numbers.
         abstention: the label that is an abstention.
-        groups: the cluster of each thing. Default: each by itself.
-        bootstrap: how intervals are made; None for none.
+        groups: the cluster of each item. Default: items are independent.
+        bootstrap: how intervals are made; None for no intervals.
 
     Raises:
-        InputError: no annotator, sequences of different length, or something that is no label or
+        InputError: no annotator, sequences of different length, or a value that is no label or
             number.
+
+    Example:
+        >>> judge = ["yes", "no", "yes", "no"]
+        >>> people = {"ann": ["yes", "no", "no", "no"], "bob": ["yes", "yes", "no", "no"]}
+        >>> annotator_agreement(judge, people).against["ann"].figures["accuracy"].value
+        0.75
     """
     check_choice(level, "level", *LEVELS)
-    given_by = named(annotators, "annotators", answers)
-    if not given_by:
+    answers_by = named(annotators, "annotators", answers)
+    if not answers_by:
         raise InputError("annotators: there is none")
     judge, abstention = answers(judge, "judge"), abstention_of(abstention)
     labels = None if labels is None else labels_of(labels)
-    for name, said in given_by.items():
-        same_length(**{"judge": judge, f"annotators[{name!r}]": said})
+    for name, column in answers_by.items():
+        same_length(**{"judge": judge, f"annotators[{name!r}]": column})
         if level == "interval":
-            numbers(said, f"annotators[{name!r}]")
+            numbers(column, f"annotators[{name!r}]")
 
-    def compared(one: Sequence[Any], other: Sequence[Any]) -> LabelAgreement | ScoreAgreement:
+    def compared(first: Sequence[Any], second: Sequence[Any]) -> LabelAgreement | ScoreAgreement:
         if level == "interval":
-            return score_agreement(one, other, groups=groups, bootstrap=bootstrap)
+            return score_agreement(first, second, groups=groups, bootstrap=bootstrap)
         return label_agreement(
-            one,
-            other,
+            first,
+            second,
             labels=labels,
             ordered=level == "ordinal",
             abstention=abstention,
@@ -108,19 +112,18 @@ def annotator_agreement(
     def consensus(without: str | None) -> Sequence[Any]:
         if together is not None:
             return together(without)
-        rows = zip(*(said for name, said in given_by.items() if name != without), strict=True)
-        return [_consensus(row, level, abstention) for row in rows]
+        others = (column for name, column in answers_by.items() if name != without)
+        return [_consensus(row, level, abstention) for row in zip(*others, strict=True)]
 
     among: dict[str, LabelAgreement | ScoreAgreement] = {}
-    for name, given in given_by.items():
-        if len(given_by) > 1:
-            among[name] = compared(given, consensus(name))
+    if len(answers_by) > 1:
+        among = {name: compared(column, consensus(name)) for name, column in answers_by.items()}
     decided = [
         [None if label == abstention else label for label in row]
-        for row in zip(*given_by.values(), strict=True)
+        for row in zip(*answers_by.values(), strict=True)
     ]
     return AnnotatorAgreement(
-        against={name: compared(judge, given) for name, given in given_by.items()},
+        against={name: compared(judge, column) for name, column in answers_by.items()},
         consensus=compared(judge, consensus(None)),
         among=among,
         ceiling=_means([agreement.figures for agreement in among.values()]),
@@ -135,19 +138,19 @@ def annotator_agreement(
 
 
 def _consensus(row: Sequence[Any], level: Level, abstention: str | None) -> Any:
-    given = [one for one in row if not is_missing(one) and one != abstention]
-    if not given:
+    decided = [label for label in row if not is_missing(label) and label != abstention]
+    if not decided:
         return None
     if level == "interval":
-        return sum(given) / len(given)
-    (label, most), *rest = Counter(given).most_common(2)
+        return sum(decided) / len(decided)
+    (label, most), *rest = Counter(decided).most_common(2)
     return None if rest and rest[0][1] == most else label
 
 
 def _means(figures: Sequence[Mapping[str, Estimate]]) -> dict[str, float | None]:
     means: dict[str, float | None] = {}
     for name in figures[0] if figures else ():
-        known = [one[name].value for one in figures]
-        values = [value for value in known if value is not None]
+        every = (of_annotator[name].value for of_annotator in figures)
+        values = [value for value in every if value is not None]
         means[name] = sum(values) / len(values) if values else None
     return means

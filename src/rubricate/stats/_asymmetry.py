@@ -25,38 +25,43 @@ def asymmetry(
     counts: Sequence[int] | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
-    """The mean of answers that are 1 for one side, -1 for the other, numbers between for neither.
+    """The mean of answers that are 1 for one side, -1 for the other and between for neither.
 
-    Of a question that was asked in both orders, with 1 for "the one shown first" and -1 for "the
-    one shown second", take the mean of the two answers: 1 and -1 where the place alone decided, 0
-    where the same one was named in both orders. A judge that does not mind the place gives 1 as
-    often as -1, however noisy it is, so that the mean over questions is the effect of the order:
-    how much likelier a text is named when it is shown first than when it is shown second (the order
-    effect of paired comparisons: Beaver and Gokhale 1975; the difference of two matched
-    proportions).
+    For a question that was asked in both orders, with 1 for "the first text" and -1 for "the
+    second", take the mean of the two answers: 1 or -1 if the position alone decided, 0 if the same
+    text was named in both orders. A judge without position bias gives 1 as often as -1, however
+    noisy it is, so the mean over questions is the effect of the order: how much likelier a text is
+    named when it is shown first than when it is shown second (Beaver and Gokhale 1975; the
+    difference of two matched proportions).
 
     The interval is that of Agresti and Min (2005, "Simple improved confidence intervals for
     comparing matched proportions": two answers are added, one half to each of +1, -1 and twice 0)
-    for the effective number of answers, which is what the clustered variance (Liang and Zeger 1986)
-    would need without clusters, with the quantile of t. It stays between -1 and 1.
+    for the effective number of answers, which is the number of independent answers with the same
+    variance as the clustered ones (Liang and Zeger 1986), with the quantile of t. It stays between
+    -1 and 1.
 
     Args:
-        sums: of each cluster of answers, such as a pair's, their sum; None for a missing one, which
-            is left out.
-        squares: of each the sum of their squares. Default: for clusters of one answer.
-        sizes: of each how many there are. Default: 1.
-        counts: how many such clusters there are. Default: one of each.
+        sums: the sum of the answers of each cluster, such as a pair, (G,); None for a missing one,
+            which is left out.
+        squares: the sum of their squares, (G,). Default: every cluster has one answer.
+        sizes: the number of answers of each cluster, (G,). Default: 1.
+        counts: the number of clusters that each row counts for, (G,). Default: 1.
         confidence: the interval's nominal coverage.
 
-    Returns: a value in [-1, 1]; None without an answer.
+    Returns:
+        A value in [-1, 1]; None without an answer.
 
     Raises:
-        InputError: different lengths, something is no number, a negative count, or sums that
-            answers between -1 and 1 do not have.
+        InputError: different lengths, a value is no number, a negative count, or sums that answers
+            between -1 and 1 cannot have.
+
+    Example:
+        >>> print(asymmetry([1, 0, 0, -1, 1, 0, 0, 0]))
+        0.125 [-0.397, 0.592]
     """
     check_share(confidence, "confidence")
-    given = {"sums": sums, "squares": squares, "sizes": sizes, "counts": counts}
-    parts = {name: numbers(part, name) for name, part in given.items() if part is not None}
+    columns = {"sums": sums, "squares": squares, "sizes": sizes, "counts": counts}
+    parts = {name: numbers(part, name) for name, part in columns.items() if part is not None}
     same_length(**{"sums": sums, **parts})
     known = ~np.any([np.isnan(part) for part in parts.values()], axis=0)
     parts = {name: part[known] for name, part in parts.items()}

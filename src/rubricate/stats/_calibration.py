@@ -1,4 +1,4 @@
-"""Does a judge that says 80 % turn out right 80 % of the time? And maps that make it so."""
+"""Calibration: is a judge that says 80 % right 80 % of the time? And maps that make it so."""
 
 from __future__ import annotations
 
@@ -11,24 +11,16 @@ import numpy as np
 from scipy import optimize, special
 
 from rubricate.errors import InputError
-from rubricate.stats._discrimination import folds_of
+from rubricate.stats._discrimination import folds_of, with_outcome
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import check_choice, count_of, number_of, same_length
-from rubricate.stats._intervals import clustered_mean, design_effect, wilson_interval
-from rubricate.stats._numbers import numbers, outcomes
-from rubricate.stats._resampling import (
-    CHUNK,
-    Bootstrap,
-    Floats,
-    Groups,
-    bootstrapped,
-    cluster_indices,
-    groups_at,
-)
+from rubricate.stats._intervals import design_effect, mean_of, resampled_mean, wilson_interval
+from rubricate.stats._numbers import Floats, Integers, numbers, probabilities_of
+from rubricate.stats._resampling import CHUNK, Bootstrap, Groups, batches, rows_in
 
 MOST_BINS = 10_000
 LEAST_CLUSTERS = 10
-"""Clusters below which the interval of a gain is not trusted."""
+"""With fewer clusters the interval of a gain is not used."""
 NONE = "there is no probability with an outcome"
 NO_INTERVAL = "no interval: noise makes it larger; see the test of miscalibration"
 
@@ -38,10 +30,10 @@ class ReliabilityBin:
     """One bin of a reliability table.
 
     Attributes:
-        low, high: the probabilities that fall into it: `low <= p < high`, in the last `<=`.
-        n: how many do.
+        low, high: the bin has the probabilities `low <= p < high`; the last bin also `high`.
+        n: the number of probabilities in the bin.
         mean_probability: their mean; None for n = 0.
-        frequency: how often the outcome was true, with Wilson's interval.
+        frequency: the share of true outcomes, with Wilson's interval.
     """
 
     low: float
@@ -53,21 +45,21 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How well probabilities fit what turned out.
+    """How well probabilities fit the outcomes.
 
     Attributes:
-        n: pairs of a probability and an outcome; pairs with one missing are left out.
-        brier: the mean squared difference (Brier 1950); 0 is best.
+        n: the number of pairs of a probability and an outcome.
+        brier: the mean squared difference (Brier 1950), 0 to 1; 0 is best.
         expected_calibration_error: the mean over bins, weighted by their size, of the distance
-            between mean probability and frequency (Naeini et al. 2015). Noise counts as distance,
-            so that it is above 0 for calibrated probabilities too: it has no interval.
+            between mean probability and frequency (Naeini et al. 2015). Noise makes it larger than
+            0 for calibrated probabilities, too, so it has no interval.
         calibration_error: the same less the noise that calibrated probabilities would have.
         miscalibration: p of the test that probabilities are calibrated: how often outcomes drawn
             with these probabilities have as large an error (Broecker and Smith 2007). None without
             draws. Above 0.05 no miscalibration is shown.
         bins: the reliability table.
-        binning: how the bins were made, in words.
-        left_out: pairs with one of the two missing.
+        binning: a description of the bins.
+        left_out: the number of pairs with a missing probability or outcome.
     """
 
     n: int
@@ -91,21 +83,25 @@ def calibration(
 ) -> Calibration:
     """Brier score (Brier 1950), ECE (Naeini et al. 2015) and reliability table of probabilities.
 
-    ECE depends on the bins, which is why they are stated with it. Of 50 pairs a calibrated judge
-    has one of 0.15, by noise alone: see `Calibration.calibration_error` and the test beside it.
+    ECE depends on the bins, so `binning` describes them. With 50 pairs a calibrated judge has an
+    ECE of 0.15 by noise alone: see `Calibration.calibration_error` and `miscalibration`.
 
     Args:
-        probabilities: of the outcome being true, in [0, 1]; None where there is none.
-        outcomes: what turned out, as true or false; None where it is not known.
-        bins: how many, at most, up to 10,000; `quantile` bins that would be equal become one.
+        probabilities: of the outcome being true, in [0, 1], (n,); None for a missing one.
+        outcomes: true or false, (n,); None if unknown.
+        bins: the largest number of bins, 1 to 10,000; equal `quantile` bins become one.
         binning: bins equally wide (`uniform`) or equally full (`quantile`).
-        groups: the cluster of each pair. Default: each by itself.
-        bootstrap: how the intervals are made; None for none.
+        groups: the cluster of each pair, (n,). Default: pairs are independent.
+        bootstrap: the number of draws, confidence and seed; None for no intervals and no test.
 
     Raises:
         InputError: different lengths, a probability outside [0, 1], an unknown binning.
+
+    Example:
+        >>> round(calibration([0.9, 0.8, 0.2, 0.4], [True, True, False, True]).brier.value, 4)
+        0.1125
     """
-    p, y, indices = _with_outcome(probabilities, outcomes)
+    p, y, clusters = _with_outcome(probabilities, outcomes, groups)
     bins = count_of(bins, "bins", 1, MOST_BINS)
     check_choice(binning, "binning", "uniform", "quantile")
     if binning == "uniform":
@@ -118,17 +114,9 @@ def calibration(
     member = np.zeros((len(p), count))
     member[np.arange(len(p)), at] = 1.0
 
-    kept = groups_at(groups, indices, len(probabilities))
-    brier = bootstrapped(
-        np.column_stack([np.ones(len(p)), (p - y) ** 2]),
-        lambda totals: np.asarray(totals[:, 1] / totals[:, 0]),
-        NONE,
-        groups=kept,
-        bootstrap=bootstrap,
-    )
+    brier = resampled_mean((p - y) ** 2, clusters, bootstrap, NONE)
     gap = float(np.abs((p - y) @ member).sum())
-    clusters = cluster_indices(kept, len(p))
-    effect = design_effect(p - y, clusters)[0] if clusters.max(initial=-1) > 0 else 1.0
+    effect = design_effect(p - y, clusters)[0] if len(np.unique(clusters)) > 1 else 1.0
     words = f"{count} bins, {'equally wide' if binning == 'uniform' else 'equally full'}"
     return Calibration(
         n=len(p),
@@ -149,10 +137,10 @@ def _without_interval(value: float | None) -> Estimate:
 
 
 def _less_noise(p: Floats, member: Floats, gap: float, effect: float) -> float | None:
-    """The calibration error less what calibrated probabilities are expected to have.
+    """The calibration error less its expectation for calibrated probabilities.
 
-    `sqrt(error ** 2 - E(error ** 2))`, with the expectation for gaps of the bins that are about
-    normal, as Kumar, Liang and Ma (2019) take the noise from squared errors.
+    `sqrt(error ** 2 - E(error ** 2))`, with the expectation for normal gaps of the bins (after
+    Kumar, Liang and Ma 2019, who subtract the noise from squared errors).
     """
     if len(p) == 0:
         return None
@@ -171,30 +159,27 @@ def _miscalibration(
 ) -> float | None:
     """p of the test that probabilities are calibrated.
 
-    Where pairs of one cluster go together, the errors of the drawn outcomes, which do not, are made
-    larger by the root of the design effect (Kish 1965).
+    Outcomes are drawn independently. If pairs of one cluster are correlated, the errors of the
+    draws are multiplied by the root of the design effect (Kish 1965).
     """
     if bootstrap is None or len(p) < 2:
         return None
     generator = np.random.default_rng(bootstrap.seed)
-    rows, more = max(1, 8 * CHUNK // len(p)), 0
-    for begin in range(0, bootstrap.resamples, rows):
-        size = min(rows, bootstrap.resamples - begin)
-        drawn = p - (generator.random((size, len(p)), dtype=np.float32) < p)
+    more = 0
+    for batch in batches(bootstrap.resamples, len(p), 8 * CHUNK):
+        drawn = p - (generator.random((rows_in(batch), len(p)), dtype=np.float32) < p)
         more += int((math.sqrt(effect) * np.abs(drawn @ member).sum(1) >= gap - 1e-9).sum())
     return (more + 1) / (bootstrap.resamples + 1)
 
 
 def _with_outcome(
-    probabilities: Sequence[float | None], happened: Sequence[bool | None]
-) -> tuple[Floats, Floats, Any]:
-    same_length(probabilities=probabilities, outcomes=happened)
-    p, y = numbers(probabilities, "probabilities"), outcomes(happened, "outcomes")
-    indices = np.flatnonzero(~np.isnan(p) & ~np.isnan(y))
-    p, y = p[indices], y[indices]
-    if ((p < 0) | (p > 1)).any():
-        raise InputError(f"probabilities must be between 0 and 1, found {p[(p < 0) | (p > 1)][0]}")
-    return p, y, indices
+    probabilities: Sequence[float | None],
+    happened: Sequence[bool | None],
+    groups: Groups = None,
+) -> tuple[Floats, Floats, Integers]:
+    """Probabilities that have an outcome, with their outcomes and clusters."""
+    chances = probabilities_of(probabilities, "probabilities")
+    return with_outcome(chances, happened, groups, "probabilities")[:3]
 
 
 def _bin(low: float, high: float, p: Floats, y: Floats) -> ReliabilityBin:
@@ -204,18 +189,18 @@ def _bin(low: float, high: float, p: Floats, y: Floats) -> ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class IsotonicMap:
-    """A rising step-free map of probabilities, fitted by isotonic regression.
+    """An increasing, continuous map of probabilities, fitted by isotonic regression.
 
     Pool-adjacent-violators (Ayer et al. 1955; for calibration Zadrozny and Elkan 2002), linear
     between the fitted points and constant outside them. It needs some hundred labels.
 
     Attributes:
-        points: probabilities as the judge gives them, rising.
-        values: what each becomes.
+        points: the judge's probabilities, increasing, (m,).
+        values: the calibrated probabilities, (m,).
 
     Raises:
-        InputError: there is no point, not as many values, or one is not between 0 and 1 or lower
-            than the one before.
+        InputError: there is no point, there are not as many values, or a number is not between 0
+            and 1 or is lower than the one before it.
     """
 
     points: tuple[float, ...]
@@ -223,9 +208,9 @@ class IsotonicMap:
 
     def __post_init__(self) -> None:
         for name in ("points", "values"):
-            given = numbers(getattr(self, name), name)
-            if not ((given >= 0) & (given <= 1)).all() or (np.diff(given) < 0).any():
-                raise InputError(f"{name}: they must lie between 0 and 1, none below the last")
+            array = numbers(getattr(self, name), name)
+            if not ((array >= 0) & (array <= 1)).all() or (np.diff(array) < 0).any():
+                raise InputError(f"{name}: they must be between 0 and 1 and must not decrease")
         if not same_length(points=self.points, values=self.values):
             raise InputError("points: there is none")
 
@@ -233,14 +218,19 @@ class IsotonicMap:
     def fit(
         cls, probabilities: Sequence[float | None], outcomes: Sequence[bool | None]
     ) -> IsotonicMap:
-        """Fit on a training split; `InputError` where no probability has an outcome.
+        """Fit on a training split.
 
         Args:
-            probabilities: the judge's, 0 to 1, shape (n,).
-            outcomes: whether each was right, 0 or 1, shape (n,).
+            probabilities: the judge's, 0 to 1, (n,).
+            outcomes: true or false (1 or 0), (n,).
 
         Raises:
-            InputError: they differ in length, are empty, or a number is out of range.
+            InputError: they differ in length, no probability has an outcome, or a number is out of
+                range.
+
+        Example:
+            >>> IsotonicMap.fit([0.2, 0.6, 0.9], [False, True, True])(0.4)
+            0.5
         """
         p, y, _ = _with_outcome(probabilities, outcomes)
         if len(p) == 0:
@@ -253,7 +243,7 @@ class IsotonicMap:
         return cls(tuple(points[~inner].tolist()), tuple(fitted[~inner].tolist()))
 
     def __call__(self, probability: float) -> float:
-        """The calibrated probability; `InputError` where it is not between 0 and 1."""
+        """The calibrated probability; `InputError` for a number that is not between 0 and 1."""
         _check_probability(probability)
         return float(np.interp(probability, self.points, self.values))
 
@@ -270,7 +260,7 @@ class PlattMap:
         slope, intercept: the calibrated log-odds are `slope * log-odds + intercept`.
 
     Raises:
-        InputError: one is no number, or the slope is below 0: the map would turn the order round.
+        InputError: one is no number, or the slope is negative, which would reverse the order.
     """
 
     slope: float
@@ -288,13 +278,15 @@ class PlattMap:
         """Fit on a training split by maximum likelihood with Platt's smoothed targets, by
         Newton's method in a trust region.
 
-        Where the likeliest map would fall, it is the flat one.
+        If the most likely map would decrease, it is constant instead.
 
         Args:
-            probabilities: the judge's, 0 to 1, shape (n,).
+            probabilities: the judge's, 0 to 1, (n,).
+            outcomes: true or false (1 or 0), (n,).
 
         Raises:
-            InputError: the outcomes are not of both kinds.
+            InputError: they differ in length, the outcomes are not of both kinds, or a number is
+                out of range.
         """
         p, y, _ = _with_outcome(probabilities, outcomes)
         positive, negative = float(y.sum()), float(len(y) - y.sum())
@@ -309,7 +301,7 @@ class PlattMap:
         return cls(float(best[0]), float(best[1]))
 
     def __call__(self, probability: float) -> float:
-        """The calibrated probability; `InputError` where it is not between 0 and 1."""
+        """The calibrated probability; `InputError` for a number that is not between 0 and 1."""
         _check_probability(probability)
         score = float(_log_odds(np.array([probability]))[0])
         return float(special.expit(self.slope * score + self.intercept))
@@ -320,7 +312,7 @@ class PlattMap:
 
 
 def _most_likely(score: Floats, target: Floats, intercept: float) -> Floats:
-    """Slope and intercept of the greatest likelihood, from a slope of 0 and this intercept."""
+    """Slope and intercept of maximum likelihood, starting at a slope of 0 and this intercept."""
     design, n = np.column_stack([score, np.ones(len(score))]), len(score)
 
     def loss(parameters: Floats) -> tuple[float, Floats]:
@@ -333,10 +325,10 @@ def _most_likely(score: Floats, target: Floats, intercept: float) -> Floats:
         return np.asarray((design * (chance * (1 - chance))[:, None]).T @ design / n)
 
     start = np.array([0.0, intercept])
-    found = optimize.minimize(
+    minimum = optimize.minimize(
         loss, start, jac=True, hess=curvature, method="trust-ncg", options={"gtol": 1e-12}
     )
-    return np.asarray(found.x)
+    return np.asarray(minimum.x)
 
 
 CalibrationMap = IsotonicMap | PlattMap
@@ -345,16 +337,16 @@ CalibrationMethod: TypeAlias = Literal["isotonic", "platt"]
 
 @dataclass(frozen=True, slots=True)
 class CalibrationGain:
-    """What maps change on pairs that they were not fitted on; see `calibration_gain`.
+    """The effect of maps on pairs that they were not fitted on; see `calibration_gain`.
 
     Attributes:
-        n: pairs of folds without which a map can be fitted; the figures are of these.
-        clusters: how many clusters they come from.
+        n: the number of pairs of folds without which a map can be fitted; figures are of these.
+        clusters: the number of clusters that they come from.
         brier_before, brier_after: the Brier score without and with the map.
-        brier_gain: how much lower it is with the map. 95 % intervals are by cluster.
+        brier_gain: how much lower it is with the map, with a 95 % interval by cluster.
         error_before, error_after: the expected calibration error, 10 bins equally wide.
-        accuracy_before, accuracy_after: how often the outcome is what is more likely than not.
-        accuracy_gain: how much more often it is with the map.
+        accuracy_before, accuracy_after: how often the more likely outcome is the true one.
+        accuracy_gain: how much higher the accuracy is with the map, with a 95 % interval.
     """
 
     n: int
@@ -372,13 +364,13 @@ class CalibrationGain:
     def why_not(self) -> str | None:
         """Why the map is not shown to be better than none; None where it is.
 
-        It is where the interval of the Brier score's gain is above 0 and comes from ten clusters or
-        more, and that of the accuracy's gain is not below 0. By simulation
+        A map is better if the interval of the Brier score's gain is above 0 and comes from ten
+        clusters or more, and that of the accuracy's gain is not below 0. In simulations
         (`tools/check_promises.py`) more than nine of ten such maps are better on other data.
         """
         if self.clusters < LEAST_CLUSTERS:
-            found = f"there are {self.clusters}"
-            return f"it takes labels of {LEAST_CLUSTERS} items or groups at least, {found}"
+            needed = f"it takes labels of {LEAST_CLUSTERS} items or groups at least"
+            return f"{needed}, there are {self.clusters}"
         if self.brier_gain.low is None:
             return f"the gain in the Brier score has no interval ({self.brier_gain.undefined})"
         if self.brier_gain.low <= 0:
@@ -396,24 +388,24 @@ def calibration_gain(
     groups: Groups = None,
     seed: int = 0,
 ) -> CalibrationGain:
-    """What a map fitted on such pairs is worth on others, by cross-validation (Stone 1974).
+    """The effect of a calibration map on new data, by cross-validation (Stone 1974).
 
-    Clusters are dealt to ten folds at random; the pairs of each fold are mapped by a map fitted on
-    the others. Folds without which all outcomes are alike are left out.
+    Clusters are assigned to ten folds at random; the pairs of each fold are mapped by a map fitted
+    on the other folds. Folds are left out if all outcomes of the others are the same.
 
     Args:
-        probabilities: of the outcome being true, in [0, 1]; None where there is none.
-        outcomes: what turned out, as true or false; None where it is not known.
-        method: the map that is fitted.
-        groups: the cluster of each pair, never cut by a fold. Default: each by itself.
-        seed: of the draw of the folds.
+        probabilities: of the outcome being true, in [0, 1], (n,); None for a missing one.
+        outcomes: true or false, (n,); None if unknown.
+        method: the map to fit.
+        groups: the cluster of each pair, (n,); a cluster is never in two folds. Default: pairs are
+            independent.
+        seed: random seed of the folds.
 
     Raises:
         InputError: different lengths, a probability outside [0, 1], an unknown method.
     """
-    p, y, indices = _with_outcome(probabilities, outcomes)
+    p, y, clusters = _with_outcome(probabilities, outcomes, groups)
     check_choice(method, "method", "isotonic", "platt")
-    clusters = cluster_indices(groups, len(probabilities))[indices]
     folds = folds_of(clusters, count_of(seed, "seed"))
     kind = IsotonicMap if method == "isotonic" else PlattMap
     mapped = np.full(len(p), np.nan)
@@ -421,14 +413,13 @@ def calibration_gain(
         held_out = folds == fold
         if len(np.unique(y[~held_out])) == 2:
             fitted = kind.fit(p[~held_out].tolist(), y[~held_out].tolist())
-            mapped[held_out] = [fitted(one) for one in p[held_out].tolist()]
-    seen = ~np.isnan(mapped)
-    p, y, mapped = p[seen], y[seen], mapped[seen]
-    of = clusters[seen].tolist()
-    brier = clustered_mean(((p - y) ** 2 - (mapped - y) ** 2).tolist(), groups=of)
-    right = [((given >= 0.5) == y).astype(float) for given in (p, mapped)]
+            mapped[held_out] = [fitted(chance) for chance in p[held_out].tolist()]
+    known = ~np.isnan(mapped)
+    p, y, mapped, clusters = p[known], y[known], mapped[known], clusters[known]
+    brier = mean_of((p - y) ** 2 - (mapped - y) ** 2, clusters, 0.975)
+    right = [((chances >= 0.5) == y).astype(float) for chances in (p, mapped)]
     before, after = (
-        calibration(given.tolist(), y.tolist(), bootstrap=None) for given in (p, mapped)
+        calibration(chances.tolist(), y.tolist(), bootstrap=None) for chances in (p, mapped)
     )
     return CalibrationGain(
         n=brier.n,
@@ -440,7 +431,7 @@ def calibration_gain(
         error_after=after.expected_calibration_error.value,
         accuracy_before=float(right[0].mean()) if len(y) else None,
         accuracy_after=float(right[1].mean()) if len(y) else None,
-        accuracy_gain=clustered_mean((right[1] - right[0]).tolist(), groups=of).mean,
+        accuracy_gain=mean_of(right[1] - right[0], clusters, 0.975).mean,
     )
 
 
@@ -448,14 +439,13 @@ def read_calibration_map(data: Mapping[str, Any]) -> CalibrationMap:
     """The map that `to_dict` wrote.
 
     Args:
-        data: what `to_dict` gave, perhaps read from JSON.
+        data: the result of `to_dict`, perhaps read from JSON.
 
     Returns:
-        A `PlattMap` or an `IsotonicMap`, whose sources are named there (Platt 1999; Zadrozny and
-        Elkan 2002).
+        A `PlattMap` (Platt 1999) or an `IsotonicMap` (Zadrozny and Elkan 2002).
 
     Raises:
-        InputError: it is no map, or one that falls.
+        InputError: it is no map, or the map decreases.
     """
     why = "expected kind 'isotonic' with points and values, or 'platt' with slope and intercept"
     try:

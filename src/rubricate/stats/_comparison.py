@@ -1,4 +1,4 @@
-"""Is B better than A? Two systems' scores of the same items."""
+"""Paired comparison of two systems' scores of the same items: is B better than A?"""
 
 from __future__ import annotations
 
@@ -10,31 +10,25 @@ from scipy import special, stats
 
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
-from rubricate.stats._inputs import (
-    check_share,
-    count_of,
-    is_missing,
-    listed,
-    number_of,
-    same_length,
-)
-from rubricate.stats._intervals import bootstrapped_mean, mean_of
-from rubricate.stats._numbers import numbers, outcomes
+from rubricate.stats._inputs import check_share, count_of, number_of, same_length
+from rubricate.stats._intervals import mean_of, resampled_mean
+from rubricate.stats._numbers import Floats, Integers, numbers, outcomes, probabilities_of
 from rubricate.stats._resampling import (
     ROUNDING,
     Bootstrap,
-    Floats,
     Groups,
-    Integers,
-    cluster_indices,
-    groups_at,
+    batches,
+    complete_cases,
+    renumbered,
+    rows_in,
 )
 from rubricate.stats._unseen import are_few, mostly_same
 
 NO_PAIR = "there is no pair"
+NO_NUMBERS = "no item has both numbers"
 LEAST_RESAMPLED = 20
-"""Clusters below which differences have no bootstrap interval. Simulated on scores of which 2 to
-30 % change: with 10 it holds the truth in 88 %, with 20 in 91 % or more, with 50 in 92 %."""
+"""With fewer clusters differences have no bootstrap interval. In simulations of scores of which 2
+to 30 % change it covers 88 % with 10 clusters, 91 % or more with 20, and 92 % with 50."""
 TOO_FEW = "no interval: too few items, or too few that differ, to resample"
 EXACT = 16
 """Up to this many clusters that differ, a permutation test counts all sign patterns (65,536); each
@@ -48,9 +42,9 @@ class PairedTest:
     """A two-sided test of no difference.
 
     Attributes:
-        p_value: None where the test cannot be made.
-        exact: whether p comes from all possible outcomes, not from a sample or an approximation.
-        differing: pairs (or clusters) that differ: what the test rests on.
+        p_value: two-sided p, 0 to 1; None if there is no pair.
+        exact: whether p counts all possible outcomes, and is no sample or approximation.
+        differing: the number of pairs (or clusters) that differ, on which the test is based.
         undefined: why `p_value` is None.
     """
 
@@ -65,21 +59,21 @@ class PairedComparison:
     """B against A on the same items.
 
     Attributes:
-        n: items that both have a number for.
-        clusters: how many clusters they come from.
-        left_out: items that one of the two has no number for.
+        n: the number of items with both numbers.
+        clusters: the number of clusters that they come from.
+        left_out: the number of items without one of the numbers.
         mean_a, mean_b: over the n items; None for n = 0.
-        difference: B minus A, with a clustered t interval. Where most items do not differ, it says
-            how many more might (`clustered_mean`), for numbers from 0 to 1 by as much as 1, for
-            others by as much as they are apart.
-        bootstrapped: B minus A, with a clustered bootstrap interval; none of fewer than 20 clusters
-            or where fewer than 5 differ.
+        difference: B minus A, with a clustered t interval. If most items do not differ, it allows
+            for more that might (`clustered_mean`): by up to 1 for numbers from 0 to 1, else by up
+            to the range of the numbers.
+        bootstrapped: B minus A, with a clustered bootstrap interval; no interval with fewer than 20
+            clusters or if fewer than 5 differ.
         standard_error: of the difference; None with fewer than two clusters.
         permutation: the test of no difference, by clusters.
-        wilcoxon: the signed-rank test; it takes the items as independent.
-        mcnemar: the exact test where all numbers are 0 or 1, else None; items as independent.
-        smallest_detectable: the true difference that such data would show with a power of 0.8;
-            None without a standard error above 0.
+        wilcoxon: the signed-rank test, which assumes independent items.
+        mcnemar: the exact test if all numbers are 0 or 1, else None; it assumes independent items.
+        smallest_detectable: the true difference that such data detect with a power of 0.8; None
+            without a standard error above 0.
     """
 
     n: int
@@ -108,52 +102,55 @@ def compare_paired(
 
     Paired differences with clustered standard errors (Liang and Zeger 1986), a sign-flipping
     permutation test (Fisher 1935), the signed-rank test (Wilcoxon 1945), for binary numbers the
-    exact test of McNemar (1947), and the smallest detectable difference (Bloom 1995). Whether B is
-    worse by more than a margin is a question for `bound_test`.
+    exact test of McNemar (1947), and the smallest detectable difference (Bloom 1995). To test
+    whether B is worse by more than a margin, use `bound_test`.
 
     Args:
-        a, b: numbers for the same items in the same order; None where there is none. An item counts
-            where both have one.
-        groups: the cluster of each item. Default: each by itself.
+        a, b: numbers for the same items in the same order, (n,); None for a missing one. An item
+            counts if both have a number.
+        groups: the cluster of each item, (n,). Default: items are independent.
         confidence: of the t interval.
-        bootstrap: how the bootstrap interval is made; None for none.
+        bootstrap: the number of resamples, confidence and seed; None for no bootstrap interval.
+
+    Returns:
+        The difference, B minus A, in the unit of the numbers, with its tests.
 
     Raises:
-        InputError: different lengths, or something is no number.
+        InputError: different lengths, or a value is no number.
+
+    Example:
+        >>> comparison = compare_paired([1, 0, 1, 0, 0], [1, 1, 1, 1, 0])
+        >>> comparison.difference.value, comparison.mcnemar.p_value
+        (0.4, 0.5)
     """
     same_length(a=a, b=b)
     check_share(confidence, "confidence")
-    first, second = numbers(a, "a"), numbers(b, "b")
-    indices = np.flatnonzero(~np.isnan(first) & ~np.isnan(second))
-    first, second = first[indices], second[indices]
+    _, clusters, (first, second) = complete_cases(groups, numbers(a, "a"), numbers(b, "b"))
     difference = second - first
     difference[np.abs(difference) <= ROUNDING * np.maximum(np.abs(first), np.abs(second))] = 0.0
-    kept = groups_at(groups, indices, len(a))
-    values = [float(value) for value in difference]
-    clusters = cluster_indices(kept, len(values))
-    bounds = _bounds(first, second)
-    mean = mean_of(difference, clusters, (1 + confidence) / 2, bounds)
+    n = len(difference)
+    mean = mean_of(difference, clusters, (1 + confidence) / 2, _bounds(first, second))
     error = mean.standard_error
-    binary = len(first) > 0 and np.isin(np.concatenate([first, second]), (0.0, 1.0)).all()
+    binary = n > 0 and np.isin(np.concatenate([first, second]), (0.0, 1.0)).all()
     return PairedComparison(
-        n=len(values),
+        n=n,
         clusters=mean.clusters,
-        left_out=len(a) - len(values),
-        mean_a=float(first.mean()) if values else None,
-        mean_b=float(second.mean()) if values else None,
-        difference=mean.mean if mean.n else Estimate(None, undefined="no item has both numbers"),
+        left_out=len(a) - n,
+        mean_a=float(first.mean()) if n else None,
+        mean_b=float(second.mean()) if n else None,
+        difference=mean.mean if n else Estimate(None, undefined=NO_NUMBERS),
         bootstrapped=_bootstrapped(difference, clusters, bootstrap),
         standard_error=error,
-        permutation=permutation_test(values, groups=kept),
-        wilcoxon=wilcoxon_test(values),
+        permutation=permutation_test(difference.tolist(), groups=renumbered(clusters).tolist()),
+        wilcoxon=wilcoxon_test(difference.tolist()),
         mcnemar=mcnemar_test(first.tolist(), second.tolist()) if binary else None,
         smallest_detectable=smallest_detectable_difference(error) if error else None,
     )
 
 
 def _bounds(first: Floats, second: Floats) -> tuple[float, float] | None:
-    """What a difference can be: of numbers from 0 to 1 at most 1, of others as far as they are
-    apart; None where they are all the same."""
+    """The range of a difference: up to 1 for numbers from 0 to 1, else up to the range of the
+    numbers; None if they are all the same."""
     both = np.concatenate([first, second])
     if len(both) == 0:
         return None
@@ -162,28 +159,33 @@ def _bounds(first: Floats, second: Floats) -> tuple[float, float] | None:
 
 
 def _bootstrapped(difference: Floats, clusters: Integers, bootstrap: Bootstrap | None) -> Estimate:
-    """No interval of few items, or where few differ: resamples vary less than other items would."""
-    if not len(difference):
-        return Estimate(None, undefined="no item has both numbers")
+    """No interval if there are few items or few differ: resamples vary less than other items."""
     same = mostly_same(difference)
     few = len(np.unique(clusters)) < LEAST_RESAMPLED
-    if bootstrap is not None and (few or (same is not None and are_few(same, clusters))):
+    few |= same is not None and are_few(same, clusters)
+    if len(difference) and bootstrap is not None and few:
         return Estimate(float(difference.mean()), undefined=TOO_FEW)
-    return bootstrapped_mean(difference.tolist(), groups=clusters.tolist(), bootstrap=bootstrap)
+    return resampled_mean(difference, clusters, bootstrap, NO_NUMBERS)
 
 
 def mcnemar_test(first: Sequence[bool | None], second: Sequence[bool | None]) -> PairedTest:
     """The exact test of McNemar (1947): are flips one way as frequent as the other way?
 
-    p is that of the binomial distribution with one half over the pairs that differ; 1 where none
-    does.
+    p is that of the binomial distribution with one half over the pairs that differ; 1 if none do.
 
     Args:
-        first, second: two systems' binary outcomes on the same items; None for a missing one:
-            such pairs are left out.
+        first, second: two systems' binary outcomes on the same items, (n,); pairs with None for one
+            of them are left out.
+
+    Returns:
+        The exact two-sided p-value.
 
     Raises:
         InputError: different lengths, or values other than true and false (1 and 0).
+
+    Example:
+        >>> mcnemar_test([0, 0, 0, 0, 0, 1], [1, 1, 1, 1, 1, 1]).p_value
+        0.0625
     """
     same_length(first=first, second=second)
     difference = outcomes(second, "second") - outcomes(first, "first")
@@ -204,13 +206,17 @@ def wilcoxon_test(differences: Sequence[float | None]) -> PairedTest:
     rounding are tied.
 
     Args:
-        differences: B minus A, one an item; None where there is none.
+        differences: B minus A, (n,); None for a missing one.
 
     Returns:
         The two-sided p-value (0 to 1), whether it is exact, and how many differ.
 
     Raises:
         InputError: a difference is no number.
+
+    Example:
+        >>> wilcoxon_test([0.1, 0.2, 0.3, 0.4, 0.5]).p_value
+        0.0625
     """
     values = numbers(differences, "differences")
     values = values[~np.isnan(values)]
@@ -221,12 +227,13 @@ def wilcoxon_test(differences: Sequence[float | None]) -> PairedTest:
     if len(values) == 0:
         return PairedTest(1.0, True, 0)
     exact = len(values) <= 50 and len(np.unique(np.abs(values))) == len(values)
-    found = stats.wilcoxon(values, method="exact" if exact else "approx")
-    return PairedTest(float(found.pvalue), exact, len(values))
+    test = stats.wilcoxon(values, method="exact" if exact else "approx")
+    return PairedTest(float(test.pvalue), exact, len(values))
 
 
 def _signed_ranks(values: Floats) -> Floats:
-    """The dense rank of each number's size, with its sign; those that are 0 but for rounding, 0."""
+    """The dense rank of each number's size, with its sign; 0 for numbers that are 0 but for
+    rounding."""
     sizes = np.abs(values)
     order = np.argsort(sizes)
     steps = np.diff(sizes[order], prepend=0.0) > TIED * sizes.max()
@@ -242,27 +249,30 @@ def permutation_test(
     rounds: int = 10_000,
     seed: int = 0,
 ) -> PairedTest:
-    """Is the mean difference zero? By flipping signs (Fisher 1935), of whole clusters at once.
+    """The sign-flipping test of a mean difference of zero (Fisher 1935), by whole clusters.
 
-    Up to 16 clusters that differ, all sign patterns are counted; above that, `rounds` random ones,
-    with p = (b + 1) / (rounds + 1), which is never too small (Phipson and Smyth 2010).
+    With up to 16 clusters that differ, all sign patterns are counted; with more, `rounds` random
+    ones, with p = (b + 1) / (rounds + 1), which is never too small (Phipson and Smyth 2010). Sums
+    that are equal but for rounding are equal.
 
     Args:
-        differences: second minus first, item by item; None for a missing one, which is left out.
-        groups: the cluster of each item. Default: each by itself.
-        rounds: random sign patterns, 1 or more.
-        seed: of the random patterns.
+        differences: second minus first, (n,); None for a missing one, which is left out.
+        groups: the cluster of each item, (n,). Default: items are independent.
+        rounds: the number of random sign patterns, 1 or more.
+        seed: random seed of the patterns.
 
-    Sums that are equal but for rounding are equal.
+    Returns:
+        The two-sided p-value (0 to 1), whether it is exact, and how many clusters differ.
 
     Raises:
         InputError: a difference is no number, or `rounds` or `seed` are out of range.
+
+    Example:
+        >>> permutation_test([0.1, 0.2, 0.3, 0.4, 0.5]).p_value
+        0.0625
     """
     rounds, seed = count_of(rounds, "rounds", 1), count_of(seed, "seed")
-    values = numbers(differences, "differences")
-    known = ~np.isnan(values)
-    clusters = cluster_indices(groups, len(values))[known]
-    values = values[known]
+    _, clusters, (values,) = complete_cases(groups, numbers(differences, "differences"))
     if len(values) == 0:
         return PairedTest(None, False, 0, NO_PAIR)
     sums = np.bincount(clusters, weights=values)
@@ -276,29 +286,33 @@ def permutation_test(
         reached = np.abs((2.0 * patterns - 1.0) @ sums) >= observed
         return PairedTest(float(reached.mean()), True, count)
     generator = np.random.default_rng(seed)
-    more, rows = 0, max(1, 2**21 // count)
-    for begin in range(0, rounds, rows):
-        patterns = generator.integers(0, 2, (min(rows, rounds - begin), count))
+    more = 0
+    for batch in batches(rounds, count, 2**21):
+        patterns = generator.integers(0, 2, (rows_in(batch), count))
         more += int((np.abs((2.0 * patterns - 1.0) @ sums) >= observed).sum())
     return PairedTest((more + 1) / (rounds + 1), False, count)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """p-values corrected for making several tests (Holm 1979).
+    """p-values corrected for several tests, by family-wise error rate (Holm 1979).
 
-    Below 0.05 after correction, at most one family of tests in twenty has any false alarm.
+    If you call tests different whose corrected p is below 0.05, at most one family of tests in
+    twenty has any false alarm.
 
     Args:
-        p_values: one a test, each between 0 and 1. None stays None and counts for none.
+        p_values: between 0 and 1, (m,). None stays None and is no test.
 
     Returns:
-        A corrected p-value for each test, 0 to 1, in the order given.
+        The corrected p-values, 0 to 1, (m,).
 
     Raises:
         InputError: a p-value is not between 0 and 1.
+
+    Example:
+        >>> holm([0.01, 0.03, None])
+        [0.02, 0.03, None]
     """
-    known = _p_values(p_values)
-    corrected: list[float | None] = [None] * len(listed(p_values, "p_values"))
+    corrected, known = _p_values(p_values)
     highest = 0.0
     for rank, (p, index) in enumerate(known):
         highest = max(highest, min(1.0, p * (len(known) - rank)))
@@ -307,23 +321,26 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
-    """p-values corrected so that few of the discoveries are false (Benjamini and Hochberg 1995).
+    """p-values corrected for several tests, by false discovery rate (Benjamini and Hochberg 1995).
 
-    Where those below 0.05 after correction are called different, at most one in twenty of them is
-    not, on average; `holm` promises that none is, with 95 %. It holds for independent tests, and
-    for those that are positively dependent.
+    If you call tests different whose corrected p is below 0.05, at most one in twenty of them is a
+    false alarm, on average; with `holm`, none is, in 95 % of families. It is valid for independent
+    and for positively dependent tests.
 
     Args:
-        p_values: of the tests; None stays None and counts for none.
+        p_values: between 0 and 1, (m,). None stays None and is no test.
 
     Returns:
-        A corrected p-value for each test, 0 to 1, in the order given.
+        The corrected p-values, 0 to 1, (m,).
 
     Raises:
         InputError: a p-value is not between 0 and 1.
+
+    Example:
+        >>> benjamini_hochberg([0.01, 0.03, None])
+        [0.02, 0.03, None]
     """
-    known = _p_values(p_values)
-    corrected: list[float | None] = [None] * len(listed(p_values, "p_values"))
+    corrected, known = _p_values(p_values)
     lowest = 1.0
     for rank, (p, index) in reversed(list(enumerate(known, start=1))):
         lowest = min(lowest, p * len(known) / rank)
@@ -331,33 +348,37 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
     return corrected
 
 
-def _p_values(p_values: Sequence[float | None]) -> list[tuple[float, int]]:
-    """The p-values that are there, with their indices, the smallest first."""
-    values = numbers(p_values, "p_values").tolist()
-    for index, p in enumerate(values):
-        if not (is_missing(p) or 0 <= p <= 1):
-            raise InputError(f"p_values: {p:g} at position {index} is not between 0 and 1")
-    return sorted((p, index) for index, p in enumerate(values) if not is_missing(p))
+def _p_values(
+    p_values: Sequence[float | None],
+) -> tuple[list[float | None], list[tuple[float, int]]]:
+    """A None for each p-value, and those that are not missing with their indices, sorted."""
+    values = probabilities_of(p_values, "p_values")
+    known = np.flatnonzero(~np.isnan(values)).tolist()
+    return [None] * len(values), sorted((float(values[index]), index) for index in known)
 
 
 def smallest_detectable_difference(
     standard_error: float, *, power: float = 0.8, significance: float = 0.05
 ) -> float:
-    """The true difference that such a comparison finds significant with probability `power`.
+    """The true difference that a comparison finds significant with probability `power`.
 
     `(z(1 - significance / 2) + z(power)) * standard_error` (Bloom 1995, "Minimum Detectable
     Effects").
 
     Args:
         standard_error: of the mean difference, 0 or more.
-        power: the probability of finding it, between 0 and 1.
-        significance: p is to be below this; two-sided.
+        power: the probability of a significant result, between 0 and 1.
+        significance: the two-sided significance level, between 0 and 1.
 
     Returns:
         A difference in the unit of the standard error, 0 or more.
 
     Raises:
         InputError: a negative standard error, or a probability out of range.
+
+    Example:
+        >>> round(smallest_detectable_difference(0.05), 3)
+        0.14
     """
     check_share(power, "power")
     check_share(significance, "significance")

@@ -1,4 +1,4 @@
-"""Sets of labels that hold the right one as often as they say: split conformal prediction."""
+"""Prediction sets with guaranteed coverage: split conformal prediction."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from rubricate.stats._inputs import (
     number_of,
     same_length,
 )
-from rubricate.stats._intervals import clustered_mean, clustered_share
-from rubricate.stats._resampling import Floats, Groups, Integers, cluster_indices
+from rubricate.stats._intervals import clustered_share, mean_of
+from rubricate.stats._numbers import Floats, Integers
+from rubricate.stats._resampling import Groups, cluster_indices
 
 NOTHING = "there is nothing with probabilities and a label"
 Shares = Mapping[Any, float]
@@ -31,18 +32,18 @@ Shares = Mapping[Any, float]
 
 @dataclass(frozen=True, slots=True)
 class ConformalSets:
-    """Which labels a judge's probabilities leave open.
+    """Prediction sets of labels; call it with a mapping of labels to probabilities.
 
     Attributes:
-        coverage: how often the set of a new item is to hold its label, at least.
-        thresholds: a label is in the set where its probability is this or more; by label. 0 where
-            there are too few items to leave any label out.
-        n: items with probabilities and a label.
-        clusters: how many clusters they come from.
-        held_out: how often the sets held the label, in parts of the data that were held out.
-        single: the share of those sets that have one label: what is decided.
-        single_right: how often that label was right.
-        size: the mean number of labels in a set, held out.
+        coverage: the probability that the set of a new item has its label, at least.
+        thresholds: by label, the least probability with which it is in the set. 0 if there are too
+            few items to exclude any label.
+        n: the number of items with probabilities and a label.
+        clusters: the number of clusters that they come from.
+        held_out: the share of sets that have the right label, on held-out parts of the data.
+        single: the share of those sets with a single label, which is a decision.
+        single_right: the share of those labels that are right.
+        size: the mean number of labels in a set, on held-out data.
         undefined: why there is no figure.
     """
 
@@ -57,10 +58,10 @@ class ConformalSets:
     undefined: str | None = None
 
     def __call__(self, probabilities: Shares) -> tuple[Any, ...]:
-        """The labels that these probabilities leave open, the likeliest first; one at least.
+        """The prediction set, the most likely label first; at least one label.
 
         Raises:
-            InputError: no mapping of labels to probabilities.
+            InputError: it is no mapping of labels to probabilities.
         """
         return _set(_shares(probabilities, "probabilities"), self.thresholds)
 
@@ -74,67 +75,74 @@ def conformal_sets(
     groups: Groups = None,
     seed: int = 0,
 ) -> ConformalSets:
-    """Sets of labels that hold the right one with probability `coverage`, however good the judge.
+    """Sets of labels that contain the right one with probability `coverage`, for any judge.
 
     Split conformal prediction (Vovk, Gammerman and Shafer 2005) with one less the probability of a
-    label as its score (Sadinle, Lei and Wasserman 2019). It holds for new items that are like these
-    and independent of them. Of items that belong together each group counts as one, and it holds
-    for items of new groups (Lee, Barber and Willett 2023). A set with one label is a decision,
+    label as its score (Sadinle, Lei and Wasserman 2019). The guarantee is for new items from the
+    same distribution, independent of these. Every group counts as one item, and the guarantee is
+    then for items of new groups (Lee, Barber and Willett 2023). A set with one label is a decision,
     any other an abstention. The figures are made by cross-validation in ten parts.
 
     Args:
-        probabilities: of each item, a mapping of labels to probabilities; None where there is none.
-        labels: the right label of each item; None where it is not known.
+        probabilities: for each item a mapping of labels to probabilities, (n,); None for a missing
+            one.
+        labels: the right label of each item, (n,); None if unknown.
         coverage: between 0 and 1.
-        by_label: whether it is to hold for the items of each label by itself, not over all; it
-            takes as many items of each label.
-        groups: the cluster of each item. Default: each by itself.
-        seed: of the parts.
+        by_label: whether the guarantee is for the items of each label, instead of over all labels;
+            this needs as many items of each label.
+        groups: the cluster of each item, (n,). Default: items are independent.
+        seed: random seed of the parts.
 
     Raises:
-        InputError: different lengths, something is no probability, or a label has none.
+        InputError: different lengths, a value is no probability, or an item's label has none.
+
+    Example:
+        >>> sets = conformal_sets([{"a": 0.9, "b": 0.1}] * 20, ["a"] * 20)
+        >>> sets({"a": 0.95, "b": 0.05})
+        ('a',)
     """
     check_share(coverage, "coverage")
     check_flag(by_label, "by_label")
     seed = count_of(seed, "seed")
     n = same_length(probabilities=probabilities, labels=labels)
     clusters, right = cluster_indices(groups, n), answers(labels, "labels")
-    given: list[tuple[Shares, Any]] = []
-    at = []
-    for index, shares in enumerate(listed(probabilities, "probabilities")):
-        if is_missing(shares) or right[index] is None:
+    cases: list[tuple[Shares, Any]] = []
+    indices = []
+    for index, item in enumerate(listed(probabilities, "probabilities")):
+        if is_missing(item) or right[index] is None:
             continue
-        found = _shares(shares, f"probabilities of item {index}")
-        if right[index] not in found:
+        shares = _shares(item, f"probabilities of item {index}")
+        if right[index] not in shares:
             raise InputError(
                 f"probabilities of item {index}: none for its label {brief(right[index])}"
             )
-        given.append((found, right[index]))
-        at.append(index)
-    clusters = clusters[at]
-    if not given:
+        cases.append((shares, right[index]))
+        indices.append(index)
+    clusters = clusters[indices]
+    if not cases:
         none = Estimate(None, undefined=NOTHING)
         return ConformalSets(coverage, {}, 0, 0, none, none, none, none, NOTHING)
     parts = folds_of(clusters, seed)
-    sets: list[tuple[Any, ...]] = [()] * len(given)
+    sets: list[tuple[Any, ...]] = [()] * len(cases)
     for part in np.unique(parts).tolist():
-        rest = _thresholds(given, clusters, parts != part, coverage, by_label)
+        thresholds = _thresholds(cases, clusters, parts != part, coverage, by_label)
         for index in np.flatnonzero(parts == part).tolist():
-            sets[index] = _set(given[index][0], rest)
+            sets[index] = _set(cases[index][0], thresholds)
     of = clusters.tolist() if groups is not None else None
-    single = [len(one) == 1 for one in sets]
-    hits = [truth in one for one, (_, truth) in zip(sets, given, strict=True)]
+    sizes = [len(labels_in) for labels_in in sets]
+    single = [size == 1 for size in sizes]
+    hits = [truth in labels_in for labels_in, (_, truth) in zip(sets, cases, strict=True)]
     return ConformalSets(
         coverage,
-        _thresholds(given, clusters, np.ones(len(given), dtype=bool), coverage, by_label),
-        n=len(given),
+        _thresholds(cases, clusters, np.ones(len(cases), dtype=bool), coverage, by_label),
+        n=len(cases),
         clusters=len(np.unique(clusters)),
         held_out=clustered_share(hits, groups=of),
         single=clustered_share(single, groups=of),
         single_right=clustered_share(
             [hit if alone else None for hit, alone in zip(hits, single, strict=True)], groups=of
         ),
-        size=clustered_mean([float(len(one)) for one in sets], groups=of).mean,
+        size=mean_of(np.array(sizes, dtype=np.float64), clusters, 0.975).mean,
     )
 
 
@@ -160,18 +168,18 @@ def _set(shares: Shares, thresholds: Mapping[Any, float]) -> tuple[Any, ...]:
 
 
 def _thresholds(
-    given: Sequence[tuple[Shares, Any]],
+    cases: Sequence[tuple[Shares, Any]],
     clusters: Integers,
     kept: Any,
     coverage: float,
     by_label: bool,
 ) -> dict[Any, float]:
-    """The least probability of each label that is in a set, from the items that are kept."""
-    scores = np.array([1 - shares[truth] for shares, truth in given])
-    every = dict.fromkeys(label for shares, _ in given for label in shares)
+    """The least probability of each label in a set, from the items that are kept."""
+    scores = np.array([1 - shares[truth] for shares, truth in cases])
+    every = dict.fromkeys(label for shares, _ in cases for label in shares)
     if not by_label:
         return dict.fromkeys(every, _least(scores[kept], clusters[kept], coverage))
-    truths = np.array([list(every).index(truth) for _, truth in given])
+    truths = np.array([list(every).index(truth) for _, truth in cases])
     return {
         label: _least(scores[kept & (truths == at)], clusters[kept & (truths == at)], coverage)
         for at, label in enumerate(every)
@@ -181,8 +189,8 @@ def _thresholds(
 def _least(scores: Floats, clusters: Integers, coverage: float) -> float:
     """One less the quantile of the scores, every cluster with the weight of one item.
 
-    The quantile is that of the clusters and one more, whose score is beyond all (Lee, Barber and
-    Willett 2023, equation 6); of independent items it is the `ceil((n + 1) * coverage)`-th score.
+    The quantile is that of the clusters and one more, with an infinite score (Lee, Barber and
+    Willett 2023, equation 6); for independent items it is the `ceil((n + 1) * coverage)`-th score.
     """
     _, position, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
     count = len(sizes)

@@ -1,15 +1,15 @@
-"""Statistics of confusion matrices, of many at once.
+"""Statistics of a stack of confusion matrices.
 
 A confusion matrix has the truth in its rows and the judge's labels in its columns. Every function
-takes a stack of them, (b, K, K), and gives (b,) or, one label against the rest, (b, K); NaN stands
-where a statistic is undefined. They are symmetric in the two sides where the formula is.
+takes a stack of them, (b, K, K), and returns (b,) or, one label against the rest, (b, K); NaN where
+the statistic is undefined.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from rubricate.stats._resampling import Floats
+from rubricate.stats._numbers import Floats
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
@@ -43,15 +43,23 @@ def macro_f1(confusion: Floats) -> Floats:
     return _mean_of_defined(f1(confusion))
 
 
+def label_weights(kinds: int, power: int = 0) -> Floats:
+    """How far two labels agree, (K, K): 1 for equal labels, and 0 for others (`power` 0) or less by
+    the distance of their ranks (1: linear, 2: quadratic)."""
+    if power == 0 or kinds < 2:
+        return np.eye(kinds)
+    ranks = np.arange(kinds)
+    distance = np.abs(ranks[:, None] - ranks[None, :]) / (kinds - 1)
+    return np.asarray(1 - distance**power)
+
+
 def cohen_kappa(confusion: Floats, power: int = 0) -> Floats:
     """Cohen's kappa (Cohen 1960, weighted: Cohen 1968).
 
-    `1 - sum(w * observed) / sum(w * expected)`, where the weight of a pair is 1 if they differ
-    (`power` 0), or the distance of their ranks (1: linear, 2: quadratic).
+    `1 - sum(w * observed) / sum(w * expected)`, where the weight of a pair of labels is 1 less
+    their `label_weights`.
     """
-    indices = np.arange(confusion.shape[-1])
-    distance = np.abs(indices[:, None] - indices[None, :]).astype(np.float64)
-    weights = distance**power if power else (distance > 0).astype(np.float64)
+    weights = 1 - label_weights(confusion.shape[-1], power)
     expected = confusion.sum(-1)[..., :, None] * confusion.sum(-2)[..., None, :]
     n = confusion.sum((-2, -1))
     observed = (weights * confusion).sum((-2, -1))
@@ -62,15 +70,12 @@ def gwet_ac(confusion: Floats, power: int = 0) -> Floats:
     """Gwet's AC1 (Gwet 2008, equation 4) and, with weights, AC2 (Gwet 2014).
 
     The chance agreement is `T sum(q * (1 - q)) / (K * (K - 1))`: q is a label's share on both sides
-    together, K the number of labels and T the sum of the weights, which are 1 for equal labels and
-    0 for others (`power` 0), or less by the distance of their ranks (1: linear, 2: quadratic).
+    together, K the number of labels and T the sum of the `label_weights`.
     """
     kinds = confusion.shape[-1]
     if kinds < 2:
         return np.full(confusion.shape[:-2], np.nan)
-    indices = np.arange(kinds)
-    distance = np.abs(indices[:, None] - indices[None, :]) / (kinds - 1)
-    weights = 1 - distance**power if power else np.eye(kinds)
+    weights = label_weights(kinds, power)
     n = confusion.sum((-2, -1))
     share = (confusion.sum(-1) + confusion.sum(-2)) / (2 * n[..., None])
     chance = weights.sum() * (share * (1 - share)).sum(-1) / (kinds * (kinds - 1))

@@ -1,4 +1,4 @@
-"""How reliable judges are, from their votes alone (Dawid and Skene 1979) or from labels.
+"""Reliability of judges, from their votes alone (Dawid and Skene 1979) or from labels.
 
 A. P. Dawid and A. M. Skene, "Maximum Likelihood Estimation of Observer Error-Rates Using the EM
 Algorithm", Applied Statistics 28(1), 1979.
@@ -33,25 +33,26 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST_CELLS = 10**8
-"""The most numbers in a table of votes by label, or of confusions."""
+"""The most numbers in a table of votes by label, or of confusion matrices."""
 LEAST_SMOOTHING = 1e-6
 LEAST_WEIGHT = 0.01
-"""The weight of a judge who is no better than chance: next to nothing."""
+"""The weight of a judge that is no better than chance."""
 Votes = Mapping[str, Sequence[str | None]]
-"""Every judge's labels of the same things in the same order; None where there is none."""
+"""Every judge's labels of the same items in the same order; None for a missing one."""
 
 
 @dataclass(frozen=True, eq=False)
 class DawidSkene:
-    """What expectation maximisation finds of `judges` who gave one of `labels` to `tasks`.
+    """The model of Dawid and Skene, fitted by expectation maximisation.
 
     Attributes:
-        prior: how frequent each label is; shape (labels,).
+        prior: the frequency of each label; shape (labels,).
         confusion: the probability of a judge's label (last axis) given the true one (second axis);
             shape (judges, labels, labels).
         posterior: the probability of each label for each task; shape (tasks, labels).
-        iterations: how many there were.
-        converged: whether the last one changed the prior and the confusion by less than asked.
+        iterations: the number of iterations.
+        converged: whether the last iteration changed the prior and the confusion by less than the
+            tolerance.
     """
 
     prior: Floats
@@ -80,21 +81,26 @@ def dawid_skene(
     """Estimate judges' confusion and the true labels from votes alone (Dawid and Skene 1979).
     Deterministic.
 
-    It begins with the share of votes for each label, so that the majority decides which answer is
-    meant by which: it cannot find out that most judges are wrong.
+    It starts with the share of votes for each label, so the majority decides which label is which:
+    it cannot detect that most judges are wrong.
 
     Args:
-        votes: whole numbers from 0, shape (tasks, judges); below 0, or None, where a judge gave no
-            label.
-        labels: how many labels there are. Default: one more than the greatest.
-        iterations: how many there are at most.
-        tolerance: the change of a probability below which it ends.
-        smoothing: how often each answer is taken to have been given beside those that were, so
-            that what was never seen is not impossible; above 0.
+        votes: labels as whole numbers from 0, shape (tasks, judges); None or a negative number for
+            a missing label.
+        labels: the number of labels. Default: one more than the greatest.
+        iterations: the most iterations.
+        tolerance: it stops when no probability changes by more than this.
+        smoothing: the pseudo-count that is added to each answer, so that unseen answers are not
+            impossible; above 0.
 
     Raises:
         InputError: there is no vote, the shape is wrong, a number is not one of the labels, or an
             option is out of range.
+
+    Example:
+        >>> fit = dawid_skene([[0, 0, 0], [1, 1, 0], [1, 1, 1], [0, 0, 1]])
+        >>> fit.posterior.argmax(axis=1).tolist()
+        [0, 1, 1, 0]
     """
     import numpy as np
 
@@ -108,7 +114,7 @@ def dawid_skene(
         raise InputError("votes: a table is needed, a row a task and a column a judge")
     rows = [listed(row, f"votes of task {task}") for task, row in enumerate(rows)]
     if len({len(row) for row in rows}) > 1:
-        raise InputError("votes: the rows are not equally long; put None where none was given")
+        raise InputError("votes: the rows are not equally long; use None for a missing vote")
     array = np.array([[_vote(label, task) for label in row] for task, row in enumerate(rows)], int)
     if not (array >= 0).any():
         raise InputError("votes: there are no votes to learn the judges' reliability from")
@@ -145,18 +151,16 @@ def _vote(value: Any, task: int) -> int:
     try:
         return min(MOST_CELLS, max(-1, operator.index(value)))
     except TypeError:
-        raise InputError(
-            f"votes are whole numbers; {brief(value)} of task {task} is none"
-        ) from None
+        raise InputError(f"votes are whole numbers; {brief(value)} of task {task} is not") from None
 
 
 def reliability_weights(questions: Sequence[Votes]) -> dict[str, float]:
-    """What each judge's vote should count, estimated from the votes alone by `dawid_skene`
-    (Dawid and Skene 1979), as log odds (Nitzan and Paroush 1982).
+    """Weights of judges' votes, estimated from the votes alone by `dawid_skene` (Dawid and Skene
+    1979), as log odds (Nitzan and Paroush 1982).
 
     Args:
-        questions: votes on things with the same possible labels, one mapping for each such set of
-            labels: all binary criteria are one, a criterion with its own options is another.
+        questions: one mapping of votes for each set of labels: all binary criteria share one, a
+            criterion with custom options has another.
 
     Returns:
         A weight above 0 by judge, 1 on average: the log odds of being right against chance,
@@ -164,6 +168,12 @@ def reliability_weights(questions: Sequence[Votes]) -> dict[str, float]:
 
     Raises:
         InputError: votes are no mapping of judges to lists of labels that are equally long.
+
+    Example:
+        >>> votes = {"a": ["x", "y", "x"], "b": ["x", "y", "x"], "c": ["y", "y", "x"]}
+        >>> weights = reliability_weights([votes])
+        >>> weights["a"] > weights["c"]
+        True
     """
     import numpy as np
 
@@ -191,12 +201,12 @@ def reliability_weights(questions: Sequence[Votes]) -> dict[str, float]:
 
 
 def accuracy_weights(questions: Sequence[tuple[Votes, Sequence[str | None]]]) -> dict[str, float]:
-    """What each judge's vote should count, from labels: as `reliability_weights`, by the log
-    odds of a vote that is right (Nitzan and Paroush 1982).
+    """Weights of judges' votes, from labels, as the log odds of a right vote (Nitzan and Paroush
+    1982).
 
     Args:
-        questions: votes and the right labels of the same things, for each set of labels; None
-            where it is unknown.
+        questions: votes and the right labels of the same items, for each set of labels; None for an
+            unknown label.
 
     Returns:
         A weight above 0 by judge, 1 on average.
@@ -229,10 +239,10 @@ def accuracy_weights(questions: Sequence[tuple[Votes, Sequence[str | None]]]) ->
 
 
 def _log_odds(right: float, count: int, labels: int) -> float:
-    """The best weight of a vote among `labels` if errors are alike (Nitzan and Paroush 1982).
+    """The best weight of a vote if all errors are equally likely (Nitzan and Paroush 1982).
 
-    One right and one wrong vote are added, so that a judge who was never wrong is not trusted
-    without bound.
+    One right and one wrong vote are added, so that the weight of a judge that was never wrong is
+    finite.
     """
     accuracy = (right + 1.0) / (count + 2.0)
     return max(LEAST_WEIGHT, log(accuracy * max(1, labels - 1) / (1.0 - accuracy)))

@@ -1,4 +1,4 @@
-"""How far a judge's probabilities tell what is met from what is not, and where to cut them."""
+"""How well a judge's probabilities separate met from unmet criteria, and which threshold to use."""
 
 from __future__ import annotations
 
@@ -11,9 +11,16 @@ import numpy as np
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import check_share, count_of, number_of, same_length
-from rubricate.stats._intervals import clustered_mean, clustered_share, score_interval
-from rubricate.stats._numbers import numbers, outcomes, t_quantile
-from rubricate.stats._resampling import Floats, Groups, Integers, cluster_indices
+from rubricate.stats._intervals import mean_of, score_interval, share_of
+from rubricate.stats._numbers import (
+    Floats,
+    Integers,
+    numbers,
+    outcomes,
+    probabilities_of,
+    t_quantile,
+)
+from rubricate.stats._resampling import Groups, cluster_indices, complete_cases
 from rubricate.stats._unseen import LEAST_OTHERS, freedom_of
 
 NO_CONTRAST = "there is no pair of a true and a false outcome"
@@ -31,30 +38,38 @@ def roc_auc(
     groups: Groups = None,
     confidence: float = 0.95,
 ) -> Estimate:
-    """The area under the ROC curve: how often what turned out true has the higher score.
+    """The area under the ROC curve: how often a true outcome has a higher score than a false one.
 
     Ties count one half (Mann and Whitney 1947). The variance is that of DeLong, DeLong and
     Clarke-Pearson (1988), with groups that of Obuchowski (1997); the interval is on the logit scale
     with the quantile of t, whose degrees of freedom are Satterthwaite's (1946) of the two sides.
-    With fewer than 5 clusters of either outcome there is none. Of a perfect order, where that
-    variance is 0, it is Wilson's (1927) for the smaller of the two sides. Over several criteria
-    (`strata`) only pairs of one criterion are compared: one area of all would count it as merit
-    that some are met more often.
+    With fewer than 5 clusters of either outcome there is none. For a perfect order, whose variance
+    is 0, it is Wilson's (1927) for the smaller of the two sides. Over several criteria (`strata`)
+    only pairs of one criterion are compared: one area of all would count it as merit that some
+    criteria are met more often.
 
     Args:
-        scores: probabilities, or any numbers; None where there is none.
-        outcomes: what turned out, as true or false; None where it is not known.
-        strata: the criterion of each. Default: all are of one.
-        groups: the cluster of each. Default: each by itself.
+        scores: probabilities, or any numbers, (n,); None for a missing one.
+        outcomes: true or false, (n,); None if unknown.
+        strata: the criterion of each score. Default: all are of one criterion.
+        groups: the cluster of each score. Default: scores are independent.
         confidence: the interval's nominal coverage.
 
-    Returns: the area in [0, 1]; 0.5 is chance.
+    Returns:
+        The area in [0, 1]; 0.5 is chance.
 
     Raises:
-        InputError: different lengths, something is no number, or no outcome.
+        InputError: different lengths, a score is no number, or an outcome is not true or false.
+
+    Example:
+        >>> roc_auc([0.9, 0.8, 0.4, 0.3], [True, False, True, False]).value
+        0.75
     """
     check_share(confidence, "confidence")
-    x, y, clusters, of = _with_outcome(scores, outcomes, groups, strata)
+    x, y, clusters, indices = with_outcome(numbers(scores, "scores"), outcomes, groups, "scores")
+    of = np.zeros(len(x), dtype=np.int64)
+    if strata is not None:
+        of = cluster_indices(strata, len(scores), "strata")[indices]
     above = np.zeros(len(x))
     weight = np.zeros(len(x))
     for stratum in np.unique(of):
@@ -83,8 +98,8 @@ def roc_auc(
     # A cluster that holds a large part of a side pulls the area to itself: CR2's factor.
     scaled = []
     for of_side, wanted in zip(sides, (1.0, 0.0), strict=True):
-        held = np.bincount(clusters, weight * (y == wanted), of_side.size) / contrasts
-        scaled.append(of_side / np.sqrt(np.maximum(1 - held, 1 / count)))
+        part_of = np.bincount(clusters, weight * (y == wanted), of_side.size) / contrasts
+        scaled.append(of_side / np.sqrt(np.maximum(1 - part_of, 1 / count)))
     parts = [float((side**2).sum()) for side in scaled]
     variance = sum(parts) + 2 * float((scaled[0] * scaled[1]).sum())
     freedom = count - 1.0
@@ -92,7 +107,8 @@ def roc_auc(
         freedoms = [number - 1.0 for number in many]
         if count < len(x):
             freedoms = [min(*pair) for pair in zip(freedoms, map(freedom_of, scaled), strict=True)]
-        apart = sum(part**2 / max(one, 1.0) for part, one in zip(parts, freedoms, strict=True))
+        of_sides = zip(parts, freedoms, strict=True)
+        apart = sum(part**2 / max(number, 1.0) for part, number in of_sides)
         freedom = min(freedom, sum(parts) ** 2 / apart)
     t = t_quantile((1 + confidence) / 2, freedom)
     middle = math.log(area / (1 - area))
@@ -102,44 +118,34 @@ def roc_auc(
 
 
 def _below(values: Floats, others: Floats) -> Floats:
-    """How many of the others, sorted, lie below each value; equal ones count one half."""
+    """The number of the others, sorted, below each value; equal ones count one half."""
     least = np.searchsorted(others, values, side="left")
     return np.asarray((least + np.searchsorted(others, values, side="right")) / 2)
 
 
-def _with_outcome(
-    scores: Sequence[float | None],
-    turned_out: Sequence[bool | None],
-    groups: Groups,
-    strata: Sequence[Hashable] | None,
+def with_outcome(
+    scores: Floats, happened: Sequence[bool | None], groups: Groups, name: str
 ) -> tuple[Floats, Floats, Integers, Integers]:
-    """Scores, outcomes, clusters and strata of what has a score and an outcome."""
-    same_length(scores=scores, outcomes=turned_out)
-    x, y = numbers(scores, "scores"), outcomes(turned_out, "outcomes")
-    clusters = cluster_indices(groups, len(x))
-    of = np.zeros(len(x), dtype=np.int64) if strata is None else _strata(strata, len(x))
-    at = ~np.isnan(x) & ~np.isnan(y)
-    return x[at], y[at], clusters[at], of[at]
-
-
-def _strata(strata: Sequence[Hashable], n: int) -> Integers:
-    return cluster_indices(strata, n, "strata")
+    """Scores that have an outcome, with their outcomes, clusters and indices."""
+    same_length(**{name: scores, "outcomes": happened})
+    indices, clusters, (x, y) = complete_cases(groups, scores, outcomes(happened, "outcomes"))
+    return x, y, clusters, indices
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionThreshold:
-    """Where to cut probabilities, for the cost of each error.
+    """The threshold for probabilities that makes errors cheapest.
 
     Attributes:
-        threshold: probabilities from here on count as true. None without both outcomes.
+        threshold: probabilities of at least this count as true. None without both outcomes.
         false_positive_cost, false_negative_cost: what one error of each kind costs.
-        n: probabilities with an outcome.
-        false_positive_rate, false_negative_rate: at the threshold, of the data that it was chosen
+        n: the number of probabilities with an outcome.
+        false_positive_rate, false_negative_rate: at the threshold, on the data that it was chosen
             on.
-        cost: the mean cost of a decision at the threshold, in the parts of the data that were held
-            out: the threshold is chosen anew without each part. What to expect of new data.
+        cost: the mean cost of a decision, in parts of the data that were held out when the
+            threshold was chosen. Expect this cost on new data.
         cost_at_half: the mean cost at one half.
-        saved: how much less a decision costs than at one half, held out.
+        saved: how much less a decision costs than at one half, on held-out data.
         undefined: why there is no threshold.
     """
 
@@ -165,25 +171,34 @@ def decision_threshold(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> DecisionThreshold:
-    """The threshold with the least mean cost of errors, and what it costs on data held out.
+    """The threshold with the least mean cost of errors, and its cost on held-out data.
 
-    Where probabilities are calibrated it is the false positive's share of both costs (Elkan 2001);
-    this one is found from the data, whatever the probabilities. A threshold costs less on the data
-    that it was chosen on than on others: its cost is that of cross-validation by groups (Stone
-    1974), in ten parts, with a clustered t interval. Of equal costs the threshold nearest Elkan's
-    is taken.
+    For calibrated probabilities it is the false positive's share of both costs (Elkan 2001); this
+    one is chosen on the data, so it works for any probabilities. A threshold costs less on the data
+    that it was chosen on than on other data: its cost is that of cross-validation by groups (Stone
+    1974), in ten parts, with a clustered t interval. Of equally cheap thresholds the one nearest
+    Elkan's is chosen.
 
     Args:
-        probabilities: of the outcome being true, in [0, 1]; None where there is none.
-        outcomes: what turned out, as true or false; None where it is not known.
-        false_positive_cost: of calling true what is false, above 0.
-        false_negative_cost: of calling false what is true, above 0.
-        groups: the cluster of each; one is never in two parts. Default: each by itself.
+        probabilities: of the outcome being true, in [0, 1], (n,); None for a missing one.
+        outcomes: true or false, (n,); None if unknown.
+        false_positive_cost: the cost of calling a false outcome true, above 0.
+        false_negative_cost: the cost of calling a true outcome false, above 0.
+        groups: the cluster of each item; a cluster is never in two parts. Default: items are
+            independent.
         confidence: the intervals' nominal coverage.
-        seed: of the parts.
+        seed: random seed of the parts.
+
+    Returns:
+        The threshold, 0 to 1, with rates from 0 to 1 and costs in the unit of the two costs.
 
     Raises:
         InputError: different lengths, a probability outside [0, 1], a cost that is not above 0.
+
+    Example:
+        >>> choice = decision_threshold([0.9, 0.8, 0.3, 0.1], [True, True, False, False])
+        >>> choice.threshold, choice.false_positive_rate.value
+        (0.55, 0.0)
     """
     check_share(confidence, "confidence")
     costs = (
@@ -191,12 +206,8 @@ def decision_threshold(
         _cost(false_negative_cost, "false_negative_cost"),
     )
     seed = count_of(seed, "seed")
-    same_length(probabilities=probabilities, outcomes=outcomes)
-    for index, value in enumerate(numbers(probabilities, "probabilities").tolist()):
-        if not (math.isnan(value) or 0 <= value <= 1):
-            raise InputError(f"probabilities: {value:g} at position {index} is not between 0 and 1")
-    p, y, clusters, _ = _with_outcome(probabilities, outcomes, groups, None)
-    kept = clusters.tolist() if groups is not None else None
+    chances = probabilities_of(probabilities, "probabilities")
+    p, y, clusters, _ = with_outcome(chances, outcomes, groups, "probabilities")
     if len(np.unique(y)) < 2:
         none = Estimate(None, undefined=NO_CONTRAST)
         return DecisionThreshold(None, *costs, len(p), none, none, none, none, none, NO_CONTRAST)
@@ -210,13 +221,13 @@ def decision_threshold(
     at_half = _paid(p, y, 0.5, costs)
 
     def mean(values: Floats) -> Estimate:
-        return clustered_mean(values.tolist(), groups=kept, confidence=confidence).mean
+        return mean_of(values, clusters, (1 + confidence) / 2).mean
 
     def rate(side: float) -> Estimate:
-        at = np.flatnonzero(y == side)
-        of = None if kept is None else clusters[at].tolist()
+        at = y == side
         wrong = (p[at] >= threshold) != (side == 1)
-        return clustered_share(wrong.tolist(), groups=of, confidence=confidence)
+        members = clusters[at]
+        return share_of(wrong, members, confidence, independent=groups is None)
 
     most = max(costs)
     return DecisionThreshold(
@@ -239,10 +250,10 @@ def folds_of(clusters: Integers, seed: int) -> Integers:
 
 
 def _cost(value: float, name: str) -> float:
-    found = number_of(value, name)
-    if not 1e-9 <= found <= 1e9:
+    cost = number_of(value, name)
+    if not 1e-9 <= cost <= 1e9:
         raise InputError(f"{name} must be between 1e-9 and 1e9, found {value}")
-    return found
+    return cost
 
 
 def _fair(costs: tuple[float, float]) -> float:

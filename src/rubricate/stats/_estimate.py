@@ -1,4 +1,4 @@
-"""What a statistic is given back as."""
+"""The result of a statistic."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ class Estimate:
     """A figure with its interval.
 
     Attributes:
-        value: the figure; None where it is undefined, never NaN.
-        low, high: the interval's ends; None where there is none.
-        undefined: why `value` is None or, if that is there, why it has no interval.
+        value: the figure; None if it is undefined, never NaN.
+        low, high: the ends of the interval; None if there is no interval.
+        undefined: why `value` is None or, if it is not None, why it has no interval.
+
+    Example:
+        >>> print(Estimate(0.8, 0.7, 0.9))
+        0.800 [0.700, 0.900]
     """
 
     value: float | None
@@ -21,11 +25,11 @@ class Estimate:
     undefined: str | None = None
 
     def within(self, lowest: float, highest: float) -> Estimate:
-        """The same with its value and the ends of its interval inside what it can be.
+        """The same estimate, with its value and ends clipped to the range of the figure.
 
         Args:
             lowest: the least that the figure can be.
-            highest: the greatest.
+            highest: the greatest that it can be.
         """
 
         def inside(number: float | None) -> float | None:

@@ -1,7 +1,7 @@
 """Is a mean below a bound, not below it, or can these items not tell?
 
-The one test behind every gate: a comparison asks it of the items' differences with the margin as
-the bound, a threshold of the items' scores.
+Every gate uses this test: a comparison for the items' differences with the margin as the bound, a
+threshold for the items' scores.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from rubricate.errors import InputError
 from rubricate.stats._comparison import permutation_test
 from rubricate.stats._inputs import check_share, number_of
 from rubricate.stats._intervals import design_effect, mean_of
-from rubricate.stats._numbers import numbers, t_quantile
-from rubricate.stats._resampling import Floats, Groups, Integers, cluster_indices
+from rubricate.stats._numbers import Floats, Integers, bounds_of, numbers, t_quantile
+from rubricate.stats._resampling import Groups, cluster_indices, complete_cases
 from rubricate.stats._unseen import are_few, mostly_same
 
 Side = Literal["below", "not below", "cannot tell"]
 SIGNIFICANCE = 0.04
-"""The error rate of either side, one-sided, for a promise of 5 %. At .05 every second simulated
-cell of noisy runs is above 5 % by chance; at .025 the drop that `trust plan comparison` names for a
-power of .8 is found in less."""
+"""The one-sided error rate of either side, for a promise of 5 %. At .05 every second simulated cell
+of noisy runs is above 5 % by chance; at .025 the power for the drop that `trust plan comparison`
+names is below .8."""
 POWER = 0.8
 """The power that `detectable`, `items_needed` and `replicates_needed` are for."""
 
@@ -36,20 +36,20 @@ class BoundTest:
     """A mean against a bound, at a one-sided error rate on either side.
 
     Attributes:
-        side: `below` or `not below` where that is shown, else `cannot tell`.
-        n: values that there are.
-        clusters: groups that they come from.
-        value: their mean; None without any.
-        low, high: one-sided bounds of the true mean; None where there is no honest one.
-        p_value: of differences that look lower: the one-sided p of the sign-flipping permutation
-            test of no change at all, exact up to 16 groups that differ; else None.
-        distance: how far a mean lies from the bound, for power and for the items that are needed.
-        power: the probability that these items show on which side such a mean is.
-        detectable: the distance that is shown with a power of 0.8.
-        items_needed: about how many such items show a mean at this distance with a power of 0.8;
-            None where no number does.
-        replicates_needed: how many times as many answers to each verdict do, with these items; None
-            where the noise is not known, or no number does.
+        side: `below` or `not below` if the items show it, else `cannot tell`.
+        n: the number of values.
+        clusters: the number of groups that they come from.
+        value: their mean; None without values.
+        low, high: one-sided bounds of the true mean; None if it has no interval.
+        p_value: for differences below the bound, the one-sided p of the sign-flipping permutation
+            test of no change, exact for up to 16 groups that differ; else None.
+        distance: the distance of a mean from the bound that power and items needed are for.
+        power: the probability that these items show on which side a mean at this distance is.
+        detectable: the distance that they show with a power of 0.8.
+        items_needed: about how many items show a mean at this distance with a power of 0.8; None if
+            no number does.
+        replicates_needed: the factor by which more answers to each verdict do so with these items;
+            None if the noise is unknown, or no number does.
     """
 
     side: Side
@@ -77,48 +77,44 @@ def bound_test(
     noise: Sequence[float] | None = None,
     significance: float = SIGNIFICANCE,
 ) -> BoundTest:
-    """Whether the mean of values is shown to be below a bound, or not to be.
+    """Test whether a mean is below a bound, not below it, or neither is shown.
 
-    The bounds are those of t by groups (`clustered_mean`, one-sided). Where fewer than five groups
-    have another value than the rest, they are not narrower than what the exact interval of Clopper
-    and Pearson (1934) allows for the share of such groups, had each gone all the way to a limit.
-    Differences are below only where the permutation test of no change agrees: of two runs of one
-    system, `below` comes in at most `significance`, whatever the spread.
+    The bounds are those of t by groups (`clustered_mean`, one-sided). If fewer than five groups
+    have another value than the rest, the bounds are no narrower than the exact interval of Clopper
+    and Pearson (1934) allows for the share of such groups, with each at a limit. Differences are
+    below only if the permutation test of no change agrees, so two runs of one system give `below`
+    with probability `significance` at most, whatever the spread.
 
     Args:
-        values: one an item; None for a missing one, which is left out.
-        bound: what the mean is held against: minus the margin, or a threshold.
-        groups: the group of each value. Default: each by itself.
-        limits: the least and the greatest that a value can be; None where that is not known.
-        differences: whether the values are differences of two runs, whose sign is chance where
+        values: numbers, (n,); None for a missing one, which is left out.
+        bound: the bound of the mean: minus the margin, or a threshold.
+        groups: the group of each value, (n,). Default: values are independent.
+        limits: the least and the greatest that a value can be; None if unknown.
+        differences: whether the values are differences of two runs, whose signs are random if
             nothing changed.
-        distance: how far from the bound a mean would lie that the items should tell. Default: as
-            far as their mean does.
-        noise: the variance of each value that comes from the judge, such as by replicates. The
-            standard error is never less than it alone makes.
-        significance: the probability of either error, one-sided.
+        distance: the distance from the bound that the items should show. Default: that of their
+            mean.
+        noise: the variance of each value that comes from the judge, for example by replicates,
+            (n,). The standard error is never smaller than this noise alone makes it.
+        significance: the one-sided probability of either error.
 
     Raises:
-        InputError: something is no number, or the lengths differ.
+        InputError: a value is no number, or the lengths differ.
 
     Example:
-        >>> bound_test([0.0] * 190 + [-1.0] * 10, -0.02, limits=(-1, 1), differences=True).side
+        >>> bound_test([0.0] * 160 + [-1.0] * 40, -0.02, limits=(-1, 1), differences=True).side
         'below'
     """
     check_share(significance, "significance")
     bound = number_of(bound, "bound")
     if limits is not None:
-        limits = _checked_limits(limits)
-    every = numbers(values, "values")
-    known = ~np.isnan(every)
-    clusters, found = cluster_indices(groups, len(every))[known], every[known]
-    variances = None if noise is None else numbers(noise, "noise")
-    if variances is not None:
-        if len(variances) != len(every):
-            raise InputError(f"noise has {len(variances)} numbers for {len(every)} values")
-        variances = variances[known]
-    count, n = len(np.unique(clusters)), len(found)
-    mean = mean_of(found, clusters, 1 - significance, limits)
+        limits = bounds_of(limits, "limits")
+    indices, clusters, (known,) = complete_cases(groups, numbers(values, "values"))
+    variances = np.zeros(len(values)) if noise is None else numbers(noise, "noise")
+    if len(variances) != len(values):
+        raise InputError(f"noise has {len(variances)} numbers for {len(values)} values")
+    count, n = len(np.unique(clusters)), len(known)
+    mean = mean_of(known, clusters, 1 - significance, limits)
     value, error = mean.mean.value, mean.standard_error
     if value is None or error is None or mean.freedom is None or mean.mean.low is None:
         nothing = (None,) * 8
@@ -126,19 +122,19 @@ def bound_test(
     assert mean.mean.high is not None
     low, high = mean.mean.low, mean.mean.high
     quantile = t_quantile(1 - significance, mean.freedom)
-    by_judge = 0.0 if variances is None else float(variances.sum()) / n**2
+    by_judge = float(variances[indices].sum()) / n**2
     if by_judge > error**2:
         error = math.sqrt(by_judge)
         low, high = min(low, value - quantile * error), max(high, value + quantile * error)
     if limits is not None:
-        least, most = _exact_bounds(found, clusters, limits, significance)
+        least, most = _exact_bounds(known, clusters, limits, significance)
         low, high = max(limits[0], min(low, least)), min(limits[1], max(high, most))
     p_value = None
     side: Side = "not below" if low >= bound - 1e-12 else "cannot tell"
     if high < bound:
         side = "below"
         if differences:
-            tested = permutation_test(found.tolist(), groups=clusters.tolist()).p_value
+            tested = permutation_test(known.tolist(), groups=clusters.tolist()).p_value
             p_value = None if tested is None else tested / 2
             side = "below" if p_value is not None and p_value <= significance else "cannot tell"
     apart = abs(value - bound) if distance is None else number_of(distance, "distance")
@@ -154,14 +150,14 @@ def bound_test(
         apart,
         float(stats.t.cdf(apart / error - quantile, mean.freedom)),
         both * error,
-        *_needed(found, clusters, limits, apart, apart / both, by_judge, significance),
+        *_needed(known, clusters, limits, apart, apart / both, by_judge, significance),
     )
 
 
 def _exact_bounds(
     values: Floats, clusters: Integers, limits: tuple[float, float], significance: float
 ) -> tuple[float, float]:
-    """Exact bounds of a mean where few groups hold other values than the rest; else no bounds."""
+    """Exact bounds of a mean if few groups have other values than the rest; else no bounds."""
     same = mostly_same(values)
     if same is None or not are_few(same, clusters):
         return math.inf, -math.inf
@@ -186,10 +182,10 @@ def _needed(
     by_judge: float,
     significance: float,
 ) -> tuple[int | None, int | None]:
-    """How many items, or times as many answers of the judge, show a mean at a distance.
+    """The number of items, or the factor of more answers, that show a mean at a distance.
 
-    As many as bring the standard error down to `error`; and at least as many as exclude, without
-    any exception, exceptions that would move the mean that far.
+    It brings the standard error down to `error`, and is at least the number of items that, all
+    without an exception, rule out as many exceptions as move the mean by that distance.
     """
     if error <= 0:
         return None, None
@@ -200,21 +196,15 @@ def _needed(
     if limits is not None:
         size = (limits[1] - limits[0]) / 2 if limits[0] < 0 else limits[1] - limits[0]
         items = max(items, math.log(significance) / math.log1p(-min(0.5, distance / size)))
-    left = error**2 - (variance - by_judge)
-    replicates = math.ceil(by_judge / left) if by_judge > 0 and left > 0 else None
+    for_judge = error**2 - (variance - by_judge)
+    replicates = math.ceil(by_judge / for_judge) if by_judge > 0 and for_judge > 0 else None
     return max(n + 1, math.ceil(items)), replicates
 
 
-def _checked_limits(limits: tuple[float, float]) -> tuple[float, float]:
-    ends = numbers(limits, "limits").tolist()
-    if len(ends) != 2 or not ends[0] < ends[1]:
-        raise InputError(f"limits must be two numbers, the lower one first, found {limits}")
-    return ends[0], ends[1]
-
-
 STAKES = (0.05, 0.1, 0.25, 0.5, 0.9)
-"""The shares of the wealth that are staked on each group, of the most that cannot be lost. Small
-ones win on many small drops, large ones on few large ones; half as many double what is needed."""
+"""The shares of the wealth that are bet on each group, of the largest bet that cannot lose all.
+Small bets win on many small drops, large ones on few large drops; with half as many bets twice as
+many items are needed."""
 
 
 def bound_e_value(
@@ -224,33 +214,35 @@ def bound_e_value(
     groups: Groups = None,
     limits: tuple[float, float] = (-1.0, 1.0),
 ) -> float:
-    """How much is won by betting that a mean is below a bound; 1 or less on average if it is not.
+    """The wealth from betting that a mean is below a bound; at most 1 on average if it is not.
 
     The bet of Waudby-Smith and Ramdas (2024) on each group of values, the mean over five stakes.
-    Such numbers of many looks can be added up, whatever the looks have in common, which p-values
-    cannot.
+    You can average such e-values over many looks at dependent data, which p-values do not allow.
 
     Args:
-        values: one an item, within the limits.
-        bound: what their mean is held against.
-        groups: the group of each value. Default: each by itself.
+        values: numbers within the limits, (n,).
+        bound: the bound of their mean.
+        groups: the group of each value, (n,). Default: values are independent.
         limits: the least and the greatest that a value can be.
 
     Returns:
-        What a stake of 1 has become, 0 or more; 1 without values.
+        The wealth from a stake of 1, 0 or more; 1 without values.
 
     Raises:
         InputError: a value is missing, no number or outside the limits, or the bound is.
+
+    Example:
+        >>> round(bound_e_value([-0.5] * 10, 0.0), 1)
+        11.3
     """
-    numbers_ = numbers(values, "values")
-    low, high = _checked_limits(limits)
+    array = numbers(values, "values")
+    low, high = bounds_of(limits, "limits")
     bound = number_of(bound, "bound")
-    if not low <= bound < high or not np.all((numbers_ >= low) & (numbers_ <= high)):
+    if not low <= bound < high or not np.all((array >= low) & (array <= high)):
         raise InputError(f"values and the bound must be from {low:g} to {high:g}")
-    clusters = cluster_indices(groups, len(numbers_))
-    if not len(numbers_):
+    clusters = cluster_indices(groups, len(array))
+    if not len(array):
         return 1.0
-    _, clusters = np.unique(clusters, return_inverse=True)
-    sums = np.bincount(clusters, weights=numbers_ - bound) / np.bincount(clusters).max()
+    sums = np.bincount(clusters, weights=array - bound) / np.bincount(clusters).max()
     logs = [float(np.log1p(-stake * sums / (high - bound)).sum()) for stake in STAKES]
     return float(np.exp(special.logsumexp(logs)) / len(STAKES))

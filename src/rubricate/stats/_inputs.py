@@ -1,4 +1,4 @@
-"""What people bring, some of it missing: the checks that every function here begins with.
+"""Validation of arguments, some of whose values may be missing.
 
 None, NaN of any type of number, pandas' NA and NaT are missing (`is_missing`). What cannot be used
 is an `InputError` that names the argument. Nothing here needs numpy.
@@ -35,15 +35,15 @@ def brief(value: object) -> str:
 
 
 def is_missing(value: object) -> bool:
-    """Whether it is None, NaN, or what pandas or numpy put where there is nothing."""
+    """Whether a value is None, NaN, or pandas' or numpy's mark of a missing value."""
     if value is None:
         return True
     if isinstance(value, (str, int)):
         return False
     try:
-        differs: Any = operator.ne(value, value)  # of nothing but NaN (and NaT) that is true
+        differs: Any = operator.ne(value, value)  # only NaN and NaT differ from themselves
         if differs is value and operator.eq(value, value) is value:
-            return True  # of NA both are NA again
+            return True  # both comparisons of pandas' NA give NA
         return bool(differs)
     except (TypeError, ValueError, ArithmeticError):
         return False
@@ -53,7 +53,7 @@ def listed(values: Any, name: str) -> list[Any]:
     """A sequence, an array or a column of a table as a list.
 
     Raises:
-        InputError: it is none: a text, a mapping, a set, a single value.
+        InputError: it is a text, a mapping, a set or a single value.
     """
     if type(values) is list:
         return values
@@ -77,8 +77,8 @@ def same_length(**sequences: Any) -> int:
     """The length that all have; `InputError` where they differ or one is no list."""
     lengths = {name: len(listed(sequence, name)) for name, sequence in sequences.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-        raise InputError(f"not equally long: {told}")
+        each = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise InputError(f"not equally long: {each}")
     return next(iter(lengths.values()))
 
 
@@ -92,16 +92,16 @@ def answers(values: Any, name: str) -> list[Any]:
     Raises:
         InputError: it is no list, or something in it can be no label.
     """
-    found: list[Any] = []
-    given = listed(values, name)
-    if PLAIN.issuperset(map(type, given)):
-        return list(given)
-    for index, value in enumerate(given):
+    raw = listed(values, name)
+    if PLAIN.issuperset(map(type, raw)):
+        return list(raw)
+    labels: list[Any] = []
+    for index, value in enumerate(raw):
         missing = is_missing(value)
         if not (missing or _is_label(value)):
             raise InputError(f"{name}: {brief(value)} at position {index} is no label")
-        found.append(None if missing else value)
-    return found
+        labels.append(None if missing else value)
+    return labels
 
 
 def _is_label(value: object) -> bool:
@@ -118,16 +118,16 @@ def in_order(labels: Iterable[Any], name: str = "labels", *, ranked: bool = Fals
     Raises:
         InputError: the order means something (`ranked`), and types are mixed.
     """
-    found = list(labels)
+    labels = list(labels)
     try:
-        return sorted(found)
+        return sorted(labels)
     except TypeError:
         if ranked:
-            types = ", ".join(sorted({type(one).__name__ for one in found}))
+            types = ", ".join(sorted({type(label).__name__ for label in labels}))
             raise InputError(
-                f"{name}: labels of mixed types ({types}) have no order; say it with labels="
+                f"{name}: labels of mixed types ({types}) have no order; set it with labels="
             ) from None
-        return sorted(found, key=_rank)
+        return sorted(labels, key=_rank)
 
 
 def _rank(label: Any) -> tuple[Any, ...]:
@@ -137,11 +137,11 @@ def _rank(label: Any) -> tuple[Any, ...]:
 
 
 def labels_of(values: Any, name: str = "labels") -> list[Any]:
-    """`answers` of which none is missing, each once."""
-    found = list(dict.fromkeys(answers(values, name)))
-    if None in found:
-        raise InputError(f"{name}: one is missing, at position {found.index(None)}")
-    return found
+    """`answers` of which none is missing, without duplicates."""
+    labels = list(dict.fromkeys(answers(values, name)))
+    if None in labels:
+        raise InputError(f"{name}: one is missing, at position {labels.index(None)}")
+    return labels
 
 
 def abstention_of(value: Any) -> Any:
@@ -156,19 +156,19 @@ def check_flag(value: Any, name: str) -> None:
 
 
 def number_of(value: Any, name: str, index: int | None = None) -> float:
-    """A number; `InputError` where it is missing, none, or beyond `LARGEST`."""
-    told = brief(value) + ("" if index is None else f" at position {index}")
+    """A number; `InputError` where it is missing, no number, or beyond `LARGEST`."""
+    shown = brief(value) + ("" if index is None else f" at position {index}")
     if isinstance(value, (str, bytes)) or is_nested(value) or is_missing(value):
-        raise InputError(f"{name}: {told} is not a number")
+        raise InputError(f"{name}: {shown} is not a number")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     except (TypeError, ValueError, ArithmeticError):
-        raise InputError(f"{name}: {told} is not a number") from None
+        raise InputError(f"{name}: {shown} is not a number") from None
     if not abs(number) <= LARGEST:
         size = "infinite" if math.isinf(number) else "too large"
-        raise InputError(f"{name}: {told} is {size}; numbers go up to {LARGEST:g}")
+        raise InputError(f"{name}: {shown} is {size}; numbers go up to {LARGEST:g}")
     return number
 
 
@@ -193,8 +193,8 @@ def check_share(value: Any, name: str) -> None:
 def check_choice(value: Any, name: str, *choices: str) -> None:
     """`InputError` unless it is one of the choices."""
     if not (isinstance(value, str) and value in choices):
-        told = ", ".join(choices[:-1])
-        raise InputError(f"{name} must be {told} or {choices[-1]}, found {brief(value)}")
+        others = ", ".join(choices[:-1])
+        raise InputError(f"{name} must be {others} or {choices[-1]}, found {brief(value)}")
 
 
 def named(values: Any, name: str, read: Callable[[Any, str], Any]) -> dict[str, Any]:

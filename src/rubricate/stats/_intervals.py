@@ -11,40 +11,56 @@ from scipy import special
 
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
-from rubricate.stats._inputs import answers, brief, check_share, count_of, same_length
-from rubricate.stats._numbers import numbers, outcomes, t_quantile
+from rubricate.stats._inputs import check_share, count_of, same_length
+from rubricate.stats._numbers import (
+    Flags,
+    Floats,
+    Integers,
+    bounds_of,
+    numbers,
+    outcomes,
+    t_quantile,
+)
 from rubricate.stats._resampling import (
     ROUNDING,
+    TOO_FEW,
     Bootstrap,
-    Floats,
     Groups,
-    Integers,
     bootstrapped,
     cluster_indices,
-    groups_at,
+    complete_cases,
 )
 from rubricate.stats._unseen import are_few, mostly_same, with_unseen
 
 NO_SPREAD = "no interval: all clusters have the same mean"
+NO_VALUES = "there are no values"
+NO_COUNT = "there is nothing to count"
 
 
 def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> Estimate:
-    """A proportion with the score interval of Wilson (1927), for independent items.
+    """A proportion of independent outcomes with the score interval of Wilson (1927).
 
     Args:
-        successes: how many of `n` count, 0 to `n`.
-        n: how many there are.
+        successes: the number of successes, 0 to `n`.
+        n: the number of outcomes.
         confidence: the interval's nominal coverage.
 
+    Returns:
+        The proportion, 0 to 1; undefined for `n` = 0.
+
     Raises:
-        InputError: `n` is no whole number, or `successes` is none between 0 and `n`.
+        InputError: `n` is not a whole number, or `successes` is not one between 0 and `n`.
+
+    Example:
+        >>> print(wilson_interval(9, 10))
+        0.900 [0.596, 0.982]
     """
     check_share(confidence, "confidence")
     n = count_of(n, "n")
     if not 0 <= (successes := count_of(successes, "successes")) <= n:
         raise InputError(f"successes must be between 0 and {n}, found {successes}")
     if n == 0:
-        return Estimate(None, undefined="there is nothing to count")
+        return Estimate(None, undefined=NO_COUNT)
     z = float(special.ndtri((1 + confidence) / 2))
     return score_interval(successes / n, float(n), z)
 
@@ -54,12 +70,12 @@ class MeanEstimate:
     """A mean with its standard error.
 
     Attributes:
-        n: how many values there are.
-        clusters: how many clusters they come from.
-        mean: with its t interval.
-        standard_error: None with fewer than two clusters. Where it is 0, since all clusters have
-            the same mean and no bounds are known, there is no interval: that says nothing about
-            other items.
+        n: the number of values.
+        clusters: the number of clusters that they come from.
+        mean: the mean, with its t interval.
+        standard_error: None with fewer than two clusters. If it is 0, because all clusters have the
+            same mean and no bounds are known, there is no interval: a spread of 0 in these items
+            says nothing about other items.
         freedom: degrees of freedom of the t interval; None with fewer than two clusters.
     """
 
@@ -77,59 +93,60 @@ def clustered_mean(
     confidence: float = 0.95,
     bounds: tuple[float, float] | None = None,
 ) -> MeanEstimate:
-    """The mean, with a standard error that knows which values belong together.
+    """The mean with a cluster-robust standard error.
 
     The variance is `sum_g(e_g ** 2 / (1 - n_g / n)) / n ** 2`, where `e_g` is the sum of
     `x_i - mean` over a cluster of size `n_g` (Liang and Zeger 1986, corrected for few clusters by
     Bell and McCaffrey 2002). The interval is that of t with their degrees of freedom, for the
-    correlation within clusters that the values have (Imbens and Kolesar 2016). With clusters of one
-    size these are the usual factor G / (G - 1) and G - 1. Without groups it is the textbook's
-    `s / sqrt(n)`.
+    correlation within clusters that the values have (Imbens and Kolesar 2016). If all clusters have
+    the same size, these are the usual factor G / (G - 1) and G - 1. Without groups it is the
+    textbook's `s / sqrt(n)`.
 
-    Where more than half of the values are the same and `bounds` are known, `with_unseen` values
-    make the interval and the standard error.
+    If more than half of the values are the same and `bounds` are known, the interval and the
+    standard error allow for values that were not seen (`docs/statistics.md`, No observed error).
 
     Args:
-        values: numbers; None for a missing one, which is left out.
-        groups: the cluster of each value. Default: each by itself.
+        values: numbers, (n,); None for a missing one, which is left out.
+        groups: the cluster of each value. Default: values are independent.
         confidence: the interval's nominal coverage.
         bounds: the least and the greatest that a value can be, such as 0 and 1 of a score. Default:
-            nothing is known, and values that are all the same have no interval.
+            unknown; values that are all the same then have no interval.
+
+    Returns:
+        The mean in the unit of the values, with its standard error.
 
     Raises:
-        InputError: something is no number or outside the bounds, or there are not as many groups
-            as values.
+        InputError: a value is no number or outside the bounds, or there are not as many groups as
+            values.
+
+    Example:
+        >>> print(clustered_mean([0.5, 0.7, 0.9, 0.7]).mean)
+        0.700 [0.440, 0.960]
     """
     check_share(confidence, "confidence")
-    every = numbers(values, "values")
-    clusters = cluster_indices(groups, len(every))[~np.isnan(every)]
-    every = every[~np.isnan(every)]
+    _, clusters, (kept,) = complete_cases(groups, numbers(values, "values"))
     if bounds is not None:
-        bounds = _checked_bounds(bounds, every)
-    return mean_of(every, clusters, (1 + confidence) / 2, bounds)
-
-
-def _checked_bounds(bounds: tuple[float, float], values: Floats) -> tuple[float, float]:
-    ends = numbers(bounds, "bounds")
-    if len(ends) != 2 or not ends[0] < ends[1]:
-        raise InputError(f"bounds must be two numbers, the lower one first, found {brief(bounds)}")
-    slack = 1e-9 * float(ends[1] - ends[0])
-    for value in values[(values < ends[0] - slack) | (values > ends[1] + slack)][:1].tolist():
-        raise InputError(f"values: {value:g} is not between {ends[0]:g} and {ends[1]:g}")
-    return float(ends[0]), float(ends[1])
+        bounds = bounds_of(bounds, "bounds")
+        slack = 1e-9 * (bounds[1] - bounds[0])
+        outside = kept[(kept < bounds[0] - slack) | (kept > bounds[1] + slack)]
+        for value in outside[:1].tolist():
+            raise InputError(f"values: {value:g} is not between {bounds[0]:g} and {bounds[1]:g}")
+    return mean_of(kept, clusters, (1 + confidence) / 2, bounds)
 
 
 def mean_of(
-    values: Floats, clusters: Integers, probability: float, bounds: tuple[float, float] | None
+    values: Floats,
+    clusters: Integers,
+    probability: float,
+    bounds: tuple[float, float] | None = None,
 ) -> MeanEstimate:
-    """`clustered_mean` of numbers that are all there, each end of its interval at a quantile."""
+    """`clustered_mean` without missing values, each end of its interval at a quantile."""
     if len(values) == 0:
-        return MeanEstimate(0, 0, Estimate(None, undefined="there are no values"), None)
+        return MeanEstimate(0, 0, Estimate(None, undefined=NO_VALUES), None)
     mean = float(values.mean())
     count = len(np.unique(clusters))
     if count < 2:
-        only = Estimate(mean, undefined="no interval: it needs two clusters or more")
-        return MeanEstimate(len(values), count, only, None)
+        return MeanEstimate(len(values), count, Estimate(mean, undefined=TOO_FEW), None)
     if bounds is not None and (same := mostly_same(values)) is not None:
         effect, freedom = design_effect(values, clusters)
         quantile = t_quantile(probability, freedom)
@@ -146,8 +163,8 @@ def mean_of(
 
 
 def design_effect(values: Floats, clusters: Integers) -> tuple[float, float]:
-    """How many times the variance of a mean of independent values that of these is, 1 or more, and
-    its degrees of freedom. Of values without spread it is that of whole clusters (Kish 1965)."""
+    """The variance of the mean of these values over that of independent ones, 1 or more, and its
+    degrees of freedom. For values without spread it is that of whole clusters (Kish 1965)."""
     variance, freedom = clustered_variance(values, clusters)
     alone = float(values.var(ddof=1)) / len(values)
     if alone <= ROUNDING**2 * float((values**2).max()):
@@ -156,7 +173,7 @@ def design_effect(values: Floats, clusters: Integers) -> tuple[float, float]:
 
 
 def t_interval(value: float, error: float, freedom: float, probability: float) -> Estimate:
-    """The interval of t; none for a standard error of 0, which says nothing about other items."""
+    """The t interval; none for a standard error of 0, which says nothing about other items."""
     if error == 0:
         return Estimate(value, undefined=NO_SPREAD)
     half = t_quantile(probability, freedom) * error
@@ -172,21 +189,29 @@ def bootstrapped_mean(
     """The mean with a clustered bootstrap interval (Efron 1979; Field and Welsh 2007).
 
     Args:
-        values: numbers; None for a missing one, which is left out.
-        groups: the cluster of each value. Default: each by itself.
-        bootstrap: how the interval is made; None for none.
+        values: numbers, (n,); None for a missing one, which is left out.
+        groups: the cluster of each value. Default: values are independent.
+        bootstrap: the number of resamples, confidence and seed; None for no interval.
+
+    Returns:
+        The mean in the unit of the values.
 
     Raises:
-        InputError: something is no number, or there are not as many groups as values.
+        InputError: a value is no number, or there are not as many groups as values.
     """
-    every = numbers(values, "values")
-    indices = np.flatnonzero(~np.isnan(every))
-    kept = every[indices]
+    _, clusters, (kept,) = complete_cases(groups, numbers(values, "values"))
+    return resampled_mean(kept, clusters, bootstrap)
+
+
+def resampled_mean(
+    values: Floats, clusters: Integers, bootstrap: Bootstrap | None, undefined: str = NO_VALUES
+) -> Estimate:
+    """`bootstrapped_mean` without missing values; `undefined` is the reason if there are none."""
     return bootstrapped(
-        np.column_stack([kept, np.ones(len(kept))]),
+        np.column_stack([values, np.ones(len(values))]),
         lambda totals: np.asarray(totals[:, 0] / totals[:, 1]),
-        "there are no values",
-        groups=groups_at(groups, indices, len(every)),
+        undefined,
+        clusters=clusters,
         bootstrap=bootstrap,
     )
 
@@ -199,65 +224,80 @@ def stratified_mean(
 ) -> Estimate:
     """The mean of the strata's means, with a bootstrap interval (Efron 1979).
 
-    Values are resampled over all strata; where a resample has none of a stratum, the others' means
-    make it. Of one value a stratum there is no interval that says anything of the strata.
+    Values are resampled over all strata; if a resample has none of a stratum, the mean is that of
+    the others. With one value a stratum, the interval says nothing about the strata.
 
     Args:
-        values: numbers; None for a missing one, which is left out.
-        strata: the stratum of each value.
-        bootstrap: how the interval is made; None for none.
+        values: numbers, (n,); None for a missing one, which is left out.
+        strata: the stratum of each value, (n,).
+        bootstrap: the number of resamples, confidence and seed; None for no interval.
+
+    Returns:
+        The mean in the unit of the values.
 
     Raises:
-        InputError: something is no number, or there are not as many strata as values.
+        InputError: a value is no number, or there are not as many strata as values.
     """
     same_length(values=values, strata=strata)
-    every, of = numbers(values, "values"), answers(strata, "strata")
-    known = ~np.isnan(every)
-    every, of = every[known], [one for one, is_known in zip(of, known, strict=True) if is_known]
-    names = list(dict.fromkeys(of))
-    inside = np.array([[one == name for name in names] for one in of], dtype=float)
-    inside = inside.reshape(len(every), len(names))
+    array = numbers(values, "values")
+    known = ~np.isnan(array)
+    array, index = array[known], cluster_indices(strata, len(array), "strata")[known]
+    present, index = np.unique(index, return_inverse=True)
+    member = np.eye(len(present))[index]
 
     def mean(totals: Floats) -> Floats:
-        sums, counts = totals[:, : len(names)], totals[:, len(names) :]
-        held = counts > 0
-        means = np.where(held, sums / np.where(held, counts, 1.0), 0.0)
-        return np.asarray(means.sum(axis=1) / held.sum(axis=1))
+        sums, counts = totals[:, : len(present)], totals[:, len(present) :]
+        in_resample = counts > 0
+        means = np.where(in_resample, sums / np.where(in_resample, counts, 1.0), 0.0)
+        return np.asarray(means.sum(axis=1) / in_resample.sum(axis=1))
 
-    totals = np.column_stack([inside * every[:, None], inside])
-    return bootstrapped(totals, mean, "there are no values", bootstrap=bootstrap)
+    totals = np.column_stack([member * array[:, None], member])
+    clusters = np.arange(len(array))
+    return bootstrapped(totals, mean, NO_VALUES, clusters=clusters, bootstrap=bootstrap)
 
 
 def clustered_share(
     successes: Sequence[bool | None], *, groups: Groups = None, confidence: float = 0.95
 ) -> Estimate:
-    """A proportion with an interval that knows which outcomes belong together.
+    """A proportion with a cluster-robust interval.
 
-    Wilson's score interval (1927) for the effective number of outcomes, which is what the clustered
-    variance (see `clustered_mean`) would need without clusters, with the quantile of t (Korn and
-    Graubard 1998; Dean and Pavlou 2015). By simulation (`docs/statistics.md`) it holds the truth
-    more nearly as often as it says than t, and than the bootstrap. Without groups it is
+    Wilson's score interval (1927) for the effective number of outcomes, which is the number of
+    independent outcomes with the same variance (see `clustered_mean`), with the quantile of t (Korn
+    and Graubard 1998; Dean and Pavlou 2015). In simulations (`docs/statistics.md`) its coverage is
+    closer to the nominal one than that of t or the bootstrap. Without groups it is
     `wilson_interval`.
 
     Args:
-        successes: outcomes, true or false (1 or 0); None for a missing one, which is left out.
-        groups: the cluster of each outcome. Default: each by itself.
+        successes: outcomes, true or false (1 or 0), (n,); None for a missing one, which is left
+            out.
+        groups: the cluster of each outcome. Default: outcomes are independent.
         confidence: the interval's nominal coverage.
 
+    Returns:
+        The proportion, 0 to 1.
+
     Raises:
-        InputError: an outcome is another, or there are not as many groups as outcomes.
+        InputError: an outcome is not true or false, or there are not as many groups as outcomes.
+
+    Example:
+        >>> print(clustered_share([1, 1, 1, 0, 1, 1], groups=["a", "a", "b", "b", "c", "c"]))
+        0.833 [0.149, 0.993]
     """
     check_share(confidence, "confidence")
-    every = outcomes(successes, "successes")
-    clusters = cluster_indices(groups, len(every))[~np.isnan(every)]
-    every = every[~np.isnan(every)]
-    if groups is None:
-        return wilson_interval(int(every.sum()), len(every), confidence=confidence)
-    return share_interval(
-        np.bincount(clusters, weights=every).astype(np.float64) if len(every) else every,
-        np.bincount(clusters).astype(np.float64) if len(every) else every,
-        confidence,
-    )
+    _, clusters, (kept,) = complete_cases(groups, outcomes(successes, "successes"))
+    return share_of(kept, clusters, confidence, independent=groups is None)
+
+
+def share_of(
+    hits: Floats | Flags, clusters: Integers, confidence: float, *, independent: bool = False
+) -> Estimate:
+    """`clustered_share` without missing outcomes; `independent` if each is its own cluster."""
+    if independent:
+        return wilson_interval(int(hits.sum()), len(hits), confidence=confidence)
+    if len(hits) == 0:
+        return Estimate(None, undefined=NO_COUNT)
+    sizes = np.bincount(clusters).astype(np.float64)
+    return share_interval(np.bincount(clusters, hits).astype(np.float64), sizes, confidence)
 
 
 def share_interval(parts: Floats, wholes: Floats, confidence: float) -> Estimate:
@@ -265,17 +305,17 @@ def share_interval(parts: Floats, wholes: Floats, confidence: float) -> Estimate
     parts, wholes = parts[wholes > 0], wholes[wholes > 0]
     count, n = len(wholes), float(wholes.sum())
     if count == 0:
-        return Estimate(None, undefined="there is nothing to count")
+        return Estimate(None, undefined=NO_COUNT)
     share = float(parts.sum()) / n
     if count < 2:
-        return Estimate(share, undefined="no interval: it needs two clusters or more")
+        return Estimate(share, undefined=TOO_FEW)
     variance, freedom = _of_clusters(parts, parts, wholes)
     effective = float(count) if variance == 0 else min(n, share * (1 - share) / variance)
     return score_interval(share, effective, t_quantile((1 + confidence) / 2, freedom))
 
 
 def score_interval(share: float, effective: float, z: float) -> Estimate:
-    """Wilson's interval (1927) of a share that is as good as one of `effective` outcomes."""
+    """Wilson's interval (1927) of a share of `effective` independent outcomes."""
     middle = (share + z * z / (2 * effective)) / (1 + z * z / effective)
     spread = share * (1 - share) / effective + z * z / (4 * effective**2)
     half = z / (1 + z * z / effective) * math.sqrt(spread)
@@ -291,18 +331,18 @@ def clustered_variance(values: Floats, clusters: Integers) -> tuple[float, float
 
 
 def clustered_correlation(values: Floats, clusters: Integers) -> float:
-    """How values of one cluster hang together: the intraclass correlation by analysis of variance
-    (Donner 1986), from 0 to 1; 0 where there is nothing to tell by."""
+    """The intraclass correlation of values of one cluster, by analysis of variance (Donner 1986),
+    from 0 to 1; 0 if there are no clusters of several values."""
     sums, squares, sizes = _totals(values, clusters)
     return _correlation(sums, squares, sizes)
 
 
 def _totals(values: Floats, clusters: Integers) -> tuple[Floats, Floats, Floats]:
-    """Each cluster's sum, sum of squares (of what values are apart from their mean) and size."""
+    """Each cluster's sum and sum of squares (of the distances from the mean) and size."""
     _, index = np.unique(clusters, return_inverse=True)
     apart = values - values.mean()
     sizes = np.bincount(index).astype(np.float64)
-    sums, squares = (np.bincount(index, weights=one) for one in (apart, apart**2))
+    sums, squares = (np.bincount(index, weights=part) for part in (apart, apart**2))
     return sums.astype(np.float64), squares.astype(np.float64), sizes
 
 

@@ -25,15 +25,9 @@ from rubricate.stats._inputs import (
     same_length,
 )
 from rubricate.stats._intervals import share_interval, wilson_interval
+from rubricate.stats._numbers import Floats, Integers
 from rubricate.stats._posterior import coefficient_intervals, table_prior
-from rubricate.stats._resampling import (
-    Bootstrap,
-    Floats,
-    Groups,
-    Integers,
-    cluster_indices,
-    explained,
-)
+from rubricate.stats._resampling import Bootstrap, Groups, cluster_indices, explained
 from rubricate.stats._unseen import LEAST_OTHERS
 
 Undecided: TypeAlias = Literal["exclude", "label", "wrong"]
@@ -55,7 +49,7 @@ IN_ORDER = ("linear_kappa", "quadratic_kappa", "linear_ac2", "quadratic_ac2")
 BY_LABEL = ("precision", "recall", "f1", "false_positive_rate", "false_negative_rate")
 
 OF_RARE = frozenset({"balanced_accuracy", "macro_f1", "f1"})
-"""What each label counts as much in as the others, however rare it is."""
+"""Figures in which a rare label counts as much as a frequent one."""
 RARE = "no interval: it needs five items or groups of each label"
 
 _WHY = {
@@ -75,20 +69,21 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True)
 class LabelAgreement:
-    """How far a judge's labels agree with people's.
+    """The agreement of a judge's labels with people's.
 
     Attributes:
-        n: pairs that count.
-        clusters: how many clusters they come from.
+        n: the number of pairs that count.
+        clusters: the number of clusters that they come from.
         labels: the labels, in order.
-        confusion: how often each pair came; people's labels in rows, the judge's in columns.
+        confusion: the number of pairs by label; people's labels in rows, the judge's in columns.
         figures: `accuracy`, `balanced_accuracy`, `macro_f1`, `cohen_kappa`, `gwet_ac1`,
-            `krippendorff_alpha`, `matthews`; `linear_kappa`, `quadratic_kappa`, `linear_ac2` and
-            `quadratic_ac2` too where the labels are ordered.
-        by_label: of each label against the rest: `precision`, `recall`, `f1`,
+            `krippendorff_alpha`, `matthews`; for ordered labels also `linear_kappa`,
+            `quadratic_kappa`, `linear_ac2` and `quadratic_ac2`.
+        by_label: for each label against the rest: `precision`, `recall`, `f1`,
             `false_positive_rate`, `false_negative_rate`.
         undecided: the policy that was used: `exclude`, `label` or `wrong`.
-        not_decided: pairs in which one did not decide, by cause, whatever the policy.
+        not_decided: the number of pairs in which one side did not decide, by cause, whatever the
+            policy.
     """
 
     n: int
@@ -112,48 +107,50 @@ def label_agreement(
     groups: Groups = None,
     bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
 ) -> LabelAgreement:
-    """Agreement of two raters' labels of the same things.
+    """Agreement of two raters' labels of the same items.
 
     The formulas and their sources: accuracy; balanced accuracy (Brodersen et al. 2010); precision,
     recall, F1 (van Rijsbergen 1979); kappa (Cohen 1960, 1968); AC1 and AC2 (Gwet 2008, 2014); alpha
-    (Krippendorff 2011; ordinal where `ordered`); Matthews (Gorodkin 2004). Intervals of plain
-    shares (accuracy, precision, recall, error rates) are Wilson's (1927), with groups for the
-    effective number of pairs (see `clustered_share`). Those of the others are the middle of the
-    coefficient's posterior distribution (Agresti and Min 2005), with a prior worth 1.6
-    pairs, one of them of agreement, and for the effective number of pairs, too.
+    (Krippendorff 2011; ordinal if `ordered`); Matthews (Gorodkin 2004). Intervals of plain shares
+    (accuracy, precision, recall, error rates) are Wilson's (1927), with groups for the effective
+    number of pairs (see `clustered_share`). The other intervals are the middle of the coefficient's
+    posterior distribution (Agresti and Min 2005), with a prior worth 1.6 pairs, one of which
+    agrees, also for the effective number of pairs.
 
     Args:
-        judge, human: labels of the same things in the same order; None for no answer.
-        labels: the labels that may be given, in order. Default: those that were, sorted.
-        ordered: whether the order of the labels means something.
-        undecided: what becomes of a pair in which one abstained or has no answer. `exclude`: it is
-            left out. `label`: an abstention is a label like the others; only missing answers are
-            left out. `wrong`: a judge that does not decide where a person did is wrong; for the
-            order of labels there is no place for that, so `ordered` must be false.
+        judge, human: labels of the same items in the same order, (n,); None for no answer.
+        labels: all possible labels, in order. Default: those that occur, sorted.
+        ordered: whether the labels are ranks.
+        undecided: how a pair counts if one side abstained or has no answer. `exclude`: it is left
+            out. `label`: an abstention is a label like the others; only missing answers are left
+            out. `wrong`: the judge is wrong if it does not decide and the person did; that has no
+            rank, so `ordered` must be false.
         abstention: the label that is an abstention; None if there is none.
-        groups: the cluster of each pair, for the intervals. Default: each by itself.
-        bootstrap: how intervals are made; None for none.
+        groups: the cluster of each pair, for the intervals. Default: pairs are independent.
+        bootstrap: the number of draws, confidence and seed; None for no intervals.
+
+    Returns:
+        Figures from 0 to 1; kappa, alpha, AC and Matthews are at most 1, and 0 for chance.
 
     Raises:
         InputError: the sequences differ in length, or a label is not one of `labels`.
+
+    Example:
+        >>> agreement = label_agreement(["yes", "no", "yes", "no"], ["yes", "no", "no", "no"])
+        >>> agreement.figures["accuracy"].value, agreement.figures["cohen_kappa"].value
+        (0.75, 0.5)
     """
-    judge, human = answers(judge, "judge"), answers(human, "human")
-    n = same_length(judge=judge, human=human)
-    abstention = abstention_of(abstention)
-    check_choice(undecided, "undecided", "exclude", "label", "wrong")
     check_flag(ordered, "ordered")
+    pairs, causes, abstention = _counted(judge, human, undecided, abstention)
     if ordered and undecided != "exclude":
         raise InputError(f"undecided='{undecided}' needs labels without an order")
-    clusters = cluster_indices(groups, n)
-    causes = [_cause(*pair, abstention) for pair in zip(judge, human, strict=True)]
-    found = _counted(judge, human, causes, undecided, abstention)
-    indices = [position for position, _, _ in found]
-    kept = [(given, truth) for _, given, truth in found]
+    clusters = cluster_indices(groups, len(causes))
+    kept = [(answer, truth) for _, answer, truth in pairs]
     names = _names(kept, labels, undecided, abstention, ordered)
     number = {name: position for position, name in enumerate(names)}
     kinds = len(names)
-    index = np.array([number[t] * kinds + number[g] for g, t in kept], dtype=np.int64)
-    members = clusters[indices]
+    index = np.array([number[t] * kinds + number[a] for a, t in kept], dtype=np.int64)
+    members = clusters[[position for position, _, _ in pairs]]
     spreads = coefficient_intervals(
         index, members, table_prior(kinds), partial(_coefficients, ordered=ordered), bootstrap
     )
@@ -167,8 +164,8 @@ def label_agreement(
         if name not in shares:
             spread = explained(spreads[f"{name} {at[0]}" if at else name], why)
             if name in OF_RARE and spread.low is not None:
-                held = of_people[list(at)] if at else of_people[of_people > 0]
-                if held.min() < LEAST_OTHERS or len(at) + len(held) < 2:
+                clusters_with = of_people[list(at)] if at else of_people[of_people > 0]
+                if clusters_with.min() < LEAST_OTHERS or len(at) + len(clusters_with) < 2:
                     return Estimate(spread.value, undefined=RARE)
             return spread
         part, whole = (counts[:, at[0]] if at else counts for counts in shares[name])
@@ -183,7 +180,7 @@ def label_agreement(
 
     return LabelAgreement(
         n=len(kept),
-        clusters=len(set(clusters[indices].tolist())),
+        clusters=len(set(members.tolist())),
         labels=tuple(names),
         confusion=tuple(tuple(int(count) for count in row) for row in confusion),
         figures={name: figure(name) for name in (*FIGURES, *(IN_ORDER if ordered else ()))},
@@ -206,54 +203,55 @@ def decided_pairs(
     """The pairs of answers that count, with their indices.
 
     Args:
-        judge: an answer an item; None for a failure.
-        human: the label of each item; None for none.
-        undecided: what is done with abstentions and failures; see `label_agreement`.
-        abstention: the label of an abstention; None where there is none.
+        judge: the judge's answers, (n,); None for a failure.
+        human: people's labels of the same items, (n,); None for a missing one.
+        undecided: how abstentions and failures count; see `label_agreement`.
+        abstention: the label of an abstention; None if there is none.
 
     Returns:
-        For each pair that counts its index, the judge's answer and the person's; in order.
+        The index, the judge's answer and the person's for each pair that counts, in order.
 
     Raises:
-        InputError: the sequences differ in length, or something is no label.
+        InputError: the sequences differ in length, or a value is no label.
+
+    Example:
+        >>> decided_pairs(["yes", None, "no"], ["yes", "yes", "yes"])
+        [(0, 'yes', 'yes'), (2, 'no', 'yes')]
     """
+    return _counted(judge, human, undecided, abstention)[0]
+
+
+def _counted(
+    judge: Sequence[Any], human: Sequence[Any], undecided: Undecided, abstention: str | None
+) -> tuple[list[tuple[int, Any, Any]], list[str | None], str | None]:
+    """`decided_pairs`; for every pair the cause if it is not decided; and the abstention."""
     check_choice(undecided, "undecided", "exclude", "label", "wrong")
     judge, human = answers(judge, "judge"), answers(human, "human")
     same_length(judge=judge, human=human)
     abstention = abstention_of(abstention)
-    causes = [_cause(*pair, abstention) for pair in zip(judge, human, strict=True)]
-    return _counted(judge, human, causes, undecided, abstention)
-
-
-def _counted(
-    judge: Sequence[Any],
-    human: Sequence[Any],
-    causes: Sequence[str | None],
-    undecided: Undecided,
-    abstention: str | None,
-) -> list[tuple[int, Any, Any]]:
-    """The pairs (the judge's label, a person's) that count, with their positions."""
-    counted = []
-    for position, (given, truth, cause) in enumerate(zip(judge, human, causes, strict=True)):
+    causes, counted = [], []
+    for position, (answer, truth) in enumerate(zip(judge, human, strict=True)):
+        cause = _cause(answer, truth, abstention)
+        causes.append(cause)
         if truth is None or (cause is not None and undecided == "exclude"):
             continue
         if undecided == "wrong" and cause is not None:
             if truth != abstention:
                 counted.append((position, NO_ANSWER, truth))
-        elif given is not None:
-            counted.append((position, given, truth))
-    return counted
+        elif answer is not None:
+            counted.append((position, answer, truth))
+    return counted, causes, abstention
 
 
-def _cause(given: str | None, truth: str | None, abstention: str | None) -> str | None:
+def _cause(answer: str | None, truth: str | None, abstention: str | None) -> str | None:
     """Why a pair is not decided; None if it is."""
     if truth is None:
         return "no human label"
-    if given is None:
+    if answer is None:
         return "no answer of the judge"
     if abstention is not None and truth == abstention:
         return "human abstained"
-    if abstention is not None and given == abstention:
+    if abstention is not None and answer == abstention:
         return "judge abstained"
     return None
 
@@ -265,18 +263,18 @@ def _names(
     abstention: str | None,
     ordered: bool,
 ) -> list[str]:
-    found = {label for pair in kept for label in pair}
+    present = {label for pair in kept for label in pair}
     if labels is None:
-        return in_order(found, "judge, human", ranked=ordered) or [""]
+        return in_order(present, "judge, human", ranked=ordered) or [""]
     allowed = labels_of(labels)
     names = [label for label in allowed if undecided == "label" or label != abstention]
     extra = {NO_ANSWER, abstention} if undecided != "exclude" else set()
-    unknown = in_order(found - set(names) - extra)
+    unknown = in_order(present - set(names) - extra)
     if unknown:
         known = ", ".join(brief(name).strip("'") for name in names)
-        whose = "judge" if any(given == unknown[0] for given, _ in kept) else "human"
+        whose = "judge" if any(answer == unknown[0] for answer, _ in kept) else "human"
         raise InputError(f"{whose}: '{unknown[0]}' is not one of the labels: {known}")
-    return names + in_order(found - set(names)) or [""]
+    return names + in_order(present - set(names)) or [""]
 
 
 def _by_cluster(index: Integers, clusters: Integers, kinds: int) -> Floats:

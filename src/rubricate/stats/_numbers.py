@@ -1,4 +1,4 @@
-"""Numbers that people bring, as arrays."""
+"""Validation of numbers, as arrays with NaN for missing values."""
 
 from __future__ import annotations
 
@@ -10,41 +10,59 @@ from numpy.typing import NDArray
 from scipy import special
 
 from rubricate.errors import InputError
-from rubricate.stats._inputs import LARGEST, is_missing, listed, number_of
+from rubricate.stats._inputs import LARGEST, brief, is_missing, listed, number_of
 
 Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
 
 
 def numbers(values: Any, name: str) -> Floats:
-    """Numbers as an array; NaN stands for what is missing.
+    """Numbers as an array, (n,); NaN for a missing one.
 
     Raises:
-        InputError: it is no list, or something is no number, or too large.
+        InputError: it is no list, or a value is no number, or too large.
     """
-    given = listed(values, name)
-    found = np.empty(len(given))
-    for index, value in enumerate(given):
+    raw = listed(values, name)
+    array = np.empty(len(raw))
+    for index, value in enumerate(raw):
         if isinstance(value, float):
-            found[index] = value
+            array[index] = value
         elif is_missing(value):
-            found[index] = math.nan
+            array[index] = math.nan
         else:
-            found[index] = number_of(value, name, index)
-    for index in np.flatnonzero(np.abs(found) > LARGEST)[:1].tolist():
-        number_of(given[index], name, index)
-    return found
+            array[index] = number_of(value, name, index)
+    for index in np.flatnonzero(np.abs(array) > LARGEST)[:1].tolist():
+        number_of(raw[index], name, index)
+    return array
+
+
+def outcomes(values: Any, name: str) -> Floats:
+    """`numbers` that are all true or false (1 or 0), or missing."""
+    array = numbers(values, name)
+    for index in np.flatnonzero(~(np.isnan(array) | (array == 0) | (array == 1)))[:1].tolist():
+        raise InputError(
+            f"{name}: {array[index]:g} at position {index} is not true or false (1 or 0)"
+        )
+    return array
+
+
+def probabilities_of(values: Any, name: str) -> Floats:
+    """`numbers` that are all between 0 and 1, or missing."""
+    array = numbers(values, name)
+    for index in np.flatnonzero((array < 0) | (array > 1))[:1].tolist():
+        raise InputError(f"{name}: {array[index]:g} at position {index} is not between 0 and 1")
+    return array
+
+
+def bounds_of(bounds: Any, name: str) -> tuple[float, float]:
+    """The least and the greatest that a value can be."""
+    ends = numbers(bounds, name).tolist()
+    if len(ends) != 2 or not ends[0] < ends[1]:
+        raise InputError(f"{name} must be two numbers, the lower one first, found {brief(bounds)}")
+    return ends[0], ends[1]
 
 
 def t_quantile(probability: float, freedom: float) -> float:
     """The quantile of Student's t."""
     return float(special.stdtrit(freedom, probability))
-
-
-def outcomes(values: Any, name: str) -> Floats:
-    """`numbers` that are all true or false (1 or 0), or missing."""
-    found = numbers(values, name)
-    for index in np.flatnonzero(~(np.isnan(found) | (found == 0) | (found == 1)))[:1].tolist():
-        raise InputError(
-            f"{name}: {found[index]:g} at position {index} is not true or false (1 or 0)"
-        )
-    return found

@@ -1,4 +1,4 @@
-"""How much data does it take? Widths of intervals and powers, before anything is collected."""
+"""Planning: expected widths of intervals and powers of tests, before data are collected."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from scipy import special, stats
 from rubricate.errors import InputError
 from rubricate.stats._inputs import brief, check_share, count_of, number_of
 from rubricate.stats._intervals import score_interval
-from rubricate.stats._numbers import t_quantile
-from rubricate.stats._resampling import Floats
+from rubricate.stats._numbers import Floats, t_quantile
 from rubricate.stats._unseen import unseen
 
 TAIL = 9.0
-"""Standard deviations of a binomial beyond which nothing is counted."""
+"""Counts of a binomial beyond this many standard deviations are ignored."""
 LARGEST_N = 10**9
 """The largest number of items that can be planned."""
 RARE = 1e-6
-"""Counts of so small a probability change no figure that is shown."""
+"""Counts with a smaller probability change no figure that is shown."""
 NODES = 2000
-"""Places at which a distribution is looked at for a mean over it."""
+"""Quantiles of a distribution in a mean over it."""
 
 
 def share_width(
@@ -39,17 +38,21 @@ def share_width(
     `n / (1 + (cluster_size - 1) * correlation)` (Kish 1965).
 
     Args:
-        n: how many outcomes there will be.
+        n: the number of outcomes, 1 or more.
         share: the true share, 0 to 1.
         confidence: the interval's nominal coverage.
-        cluster_size: outcomes that belong together, on average; 1 or more.
-        correlation: of outcomes within a cluster, 0 to 1.
+        cluster_size: the mean number of outcomes of a cluster, 1 or more.
+        correlation: the intraclass correlation of outcomes of a cluster, 0 to 1.
 
     Returns:
         Half the width, 0 to 1: the mean reach of the interval to either side.
 
     Raises:
         InputError: a number is out of range.
+
+    Example:
+        >>> round(share_width(100, 0.9), 3)
+        0.059
     """
     n = count_of(n, "n", 1, LARGEST_N)
     share = _between(share, "share", 0.0, 1.0)
@@ -58,16 +61,20 @@ def share_width(
     if effect == 1 and clusters == n:
         z = float(special.ndtri((1 + confidence) / 2))
         counts, weights = _binomial(n, share)
-        found = counts / n
-        spread = found * (1 - found) / n + z * z / (4 * n * n)
+        observed = counts / n
+        spread = observed * (1 - observed) / n + z * z / (4 * n * n)
         return float((weights * z / (1 + z * z / n) * np.sqrt(spread)).sum())
-    z = t_quantile((1 + confidence) / 2, clusters - 1)
-    found_by = score_interval(share, n / effect, z)
-    return ((found_by.high or 0.0) - (found_by.low or 0.0)) / 2
+    return _score_width(share, n / effect, clusters, confidence)
+
+
+def _score_width(share: float, effective: float, clusters: float, confidence: float) -> float:
+    """Half the width of `score_interval` with the quantile of t for this many clusters."""
+    interval = score_interval(share, effective, t_quantile((1 + confidence) / 2, clusters - 1))
+    return ((interval.high or 0.0) - (interval.low or 0.0)) / 2
 
 
 def _binomial(n: int, share: float) -> tuple[Floats, Floats]:
-    """Counts with their probabilities, but for those that never come."""
+    """Counts and their probabilities, without the far tails."""
     middle, reach = n * share, TAIL * math.sqrt(n * share * (1 - share)) + TAIL
     counts = np.arange(max(0, math.floor(middle - reach)), min(n, math.ceil(middle + reach)) + 1.0)
     return counts, np.asarray(stats.binom.pmf(counts, n, share))
@@ -88,17 +95,21 @@ def mean_width(
     (Cureton 1968).
 
     Args:
-        n: how many numbers there will be, in two clusters or more.
+        n: the number of numbers, in two clusters or more.
         spread: their true standard deviation, 0 or more.
         confidence: the interval's nominal coverage.
-        cluster_size: numbers that belong together, on average; 1 or more.
-        correlation: of numbers within a cluster, 0 to 1.
+        cluster_size: the mean number of numbers of a cluster, 1 or more.
+        correlation: the intraclass correlation of numbers of a cluster, 0 to 1.
 
     Returns:
         Half the width, in the unit of the numbers: the mean reach of the interval to either side.
 
     Raises:
         InputError: a number is out of range, or there would be fewer than two clusters.
+
+    Example:
+        >>> round(mean_width(100, 0.2), 4)
+        0.0396
     """
     n = count_of(n, "n", 2, LARGEST_N)
     spread = _between(spread, "spread", 0.0)
@@ -113,13 +124,13 @@ def _t_width(clusters: float, error: float, confidence: float) -> float:
 
 
 def _c4(freedom: float) -> float:
-    """How much of the true standard deviation an estimated one is, on average."""
+    """The mean of an estimated standard deviation over the true one."""
     steps = special.gammaln((freedom + 1) / 2) - special.gammaln(freedom / 2)
     return math.sqrt(2 / freedom) * math.exp(steps)
 
 
 def _clusters(n: int, size: float, correlation: float) -> tuple[float, float]:
-    """The effect of clusters on the variance, and how many there are."""
+    """The design effect, and the number of clusters."""
     size = _between(size, "cluster_size", 1.0)
     correlation = _between(correlation, "correlation", 0.0, 1.0)
     if size > 1 and n / size < 2:
@@ -138,20 +149,20 @@ def corrected_mean_width(
     seen: int | None = None,
     confidence: float = 0.95,
 ) -> float:
-    """Half the width that the interval of `corrected_mean`'s prediction-powered mean will have.
+    """Half the expected width of the interval of `corrected_mean`'s prediction-powered mean.
 
-    The variance is that of PPI++ with its best weight (Angelopoulos, Duchi and Zrnic 2023); of
-    numbers that are 0 or 1 with the errors that `corrected_mean` adds.
+    The variance is that of PPI++ with its best weight (Angelopoulos, Duchi and Zrnic 2023); for
+    binary numbers with the errors that `corrected_mean` adds.
 
     Args:
-        labelled: items with a label, 2 or more.
-        unlabelled: items with the judge's number only.
+        labelled: the number of items with a label, 2 or more.
+        unlabelled: the number of items with the judge's number only.
         spread: the true standard deviation of people's numbers.
-        judge_spread: that of the judge's.
-        correlation: of people's numbers with the judge's, -1 to 1.
-        share: where all numbers are 0 or 1, the true share of 1 in people's.
-        seen: the labels on which share and correlation were observed: of numbers that are 0 or 1,
-            the judge may err as often as so few labels allow. Default: both are taken for true.
+        judge_spread: the true standard deviation of the judge's numbers.
+        correlation: the correlation of people's numbers with the judge's, -1 to 1.
+        share: for binary numbers, the true share of 1 in people's.
+        seen: the number of labels on which share and correlation were observed: with binary
+            numbers, the judge may err as often as this many labels allow. Default: both are exact.
         confidence: the interval's nominal coverage.
 
     Returns:
@@ -159,6 +170,13 @@ def corrected_mean_width(
 
     Raises:
         InputError: a number is out of range.
+
+    Example:
+        >>> width = corrected_mean_width(
+        ...     100, 1000, spread=0.5, judge_spread=0.5, correlation=0.8, share=0.5
+        ... )
+        >>> round(width, 3)
+        0.069
     """
     labelled = count_of(labelled, "labelled", 2, LARGEST_N)
     unlabelled = count_of(unlabelled, "unlabelled", 0, LARGEST_N)
@@ -193,22 +211,20 @@ def corrected_mean_width(
         return _t_width(labelled, math.sqrt(variance), confidence)
     if tuning == 0:
         return share_width(labelled, share, confidence=confidence)
-    z = t_quantile((1 + confidence) / 2, labelled - 1)
-    as_good = max(labelled, share * (1 - share) / variance)
-    found = score_interval(share, as_good, z)
-    return ((found.high or 0.0) - (found.low or 0.0)) / 2
+    effective = max(labelled, share * (1 - share) / variance)
+    return _score_width(share, effective, labelled, confidence)
 
 
 def lower_end_power(n: int, share: float, promise: float, *, confidence: float = 0.95) -> float:
     """The probability that the lower end of a share's interval will be `promise` or more.
 
-    Exact: Wilson's interval (1927) has its lower end there from a number of successes on, whose
-    probability is binomial.
+    Exact: Wilson's interval (1927) reaches this from a number of successes on, whose probability is
+    binomial.
 
     Args:
-        n: how many outcomes there will be.
+        n: the number of outcomes, 1 or more.
         share: the true share, 0 to 1.
-        promise: what the lower end is to reach, between 0 and 1.
+        promise: the lower end to reach, between 0 and 1.
         confidence: the interval's nominal coverage (its lower end alone errs half as often).
 
     Returns:
@@ -216,6 +232,10 @@ def lower_end_power(n: int, share: float, promise: float, *, confidence: float =
 
     Raises:
         InputError: a number is out of range.
+
+    Example:
+        >>> round(lower_end_power(100, 0.9, 0.8), 2)
+        0.8
     """
     n = count_of(n, "n", 1, LARGEST_N)
     share = _between(share, "share", 0.0, 1.0)
@@ -238,27 +258,31 @@ def paired_power(
 ) -> float:
     """The probability that a paired comparison finds a true difference significant.
 
-    By the noncentral t distribution (Cohen 1988): that of the t test and, but for few or very
-    skewed differences, of the sign-flipping permutation test of `compare_paired`. That one has
-    `2 ** (1 - clusters)` as its least p: with fewer clusters than that takes, the power is 0. Items
-    that do not differ tell it nothing, so that the number of those that do is binomial; the power
-    is then that of t or of the sign test (differences of one size), whichever is lower.
+    By the noncentral t distribution (Cohen 1988): that of the t test and, except for few or very
+    skewed differences, of the sign-flipping permutation test of `compare_paired`. The least p of
+    that test is `2 ** (1 - clusters)`: with too few clusters the power is 0. Only items that differ
+    count in it, and their number is binomial; the power is then that of t or of the sign test
+    (differences of one size), whichever is lower.
 
     Args:
-        n: items that both will have a number for.
+        n: the number of items with both numbers, 2 or more.
         difference: the true mean difference.
         spread: the true standard deviation of the items' differences, above 0.
-        significance: p is to be below this.
-        cluster_size: items that belong together, on average; 1 or more.
-        correlation: of their differences, 0 to 1.
-        differing: the share of items that differ at all. Default: all of them, which promises too
-            much where few do.
+        significance: the two-sided significance level, between 0 and 1.
+        cluster_size: the mean number of items of a cluster, 1 or more.
+        correlation: the intraclass correlation of their differences, 0 to 1.
+        differing: the share of items that differ at all. Default: all of them, which is too
+            optimistic if few do.
 
     Returns:
         A probability, 0 to 1.
 
     Raises:
         InputError: a number is out of range.
+
+    Example:
+        >>> round(paired_power(100, 0.1, 0.3), 2)
+        0.91
     """
     n = count_of(n, "n", 2, LARGEST_N)
     difference = number_of(difference, "difference")
@@ -266,7 +290,7 @@ def paired_power(
     check_share(significance, "significance")
     differing = _between(differing, "differing", 1e-12, 1.0)
     effect, clusters = _clusters(n, cluster_size, correlation)
-    # A cluster differs where one of its items does, of which some go together.
+    # A cluster differs if one of its items does, and correlated items differ together.
     differing = 1 - (1 - differing) ** (1 + (cluster_size - 1) * (1 - correlation))
     variance, size = spread**2 * effect * clusters / n, abs(difference) / differing
     variance = (variance + difference**2) / differing - size**2
@@ -293,8 +317,8 @@ def _t_power(clusters: float, difference: float, spread: float, significance: fl
         return 0.0
     freedom, shift = clusters - 1, difference / spread * math.sqrt(clusters)
     critical = t_quantile(1 - significance / 2, freedom)
-    # The noncentral t given the estimated spread is normal: its mean over that, which is stable
-    # where the series of the distribution are not.
+    # Given the estimated spread, noncentral t is normal. The mean over the spread is stable where
+    # the series of the noncentral distribution are not.
     places = (np.arange(NODES) + 0.5) / NODES
     estimated = np.sqrt(2 * special.gammaincinv(freedom / 2, places) / freedom)
     beyond = special.ndtr(shift - critical * estimated) + special.ndtr(
@@ -308,20 +332,24 @@ def mcnemar_power(
 ) -> float:
     """The probability that `mcnemar_test` finds a true difference significant; exact.
 
-    The number of pairs that differ is binomial, and so is, of these, the number of those that are
-    better (Duffy 1984). Of numbers other than 0 and 1 it is the power of the sign test.
+    The number of pairs that differ is binomial, and so is the number of those that are better
+    (Duffy 1984). For numbers other than 0 and 1 it is the power of the sign test.
 
     Args:
-        n: pairs that both will have an outcome for.
-        difference: the true difference of the two shares.
+        n: the number of pairs, 1 or more.
+        difference: the true difference of the two shares, -1 to 1.
         differing: the true share of pairs that differ, at least the size of the difference.
-        significance: p is to be this or less.
+        significance: the two-sided significance level, between 0 and 1.
 
     Returns:
         A probability, 0 to 1.
 
     Raises:
         InputError: a number is out of range.
+
+    Example:
+        >>> round(mcnemar_power(100, 0.2, 0.3), 2)
+        0.96
     """
     n = count_of(n, "n", 1, LARGEST_N)
     difference = _between(difference, "difference", -1.0, 1.0)
@@ -339,11 +367,7 @@ def mcnemar_power(
 
 
 def _between(value: float, name: str, low: float, high: float = math.inf) -> float:
-    """A number within these limits.
-
-    Raises:
-        InputError: it is none.
-    """
+    """A number within these limits; `InputError` for any other."""
     number = number_of(value, name)
     if not low <= number <= high:
         limits = f"{low:g} or more" if math.isinf(high) else f"from {low:g} to {high:g}"

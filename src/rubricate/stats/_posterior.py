@@ -2,13 +2,13 @@
 
 A coefficient's interval is the middle of its posterior distribution: the shares of the cells are
 drawn from a Dirichlet distribution whose prior is worth one pair of agreement and 0.6 pairs of
-disagreement. With one pair of each, of two labels that is the prior of Jeffreys (1946), intervals
-in 2 x 2 tables hold the truth as often as they say (Agresti and Min 2005), but not a kappa of 0.9
-or more of few pairs, most of one label: counted exactly, 86.6 % at 14 pairs and 88.5 % at 20. With
-0.6 pairs they hold it in 93.7 % or more. Pairs that belong together count
-as the effective number of pairs, by the design effect of this coefficient (Kish 1965), with the
-quantile of t for few clusters (Korn and Graubard 1998), as in `clustered_share`. A table of nothing
-but agreement has an interval, too: Wilson's of a share has its end below 1 for the same reason.
+disagreement. With one pair of each, the prior of Jeffreys (1946) for two labels, intervals in 2 x 2
+tables have their nominal coverage (Agresti and Min 2005), except for a kappa of 0.9 or more of few
+pairs, most of one label: counted exactly, 86.6 % at 14 pairs and 88.5 % at 20. With 0.6 pairs
+coverage is 93.7 % or more. Pairs of one cluster count as the effective number of pairs, by the
+design effect of this coefficient (Kish 1965), with the quantile of t for few clusters (Korn and
+Graubard 1998), as in `clustered_share`. A table of agreement alone has an interval, too, whose end
+is below 1, as Wilson's of a share.
 """
 
 from __future__ import annotations
@@ -20,21 +20,20 @@ import numpy as np
 from scipy.special import ndtri
 
 from rubricate.stats._estimate import Estimate
-from rubricate.stats._numbers import t_quantile
+from rubricate.stats._numbers import Floats, Integers, t_quantile
 from rubricate.stats._resampling import (
-    CHUNK,
     TOO_FEW,
     Bootstrap,
-    Floats,
-    Integers,
     around,
+    batches,
     check_bootstrap,
     point,
+    rows_in,
 )
 from rubricate.stats._unseen import freedom_of
 
 Coefficients: TypeAlias = Callable[[Floats], Mapping[str, Floats]]
-"""From how often each kind of item came, (b, p), to named values (b,), NaN where undefined."""
+"""From the counts of each kind of item, (b, p), to named values (b,), NaN where undefined."""
 
 AGREE, DISAGREE = 1.0, 0.6
 """Pairs of equal and of different labels that the prior is worth."""
@@ -53,11 +52,11 @@ def coefficient_intervals(
     """Coefficients of the table of all pairs, each with its interval.
 
     Args:
-        index: the cell of each pair, or the pattern of each item's ratings.
-        clusters: the cluster of each pair.
-        prior: how many items of each kind the prior is worth; see `table_prior`.
-        of: what is computed from counts.
-        bootstrap: how many draws, their seed and the confidence; None for no intervals.
+        index: the cell of each pair, or the pattern of each item's ratings, (n,).
+        clusters: the cluster of each pair, (n,).
+        prior: how many items of each kind the prior is worth, (p,); see `table_prior`.
+        of: the coefficients, as a function of counts.
+        bootstrap: the number of draws, their seed and the confidence; None for no intervals.
     """
     check_bootstrap(bootstrap)
     counts = np.bincount(index, minlength=len(prior)).astype(np.float64)
@@ -86,7 +85,7 @@ def coefficient_intervals(
 
 
 def table_prior(kinds: int) -> Floats:
-    """The prior of a confusion matrix of so many labels, (K * K,)."""
+    """The prior of a confusion matrix of K labels, (K * K,)."""
     apart = kinds * kinds - kinds
     prior = np.full((kinds, kinds), DISAGREE / apart if apart else 0.0)
     np.fill_diagonal(prior, AGREE / kinds)
@@ -100,27 +99,24 @@ def _drawn(
     of: Coefficients,
     bootstrap: Bootstrap,
 ) -> dict[str, Floats]:
-    """The coefficients of tables like this one, if it were of `known` independent pairs."""
+    """Draws of the coefficients, if the table had `known` independent pairs."""
     generator = np.random.default_rng(bootstrap.seed)
     n = counts.sum()
     shape = counts * (known / n) + prior
-    rows = max(1, CHUNK // len(shape))
     parts = []
-    for begin in range(0, bootstrap.resamples, rows):
-        size = min(rows, bootstrap.resamples - begin)
-        drawn = generator.standard_gamma(shape, (size, len(shape)))
+    for batch in batches(bootstrap.resamples, len(shape)):
+        drawn = generator.standard_gamma(shape, (rows_in(batch), len(shape)))
         parts.append(of(drawn * (n / drawn.sum(1, keepdims=True))))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _slopes(counts: Floats, table: Floats, of: Coefficients) -> dict[str, Floats]:
-    """The derivative of each coefficient by each cell, (K * K,); 0 where no pair is."""
-    held = np.flatnonzero(counts)
+    """The derivative of each coefficient by each cell, (K * K,); 0 for empty cells."""
+    occupied = np.flatnonzero(counts)
     step = STEP * float(counts.sum())
     slopes: dict[str, Floats] = {}
-    rows = max(1, CHUNK // len(table))
-    for begin in range(0, len(held), rows):
-        some = held[begin : begin + rows]
+    for batch in batches(len(occupied), len(table)):
+        some = occupied[batch]
         moved = np.zeros((len(some), len(table)))
         moved[np.arange(len(some)), some] = step
         above, below = of(table + moved), of(table - moved)
@@ -132,7 +128,7 @@ def _slopes(counts: Floats, table: Floats, of: Coefficients) -> dict[str, Floats
 
 
 def _widening(freedom: float, bootstrap: Bootstrap) -> float:
-    """How many times fewer pairs have intervals as wide as the quantile of t makes them."""
+    """The factor by which fewer pairs make the interval as wide as the quantile of t does."""
     probability = bootstrap.tails[1]
     return (t_quantile(probability, freedom) / float(ndtri(probability))) ** 2
 
@@ -140,7 +136,7 @@ def _widening(freedom: float, bootstrap: Bootstrap) -> float:
 def _design_effect(
     slope: Floats, counts: Floats, index: Integers, clusters: Integers, bootstrap: Bootstrap
 ) -> float:
-    """How many times fewer independent pairs tell as much.
+    """The number of pairs over the number of independent pairs with the same variance.
 
     The variance by clusters has the factors of Bell and McCaffrey (2002) and is at least that of
     independent pairs; its degrees of freedom are fewer where few clusters make most of it.
@@ -158,10 +154,10 @@ def _design_effect(
 
 
 def _interval(value: float, drawn: Floats, bootstrap: Bootstrap) -> Estimate:
-    """The middle of what was drawn, and the value itself."""
-    found = drawn[np.isfinite(drawn)]
+    """The middle of the draws, extended to the value itself."""
+    defined = drawn[np.isfinite(drawn)]
     if not np.isfinite(value):
         return Estimate(None)
-    if 2 * len(found) < len(drawn):
+    if 2 * len(defined) < len(drawn):
         return Estimate(value, undefined=MOSTLY_UNDEFINED)
-    return around(value, *np.quantile(found, bootstrap.tails).tolist())
+    return around(value, *np.quantile(defined, bootstrap.tails).tolist())

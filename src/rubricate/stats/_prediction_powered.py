@@ -12,36 +12,36 @@ from scipy import special
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import check_share, count_of, same_length
 from rubricate.stats._intervals import (
-    clustered_mean,
-    clustered_share,
     clustered_variance,
     design_effect,
+    mean_of,
     score_interval,
+    share_of,
     t_interval,
 )
-from rubricate.stats._numbers import numbers, outcomes, t_quantile
-from rubricate.stats._resampling import ROUNDING, Floats, Groups, Integers, cluster_indices
+from rubricate.stats._numbers import Floats, Integers, numbers, outcomes, t_quantile
+from rubricate.stats._resampling import ROUNDING, Groups, cluster_indices
 from rubricate.stats._unseen import are_few, mostly_same, unseen
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedMean:
-    """What the mean of people's labels would be over all items, told four ways.
+    """Four estimates of the mean of people's labels over all items.
 
     Attributes:
-        labelled: items with a judge's number and a person's.
-        unlabelled: items with a judge's number only.
-        left_out: items without a judge's number.
-        naive: the judge's mean over all items, its interval blind to the judge's errors.
+        labelled: the number of items with a judge's number and a person's.
+        unlabelled: the number of items with a judge's number only.
+        left_out: the number of items without a judge's number.
+        naive: the judge's mean over all items; its interval ignores the judge's errors.
         labelled_only: the mean of people's labels alone.
         prediction_powered: people's labels with the judge's help (PPI++).
-        tuning: the weight that the judge's numbers got in it, in [0, 1]; 0 means that they are of
-            no use. None where it is undefined.
-        rogan_gladen: the judge's share corrected by its sensitivity and specificity; of binary
-            numbers.
-        sensitivity, specificity: on the labelled items, of binary numbers; else None.
-        effective_labels: how many labels alone would be as sure as the prediction-powered mean:
-            their number times the ratio of the two variances.
+        tuning: the weight of the judge's numbers in it, in [0, 1]; 0 if they do not help, None if
+            it is undefined.
+        rogan_gladen: for binary numbers, the judge's share corrected by its sensitivity and
+            specificity.
+        sensitivity, specificity: for binary numbers, on the labelled items; else None.
+        effective_labels: the number of labels that, alone, have the variance of the
+            prediction-powered mean.
     """
 
     labelled: int
@@ -68,32 +68,40 @@ def corrected_mean(
 
     Prediction-powered inference with tuned weight (PPI++: Angelopoulos, Duchi and Zrnic 2023,
     after Angelopoulos et al. 2023): `tuning * mean(unlabelled judge) + mean(labels - tuning *
-    labelled judge)`, `tuning = cov(label, judge) / ((1 + n / N) * var(judge))` kept within [0, 1],
-    with a t interval over the labelled clusters. Where all numbers are 0 or 1, the mean is kept
-    within these, and the intervals are those of `clustered_share`, from the same variance: by
-    simulation (`docs/statistics.md`) those of t hold a share near 0 or 1 too seldom.
+    labelled judge)`, `tuning = cov(label, judge) / ((1 + n / N) * var(judge))` clipped to [0, 1],
+    with a t interval over the labelled clusters. If all numbers are 0 or 1, the mean is clipped to
+    this range, and the intervals are those of `clustered_share`, from the same variance, because in
+    simulations (`docs/statistics.md`) t intervals cover a share near 0 or 1 too seldom.
 
-    Few labels may show none of the judge's errors, which is no evidence that there are none. So
+    Few labels may show none of the judge's errors, which is not evidence that there are none. So
     errors of both kinds are added to binary labels before the covariance and the variance are
-    estimated, half the squared quantile of each kind (Agresti and Coull 1998). Other numbers get
-    the judge's help once it erred on 5 labelled items (or groups). Where that help does not make
-    the mean more certain than the labels do alone, `prediction_powered` is `labelled_only`.
+    estimated, half the squared quantile of each kind (Agresti and Coull 1998). For other numbers
+    the judge is used once it erred on 5 labelled items (or groups). If it does not make the mean
+    more certain than the labels alone, `prediction_powered` is `labelled_only`.
 
-    For binary numbers also the estimator of Rogan and Gladen (1978) with the interval of Lang and
-    Reiczigel (2014), which takes items as independent and, since the labelled ones are among those
-    judged, is somewhat wide.
+    For binary numbers there is also the estimator of Rogan and Gladen (1978) with the interval of
+    Lang and Reiczigel (2014), which assumes independent items and is somewhat wide, since the
+    labelled items are among those judged.
 
     The labelled items must be a random sample of all (see `next_to_label`): labels of the hard
-    ones only would bend every estimate but the naive one, which is bent already.
+    items only would bias every estimate.
 
     Args:
-        judge: the judge's numbers, all items; None where it gave none (left out).
-        human: people's numbers for the same items, None where there is no label.
-        groups: the cluster of each item. Default: each by itself.
+        judge: the judge's numbers, (n,); items with None are left out.
+        human: people's numbers for the same items, (n,); None without a label.
+        groups: the cluster of each item, (n,). Default: items are independent.
         confidence: the intervals' nominal coverage.
 
+    Returns:
+        Means in the unit of the numbers.
+
     Raises:
-        InputError: different lengths, or something is no number.
+        InputError: different lengths, or a value is no number.
+
+    Example:
+        >>> judge = [1.0, 1.0, 0.0, 1.0, 0.0, 1.0]
+        >>> corrected_mean(judge, [1.0, 0.0, 0.0, None, None, None]).naive.value
+        0.6666666666666666
     """
     check_share(confidence, "confidence")
     same_length(judge=judge, human=human)
@@ -124,14 +132,9 @@ def corrected_mean(
 
 def _mean(values: Floats, clusters: Integers, confidence: float, binary: bool) -> Estimate:
     if binary:
-        return clustered_share(values.tolist(), groups=clusters.tolist(), confidence=confidence)
+        return share_of(values, clusters, confidence)
     within = bool(((values >= 0) & (values <= 1)).all())
-    return clustered_mean(
-        values.tolist(),
-        groups=clusters.tolist(),
-        confidence=confidence,
-        bounds=(0.0, 1.0) if within else None,
-    ).mean
+    return mean_of(values, clusters, (1 + confidence) / 2, (0.0, 1.0) if within else None).mean
 
 
 def _prediction_powered(
@@ -143,7 +146,7 @@ def _prediction_powered(
     confidence: float,
     binary: bool,
 ) -> tuple[Estimate, float | None, float | None]:
-    """The estimate, the tuning weight, and how many labels alone it is worth."""
+    """The estimate, the tuning weight, and the number of labels alone that it is worth."""
     n, many = len(labels), len(unlabelled)
     count = len(np.unique(labelled_clusters))
     if count < 2:
@@ -175,7 +178,7 @@ def _prediction_powered(
     if binary:
         z = t_quantile((1 + confidence) / 2, freedom)
         share = min(1.0, max(0.0, value))
-        # As good as this many independent labels: no fewer than there are clusters of them.
+        # The effective number of labels is at least that of their clusters.
         return score_interval(share, max(count, share * (1 - share) / error), z), tuning, effective
     spread = math.sqrt(error)
     if spread <= ROUNDING * float(np.abs(np.concatenate([every, labels])).max()):
@@ -187,12 +190,13 @@ def _moments_with_errors(
     labels: Floats, judge: Floats, weight: float
 ) -> tuple[float, float, float]:
     """The variance of the labels, their covariance with the judge's numbers and the variance of
-    these, with this many errors of each kind (label 1 and judge 0, and the reverse) added."""
+    the judge's numbers, with this many errors of each kind (label 1 and judge 0, and the reverse)
+    added."""
     weights = np.append(np.ones(len(labels)), (weight, weight))
     pairs = np.array([np.append(labels, (1.0, 0.0)), np.append(judge, (0.0, 1.0))])
     total = float(weights.sum())
-    found = np.cov(pairs, aweights=weights, ddof=0) * total / (total - 1)
-    return float(found[0, 0]), float(found[0, 1]), float(found[1, 1])
+    covariance = np.cov(pairs, aweights=weights, ddof=0) * total / (total - 1)
+    return float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1])
 
 
 def _rogan_gladen(
@@ -231,11 +235,11 @@ def _rogan_gladen(
 
 @dataclass(frozen=True, slots=True)
 class LabelPlan:
-    """Which items to label next.
+    """The items to label next.
 
     Attributes:
         items: their positions, in the order to label them.
-        random: whether they are a random sample, fit for `corrected_mean`.
+        random: whether they are a random sample, which `corrected_mean` needs.
     """
 
     items: tuple[int, ...]
@@ -249,21 +253,25 @@ def next_to_label(
     uncertainty: Sequence[float | None] | None = None,
     seed: int = 0,
 ) -> LabelPlan:
-    """Which of the unlabelled items to label next.
+    """Choose which of the unlabelled items to label next.
 
     Without `uncertainty` it is a simple random sample, which `corrected_mean` needs. With it, the
-    most uncertain first (uncertainty sampling, Lewis and Gale 1994): good for finding where the
-    judge errs and what to fix, but not for estimating a mean.
+    most uncertain items come first (uncertainty sampling, Lewis and Gale 1994): use this to find
+    where the judge errs and what to fix, but not to estimate a mean.
 
     Args:
-        labelled: whether each item has a label already; None is no.
-        count: how many to pick, fewer where fewer are left.
-        uncertainty: how unsure the judge is of each item, such as `1 - probability` or the spread
-            of several judges; None counts as most uncertain.
-        seed: of the random order, and of that among equals.
+        labelled: whether each item has a label already, (n,); None means no.
+        count: the number of items to choose; fewer if there are fewer.
+        uncertainty: the judge's uncertainty about each item, (n,), such as `1 - probability` or the
+            standard deviation of several judges; None counts as most uncertain.
+        seed: random seed of the order, and of the order of equally uncertain items.
 
     Raises:
-        InputError: different lengths, or a count or seed that is no whole number from 0 on.
+        InputError: different lengths, or a count or seed that is not a whole number from 0 on.
+
+    Example:
+        >>> next_to_label([True, False, False, False], 2, uncertainty=[0.5, 0.1, 0.4, 0.3]).items
+        (2, 3)
     """
     count, seed = count_of(count, "count"), count_of(seed, "seed")
     indices = np.flatnonzero(np.nan_to_num(outcomes(labelled, "labelled")) == 0)

@@ -1,4 +1,4 @@
-"""How far any number of raters agree: alpha, Fleiss' kappa, intraclass correlations, Gwet's AC."""
+"""Agreement of any number of raters: alpha, Fleiss' kappa, intraclass correlations, Gwet's AC."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from scipy import sparse
 
 from rubricate.errors import InputError
 from rubricate.stats._confusion import krippendorff_alpha as alpha_of_coincidences
+from rubricate.stats._confusion import label_weights
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import (
     answers,
@@ -19,21 +20,18 @@ from rubricate.stats._inputs import (
     labels_of,
     listed,
 )
-from rubricate.stats._numbers import numbers, t_quantile
+from rubricate.stats._numbers import Floats, Integers, numbers, t_quantile
 from rubricate.stats._posterior import AGREE, DISAGREE, coefficient_intervals
 from rubricate.stats._resampling import (
     TOO_FEW,
     Bootstrap,
-    Floats,
     Groups,
-    Integers,
     around,
     blocks,
     check_bootstrap,
     cluster_indices,
     drawn_squares,
     explained,
-    groups_at,
     jackknife_error,
     jackknife_totals,
 )
@@ -45,6 +43,7 @@ Ratings: TypeAlias = Sequence[Sequence[Any]]
 """One row an item, one column a rater; None, NaN or NA where the rater did not rate the item."""
 
 Weights: TypeAlias = Literal["identity", "linear", "quadratic"]
+POWERS: dict[Weights, int] = {"identity": 0, "linear": 1, "quadratic": 2}
 
 ONE_LABEL = "there is only one label to choose, or no item has two ratings"
 LEVELS = ("nominal", "ordinal", "interval")
@@ -65,24 +64,31 @@ def krippendorff_alpha(
     """Krippendorff's alpha of any number of raters, with any ratings missing.
 
     The formula is that of Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability"; items
-    with fewer than two ratings count for nothing. The interval is that of `label_agreement`, of
-    numbers (`interval`) and over several criteria by leaving items out (the jackknife of Tukey
-    1958), on the scale of Fisher's z. Over several criteria (`strata`) alpha is
-    the mean of the criteria's, weighted by their numbers of ratings: one alpha of all would count
-    it as agreement that raters know which criterion is met more often.
+    with fewer than two ratings are ignored. The interval is that of `label_agreement`; for numbers
+    (`interval`) and over several criteria it is by leaving items out (the jackknife of Tukey 1958),
+    on the scale of Fisher's z. Over several criteria (`strata`) alpha is the mean of the criteria's
+    alphas, weighted by their numbers of ratings: one alpha of all would count it as agreement that
+    raters know which criterion is met more often.
 
     Args:
-        ratings: a row an item, a column a rater, None where there is no rating.
-        level: how far two ratings are apart: `nominal` (equal or not), `ordinal` (ranks) or
+        ratings: a row an item, a column a rater, (n, k); None for a missing rating.
+        level: the distance of two ratings: `nominal` (equal or not), `ordinal` (ranks) or
             `interval` (numbers).
         labels: the order of the ratings, for `ordinal`. Default: those that occur, sorted.
-        strata: the criterion of each row. Default: all are of one.
-        groups: the cluster of each item. Default: each by itself.
-        bootstrap: how the interval is made; None for none.
+        strata: the criterion of each row, (n,). Default: all are of one criterion.
+        groups: the cluster of each item, (n,). Default: items are independent.
+        bootstrap: the number of draws, confidence and seed; None for no interval.
+
+    Returns:
+        Alpha, at most 1, and 0 for chance.
 
     Raises:
-        InputError: unknown level, a rating that is not one of `labels`, is no number where the
-            level is `interval`, or has no order where it is `ordinal`.
+        InputError: unknown level, or a rating that is not one of `labels`, is not a number
+            (`interval`) or has no rank (`ordinal`).
+
+    Example:
+        >>> round(krippendorff_alpha([[1, 1], [1, 2], [2, 2], [2, 2]]).value, 3)
+        0.533
     """
     check_choice(level, "level", *LEVELS)
     rows = [listed(row, f"ratings of item {item}") for item, row in _rows(ratings)]
@@ -101,7 +107,8 @@ def krippendorff_alpha(
             return _coincidences(some).reshape(len(some), kinds * kinds)
 
         if strata is None:
-            alpha = _of_patterns(counts, parts, statistic, groups, bootstrap)
+            clusters = cluster_indices(groups, len(rows))
+            alpha = _of_patterns(counts, parts, statistic, clusters, bootstrap)
             return explained(alpha, SAME_RATINGS)
         contributions = parts(counts)
         sizes = contributions.sum(1)
@@ -111,7 +118,7 @@ def krippendorff_alpha(
     width = contributions.shape[1] + 1
     columns = (np.zeros_like(index) if strata is None else index)[:, None] * width
     entries = np.column_stack([sizes, contributions])
-    blocks = sparse.csr_matrix(
+    table = sparse.csr_matrix(
         (
             entries.ravel(),
             (np.repeat(np.arange(len(rows)), width), (columns + np.arange(width)).ravel()),
@@ -125,10 +132,10 @@ def krippendorff_alpha(
         return {"alpha": mean_of_strata(alphas, parts[:, 0].reshape(len(totals), count))}
 
     estimates = jackknife_totals(
-        blocks,
+        table,
         statistics,
         scales={"alpha": "correlation"},
-        groups=groups,
+        clusters=cluster_indices(groups, len(rows)),
         bootstrap=bootstrap,
         corrected=count > 1,
     )
@@ -139,11 +146,11 @@ def _of_patterns(
     counts: Floats,
     parts: Callable[[Floats], Floats],
     statistic: Callable[[Floats], Floats],
-    groups: Groups,
+    clusters: Integers,
     bootstrap: Bootstrap | None,
 ) -> Estimate:
-    """A figure of how often each item got each label, (n, K), with the interval of
-    `coefficient_intervals`: of a prior in which raters all agree, or one gives another label.
+    """A statistic of the counts of each label for each item, (n, K), with the interval of
+    `coefficient_intervals`, whose prior has all raters agree, or one of them disagree.
 
     Args:
         parts: what rows of counts add to the totals, (n, p).
@@ -161,7 +168,7 @@ def _of_patterns(
     added = parts(patterns)
     estimates = coefficient_intervals(
         index[:n],
-        cluster_indices(groups, n),
+        clusters,
         prior,
         lambda times: {"": statistic(times @ added)},
         bootstrap,
@@ -176,7 +183,7 @@ def _rows(ratings: Any) -> Iterable[tuple[int, Any]]:
 def counts_of(
     ratings: Ratings, labels: Sequence[Any] | None = None, *, ranked: bool = False
 ) -> Floats:
-    """How often each item got each label, (n, K); `ranked` where the order of labels matters."""
+    """The counts of each label for each item, (n, K); `ranked` if the order of labels matters."""
     rows = [answers(row, f"ratings of item {item}") for item, row in _rows(ratings)]
     if labels is None:
         present = {label for row in rows for label in row if label is not None}
@@ -198,7 +205,7 @@ def counts_of(
 
 
 def _coincidences(counts: Floats) -> Floats:
-    """Each item's pairs of ratings by different raters, (n, K, K), over its raters less one."""
+    """Each item's pairs of ratings by two raters, (n, K, K), divided by its raters less one."""
     raters = counts.sum(1)
     pairs = counts[:, :, None] * counts[:, None, :]
     pairs -= counts[:, :, None] * np.eye(counts.shape[1])
@@ -206,7 +213,7 @@ def _coincidences(counts: Floats) -> Floats:
 
 
 def _interval_contributions(ratings: Ratings) -> Floats:
-    """Of each item: its ratings, their sum, their sum of squares, and how far they are apart."""
+    """For each item the number of ratings, their sum, sum of squares and squared distances."""
     rows = [numbers(row, f"ratings of item {item}") for item, row in _rows(ratings)]
     known = np.concatenate([row[~np.isnan(row)] for row in rows]) if rows else np.empty(0)
     middle = float(known.mean()) if len(known) else 0.0
@@ -224,7 +231,7 @@ def _interval_contributions(ratings: Ratings) -> Floats:
 def _interval_alpha(totals: Floats) -> Floats:
     n, sums, squares, apart = totals.T
     expected = 2 * (n * squares - sums**2)
-    # What is left of rounding where all ratings are the same is no spread.
+    # If all ratings are the same, the rest is rounding, not spread.
     expected = np.where(expected <= 1e-12 * n * np.maximum(squares, 1e-300), np.nan, expected)
     return np.asarray(1 - (n - 1) * apart / expected)
 
@@ -237,20 +244,27 @@ def fleiss_kappa(
 ) -> Estimate:
     """Fleiss' kappa (Fleiss 1971) of items that all have the same number of ratings.
 
-    Items without any rating are left out. Where the numbers of ratings differ it is undefined;
-    `krippendorff_alpha` takes such data.
+    Items without any rating are left out. It is undefined if the numbers of ratings differ; use
+    `krippendorff_alpha` for such data.
 
     Args:
-        ratings: a row an item, a column a rater, None where there is no rating.
-        groups: the cluster of each item. Default: each by itself.
-        bootstrap: how the interval is made; None for none.
+        ratings: a row an item, a column a rater, (n, k); None for a missing rating.
+        groups: the cluster of each item, (n,). Default: items are independent.
+        bootstrap: the number of draws, confidence and seed; None for no interval.
+
+    Returns:
+        Kappa, at most 1, and 0 for chance.
 
     Raises:
         InputError: the ratings are no table of labels, or there are not as many groups as items.
+
+    Example:
+        >>> round(fleiss_kappa([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]]).value, 3)
+        0.467
     """
     counts = counts_of(ratings)
-    rated = np.flatnonzero(counts.sum(1) > 0)
-    kept = groups_at(groups, rated, len(counts))
+    rated = counts.sum(1) > 0
+    clusters = cluster_indices(groups, len(counts))[rated]
     counts = counts[rated]
     raters = np.unique(counts.sum(1))
     if len(raters) == 0 or raters[0] < 2:
@@ -271,7 +285,7 @@ def fleiss_kappa(
         kappa = (totals[:, -2] / n - chance) / (1 - chance)
         return np.where(single, np.nan, kappa)
 
-    kappa = _of_patterns(counts, parts, statistic, kept, bootstrap)
+    kappa = _of_patterns(counts, parts, statistic, clusters, bootstrap)
     return explained(kappa, "all ratings are the same")
 
 
@@ -283,39 +297,45 @@ def intraclass_correlation(
 ) -> dict[str, Estimate]:
     """The six intraclass correlations of Shrout and Fleiss (1979), of one rater and of all k.
 
-    `icc_1_1` and `icc_1_k`: each item is rated by other raters (one-way). `icc_2_1` and `icc_2_k`:
-    the raters are a sample of those there could be, and have to agree absolutely (two-way random).
+    `icc_1_1` and `icc_1_k`: each item has different raters (one-way). `icc_2_1` and `icc_2_k`: the
+    raters are a sample of all possible raters, and have to agree absolutely (two-way random).
     `icc_3_1` and `icc_3_k`: these raters alone, whose means may differ (two-way mixed,
-    consistency). Only items that every rater rated count. Intervals are by the
-    jackknife over items of the logarithm of the ratio of mean squares (Arvesen and Schmitz 1970).
-    Those of `icc_2_1` and `icc_2_k` also say how little few raters tell of others (generalized
-    confidence intervals, Weerahandi 1993). Where fewer than 5 items differ, there are none.
+    consistency). Only items that every rater rated count. Intervals are by the jackknife over items
+    of the logarithm of the ratio of mean squares (Arvesen and Schmitz 1970). Those of `icc_2_1` and
+    `icc_2_k` also allow for other raters (generalized confidence intervals, Weerahandi 1993), so
+    they are wide for few raters. If fewer than 5 items differ, there are no intervals.
 
     Args:
-        ratings: numbers; a row an item, a column a rater, None where there is no rating.
-        groups: the cluster of each item. Default: each by itself.
-        bootstrap: how the intervals are made; None for none.
+        ratings: numbers; a row an item, a column a rater, (n, k); None for a missing rating.
+        groups: the cluster of each item, (n,). Default: items are independent.
+        bootstrap: the number of draws, confidence and seed; None for no intervals.
 
     Returns:
-        The six by name (`icc_1_1` to `icc_3_k`), each at most 1; None with the reason where one is
+        The six by name (`icc_1_1` to `icc_3_k`), each at most 1; None with the reason if one is
         undefined.
 
     Raises:
-        InputError: rows differ in length, or something is no number.
+        InputError: rows differ in length, or a rating is no number.
+
+    Example:
+        >>> ratings = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8]]
+        >>> ratings += [[7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+        >>> round(intraclass_correlation(ratings)["icc_3_1"].value, 2)
+        0.71
     """
     check_bootstrap(bootstrap)
     rows = [numbers(row, f"ratings of item {item}") for item, row in _rows(ratings)]
     if len({len(row) for row in rows}) > 1:
-        raise InputError("ratings: the rows are not equally long; put None where none was given")
+        raise InputError("ratings: the rows are not equally long; use None for a missing rating")
     k = len(rows[0]) if rows else 0
     table = np.array(rows).reshape(len(rows), k)
-    complete = np.flatnonzero(~np.isnan(table).any(axis=1))
-    kept = groups_at(groups, complete, len(rows))
-    return icc_of(table[complete], cluster_indices(kept, len(complete)), bootstrap)
+    complete = ~np.isnan(table).any(axis=1)
+    clusters = cluster_indices(groups, len(rows))[complete]
+    return icc_of(table[complete], clusters, bootstrap)
 
 
 def icc_of(table: Floats, clusters: Integers, bootstrap: Bootstrap | None) -> dict[str, Estimate]:
-    """`intraclass_correlation` of numbers that are all there, (n, k), in these clusters (n,)."""
+    """`intraclass_correlation` without missing numbers, (n, k), in these clusters (n,)."""
     n, k = table.shape
     if n < 2 or k < 2:
         few = Estimate(None, undefined="it needs two items that two raters or more all rated")
@@ -345,15 +365,15 @@ def icc_of(table: Floats, clusters: Integers, bootstrap: Bootstrap | None) -> di
 
 
 def _two_way(totals: Floats, k: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """The mean squares of items, of raters and of what is left, and the number of items."""
+    """The mean squares of items, of raters and of the residual, and the number of items."""
     columns, rows, squares, n = totals[:, :k], totals[:, k], totals[:, k + 1], totals[:, k + 2]
     middle = columns.sum(1) ** 2 / (n * k)
     between_raters = (columns**2).sum(1) / n - middle
-    left = np.maximum(squares - rows - between_raters, 0.0)
+    residual = np.maximum(squares - rows - between_raters, 0.0)
     same = squares - middle <= 1e-12 * np.maximum(squares, 1e-300)
-    left[left <= 1e-12 * squares] = 0.0  # what is left of rounding
+    residual[residual <= 1e-12 * squares] = 0.0  # rounding
     items = np.where(same, np.nan, (rows - middle) / (n - 1))
-    return items, between_raters / (k - 1), left / ((n - 1) * (k - 1)), n
+    return items, between_raters / (k - 1), residual / ((n - 1) * (k - 1)), n
 
 
 def _ratios(
@@ -383,7 +403,7 @@ def _log_ratio_ends(
 ) -> dict[str, tuple[float, float] | str | None]:
     """The ends of the interval of the logarithm of each ratio, or why there are none."""
     kinds = _ratios(*squares)
-    if bootstrap is None or clusters.max() < 1:
+    if bootstrap is None or len(np.unique(clusters)) < 2:
         return dict.fromkeys(kinds, None if bootstrap is None else TOO_FEW)
     of_blocks = blocks(contributions, clusters, bootstrap.seed)
     without = _ratios(*_two_way(contributions.sum(axis=0) - of_blocks, k))
@@ -420,24 +440,32 @@ def gwet_ac(
 
     `(p_a - p_e) / (1 - p_e)` with the chance agreement `T sum(q (1 - q)) / (K (K - 1))`: q is a
     label's share, K the number of labels and T the sum of the weights (Gwet 2008; Gwet 2014,
-    "Handbook of Inter-Rater Reliability", chapters 3 and 5). Unlike kappa it does not fall where
-    nearly all ratings are the same. The interval is as that of `label_agreement`.
+    "Handbook of Inter-Rater Reliability", chapters 3 and 5). Unlike kappa it does not fall if
+    nearly all ratings are the same. The interval is that of `label_agreement`.
 
     Args:
-        ratings: a row an item, a column a rater; None where there is no rating.
+        ratings: a row an item, a column a rater, (n, k); None for a missing rating.
         weights: how far two labels agree: only equal ones (`identity`), or less by the distance of
-            their places (`linear`) or by its square (`quadratic`).
-        labels: the labels that may be given, in order. Default: those that were, sorted.
-        groups: the cluster of each item. Default: each by itself.
-        bootstrap: how the interval is made; None for none.
+            their ranks (`linear`) or by its square (`quadratic`).
+        labels: all possible labels, in order. Default: those that occur, sorted.
+        groups: the cluster of each item, (n,). Default: items are independent.
+        bootstrap: the number of draws, confidence and seed; None for no interval.
+
+    Returns:
+        AC1 or AC2, at most 1, and 0 for chance.
 
     Raises:
-        InputError: unknown weights, the ratings are no table of labels, or one is not of `labels`.
+        InputError: unknown weights, the ratings are no table of labels, or a rating is not one of
+            `labels`.
+
+    Example:
+        >>> round(gwet_ac([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]]).value, 3)
+        0.529
     """
     check_choice(weights, "weights", "identity", "linear", "quadratic")
     counts = counts_of(ratings, labels, ranked=weights != "identity")
     kinds = counts.shape[1]
-    weight = label_weights(kinds, weights)
+    weight = label_weights(kinds, POWERS[weights])
 
     def parts(some: Floats) -> Floats:
         raters = some.sum(1)
@@ -458,13 +486,5 @@ def gwet_ac(
         kappas = (totals[:, 0] / totals[:, 1] - chance) / (1 - chance)
         return kappas if kinds > 1 else np.full_like(kappas, np.nan)
 
-    return explained(_of_patterns(counts, parts, statistic, groups, bootstrap), ONE_LABEL)
-
-
-def label_weights(kinds: int, weights: Weights) -> Floats:
-    """How far labels agree, (K, K): 1 for equal ones."""
-    if weights == "identity" or kinds < 2:
-        return np.eye(kinds)
-    places = np.arange(kinds)
-    distance = np.abs(places[:, None] - places[None, :]) / (kinds - 1)
-    return np.asarray(1 - distance ** (1 if weights == "linear" else 2))
+    clusters = cluster_indices(groups, len(counts))
+    return explained(_of_patterns(counts, parts, statistic, clusters, bootstrap), ONE_LABEL)

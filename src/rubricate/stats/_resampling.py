@@ -2,9 +2,9 @@
 
 Every statistic here is a function of **totals**: each item contributes a row of numbers (a one in
 a cell of a confusion matrix, a product of two scores), and the statistic is computed from the sums
-of these rows. The totals of a resample are then one product of matrices: how often each cluster
-was drawn, times the cluster's own totals. So all statistics of all resamples come from the same
-few array operations, and leaving a cluster out is a subtraction.
+of these rows. The totals of a resample are a product of matrices: how often each cluster was drawn,
+times that cluster's totals. So all statistics of all resamples come from the same few array
+operations, and leaving a cluster out is a subtraction.
 
 The jackknife's standard error (Tukey 1958) has the quantile of Student's t for the number of
 clusters; correlations are on the scale of Fisher's z (1921), sizes such as a mean error on that of
@@ -15,25 +15,23 @@ quantiles of a bootstrap do so in 60 to 85 %.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import atanh, copysign, exp, isfinite, log, sqrt, tanh
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import answers, brief, check_share, count_of
-from rubricate.stats._numbers import t_quantile
+from rubricate.stats._numbers import Floats, Integers, t_quantile
 from rubricate.stats._unseen import freedom_of
 
-Floats: TypeAlias = NDArray[np.float64]
-Integers: TypeAlias = NDArray[np.int64]
 Groups: TypeAlias = Sequence[Hashable] | None
-"""The cluster of each item, such as the document that it comes from; None: each is its own."""
+"""The cluster of each item, such as the document that it comes from. None: items are independent.
+"""
 Statistics: TypeAlias = Callable[[Floats], Mapping[str, Floats]]
 """From totals (b, p) to named values (b,), NaN where undefined."""
 Scale: TypeAlias = Literal["correlation", "size"]
@@ -46,9 +44,9 @@ CHUNK = 2**17
 BLOCKS = 200
 """The most clusters, or blocks of clusters, that are left out in turn (Kott 2001)."""
 NEAR = 1e-4
-"""An end of a correlation's interval that is so near 1 is 1."""
+"""The end of a correlation's interval is 1 if it is nearer to 1 than this."""
 TOO_FEW = "no interval: it needs two clusters or more"
-HANGS = "no interval: it hangs on one item, without which it is undefined"
+HANGS = "no interval: without one of the items it is undefined"
 NO_SPREAD = "no interval: it is the same whichever item is left out"
 MOSTLY_UNDEFINED = "no interval: the statistic is undefined in most resamples"
 ALL_SAME = "no interval: all resamples gave the same value"
@@ -85,29 +83,48 @@ class Bootstrap:
 
 
 def cluster_indices(groups: Groups, n: int, name: str = "groups") -> Integers:
-    """The number of each item's cluster, from 0 in order of first appearance.
+    """The number of each item's cluster, (n,), from 0 in order of first appearance.
 
     Items whose cluster is missing are one cluster.
 
     Raises:
-        InputError: there are not as many groups as items, or one can be no key.
+        InputError: there are not as many groups as items, or one is not hashable.
     """
     if groups is None:
         return np.arange(n)
-    given = answers(groups, name)
-    if len(given) != n:
-        raise InputError(f"{name}: {len(given)} given for {n} items")
-    numbers: dict[Hashable, int] = {}
-    return np.array([numbers.setdefault(group, len(numbers)) for group in given], dtype=np.int64)
+    keys = answers(groups, name)
+    if len(keys) != n:
+        raise InputError(f"{name}: {len(keys)} groups for {n} items")
+    number: dict[Hashable, int] = {}
+    return np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.int64)
 
 
-def groups_at(groups: Groups, indices: Integers, n: int) -> Groups:
-    """The groups of those of n items that are at some indices; errors as `cluster_indices`."""
-    return None if groups is None else cluster_indices(groups, n)[indices].tolist()
+def renumbered(clusters: Integers) -> Integers:
+    """The same clusters, numbered from 0 without gaps, in order of first appearance."""
+    return cluster_indices(clusters.tolist(), len(clusters))
+
+
+def complete_cases(groups: Groups, *columns: Floats) -> tuple[Integers, Integers, list[Floats]]:
+    """The items without a missing value in any column: their indices, clusters and columns."""
+    clusters = cluster_indices(groups, len(columns[0]))
+    indices = np.flatnonzero(~np.isnan(columns).any(axis=0))
+    return indices, clusters[indices], [column[indices] for column in columns]
+
+
+def batches(total: int, width: int, largest: int = CHUNK) -> Iterator[slice]:
+    """Slices of `total` rows of this width, so that none has more than `largest` numbers."""
+    rows = max(1, largest // max(1, width))
+    for begin in range(0, total, rows):
+        yield slice(begin, min(begin + rows, total))
+
+
+def rows_in(batch: slice) -> int:
+    """The number of rows of a batch."""
+    return int(batch.stop - batch.start)
 
 
 def cells(index: Integers, size: int) -> Any:
-    """The contributions of items that each count one in a cell: a sparse (n, size) matrix."""
+    """A sparse (n, size) matrix with a one in each row, at this index."""
     n = len(index)
     return sparse.csr_matrix((np.ones(n), (np.arange(n), index)), shape=(n, size))
 
@@ -128,9 +145,9 @@ def around(value: float, low: float, high: float) -> Estimate:
     return Estimate(value, min(low, value), max(high, value))
 
 
-def explained(found: Estimate, why: str) -> Estimate:
-    """The same with the reason where it has no value."""
-    return replace(found, undefined=why) if found.value is None else found
+def explained(estimate: Estimate, why: str) -> Estimate:
+    """The same estimate, with the reason if it has no value."""
+    return replace(estimate, undefined=why) if estimate.value is None else estimate
 
 
 def bootstrapped(
@@ -138,7 +155,7 @@ def bootstrapped(
     statistic: Callable[[Floats], Floats],
     undefined: str,
     *,
-    groups: Groups = None,
+    clusters: Integers,
     bootstrap: Bootstrap | None,
 ) -> Estimate:
     """A statistic of the items' totals with the quantiles of its resamples.
@@ -146,37 +163,37 @@ def bootstrapped(
     Args:
         contributions: what each item adds to the totals, (n, p).
         statistic: from totals (b, p) to values (b,), NaN where undefined.
-        undefined: why it is, if it is undefined.
-        groups: the cluster of each item, drawn whole. Default: each item by itself.
+        undefined: the reason to show if the statistic is undefined.
+        clusters: the cluster of each item, (n,); clusters are drawn whole.
         bootstrap: how to draw; None for no interval.
 
-    Returns: an interval is there where at least half of the resamples have the statistic, and where
-    they are not all the same.
+    Returns:
+        The value. It has an interval if at least half of the resamples have the statistic and are
+        not all the same.
     """
     check_bootstrap(bootstrap)
-    clusters = cluster_indices(groups, contributions.shape[0])
+    clusters = renumbered(clusters)
     count = int(clusters.max(initial=-1)) + 1
-    totals = contributions if groups is None else cells(clusters, count).T @ contributions
+    totals = cells(clusters, count).T @ contributions
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(statistic(totals.sum(axis=0).reshape(1, -1))[0])
         if bootstrap is None or count < 2 or not isfinite(value):
             return explained(point(value, None if bootstrap is None else TOO_FEW), undefined)
         generator = np.random.default_rng(bootstrap.seed)
-        rows = max(1, CHUNK // max(count, totals.shape[1]))
         parts = []
-        for begin in range(0, bootstrap.resamples, rows):
-            size = min(rows, bootstrap.resamples - begin)
+        for batch in batches(bootstrap.resamples, max(count, totals.shape[1])):
+            size = rows_in(batch)
             draws = generator.integers(0, count, (size, count))
             draws += np.arange(size)[:, None] * count
             times = np.bincount(draws.ravel(), minlength=size * count).reshape(size, count)
             parts.append(statistic(times.astype(np.float64) @ totals))
     drawn = np.concatenate(parts)
-    found = drawn[np.isfinite(drawn)]
-    if 2 * len(found) < len(drawn):
+    defined = drawn[np.isfinite(drawn)]
+    if 2 * len(defined) < len(drawn):
         return Estimate(value, undefined=MOSTLY_UNDEFINED)
-    if found.max() - found.min() <= ROUNDING * np.abs(found).max():
-        return Estimate(value, undefined=ALL_SAME)  # no word on other items
-    low, high = np.quantile(found, bootstrap.tails).tolist()
+    if defined.max() - defined.min() <= ROUNDING * np.abs(defined).max():
+        return Estimate(value, undefined=ALL_SAME)  # this says nothing of other items
+    low, high = np.quantile(defined, bootstrap.tails).tolist()
     return Estimate(value, low, high)
 
 
@@ -185,8 +202,8 @@ def jackknife_totals(
     statistics: Statistics,
     *,
     scales: Mapping[str, Scale],
-    groups: Groups = None,
-    bootstrap: Bootstrap | None = Bootstrap(),
+    clusters: Integers,
+    bootstrap: Bootstrap | None,
     corrected: bool = False,
 ) -> dict[str, Estimate]:
     """Statistics of the items' totals, each with its interval.
@@ -194,40 +211,35 @@ def jackknife_totals(
     Args:
         contributions: what each item adds to the totals, (n, p); dense, or `cells`.
         statistics: from totals (b, p) to named values (b,), NaN where undefined.
-        scales: what each statistic is, by name; those that are not named have no interval.
-        groups: the cluster of each item, left out whole. Default: each item by itself.
+        scales: what each statistic is, by name; others have no interval.
+        clusters: the cluster of each item, (n,); clusters are left out whole.
         bootstrap: gives the confidence, and the seed of the blocks; None for no intervals.
         corrected: whether intervals are around the value less its bias, as the jackknife estimates
             it (Quenouille 1956).
     """
     check_bootstrap(bootstrap)
-    clusters = cluster_indices(groups, contributions.shape[0])
     whole = np.asarray(contributions.sum(axis=0), dtype=np.float64).reshape(1, -1)
     with np.errstate(divide="ignore", invalid="ignore"):
         values = {name: float(value[0]) for name, value in statistics(whole).items()}
-        if bootstrap is None or clusters.max(initial=-1) < 1:
+        if bootstrap is None or len(np.unique(clusters)) < 2:
             why = None if bootstrap is None else TOO_FEW
             return {name: point(value, why) for name, value in values.items()}
         totals = blocks(contributions, clusters, bootstrap.seed)
-        rows = max(1, CHUNK // max(1, totals.shape[1]))
-        parts = [
-            statistics(whole - _dense(totals[begin : begin + rows]))
-            for begin in range(0, totals.shape[0], rows)
-        ]
-    found = {}
+        parts = [statistics(whole - _dense(totals[batch])) for batch in batches(*totals.shape)]
+    estimates = {}
     for name, value in values.items():
         if name not in scales or not isfinite(value):
-            found[name] = point(value, None)
+            estimates[name] = point(value, None)
             continue
         without = np.concatenate([part[name] for part in parts])
         error = jackknife_error(without)
         if isinstance(error, str):
-            found[name] = Estimate(value, undefined=error)
+            estimates[name] = Estimate(value, undefined=error)
             continue
         half = t_quantile(bootstrap.tails[1], error.freedom) * error.size
         shift = (len(without) - 1) * (value - float(without.mean())) if corrected else 0.0
-        found[name] = around(value, *_ends(value, shift, half, scales[name]))
-    return found
+        estimates[name] = around(value, *_ends(value, shift, half, scales[name]))
+    return estimates
 
 
 def _dense(totals: Any) -> Floats:
@@ -237,13 +249,12 @@ def _dense(totals: Any) -> Floats:
 
 def blocks(contributions: Any, clusters: Integers, seed: int) -> Any:
     """The totals of what is left out in turn: of each cluster, or of `BLOCKS` random lots."""
+    clusters = renumbered(clusters)
     count = int(clusters.max(initial=-1)) + 1
     if count > BLOCKS:
         shuffled = np.random.default_rng(seed).permutation(count)
         clusters, count = (shuffled % BLOCKS)[clusters], BLOCKS
-    if count < contributions.shape[0]:
-        return cells(clusters, count).T @ contributions
-    return contributions
+    return cells(clusters, count).T @ contributions
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,8 +266,8 @@ class JackknifeError:
 
 
 def jackknife_error(without: Floats) -> JackknifeError | str:
-    """The standard error of a statistic, from its values without each block; or why it has none
-    that says anything of other items."""
+    """The standard error of a statistic, from its values without each block, (blocks,); or why
+    there is none."""
     if not np.isfinite(without).all():
         return HANGS
     count = len(without)
@@ -271,11 +282,11 @@ def drawn_squares(
 ) -> Floats:
     """What the expectation of a mean square of raters may be, (draws,).
 
-    The mean square times its degrees of freedom over its expectation has a chi-squared
-    distribution; statistics of such draws make generalized confidence intervals (Weerahandi 1993;
-    Gilder et al. 2007 of intraclass correlations). By simulation resampled items, which know
-    nothing of other raters, hold the truth in 41 to 80 %, and the interval of McGraw and Wong
-    (1996) in 69 % where two raters differ much.
+    The mean square times its degrees of freedom, divided by its expectation, is chi-squared;
+    statistics of such draws make generalized confidence intervals (Weerahandi 1993; for intraclass
+    correlations Gilder et al. 2007). In simulations, resampling items, which ignores that raters
+    are a sample, covers 41 to 80 %, and the interval of McGraw and Wong (1996) covers 69 % where
+    two raters differ much.
     """
     return np.asarray(mean_square * freedom / generator.chisquare(freedom, draws))
 
@@ -294,6 +305,6 @@ def _ends(value: float, shift: float, half: float, scale: Scale) -> tuple[float,
 
 
 def _inside(z: float) -> float:
-    """The correlation of Fisher's z; 1 where it is as good as 1."""
-    found = tanh(z)
-    return copysign(1.0, found) if 1 - abs(found) < NEAR else found
+    """The correlation of Fisher's z, rounded to 1 within `NEAR`."""
+    correlation = tanh(z)
+    return copysign(1.0, correlation) if 1 - abs(correlation) < NEAR else correlation

@@ -12,21 +12,18 @@ import numpy as np
 from rubricate.stats._agreement import SAME_STEP
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import check_flag, same_length
-from rubricate.stats._intervals import clustered_mean, clustered_share
+from rubricate.stats._intervals import mean_of, share_of
 from rubricate.stats._labels import NO_PAIR
-from rubricate.stats._numbers import numbers
+from rubricate.stats._numbers import Floats, Integers, numbers
 from rubricate.stats._posterior import coefficient_intervals, table_prior
 from rubricate.stats._raters import icc_of
 from rubricate.stats._resampling import (
     Bootstrap,
-    Floats,
     Groups,
-    Integers,
     Scale,
     cells,
-    cluster_indices,
+    complete_cases,
     explained,
-    groups_at,
     jackknife_totals,
 )
 
@@ -43,18 +40,18 @@ SCALES: dict[str, Scale] = {
     **dict.fromkeys(("krippendorff_alpha", "quadratic_kappa"), "correlation"),
 }
 STEPS = 12
-"""Scales up to so many steps have the interval of a confusion matrix, which allows for answers that
-were not seen: without, a mean error or kappa of skewed scores held the truth in 70 to 90 %."""
+"""Scales up to this many steps have the interval of a confusion matrix, which allows for answers
+that were not seen: without it, a mean error or kappa of skewed scores covered 70 to 90 %."""
 NO_DISTANCE = "no interval: samples of one distribution are apart too"
 
 
 @dataclass(frozen=True, slots=True)
 class LevelBias:
-    """How far the judge is off where people gave one step of a scale.
+    """The bias of a judge at one step of a scale.
 
     Attributes:
-        level: the step; means of several people count for the nearest.
-        n: pairs with it.
+        level: the step that people gave; means of several people count for the nearest.
+        n: the number of pairs with it.
         bias: the judge minus people, with a t interval.
     """
 
@@ -65,19 +62,18 @@ class LevelBias:
 
 @dataclass(frozen=True, slots=True)
 class ScoreAgreement:
-    """How far a judge's numbers agree with people's.
+    """The agreement of a judge's numbers with people's.
 
     Attributes:
-        n: pairs that count: both gave a number.
-        clusters: how many clusters they come from.
+        n: the number of pairs that count: both gave a number.
+        clusters: the number of clusters that they come from.
         judge_mean, human_mean: over these pairs; None for n = 0.
-        figures: `bias` (the judge minus people, with a t interval), `mae`, `rmse`, `pearson`,
-            `spearman`, `kendall_tau_b`, the six `icc_1_1` to `icc_3_k`, `krippendorff_alpha`
-            (interval),
-            `wasserstein` and `ks` (distances of the two distributions); of a scale also
+        figures: `bias` (the judge minus people), `mae`, `rmse`, `pearson`, `spearman`,
+            `kendall_tau_b`, the six `icc_1_1` to `icc_3_k`, `krippendorff_alpha` (interval),
+            `wasserstein` and `ks` (distances of the two distributions); for a scale also
             `exact_accuracy`, `within_one_accuracy` and `quadratic_kappa`.
-        not_decided: pairs in which one gave no number, by cause.
-        levels: of a scale, the bias at each step that people gave, the lowest first.
+        not_decided: the number of pairs without one of the two numbers, by cause.
+        levels: for a scale, the bias at each step that people gave, the lowest first.
     """
 
     n: int
@@ -97,7 +93,7 @@ def score_agreement(
     groups: Groups = None,
     bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
 ) -> ScoreAgreement:
-    """Agreement of two raters' numbers for the same things.
+    """Agreement of two raters' numbers for the same items.
 
     The formulas and their sources: Pearson; Spearman with midranks; tau-b (Kendall 1945); the
     intraclass correlations, k = 2 (Shrout and Fleiss 1979; see `intraclass_correlation`); alpha
@@ -106,25 +102,34 @@ def score_agreement(
 
     The bias has a t interval, the two accuracies have Wilson's (1927), with groups for the
     effective number of pairs, the intraclass correlations those of `intraclass_correlation`, and
-    the others have that of the jackknife (Tukey 1958) with the
-    quantile of t: correlations on the scale of Fisher's z (1921), mean errors on that of their
-    logarithm. The distance (`wasserstein`, `ks`) of two samples of one distribution is above 0: it
-    has no interval, since one would never contain 0.
+    the others have that of the jackknife (Tukey 1958) with the quantile of t: correlations on the
+    scale of Fisher's z (1921), mean errors on that of their logarithm. Two samples of one
+    distribution have a distance (`wasserstein`, `ks`) above 0, so that an interval would never
+    contain 0: there is none.
 
     Args:
-        judge, human: numbers for the same things in the same order; None where there is none. Such
-            pairs are left out and counted.
-        scale: whether the numbers are steps of a scale (1, 2, 3, ...) or means of such. Then
+        judge, human: numbers for the same items in the same order, (n,); None for a missing one.
+            Such pairs are left out and counted.
+        scale: whether the numbers are steps of a scale (1, 2, 3, ...) or means of steps. Then
             `exact_accuracy` is the share of pairs less than half a step apart, and
             `within_one_accuracy` that of pairs a step apart or less.
-        groups: the cluster of each pair, for the intervals. Default: each by itself.
-        bootstrap: how intervals are made; None for none.
+        groups: the cluster of each pair, for the intervals. Default: pairs are independent.
+        bootstrap: the number of draws, confidence and seed; None for no intervals.
+
+    Returns:
+        Errors and distances in the unit of the numbers, accuracies from 0 to 1, correlations from
+        -1 to 1.
 
     Raises:
-        InputError: the sequences differ in length, or something is no number.
+        InputError: the sequences differ in length, or a value is no number.
+
+    Example:
+        >>> agreement = score_agreement([1, 2, 3, 5], [1, 2, 4, 4], scale=True)
+        >>> agreement.figures["exact_accuracy"].value, agreement.figures["mae"].value
+        (0.5, 0.5)
     """
     check_flag(scale, "scale")
-    n = same_length(judge=judge, human=human)
+    same_length(judge=judge, human=human)
     x, y = numbers(judge, "judge"), numbers(human, "human")
     causes = Counter(
         {
@@ -132,12 +137,9 @@ def score_agreement(
             "no number of the judge": int((np.isnan(x) & ~np.isnan(y)).sum()),
         }
     )
-    indices = np.flatnonzero(~np.isnan(x) & ~np.isnan(y))
-    x, y = x[indices], y[indices]
-    kept = groups_at(groups, indices, n)
+    _, clusters, (x, y) = complete_cases(groups, x, y)
     distinct, index = np.unique(np.stack([x, y], axis=1), axis=0, return_inverse=True)
     pairs = _Pairs(distinct[:, 0], distinct[:, 1], steps=scale)
-    clusters = cluster_indices(kept, len(x))
     if scale and len(x) and (distinct == np.round(distinct)).all() and np.ptp(distinct) < STEPS:
         steps = np.arange(distinct.min(), distinct.max() + 1)
         grid = _Pairs(np.tile(steps, len(steps)), np.repeat(steps, len(steps)), steps=True)
@@ -150,58 +152,57 @@ def score_agreement(
             cells(index.reshape(-1), len(distinct)),
             pairs.statistics,
             scales=SCALES,
-            groups=kept,
+            clusters=clusters,
             bootstrap=bootstrap,
         )
     figures = {
-        name: explained(one, _WHY.get(name, NO_PAIR) if len(x) else NO_PAIR)
-        for name, one in spreads.items()
+        name: explained(figure, _WHY.get(name, NO_PAIR) if len(x) else NO_PAIR)
+        for name, figure in spreads.items()
     }
     figures |= icc_of(np.stack([x, y], axis=1), clusters, bootstrap)
     if len(x) and bootstrap is not None:
-        level = bootstrap.confidence
-        figures["bias"] = clustered_mean((x - y).tolist(), groups=kept, confidence=level).mean
+        figures["bias"] = mean_of(x - y, clusters, bootstrap.tails[1]).mean
         for name in ("wasserstein", "ks"):
             figures[name] = Estimate(figures[name].value, undefined=NO_DISTANCE)
-        apart = np.abs(x - y)
-        for name, hits in (
-            ("exact_accuracy", apart < SAME_STEP),
-            ("within_one_accuracy", apart <= 1),
-        ):
-            if scale:
-                figures[name] = clustered_share(hits.tolist(), groups=kept, confidence=level)
+        if scale:
+            apart = np.abs(x - y)
+            for name, hits in (
+                ("exact_accuracy", apart < SAME_STEP),
+                ("within_one_accuracy", apart <= 1),
+            ):
+                figures[name] = share_of(
+                    hits, clusters, bootstrap.confidence, independent=groups is None
+                )
     return ScoreAgreement(
         n=len(x),
-        clusters=len(x) if kept is None else len(set(kept)),
+        clusters=len(set(clusters.tolist())),
         judge_mean=float(x.mean()) if len(x) else None,
         human_mean=float(y.mean()) if len(x) else None,
         figures=figures,
         not_decided={cause: count for cause, count in causes.items() if count},
-        levels=_by_level(x, y, kept, bootstrap) if scale else (),
+        levels=_by_level(x, y, clusters, bootstrap) if scale else (),
     )
 
 
 def _by_level(
-    x: Floats, y: Floats, groups: Groups, bootstrap: Bootstrap | None
+    x: Floats, y: Floats, clusters: Integers, bootstrap: Bootstrap | None
 ) -> tuple[LevelBias, ...]:
     nearest = np.floor(y + 0.5)
-    found = []
+    levels = []
     for level in np.unique(nearest).tolist():
-        at = np.flatnonzero(nearest == level)
-        mean = clustered_mean(
-            (x[at] - y[at]).tolist(),
-            groups=groups_at(groups, at, len(y)),
-            confidence=0.95 if bootstrap is None else bootstrap.confidence,
-        ).mean
-        bias = Estimate(mean.value) if bootstrap is None else mean
-        found.append(LevelBias(level, len(at), bias))
-    return tuple(found)
+        at = nearest == level
+        apart = x[at] - y[at]
+        bias = Estimate(float(apart.mean()))
+        if bootstrap is not None:
+            bias = mean_of(apart, clusters[at], bootstrap.tails[1]).mean
+        levels.append(LevelBias(level, len(apart), bias))
+    return tuple(levels)
 
 
 class _Pairs:
-    """Distinct pairs (x, y), x the judge's number and y a person's; a resample only weights them.
+    """Distinct pairs (x, y), x the judge's number and y a person's, that resamples only weight.
 
-    So everything that needs an order is sorted once. A statistic takes weights (b, p) and gives
+    So everything that needs an order is sorted once. A statistic takes weights (b, p) and returns
     (b,), NaN where it is undefined.
 
     Args:
@@ -228,7 +229,7 @@ class _Pairs:
         difference = self.x - self.y
         of_x, of_y = _sums(weights, self._x_cells), _sums(weights, self._y_cells)
         constant = np.where(((of_x > 0).sum(1) < 2) | ((of_y > 0).sum(1) < 2), np.nan, 1.0)
-        found = {
+        statistics = {
             "bias": weights @ difference / n,
             "mae": weights @ np.abs(difference) / n,
             "rmse": np.sqrt(weights @ difference**2 / n),
@@ -240,12 +241,12 @@ class _Pairs:
             **self._distances(weights),
         }
         if self.steps:
-            found["exact_accuracy"] = weights @ (np.abs(difference) < SAME_STEP) / n
-            found["within_one_accuracy"] = weights @ (np.abs(difference) <= 1) / n
-        return found
+            statistics["exact_accuracy"] = weights @ (np.abs(difference) < SAME_STEP) / n
+            statistics["within_one_accuracy"] = weights @ (np.abs(difference) <= 1) / n
+        return statistics
 
     def _two_raters(self, weights: Floats) -> dict[str, Floats]:
-        """Coefficients that take the two sides as two raters, from moments."""
+        """Coefficients that treat the two sides as two raters, from moments."""
         n = weights.sum(1)
         mean_x, mean_y = weights @ self.x / n, weights @ self.y / n
         xx = (weights * (self.x - mean_x[:, None]) ** 2).sum(1) / n
@@ -255,10 +256,10 @@ class _Pairs:
         same = (_sums(weights, self._pooled) > 0).sum(1) < 2
         # Krippendorff (2011) with interval distances: 2 n values are pooled.
         pooled = np.where(same, np.nan, xx + yy + shift / 2)
-        found = {"krippendorff_alpha": 1 - (2 * n - 1) / (2 * n) * apart / pooled}
+        coefficients = {"krippendorff_alpha": 1 - (2 * n - 1) / (2 * n) * apart / pooled}
         if self.steps:  # Cohen (1968) with squared distances
-            found["quadratic_kappa"] = np.where(same, np.nan, 1 - apart / (xx + yy + shift))
-        return found
+            coefficients["quadratic_kappa"] = np.where(same, np.nan, 1 - apart / (xx + yy + shift))
+        return coefficients
 
     def _kendall(self, weights: Floats, of_x: Floats, of_y: Floats) -> Floats:
         n = weights.sum(1)
@@ -279,10 +280,10 @@ class _Pairs:
 
 
 class _ConcordantPairs:
-    """Counts pairs that both sides put in the same order, ties on neither side.
+    """Counts pairs that both sides put in the same order, without ties.
 
-    A merge sort (Knight 1966) whose steps are the same for every weighting: at each level, of the
-    left and right halves of every block, it counts left ones with a smaller y than right ones.
+    A merge sort (Knight 1966) whose steps are the same for every weighting: at each level, it
+    counts pairs of the left and the right half of a block of which the left one has the smaller y.
     """
 
     def __init__(self, x: Floats, y: Floats) -> None:
@@ -292,23 +293,23 @@ class _ConcordantPairs:
         indices = np.arange(len(x))
         width = 1
         while width < len(x):
-            block, left = indices // (2 * width), (indices // width) % 2 == 0
-            merged = np.lexsort((left, height, block))
-            starts = (indices // (2 * width)) * 2 * width
-            self._levels.append((merged, left[merged].astype(np.float64), starts))
+            block, in_left = indices // (2 * width), (indices // width) % 2 == 0
+            merged = np.lexsort((in_left, height, block))
+            starts = block * 2 * width
+            self._levels.append((merged, in_left[merged].astype(np.float64), starts))
             width *= 2
 
     def count(self, weights: Floats) -> Floats:
         """The weight of concordant pairs of each weighting, (b,)."""
         ordered = weights[:, self._order]
-        found = np.zeros(len(weights))
-        for merged, left, starts in self._levels:
+        concordant = np.zeros(len(weights))
+        for merged, in_left, starts in self._levels:
             here = ordered[:, merged]
-            lower = here * left
+            lower = here * in_left
             until = np.cumsum(lower, axis=1)
             before = (until - lower)[:, starts]  # the left weight of the blocks before
-            found += ((here - lower) * (until - before)).sum(1)
-        return found
+            concordant += ((here - lower) * (until - before)).sum(1)
+        return concordant
 
 
 def _sums(weights: Floats, groups: Any) -> Floats:
@@ -326,5 +327,5 @@ def _correlation(weights: Floats, x: Floats, y: Floats) -> Floats:
     dx = x - ((weights * x).sum(1) / n)[:, None]
     dy = y - ((weights * y).sum(1) / n)[:, None]
     above = (weights * dx * dy).sum(1)
-    found = above / np.sqrt((weights * dx * dx).sum(1) * (weights * dy * dy).sum(1))
-    return np.asarray(np.clip(found, -1.0, 1.0))
+    correlation = above / np.sqrt((weights * dx * dx).sum(1) * (weights * dy * dy).sum(1))
+    return np.asarray(np.clip(correlation, -1.0, 1.0))

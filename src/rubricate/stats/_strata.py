@@ -14,15 +14,13 @@ from rubricate.stats import _confusion
 from rubricate.stats._agreement import NO_KAPPA, SAME_STEP
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import answers, is_missing, number_of, same_length
-from rubricate.stats._intervals import share_interval
+from rubricate.stats._intervals import share_of
 from rubricate.stats._labels import NO_PAIR
-from rubricate.stats._numbers import outcomes
+from rubricate.stats._numbers import Floats, Integers, outcomes
 from rubricate.stats._posterior import coefficient_intervals, table_prior
 from rubricate.stats._resampling import (
     Bootstrap,
-    Floats,
     Groups,
-    Integers,
     cluster_indices,
     explained,
     jackknife_totals,
@@ -34,13 +32,13 @@ RARE = "no interval: in most criteria hardly any pair is not the commonest"
 
 @dataclass(frozen=True, slots=True)
 class StratifiedAgreement:
-    """How far a judge and people agree over several criteria.
+    """The agreement of a judge and people over several criteria.
 
     Attributes:
-        n: pairs that count.
-        clusters: how many clusters they come from.
-        strata: how many criteria there are that can have a kappa.
-        left_out: those of them without a kappa: one answer throughout, or one pair.
+        n: the number of pairs that count.
+        clusters: the number of clusters that they come from.
+        strata: the number of criteria that can have a kappa.
+        left_out: the number of those without one: one answer throughout, or one pair.
         accuracy: of all pairs.
         kappa: the mean of the criteria's kappas, weighted by their numbers of pairs.
     """
@@ -65,29 +63,39 @@ def stratified_agreement(
 ) -> StratifiedAgreement:
     """The agreement of pairs of several criteria, each with its own chance.
 
-    `stats.stratified` with intervals: the accuracy's is that of `clustered_share`, kappa's is by
-    leaving clusters out (the jackknife of Tukey 1958, on the scale of Fisher's z, with the quantile
-    of t), around kappa less its bias, which adds up over many small criteria. Of a single criterion
-    it is that of `label_agreement`.
+    This is `stats.stratified` with intervals: the accuracy's is that of `clustered_share`, kappa's
+    is by leaving clusters out (the jackknife of Tukey 1958, on the scale of Fisher's z, with the
+    quantile of t), around kappa less its bias, which adds up over many small criteria. With a
+    single criterion it is that of `label_agreement`.
 
     A kappa of all pairs together (in one confusion matrix) would count it as agreement that both
-    know which criterion is met more often; this one is about 0 for a judge that tosses a coin for
-    each criterion, whatever the shares.
+    sides know which criterion is met more often; the stratified one is about 0 for a judge that
+    tosses a coin for each criterion, whatever the shares.
 
     Args:
-        judge, human: answers to the same things in the same order: labels, or numbers, which are
-            steps of a scale (kappa is then that with squared distances); of a label and a number
-            both are labels. Pairs with None for one of them are left out.
-        strata: the criterion of each pair.
+        judge, human: answers for the same items in the same order, (n,): labels, or numbers, which
+            are steps of a scale (kappa then has squared distances); a label and a number are two
+            labels. Pairs with None for one of them are left out.
+        strata: the criterion of each pair, (n,).
         equal: whether each pair counts as equal, for the accuracy. Default: equal labels, and
             numbers that are less than half a step apart.
         without_kappa: criteria whose pairs count for the accuracy only, as labels: those whose
-            answers are numbers of no scale.
-        groups: the cluster of each pair, such as its item. Default: each by itself.
-        bootstrap: how intervals are made; None for none.
+            answers are numbers that are not on a scale.
+        groups: the cluster of each pair, such as its item. Default: pairs are independent.
+        bootstrap: the number of draws, confidence and seed; None for no intervals.
+
+    Returns:
+        The accuracy, 0 to 1, and kappa, at most 1 and 0 for chance.
 
     Raises:
         InputError: the sequences differ in length, or an answer is neither label nor number.
+
+    Example:
+        >>> agreement = stratified_agreement(
+        ...     ["yes", "no", "yes", "no"], ["yes", "no", "yes", "yes"], ["a", "a", "b", "b"]
+        ... )
+        >>> agreement.accuracy.value, agreement.kappa.value
+        (0.75, 0.5)
     """
     columns = {"judge": answers(judge, "judge"), "human": answers(human, "human")}
     if equal is not None:
@@ -95,20 +103,17 @@ def stratified_agreement(
     of = answers(strata, "strata")
     clusters = cluster_indices(groups, same_length(strata=of, **columns))
     rows = list(zip(*columns.values(), strict=True))
-    lost = {
-        at for column in columns.values() for at, label in enumerate(column) if is_missing(label)
-    }
-    kept = [at for at in range(len(rows)) if at not in lost]
+    kept = [at for at, row in enumerate(rows) if not any(map(is_missing, row))]
     n, clusters, of = len(kept), clusters[kept], [of[at] for at in kept]
     pairs = [rows[at][:2] for at in kept]
     judged, truth = [label for label, _ in pairs], [label for _, label in pairs]
     index = cluster_indices(of, n)
     in_steps = np.array([_are_numbers(pair) for pair in pairs], dtype=bool)
-    silenced: Any = list(without_kappa) if isinstance(without_kappa, Set) else without_kappa
-    without = set(answers(silenced, "without_kappa"))
-    silent = np.array([stratum in without for stratum in of], dtype=bool)
-    of_labels, tables, kinds = _of_labels(judged, truth, index, np.flatnonzero(~in_steps & ~silent))
-    of_steps, scales = _of_steps(judged, truth, index, np.flatnonzero(in_steps & ~silent))
+    excluded: Any = list(without_kappa) if isinstance(without_kappa, Set) else without_kappa
+    without = set(answers(excluded, "without_kappa"))
+    counts = np.array([stratum not in without for stratum in of], dtype=bool)
+    of_labels, tables, kinds = _of_labels(judged, truth, index, np.flatnonzero(~in_steps & counts))
+    of_steps, scales = _of_steps(judged, truth, index, np.flatnonzero(in_steps & counts))
     width = of_labels.shape[1]
 
     def kappas(totals: Floats) -> tuple[Floats, Floats]:
@@ -139,7 +144,7 @@ def stratified_agreement(
             every,
             statistics,
             scales={"kappa": "correlation"},
-            groups=None if groups is None else clusters.tolist(),
+            clusters=clusters,
             bootstrap=None if few else bootstrap,
             corrected=True,
         )
@@ -154,9 +159,7 @@ def stratified_agreement(
     elif bootstrap is None:
         accuracy = Estimate(float(hits.mean()))
     else:
-        whole = np.bincount(clusters).astype(np.float64)
-        share = np.bincount(clusters, hits).astype(np.float64)
-        accuracy = share_interval(share, whole, bootstrap.confidence)
+        accuracy = share_of(hits, clusters, bootstrap.confidence)
     return StratifiedAgreement(
         n=n,
         clusters=len(set(clusters.tolist())),
@@ -168,8 +171,8 @@ def stratified_agreement(
 
 
 def _few_others(pairs: Sequence[tuple[Any, Any]], strata: Integers) -> bool:
-    """Whether most pairs are of criteria in which hardly any pair is not the commonest: their
-    kappas are biased, and resampling them knows nothing of it."""
+    """Whether most pairs are of criteria with hardly any pair other than the commonest: their
+    kappas are biased, and resampling does not show it."""
     of: dict[int, Counter[tuple[Any, Any]]] = {}
     for pair, stratum in zip(pairs, strata.tolist(), strict=True):
         of.setdefault(stratum, Counter())[pair] += 1
@@ -186,7 +189,7 @@ MOMENTS = 6
 
 
 def _are_numbers(pair: tuple[Any, Any]) -> bool:
-    """Whether a pair is one of numbers; `InputError` for what is neither number nor label."""
+    """Whether both answers are numbers; `InputError` for what is neither number nor label."""
     if isinstance(pair[0], str) or isinstance(pair[1], str):
         return False
     for answer in pair:
@@ -227,7 +230,7 @@ def _of_labels(
             at.append(labels[stratum, label])
         pairs.append((stratum, *at))
     most = max(kinds.values(), default=1)
-    columns = [(stratum * most + truth) * most + given for stratum, truth, given in pairs]
+    columns = [(stratum * most + truth) * most + answer for stratum, truth, answer in pairs]
     shape = (len(strata), len(number) * most * most)
     return sparse.csr_matrix((np.ones(len(indices)), (indices, columns)), shape), len(number), most
 
@@ -252,6 +255,6 @@ def _kappa_of(moments: Floats) -> Floats:
     """Kappa with squared distances (Cohen 1968) by moments (..., M)."""
     n, x, y, xx, yy, apart = np.moveaxis(moments, -1, 0)
     expected = n * (xx + yy) - 2 * x * y
-    # What is left of rounding where both gave one number throughout is no spread.
+    # If both gave one number throughout, the rest is rounding, not spread.
     expected = np.where(expected <= 1e-12 * n * (xx + yy), np.nan, expected)
     return np.asarray(1 - n * apart / expected)

@@ -1,4 +1,4 @@
-"""From what confidence on may a judge's verdict stand? A threshold chosen on labels."""
+"""The lowest confidence from which a judge's verdicts can be accepted, chosen on labels."""
 
 from __future__ import annotations
 
@@ -7,37 +7,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import check_share, number_of, same_length
-from rubricate.stats._intervals import (
-    clustered_correlation,
-    clustered_share,
-    clustered_variance,
-)
-from rubricate.stats._numbers import numbers, outcomes, t_quantile
-from rubricate.stats._resampling import Floats, Groups, Integers, cluster_indices, groups_at
+from rubricate.stats._intervals import clustered_correlation, clustered_variance, share_of
+from rubricate.stats._numbers import Flags, Floats, Integers, numbers, outcomes, t_quantile
+from rubricate.stats._resampling import Groups, cluster_indices
 
 FIRST = 5
-"""The strictest threshold keeps one labelled verdict in five; chosen on `examples/physics.json` and
-simulated data (`docs/statistics.md`, Cascades)."""
+"""The strictest threshold accepts one labelled verdict in five; chosen on `examples/physics.json`
+and simulated data (`docs/statistics.md`, Cascades)."""
 STEPS = 50
-"""How many thresholds are tried, at most."""
+"""The most thresholds that are tried."""
 DIGITS = 4
 """Decimal places of a threshold."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdPoint:
-    """What one threshold would do.
+    """The effect of one threshold.
 
     Attributes:
-        threshold: verdicts of this confidence and above stand.
-        kept: how many of those with a label stand.
-        coverage: the share of all verdicts that stand.
-        agreement: with the labels, of those that stand.
+        threshold: verdicts of at least this confidence are accepted.
+        kept: the number of accepted verdicts with a label.
+        coverage: the share of all verdicts that are accepted.
+        agreement: the share of accepted verdicts that agree with their label.
     """
 
     threshold: float
@@ -51,11 +46,11 @@ class ThresholdChoice:
     """The lowest threshold that keeps a promise.
 
     Attributes:
-        promise: the agreement that is promised of the verdicts that stand.
-        risk: the probability, over samples of labels, that less is achieved.
-        labelled: verdicts with a label.
-        chosen: the threshold and what it achieves; None where no threshold keeps the promise.
-        tried: how many thresholds were tested.
+        promise: the promised agreement of accepted verdicts, 0 to 1.
+        risk: the probability, over samples of labels, that agreement is lower.
+        labelled: the number of verdicts with a label.
+        chosen: the threshold and its effect; None if no threshold keeps the promise.
+        tried: the number of thresholds that were tested.
         why: why none was chosen.
     """
 
@@ -75,33 +70,36 @@ def choose_threshold(
     risk: float = 0.05,
     groups: Groups = None,
 ) -> ThresholdChoice:
-    """The lowest confidence from which on verdicts agree with people as promised.
+    """The lowest confidence from which verdicts agree with people as promised.
 
-    Fixed-sequence testing (Bauer 1991) as Jung, Brahman and Choi (2024), "Trust or Escalate",
-    use it: thresholds are tried from the strictest on, each by an exact binomial test of "those
-    that stand agree in a share of `promise` or less" at the level `risk`, until the first that is
-    not rejected. With probability `1 - risk` at least, new verdicts like these agree in a share of
-    `promise` or more. The strictest keeps as many of those with a label as would pass with one
-    disagreement, at least; of many labels a fifth, or as many as would pass with half the
-    disagreement that the promise allows. Which ones are tried depends on the confidences only.
-    Verdicts of one group count as fewer, by the design effect of their
-    disagreements (Korn and Graubard 1998).
+    Fixed-sequence testing (Bauer 1991) as in Jung, Brahman and Choi (2024), "Trust or Escalate":
+    thresholds are tried from the strictest on, each by an exact binomial test of "accepted verdicts
+    agree in a share of `promise` or less" at the level `risk`, until the first that is not
+    rejected. With probability `1 - risk` at least, new verdicts from the same distribution agree in
+    a share of `promise` or more. The strictest threshold accepts at least as many labelled verdicts
+    as would pass with one disagreement; with many labels a fifth of them, or as many as would pass
+    with half the disagreement that the promise allows. The sequence depends on the confidences
+    only. Verdicts of one group count as fewer, by the design effect of their disagreements (Korn
+    and Graubard 1998).
 
     Args:
-        confidence: how sure each verdict is, None where nothing says so: it never stands.
-        agrees: whether it agrees with people's label, None where there is no label.
-        promise: the agreement to be promised, between 0 and 1.
-        risk: the probability of promising too much that is accepted, between 0 and 1.
-        groups: what each verdict belongs to, such as its item. Default: each by itself.
+        confidence: the confidence of each verdict, (n,); a verdict with None is never accepted.
+        agrees: whether each verdict agrees with people's label, (n,); None without a label.
+        promise: the agreement to promise, between 0 and 1.
+        risk: the accepted probability that agreement is lower, between 0 and 1.
+        groups: the group of each verdict, such as its item, (n,). Default: verdicts are
+            independent.
 
     Raises:
-        InputError: different lengths, something is no number, or a value is out of range.
+        InputError: different lengths, a value is no number, or a value is out of range.
+
+    Example:
+        >>> choose_threshold([0.9] * 50 + [0.5] * 50, [1] * 50 + [0] * 50).chosen.threshold
+        0.9
     """
     for name, value in (("promise", promise), ("risk", risk)):
         check_share(value, name)
-    same_length(confidence=confidence, agrees=agrees)
-    sure, right = numbers(confidence, "confidence"), outcomes(agrees, "agrees")
-    clusters = cluster_indices(groups, len(sure))
+    sure, right, clusters = _columns(confidence, agrees, groups)
     labelled = ~np.isnan(sure) & ~np.isnan(right)
     wrong, of = 1 - right[labelled], clusters[labelled]
     level, n = sure[labelled], int(labelled.sum())
@@ -132,54 +130,66 @@ def threshold_point(
     *,
     groups: Groups = None,
 ) -> ThresholdPoint:
-    """What a threshold does, with 95 % intervals: Wilson's (1927), as in `clustered_share`.
+    """The effect of a threshold, with 95 % intervals: Wilson's (1927), as in `clustered_share`.
 
     Args:
-        confidence: that of each verdict, between 0 and 1; None where there is none.
-        agrees: whether each verdict is the person's; None where there is no label.
-        threshold: verdicts of at least this confidence stand.
-        groups: what each verdict belongs to; intervals are by it. None: each by itself.
+        confidence: the confidence of each verdict, (n,); None for a missing one.
+        agrees: whether each verdict agrees with people's label, (n,); None without a label.
+        threshold: verdicts of at least this confidence are accepted.
+        groups: the group of each verdict, (n,), for the intervals. Default: verdicts are
+            independent.
 
     Raises:
         InputError: as for `choose_threshold`.
+
+    Example:
+        >>> threshold_point([0.9, 0.8, 0.4, 0.2], [1, 1, None, 0], 0.5).coverage.value
+        0.5
     """
     threshold = number_of(threshold, "threshold")
-    same_length(confidence=confidence, agrees=agrees)
-    sure, right = numbers(confidence, "confidence"), outcomes(agrees, "agrees")
-    stands = np.nan_to_num(sure, nan=-np.inf) >= threshold
-    kept = stands & ~np.isnan(right)
-    kept_groups = groups_at(groups, np.flatnonzero(kept), len(kept))
+    sure, right, clusters = _columns(confidence, agrees, groups)
+    accepted = np.nan_to_num(sure, nan=-np.inf) >= threshold
+    kept = accepted & ~np.isnan(right)
+    independent = groups is None
     return ThresholdPoint(
         threshold,
         int(kept.sum()),
-        clustered_share(stands.tolist(), groups=groups),
-        clustered_share(right[kept].tolist(), groups=kept_groups),
+        share_of(accepted, clusters, 0.95, independent=independent),
+        share_of(right[kept], clusters[kept], 0.95, independent=independent),
     )
+
+
+def _columns(
+    confidence: Sequence[float | None], agrees: Sequence[bool | None], groups: Groups
+) -> tuple[Floats, Floats, Integers]:
+    same_length(confidence=confidence, agrees=agrees)
+    sure, right = numbers(confidence, "confidence"), outcomes(agrees, "agrees")
+    return sure, right, cluster_indices(groups, len(sure))
 
 
 def _sequence(level: Floats, promise: float, risk: float) -> list[float]:
     """The thresholds in the order in which they are tried, strictest first."""
     ordered, n = np.sort(level)[::-1], len(level)
     sizes = np.arange(1, n + 1)
-    one, half = (
+    one_error, half_errors = (
         _first(special.bdtr(errors, sizes, 1 - promise) <= risk)
         for errors in (np.ones(n), np.floor(sizes * (1 - promise) / 2))
     )
-    first = max(one, min(half, n // FIRST))
+    first = max(one_error, min(half_errors, n // FIRST))
     indices = [*range(first, n, max(1, (n - first) // STEPS)), n - 1]
     scale = 10**DIGITS
     values = np.floor(ordered[indices] * scale + 1e-9) / scale
     return sorted({float(value) for value in values}, reverse=True)
 
 
-def _first(passing: NDArray[np.bool_]) -> int:
-    """The first index that passes, else the last."""
+def _first(passing: Flags) -> int:
+    """The first index that passes, else the last index."""
     indices = np.flatnonzero(passing)
     return int(indices[0]) if len(indices) else len(passing) - 1
 
 
 def _p_value(wrong: Floats, clusters: Integers, correlation: float, promise: float) -> float:
-    """Of "the share that agrees is `promise` or less"."""
+    """p of the hypothesis that the share that agrees is `promise` or less."""
     n, share = len(wrong), float(wrong.mean())
     _, sizes = np.unique(clusters, return_counts=True)
     count, effective = len(sizes), float(n)

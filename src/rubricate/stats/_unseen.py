@@ -1,4 +1,4 @@
-"""No observed error or spread is no evidence of none: the rule, for every figure.
+"""No observed error or spread is not evidence of none: the rule, for every figure.
 
 Where the data show no error or no spread, or hardly any, an interval says how little was seen
 (`with_unseen`, `unseen`), or there is none and the figure says why (`are_few`, `few_differ`).
@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rubricate.stats._numbers import Floats
+from rubricate.stats._numbers import Flags, Floats, Integers
 
 LEAST_OTHERS = 5
 """Clusters that must hold other values than the commonest before these say how far values can be
@@ -21,8 +20,8 @@ SAME = 1e-9
 """Values so near each other, against the largest, are the same but for rounding."""
 
 
-def mostly_same(values: Floats) -> NDArray[np.bool_] | None:
-    """Which values are the commonest one, if more than half of them are; else None."""
+def mostly_same(values: Floats) -> Flags | None:
+    """Which values are the commonest value, if more than half of them are; else None."""
     if len(values) == 0:
         return None
     apart = np.abs(values - np.median(values))
@@ -30,8 +29,8 @@ def mostly_same(values: Floats) -> NDArray[np.bool_] | None:
     return same if 2 * same.sum() > len(values) else None
 
 
-def are_few(same: NDArray[np.bool_], clusters: NDArray[np.int64]) -> bool:
-    """Whether too few clusters hold other values to say what other values there are."""
+def are_few(same: Flags, clusters: Integers) -> bool:
+    """Whether too few clusters have values other than the commonest to tell how far they reach."""
     return len(np.unique(clusters[~same])) < LEAST_OTHERS
 
 
@@ -54,8 +53,8 @@ def freedom_of(parts: Floats) -> float:
 FEW_DIFFER = "no interval: too few items differ"
 
 
-def few_differ(table: Floats, clusters: NDArray[np.int64]) -> bool:
-    """Whether nearly all numbers of a table, a row an item, are the same, or those of each item."""
+def few_differ(table: Floats, clusters: Integers) -> bool:
+    """Whether nearly all numbers of a table (a row an item) are the same, or those of each item."""
     common = mostly_same(table.ravel())
     if common is not None and are_few(np.all(common.reshape(table.shape), axis=1), clusters):
         return True
@@ -76,7 +75,7 @@ def unseen(quantile: float) -> float:
 
 def with_unseen(
     values: Floats,
-    same: NDArray[np.bool_],
+    same: Flags,
     few: bool,
     effect: float,
     quantile: float,

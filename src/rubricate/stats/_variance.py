@@ -1,4 +1,4 @@
-"""Where the spread of verdicts comes from: items, judges, prompts, or asking again."""
+"""Variance components of verdicts: items, judges, prompts, and sampling."""
 
 from __future__ import annotations
 
@@ -13,19 +13,16 @@ import numpy as np
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import is_nested, listed
-from rubricate.stats._numbers import numbers
+from rubricate.stats._numbers import Floats, Integers, numbers
 from rubricate.stats._resampling import (
     TOO_FEW,
     Bootstrap,
-    Floats,
     Groups,
-    Integers,
     around,
     blocks,
     check_bootstrap,
     cluster_indices,
     drawn_squares,
-    groups_at,
     jackknife_error,
 )
 from rubricate.stats._unseen import FEW_DIFFER, are_few, few_differ
@@ -42,13 +39,13 @@ class VarianceComponents:
     """A variance in parts; see `variance_components`.
 
     Attributes:
-        n: items that count: those with all their numbers.
-        left_out: items with one missing.
-        levels: how many of each there are: judges, prompts, replicates.
-        components: the variance of each source: `item`, `judge`, `item x judge`, ..., `sampling`.
-            An estimate below 0 is given as 0.
-        shares: of each in their sum, with intervals for which items, judges and prompts are all
-            samples of those there could be.
+        n: the number of items that count: those without a missing number.
+        left_out: the number of items with a missing number.
+        levels: the number of judges, prompts and replicates.
+        components: the variance of each source: `item`, `judge`, `item x judge`, ..., `sampling`,
+            in squared units of the numbers. A negative estimate is 0.
+        shares: the share of each source in their sum, 0 to 1, with intervals that treat items,
+            judges and prompts as samples of all possible ones.
     """
 
     n: int
@@ -68,33 +65,38 @@ def variance_components(
     """Random-effects variance components of a crossed, balanced table, by analysis of variance.
 
     Mean squares are set equal to their expectations (Searle, Casella and McCulloch 1992, chapter
-    4; Brennan 2001, "Generalizability Theory"). Where nothing was asked twice, the interaction of
-    all factors and sampling cannot be told apart, and are one source. Intervals of the shares are
-    generalized confidence intervals (Weerahandi 1993): two judges say little of all others.
+    4; Brennan 2001, "Generalizability Theory"). Without replicates, sampling cannot be
+    distinguished from the interaction of all factors: they are one source. Intervals of the shares
+    are generalized confidence intervals (Weerahandi 1993), which are wide for two judges, because
+    two judges are a small sample of all judges.
 
     Args:
-        values: numbers with an axis for items, one for each factor, and one for replicates; None
-            where there is none. Items with one missing are left out.
-        factors: what the axes between items and replicates are.
-        groups: the cluster of each item. Default: each by itself.
+        values: numbers, (n, ..., replicates), with an axis for each factor in between; None for a
+            missing one. Items with a missing number are left out.
+        factors: the names of the axes between items and replicates.
+        groups: the cluster of each item, (n,). Default: items are independent.
         bootstrap: the confidence of the intervals, and the number and seed of the draws that make
-            them; None for none.
+            them; None for no intervals.
 
     Raises:
         InputError: another number of axes, rows of different length, or a single number an item.
+
+    Example:
+        >>> two_judges = [[[3.0], [4.0]], [[1.0], [2.0]], [[5.0], [6.0]]]
+        >>> variance_components(two_judges).components
+        {'item': 4.0, 'judge': 0.5, 'item x judge, sampling': 0.0}
     """
     check_bootstrap(bootstrap)
     factors = listed(factors, "factors")
     axes = (ITEM, *factors, REPLICATE)
     if not all(isinstance(factor, str) for factor in factors) or len(set(axes)) < len(axes):
-        raise InputError(
-            f"factors must be texts, each another one, and none of them {ITEM} or {REPLICATE}"
-        )
+        raise InputError(f"factors must be different texts, and none of them {ITEM} or {REPLICATE}")
     table = _table(values, axes)
     if math.prod(table.shape[1:]) < 2:
         raise InputError("values: one number an item has no spread to take apart")
-    indices = np.flatnonzero(~np.isnan(table.reshape(len(table), -1)).any(axis=1))
-    table = table[indices]
+    complete = ~np.isnan(table.reshape(len(table), -1)).any(axis=1)
+    clusters = cluster_indices(groups, len(values))[complete]
+    table = table[complete]
     levels = dict(zip((*factors, REPLICATE), table.shape[1:], strict=True))
     crossed = [factor for factor in factors if levels[factor] > 1]
     table = table.reshape(len(table), *(levels[factor] for factor in crossed), levels[REPLICATE])
@@ -107,19 +109,18 @@ def variance_components(
         )
     contributions = design.contributions(table - table.mean())
     squares = design.mean_squares(contributions.sum(axis=0, keepdims=True))
-    found = {
+    components = {
         term: max(0.0, float(part[0]))
         for term, part in design.components(squares, len(table)).items()
     }
-    whole = sum(found.values())
+    whole = sum(components.values())
     if whole <= 1e-12 * max(1.0, float((table**2).mean())):
-        shares = {term: Estimate(None, undefined=SAME) for term in found}
+        shares = {term: Estimate(None, undefined=SAME) for term in components}
     else:
-        of_items = cluster_indices(groups_at(groups, indices, len(values)), len(table))
-        ends = _ends(design, contributions, squares, of_items, bootstrap)
-        ends |= _rare(design, table, of_items)
+        ends = _ends(design, contributions, squares, clusters, bootstrap)
+        ends |= _rare(design, table, clusters)
         shares = {}
-        for term, part in found.items():
+        for term, part in components.items():
             share, end = part / whole, ends.get(term) if bootstrap else None
             shares[term] = Estimate(share, undefined=end if isinstance(end, str) else None)
             if isinstance(end, tuple):
@@ -128,13 +129,13 @@ def variance_components(
         n=len(table),
         left_out=len(values) - len(table),
         levels=levels,
-        components={design.name(term): part for term, part in found.items()},
+        components={design.name(term): part for term, part in components.items()},
         shares={design.name(term): share for term, share in shares.items()},
     )
 
 
 def _rare(design: _Design, table: Floats, clusters: Integers) -> dict[_Term, str]:
-    """The sources of which too little was seen for an interval."""
+    """The sources without an interval, because too few items differ."""
     flat = table.reshape(len(table), -1)
     if few_differ(flat, clusters):
         return dict.fromkeys(design.sources(), FEW_DIFFER)
@@ -154,15 +155,15 @@ def _ends(
 ) -> dict[_Term, tuple[float, float] | str]:
     """The ends of the interval of each source's share, or why there are none.
 
-    Other judges (and prompts) are drawn as mean squares that these may stem from; on top, other
-    items as the jackknife's standard error times Student's t.
+    Draws of the mean squares of other judges and prompts, plus the jackknife's standard error over
+    items times a draw of Student's t.
     """
-    if bootstrap is None or clusters.max() < 1:
+    if bootstrap is None or len(np.unique(clusters)) < 2:
         return dict.fromkeys(design.sources(), TOO_FEW)
     of_blocks = blocks(contributions, clusters, bootstrap.seed)
 
-    def shares(found: Mapping[_Term, Floats], n: Any) -> dict[_Term, Floats]:
-        parts = design.components(found, n)
+    def shares(mean_squares: Mapping[_Term, Floats], n: Any) -> dict[_Term, Floats]:
+        parts = design.components(mean_squares, n)
         whole = sum(parts.values())
         return {term: part / whole for term, part in parts.items()}
 
@@ -192,7 +193,7 @@ def _ends(
 
 
 def _table(values: Any, axes: Sequence[str]) -> Floats:
-    """Nested lists as an array with these axes; NaN stands for what is missing."""
+    """Nested lists as an array with these axes; NaN for missing numbers."""
     shape: list[int] = []
     flat = [values]
     for axis in axes:
@@ -202,8 +203,8 @@ def _table(values: Any, axes: Sequence[str]) -> Floats:
         if len({len(part) for part in parts}) > 1:
             raise InputError(f"values: along the axis {axis} they are not equally long")
         shape.append(len(parts[0]) if parts else 0)
-        flat = [one for part in parts for one in part]
-    if any(is_nested(one) for one in flat):
+        flat = [value for part in parts for value in part]
+    if any(map(is_nested, flat)):
         raise InputError(f"values: more axes than the expected {', '.join(axes)}")
     return numbers(flat, "values").reshape(shape)
 
@@ -223,7 +224,7 @@ class _Design:
             yield from combinations(self._all, size)
 
     def sources(self) -> list[_Term]:
-        """What has a component; the empty term is sampling, where something was asked twice."""
+        """The terms with a component; the empty term is sampling, if there are replicates."""
         terms = [term for term in self.terms() if term]
         return [*terms, ()] if self._replicates > 1 else terms
 
@@ -235,12 +236,11 @@ class _Design:
 
     @property
     def rest(self) -> _Term:
-        """The source that nothing is left beside: sampling, or what cannot be told apart from
-        it."""
+        """The residual: sampling, or the interaction that cannot be distinguished from it."""
         return () if self._replicates > 1 else self._all
 
     def contributions(self, table: Floats) -> Floats:
-        """Of each item: its cells' means, the squares that each term with it takes, the sum of its
+        """For each item: its cells' means, the squares of each term with it, the sum of its
         squares, and 1."""
         n = len(table)
         means = table.mean(axis=-1)
@@ -249,7 +249,7 @@ class _Design:
         return np.column_stack([means.reshape(n, -1), *squares, every, np.ones(n)])
 
     def _squares(self, means: Floats, term: _Term) -> Floats:
-        """What each row adds to a term's uncorrected sum of squares, in units of cells' means."""
+        """The part of each row in a term's uncorrected sum of squares, in units of cells' means."""
         away = tuple(axis for axis, factor in enumerate(self._sizes, start=1) if factor not in term)
         kept = means.mean(axis=away) if away else means
         each = self._cells / math.prod(kept.shape[1:])
@@ -260,7 +260,7 @@ class _Design:
         return math.prod(self._sizes[factor] - 1 for factor in term)
 
     def mean_squares(self, totals: Floats) -> dict[_Term, Floats]:
-        """The mean square of each source, (b,) each; of sampling where it can be told apart."""
+        """The mean square of each source, (b,) each; of sampling if there are replicates."""
         n, every = totals[:, -1], totals[:, -2]
         sizes: dict[str, Any] = {ITEM: n, **self._sizes}
         cell_means = totals[:, : self._cells] / n[:, None]
@@ -287,10 +287,10 @@ class _Design:
         return mean_squares
 
     def components(self, squares: Mapping[_Term, Floats], n: Any) -> dict[_Term, Floats]:
-        """The variance of each source, from (b,) mean squares each, of n items; it may be below
-        0."""
+        """The variance of each source, from (b,) mean squares each, of n items; it may be
+        negative."""
         sizes: dict[str, Any] = {ITEM: n, **self._sizes}
-        found: dict[_Term, Floats] = {}
+        components: dict[_Term, Floats] = {}
         terms = [term for term in squares if term]
         for term in terms:
             above = [other for other in terms if set(term) <= set(other)]
@@ -299,7 +299,7 @@ class _Design:
                 total = total - squares[()]
             others = [sizes[factor] for factor in self._all if factor not in term]
             times = self._replicates * math.prod(others)
-            found[term] = np.asarray(total / times)
+            components[term] = np.asarray(total / times)
         if self._replicates > 1:
-            found[()] = squares[()]
-        return found
+            components[()] = squares[()]
+        return components
