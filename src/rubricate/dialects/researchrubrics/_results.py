@@ -124,7 +124,7 @@ def result_line(
         ],
         "chunk": {key: how[key] for key in ("read", "parts", "asked", "relevant")} if how else None,
         "error": None if error is None else {"class": error.kind, "message": error.message},
-        "human_verdict": verdict_of(person and person.label),
+        "human_verdict": verdict_of(None if person is None else person.label),
     }
 
 
