@@ -161,6 +161,7 @@ def plain_item(item: Any) -> Any:
     """All that a result says, but for the endpoint's clock and cache."""
     found = {one.name: getattr(item, one.name) for one in fields(item)}
     assert found.pop("rubric") is not None
+    found["item"] = item.texts
     return plain(json.loads(to_json(found | {"scoring": str(found["scoring"])})))
 
 
