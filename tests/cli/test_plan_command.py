@@ -210,7 +210,7 @@ def test_what_a_run_says_need_not_be_assumed(runs: tuple[Path, Path]):
     run = read_run(runs[0])
     with pytest.raises(InputError, match="value is for a plan without a run"):
         plan_report("accuracy", run, value=0.9, half_width=0.1)
-    with pytest.raises(InputError, match="goes by two runs of the same items"):
+    with pytest.raises(InputError, match="needs two runs of the same items"):
         plan_report("comparison", run, difference=0.1)
     with pytest.raises(InputError, match="of one binary criterion: name it"):
         plan_report("sensitivity", run, half_width=0.1)

@@ -1,16 +1,20 @@
-"""How many labels and items a figure takes, and what they cost."""
+"""How many labels and items a figure needs, and what they cost."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
 
-from rubricate.analysis._finished import FinishedRun
-from rubricate.analysis.planning._designs import Design, Reached, designs
-from rubricate.analysis.planning._options import FIGURES, MOST_ITEMS, PlannedFigure, PlanOptions
+from rubricate.analysis.planning._designs import (
+    MOST_SIMULATED,
+    Design,
+    PlanCall,
+    Reached,
+    designs,
+)
+from rubricate.analysis.planning._options import FIGURES, PlannedFigure
 from rubricate.errors import InputError
 from rubricate.rubric import Usage
 from rubricate.settings import takes
@@ -30,17 +34,28 @@ from rubricate.views import (
 
 LADDER = (20, 50, 100, 200, 500, 1000)
 """Numbers of items that are shown beside the answer."""
-MOST_SIMULATED = 20_000
-"""Items beyond which no simulated answer is looked for: one data set takes seconds there."""
 SCANNED = 1.3
-"""Times the first number that does, up to which a power in steps is checked for a relapse."""
+"""A power that rises in steps is checked up to this many times the first number that reaches it."""
 NEAR = 0.03
-"""Numbers of items that are so near each other are the same to a simulation."""
+"""Relative difference below which two numbers of items are the same to a simulation."""
 SEARCHED = 4
-"""While an answer is looked for, and for widths, one in this many simulations is made: a mean
-width is known as well from a quarter of them as a probability from all."""
+"""The search, and widths, use one in this many simulations: a mean width is known as well from a
+quarter of them as a probability from all."""
 TRIES = 6
-"""Times that an answer found with fewer simulations is raised by `NEAR` until all confirm it."""
+"""How often an answer found with fewer simulations is raised by `NEAR` until all confirm it."""
+_NAMES: Mapping[PlannedFigure, str] = {
+    **{name: f"the {name}" for name in FIGURES[:3]},
+    "kappa": "Cohen's kappa",
+    "mean": "a mean score",
+    "ppi": "a prediction-powered mean",
+    "comparison": "a comparison",
+}
+_COLUMNS = {
+    **{name: name for name in ("items", "graded", "labels", "requests", "cost")},
+    "+/-": "half_width",
+    "power": "power",
+    "found": "difference",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,44 +63,42 @@ class PlanPoint:
     """One plan, and what it gives.
 
     Attributes:
-        name: which way of doing it, or what is taken for true.
-        items: items that count: with a label, for figures of agreement. None where no number of
+        name: the way to collect the data, or the assumption.
+        items: items that count: for figures of agreement, items with a label. None if no number of
             items is enough.
         graded: items that the judge grades, where these are more.
         labels: labels that people give, in all.
-        requests: to the judge; None where nothing is known of them.
-        cost: US dollars, of requests and labels; None where it is not known.
-        half_width: how far the interval reaches to either side, on average.
-        power: the probability of reaching the goal.
-        difference: the true difference that a comparison finds with the power that is wanted.
+        requests: to the judge; None if unknown.
+        cost: US dollars, of requests and labels; None if unknown.
+        half_width, power, difference: what the items give; see `Reached`.
     """
 
     name: str
-    items: int | None
-    graded: int | None
-    labels: int | None
-    requests: int | None
-    cost: float | None
-    half_width: float | None
-    power: float | None
-    difference: float | None
+    items: int | None = None
+    graded: int | None = None
+    labels: int | None = None
+    requests: int | None = None
+    cost: float | None = None
+    half_width: float | None = None
+    power: float | None = None
+    difference: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PlanReport(Report):
-    """What it takes; see `plan_report`.
+    """How many items and labels are needed; see `plan_report`.
 
     Attributes:
-        figure: what is planned for.
+        figure: the figure that is planned for.
         wanted: the goal, in words.
-        answers: the plan that reaches it, for each way of doing it; the first is the main one.
+        answers: the plan that reaches it, for each way to collect the data; the main one first.
         others: what other numbers of items give, the main way.
         how: the formula or the simulation.
         simulations: how many; None for a closed form.
-        most: the most items that were looked at.
-        assumed: what is taken for true.
+        most: the most items that were considered.
+        assumed: the assumptions, by name.
         priced: where the cost comes from, in words.
-        run: the run that it goes by; None without one.
+        run: the run that the plan is based on; None without one.
     """
 
     figure: PlannedFigure
@@ -104,55 +117,37 @@ class PlanReport(Report):
         return f"A plan for {_NAMES[self.figure]}"
 
     def sections(self) -> Iterator[Section]:
-        """The answers, what other numbers give, and how it was found."""
-        every = (*self.answers, *self.others)
-        shown = {
-            heading: name
-            for heading, name in _COLUMNS.items()
-            if any(getattr(point, name) is not None for point in every)
-        }
-        columns = [Column("", is_text=True), *numbers(*shown)]
-
-        def table(points: tuple[PlanPoint, ...], title: str | None = None) -> Table:
-            rows = [
-                Row(
-                    [
-                        point.name if title is None else "",
-                        *(_cell(point, name) for name in shown.values()),
-                    ],
-                    "strong" if points is self.answers and not place else "",
-                )
-                for place, point in enumerate(points)
-            ]
-            return Table(columns, rows, title or None)
-
+        """The answers, what other numbers give, and the method."""
         what = _NAMES[self.figure]
         yield say(f"{what[0].upper()}{what[1:]}: {self.wanted}", "strong")
         if self.answers:
-            yield table(self.answers)
+            yield self._table([(point.name, point) for point in self.answers])
         if self.others:
-            yield table(self.others, "What other numbers give" if self.answers else "")
+            title = "What other numbers give" if self.answers else None
+            yield self._table([("", point) for point in self.others], title)
         if any(point.items is None for point in self.answers):
             yield say(f"{NONE}: not with {self.most} items.")
         assumed = ", ".join(f"{name} {value:.3g}" for name, value in self.assumed.items())
         times = "" if self.simulations is None else f", {self.simulations} times"
-        yield say(f"By {self.how}{times}.{f' Taken for true: {assumed}.' if assumed else ''}")
+        yield say(f"By {self.how}{times}.{f' Assumed: {assumed}.' if assumed else ''}")
         yield say(f"Cost: {self.priced}.", "quiet")
 
-
-_NAMES: Mapping[PlannedFigure, str] = {
-    **{name: f"the {name}" for name in FIGURES[:3]},
-    "kappa": "Cohen's kappa",
-    "mean": "a mean score",
-    "ppi": "a prediction-powered mean",
-    "comparison": "a comparison",
-}
-_COLUMNS = {
-    **{name: name for name in ("items", "graded", "labels", "requests", "cost")},
-    "+/-": "half_width",
-    "power": "power",
-    "found": "difference",
-}
+    def _table(self, points: Sequence[tuple[str, PlanPoint]], title: str | None = None) -> Table:
+        """A row a point, the main answer in bold; the columns are the same in both tables."""
+        every = (*self.answers, *self.others)
+        columns = {
+            heading: name
+            for heading, name in _COLUMNS.items()
+            if any(getattr(point, name) is not None for point in every)
+        }
+        rows = [
+            Row(
+                [name, *(_cell(point, column) for column in columns.values())],
+                "strong" if name and not place else "",
+            )
+            for place, (name, point) in enumerate(points)
+        ]
+        return Table([Column("", is_text=True), *numbers(*columns)], rows, title)
 
 
 def _cell(point: PlanPoint, name: str) -> str:
@@ -166,51 +161,44 @@ def _cell(point: PlanPoint, name: str) -> str:
     return figure(value, 3) if isinstance(value, float) else str(value)
 
 
-class PlanCall(PlanOptions, kw_only=False):
-    """What `plan_report` is called with."""
-
-    figure: PlannedFigure
-    run: FinishedRun | None = None
-    other: FinishedRun | None = None
-
-
 @takes(PlanCall)
 def plan_report(options: PlanCall) -> PlanReport:
-    """How many items and labels a figure takes, and what a number of them gives.
+    """How many items and labels a figure needs, and what N items give.
 
-    The goal is `half_width` (an interval), or `at_least` (an interval's lower end) or `difference`
-    (of a comparison), these two with the probability `power`. With `items` it is the other way
-    round: what these give.
+    The goal is `half_width` (of an interval), or `at_least` (the lower end of an interval) or
+    `difference` (of a comparison), these two reached with the probability `power`. Set `items` to
+    turn the question around: what do these give?
 
-    By a closed form where there is one (`stats.share_width` and its neighbours), else by
-    simulation: of the run, whose items or groups are drawn again and again, or of what is assumed.
-    A run says what to expect; a small one says it roughly.
+    Where there is a closed form (`stats.share_width` and its neighbours), it is used; otherwise the
+    answer is simulated, from the items or groups of the run, or from the assumptions. A small run
+    says only roughly what to expect.
+
+        plan = plan_report("accuracy", value=0.85, half_width=0.05)
+        plan.answers[0].labels  # 194
 
     Args:
         figure: `accuracy`, `sensitivity`, `specificity`, `kappa`, `mean`, `ppi` or `comparison`.
-        run: a run to go by, from `read_run`, with labels where the figure needs them.
+        run: a run to base the plan on, from `read_run`, with labels where the figure needs them.
         other: of a comparison, the second run of the same items.
 
     Raises:
-        InputError: what must be assumed is neither given nor in the run, or a number is out of
-            range.
+        InputError: an assumption is neither set nor in the run, or a number is out of range.
     """
     if options.figure not in FIGURES:
         raise InputError(f"no plan for '{options.figure}': there is {', '.join(FIGURES)}")
     _check(options)
-    ways = designs(options.figure, options, options.run, options.other)
-    price, main = _Price.of(options), ways[0]
-    simulations = _simulations(options)
+    ways, (requests, cost, source) = designs(options), _price_of(options)
+    main, simulations = ways[0], _simulations(options)
+    point = partial(_point, requests=requests, cost=cost, label_cost=options.label_cost or 0.0)
     has_goal = any(getattr(options, name) is not None for name in _GOALS)
     answers = []
     for design in ways if has_goal or options.items is not None else ():
         n = _enough(design, options) if options.items is None else options.items
-        answers.append(_point(design, n, price, simulations))
-    fewer = max(100, options.simulations // SEARCHED)
+        answers.append(point(design, n, simulations))
     others = [
-        _point(main, n, price, fewer)
+        point(main, n, _fewer(options))
         for n in (LADDER[:-1] if main.simulated else LADDER)
-        if main.least <= n <= _most(main) and all(n != answer.items for answer in answers[:1])
+        if main.least <= n <= main.most and all(n != answer.items for answer in answers[:1])
     ]
     return PlanReport(
         figure=options.figure,
@@ -219,9 +207,9 @@ def plan_report(options: PlanCall) -> PlanReport:
         others=tuple(others),
         how=main.how,
         simulations=simulations if main.simulated else None,
-        most=_most(main),
+        most=main.most,
         assumed=dict(main.assumed or {}),
-        priced=price.source,
+        priced=source,
         run=None if options.run is None else str(options.run.path),
     )
 
@@ -231,26 +219,26 @@ _GOALS: Mapping[str, frozenset[PlannedFigure]] = {
     "at_least": frozenset(FIGURES[:4]),
     "difference": frozenset({"comparison"}),
 }
-_ASSUMED: Mapping[str, frozenset[PlannedFigure]] = {
+_ASSUMPTIONS: Mapping[str, frozenset[PlannedFigure]] = {
     "value": frozenset({*FIGURES[:4], "ppi"}),
     "share": frozenset({"sensitivity", "specificity", "kappa", "ppi"}),
     "spread": frozenset({"mean", "comparison"}),
     "differing": frozenset({"comparison"}),
     "pool": frozenset({"ppi"}),
 }
-"""The figures that each assumption supports."""
+"""The figures that each goal and each assumption supports."""
 
 
 def _check(options: PlanCall) -> None:
-    for name, supported in (*_GOALS.items(), *_ASSUMED.items()):
+    for name, supported in (*_GOALS.items(), *_ASSUMPTIONS.items()):
         if getattr(options, name) is None:
             continue
         if options.figure not in supported:
             raise InputError(f"a plan for {options.figure} does not support {name}")
-        if name in _ASSUMED and name != "pool" and options.run is not None:
+        if name in _ASSUMPTIONS and name != "pool" and options.run is not None:
             raise InputError(f"{name} is for a plan without a run: the run says it")
     if options.other is not None and options.figure != "comparison":
-        raise InputError(f"a plan for {options.figure} goes by one run")
+        raise InputError(f"a plan for {options.figure} takes one run")
     for name in ("criterion", "groups"):
         if getattr(options, name) is not None and options.run is None:
             raise InputError(f"{name} is of a run: name one")
@@ -275,62 +263,63 @@ def _wanted(options: PlanCall) -> str:
 
 
 def _enough(design: Design, options: PlanCall) -> int | None:
-    """The least number of items that does; None where even the most does not."""
+    """The fewest items that reach the goal; None where even the most do not."""
 
-    def does(simulations: int, n: int) -> bool:
+    def is_enough(simulations: int, n: int) -> bool:
         reached = design.at(n, simulations)
         if options.half_width is not None:
             return reached.half_width is not None and reached.half_width <= options.half_width
         return reached.power is not None and reached.power >= options.power
 
-    most = _most(design)
     if not design.simulated:
-        return _least(partial(does, 0), design.least, most, in_steps=design.in_steps)
+        return _fewest(partial(is_enough, 0), design.least, design.most, in_steps=design.in_steps)
     if options.half_width is not None:
-        return _narrow_enough(design, options.half_width, _simulations(options))
-    fewer = max(100, options.simulations // SEARCHED)
-    n = _least(partial(does, fewer), design.least, most, near=NEAR)
+        return _narrow_enough(design, options.half_width, _fewer(options))
+    n = _fewest(partial(is_enough, _fewer(options)), design.least, design.most, near=NEAR)
     for _ in range(TRIES):
-        if n is None or does(options.simulations, n):
+        if n is None or is_enough(options.simulations, n):
             break
         n = math.ceil(n * (1 + NEAR))
     return n
 
 
-def _least(
-    reached: Callable[[int], bool],
+def _fewest(
+    is_enough: Callable[[int], bool],
     least: int,
     most: int,
     *,
     near: float = 0.0,
     in_steps: bool = False,
 ) -> int | None:
-    """The least number from which on something is reached, at most `near` too high (as a share);
-    None where `most` does not do.
+    """The smallest number from which on something is reached; None if even `most` is too few.
 
-    What rises like the teeth of a saw, as exact tests do, is looked at up to `SCANNED` times the
-    number that is found first, and what comes after the last that does not do is taken.
+    Args:
+        is_enough: whether a number reaches it.
+        least, most: the range that is searched.
+        near: how much too high the answer may be, relative to it.
+        in_steps: whether a number above the first may be too few again, as of exact tests: then
+            the answer is the number after the last such one, up to `SCANNED` times the first.
     """
     low, high = least - 1, least
-    while not reached(high):
+    while not is_enough(high):
         if high >= most:
             return None
         low, high = high, min(most, 2 * high + 1)
     while high - low > 1 + near * low:
         middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
     if in_steps:
         for number in range(high + 1, min(most, math.ceil(SCANNED * high)) + 1):
-            if not reached(number):
+            if not is_enough(number):
                 high = number + 1
     return high
 
 
 def _narrow_enough(design: Design, wanted: float, simulations: int) -> int | None:
-    """`_least` of a simulated width, which falls by the root of the number, nearly.
+    """`_fewest` of a simulated width, which falls with about the root of the number.
 
-    Where it falls otherwise, as of a figure that few items often leave undefined, the next number
-    is taken between the greatest that was too few and the least that was enough.
+    Where it falls faster or slower, as for a figure that few items often leave undefined, the next
+    number is taken between the largest that was too few and the smallest that was enough.
     """
     few, enough, n = max(1, design.least - 1), MOST_SIMULATED + 1, 4 * LADDER[0]
     for _ in range(2 * TRIES):
@@ -351,80 +340,59 @@ def _narrow_enough(design: Design, wanted: float, simulations: int) -> int | Non
     return enough if enough <= MOST_SIMULATED else None
 
 
-def _simulations(options: PlanCall) -> int:
-    if options.figure == "comparison" or options.at_least is not None:
-        return options.simulations
+def _fewer(options: PlanCall) -> int:
     return max(100, options.simulations // SEARCHED)
 
 
-def _most(design: Design) -> int:
-    """The most items that are looked at."""
-    if design.pool is not None:
-        return design.pool
-    return MOST_SIMULATED if design.simulated else MOST_ITEMS
+def _simulations(options: PlanCall) -> int:
+    """Simulations of an answer: fewer for a width."""
+    needs_all = options.figure == "comparison" or options.at_least is not None
+    return options.simulations if needs_all else _fewer(options)
 
 
-def _point(design: Design, n: int | None, price: _Price, simulations: int) -> PlanPoint:
-    reached = Reached()
-    if n is not None and n >= design.least:
-        reached = design.at(n, simulations)
-    graded = n if design.pool is None else design.pool
-    labels = None if n is None or not design.labels else round(n * design.labels)
+def _point(
+    design: Design,
+    n: int | None,
+    simulations: int,
+    *,
+    requests: float | None,
+    cost: float | None,
+    label_cost: float,
+) -> PlanPoint:
+    """What N items give and cost; `requests` and `cost` are those of a graded item."""
+    if n is None:
+        return PlanPoint(design.name, graded=design.pool)
+    graded, labels = design.pool or n, round(n * design.labels)
     return PlanPoint(
-        name=design.name,
+        design.name,
         items=n,
         graded=design.pool,
-        labels=labels,
-        **price.of_items(None if n is None else graded, labels or 0),
-        **asdict(reached),
+        labels=labels or None,
+        requests=None if requests is None else math.ceil(graded * requests),
+        cost=None if cost is None else graded * cost + labels * label_cost,
+        **asdict(design.at(n, simulations) if n >= design.least else Reached()),
     )
 
 
 # What it costs
 
 
-@dataclass(frozen=True)
-class _Price:
-    """What an item costs.
-
-    Attributes:
-        requests: for a graded item; None if not known.
-        dollars: US dollars for these.
-        label: US dollars for a label.
-        source: where that is from, in words.
-    """
-
-    requests: float | None
-    dollars: float | None
-    label: float | None
-    source: str
-
-    @classmethod
-    def of(cls, options: PlanCall) -> _Price:
-        label = options.label_cost
-        labels = "" if label is None else f", and {dollars(label)} a label"
-        if options.run is None:
-            alone = "labels alone" if label is not None else "not known without a run"
-            return cls(None, 0.0 if label is not None else None, label, f"{alone}{labels}")
-        runs = [run for run in (options.run, options.other) if run is not None]
-        rows = [row for run in runs for row in run.rows]
-        items = len({row.item for row in rows})  # both runs grade each item of a comparison
-        wanted = (row for row in rows if options.criterion in (None, row.criterion))
-        usage = Usage.total(row.usage for row in wanted)
-        source = f"as the items of {' and '.join(str(run.path) for run in runs)}"
-        if not usage.requests:
-            source = f"the run of {runs[0].judge} took no request"
-        elif usage.cost is None:
-            source = "not known: the run has no price for its judge"
-        each = None if usage.cost is None else usage.cost / items
-        return cls(usage.requests / items, each, label, source + labels)
-
-    def of_items(self, graded: int | None, labels: int) -> dict[str, Any]:
-        """The requests and the cost of this many items and labels."""
-        if graded is None:
-            return {"requests": None, "cost": None}
-        requests = None if self.requests is None else math.ceil(graded * self.requests)
-        cost = None
-        if self.dollars is not None:
-            cost = graded * self.dollars + labels * (self.label or 0.0)
-        return {"requests": requests, "cost": cost}
+def _price_of(options: PlanCall) -> tuple[float | None, float | None, str]:
+    """Of a graded item, the requests and US dollars, None if unknown; and where these come from."""
+    label = "" if options.label_cost is None else f", and {dollars(options.label_cost)} a label"
+    if options.run is None:
+        if not label:
+            return None, None, "not known without a run"
+        return None, 0.0, f"labels alone{label}"
+    runs = [run for run in (options.run, options.other) if run is not None]
+    rows = [row for run in runs for row in run.rows]
+    items = len({row.item for row in rows})  # both runs grade each item of a comparison
+    counted = (row for row in rows if options.criterion in (None, row.criterion))
+    usage = Usage.total(row.usage for row in counted)
+    source = f"as the items of {' and '.join(str(run.path) for run in runs)}"
+    if not usage.requests:
+        source = f"the run of {runs[0].judge} sent no requests"
+    elif usage.cost is None:
+        source = "not known: the run has no price for its judge"
+    cost = None if usage.cost is None else usage.cost / items
+    return usage.requests / items, cost, source + label
