@@ -306,7 +306,7 @@ def test_the_mean_of_annotators_is_compared_as_it_is(criterion, weight, tmp_path
     assert bias.low < 0 < bias.high
     assert (found.judge_mean, found.human_mean) == (3.0, 3.0)
     assert found.figures["mae"].value == pytest.approx(0.5)
-    assert report.annotators[0].found.consensus.figures["bias"].value == pytest.approx(0)
+    assert report.annotators[0].agreement.consensus.figures["bias"].value == pytest.approx(0)
     ours = result.summary().criteria[0].agreement
     assert ours.kappa == pytest.approx(found.figures["quadratic_kappa"].value)
     if criterion.weight > 0:

@@ -400,7 +400,7 @@ def test_annotators_are_compared_with_the_judge_and_among_themselves(
     report = json.loads(rubricate("trust", "agree", "run", "--json").stdout)
     found = {one["name"]: one for one in report["annotators"]}
     assert list(found) == ["speed", "boasting", "style"]
-    speed = found["speed"]["found"]
+    speed = found["speed"]["agreement"]
     assert list(speed["against"]) == ["ada", "ben", "eve"]
     assert (speed["against"]["ada"]["n"], speed["against"]["ben"]["n"]) == (8, 7)
     columns = {

@@ -49,10 +49,10 @@ def test_replicates_and_judges_tell_the_spread_apart(dataset, tmp_path, rubricat
     report = json.loads(rubricate("trust", "variance", "run", "--json").stdout)
     assert (report["judges"], report["replicates"], report["prompts"]) == (["a", "b"], 3, [])
     firm, shaky = report["criteria"]
-    assert firm["found"]["shares"]["item"]["value"] == pytest.approx(1)
+    assert firm["variance"]["shares"]["item"]["value"] == pytest.approx(1)
     assert (firm["differ"], firm["unstable"]) == (0, False)
-    assert shaky["found"]["shares"]["sampling"]["value"] > 0.5
-    assert shaky["found"]["shares"]["sampling"]["low"] is not None
+    assert shaky["variance"]["shares"]["sampling"]["value"] > 0.5
+    assert shaky["variance"]["shares"]["sampling"]["low"] is not None
     assert report["unstable"] == ["shaky"]
     shown = rubricate("trust", "variance", "run").stdout
     assert "Unstable (less than half of the spread is the items'): shaky." in shown
@@ -65,7 +65,7 @@ def test_runs_are_prompts_of_one_judge_or_judges_of_their_own(dataset, tmp_path)
 
     same = variance_report([run("a1"), run("a2")])
     assert (same.judges, len(same.prompts)) == (("a",), 2)
-    assert list(same.criteria[0].found.shares) == ["item", "prompt", "item x prompt, sampling"]
+    assert list(same.criteria[0].variance.shares) == ["item", "prompt", "item x prompt, sampling"]
     other = variance_report([run("a3"), run("b1")])
     assert (other.judges, other.prompts) == (("a", "b"), ())
     with pytest.raises(InputError, match="one answer for each verdict"):

@@ -340,7 +340,7 @@ def test_runs_that_no_threshold_can_be_chosen_on_are_refused(tmp_path: Path):
         cascade_report(run("bare", dataset(0.9), Sure()))
     with pytest.raises(InputError, match=r"1 verdicts of .* are not in"):
         cascade_report(sure, run("half", dataset(0.9), Sure()))
-    with pytest.raises(InputError, match="this run is a cascade's own"):
+    with pytest.raises(InputError, match="this run is of a cascade"):
         cascade_report(run("both", labelled, Cascade([Sure(), strong()[0]], 0.5)))
     assert cascade_report(sure, unsure).points[0].agreement.value == 1.0
 

@@ -278,7 +278,7 @@ def read_run(folder: str | Path) -> FinishedRun:
     except MissingFileError:
         if has_journal(path):
             raise InputError(
-                "this run has not ended; the command that began it goes on from where it is",
+                "this run has not ended; repeat its command to resume it",
                 file=path,
             ) from None
         raise InputError(
@@ -335,7 +335,8 @@ def mean_score(
 def _rubrics(document: Any, path: Path) -> Rubric | dict[str, Rubric]:
     try:
         if isinstance(document, dict) and set(document) == {"items"}:
-            return {str(item): Rubric.from_dict(one) for item, one in document["items"].items()}
+            rubrics = document["items"].items()
+            return {str(item): Rubric.from_dict(rubric) for item, rubric in rubrics}
         return Rubric.from_dict(document)
     except InputError as error:
         raise error.within(file=path) from None
@@ -344,7 +345,7 @@ def _rubrics(document: Any, path: Path) -> Rubric | dict[str, Rubric]:
 
 
 class SubmissionFile:
-    """The submissions of a run folder by item; none is held, only where each stands.
+    """The submissions of a run folder by item; only their places in the file are held.
 
     Raises:
         InputError: the file is damaged.

@@ -38,7 +38,7 @@ from rubricate.views import (
 BINS = 20
 NO_MEAN = Estimate(None)
 MOST, ACROSS = 24, 4
-"""Plots of one picture, and how many stand side by side."""
+"""Plots of one picture, and how many are side by side."""
 WIDEST_CONFUSION = 12
 """Labels up to which a confusion matrix is drawn."""
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)

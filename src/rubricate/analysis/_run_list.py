@@ -237,11 +237,11 @@ def _listed(path: Path, name: str) -> ListedRun:
     )
 
 
-NOT_ENDED = "has not ended: the command that began it goes on from where it is"
+NOT_ENDED = "has not ended: repeat its command to resume it"
 
 
 def _problem_text(error: Exception, path: Path) -> str:
-    """An error without the folder's name, which stands before it."""
+    """An error without the folder's name, which is printed before it."""
     if not isinstance(error, RubricateError):
         return "a file is damaged; run the same command again: it writes it anew from the journal"
     text = " ".join(str(error).split())

@@ -1,4 +1,4 @@
-"""Reports in files that end with a hash of all that stands before it."""
+"""Files that can be trusted: JSON whose last field is a hash of all fields before it."""
 
 from __future__ import annotations
 
@@ -12,59 +12,80 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rubricate._documents import input_error, parse_json, read_text
+from rubricate._version import __version__
+from rubricate.analysis._finished import FinishedRun
 from rubricate.errors import InputError
 from rubricate.views import Report
 
 
 class SealedReport(Report, BaseModel):
-    """What a command writes for later ones, which refuse it if it was changed.
+    """A report on a run's judge, which later commands read and refuse if it was changed.
 
-    A subclass declares `format` first, with its default, and `sha256: str = ""` last.
+    A subclass declares `format` with its default, its own fields, and
+    `sha256: str = ""` last.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    format: str
+    created: str
+    """When, in UTC."""
+    rubricate_version: str
+    """The version that wrote it."""
+    judge: str
+    """The judge's name."""
+    judge_fingerprint: str | None
+    """A hash of the judge's model, prompt and sampling."""
+    items: int
+    """Items with a label."""
+    groups: str | None
+    """The field of the metadata that says which items belong together; None for none."""
+
     if TYPE_CHECKING:
         sha256: str
+
+    @classmethod
+    def of_run(cls, run: FinishedRun, **fields: Any) -> Self:
+        """The report on a run's judge, with its hash."""
+        report = cls(
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            rubricate_version=__version__,
+            judge=run.judge,
+            judge_fingerprint=run.summary.get("judge_fingerprint"),
+            **fields,
+        )
+        return report.model_copy(update={"sha256": report.digest()})
 
     def digest(self) -> str:
         """The hash that `sha256` must be."""
         return hash_of(self.model_dump(mode="json", exclude={"sha256"}))
 
-    def sealed(self) -> Self:
-        """The same with its hash."""
-        return self.model_copy(update={"sha256": self.digest()})
-
     @classmethod
     def read(cls, path: str | Path, what: str, command: str) -> Self:
-        """Read one.
+        """Read a report.
 
         Args:
             path: the file.
-            what: it is to be, in words.
-            command: of the shell, which writes such files.
+            what: the kind of report, in words.
+            command: the command of `rubricate trust` that writes it.
 
         Raises:
-            InputError: it cannot be read, is none, or was changed since it was written.
+            InputError: the file cannot be read, is no such report, or was changed since it was
+                written.
         """
         data = parse_json(read_text(path), file=path)
         known = cls.model_fields["format"].default
         if not isinstance(data, Mapping) or data.get("format") != known:
             raise InputError(f"not a {what}: rubricate trust {command} writes one", file=path)
         try:
-            found = cls.model_validate(data)
+            report = cls.model_validate(data)
         except ValidationError as error:
             raise input_error(error).within(file=path) from None
-        if found.sha256 != found.digest():
+        if report.sha256 != report.digest():
             raise InputError(
                 f"this {what} was changed since it was written: its hash does not fit", file=path
             )
-        return found
-
-
-def now() -> str:
-    """When, in UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+        return report
 
 
 def hash_of(data: Any) -> str:

@@ -51,7 +51,7 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Selection(Report):
-    """The verdicts that all of these pick; iterate it for the items that have some.
+    """The verdicts that match all of these; iterate it for the items that have some.
 
     Args:
         run: the run.
@@ -295,7 +295,7 @@ def _exchange_lines(item: str, criterion: str, conversation: Conversation) -> It
 
 
 def _about(exchange: Exchange, number: int, count: int) -> str:
-    when = datetime.fromtimestamp(exchange.asked, UTC)
+    when = datetime.fromtimestamp(exchange.sent_at, UTC)
     about = f"exchange {number} of {count}, model {one_line(exchange.model)}"
     about += f", {when:%Y-%m-%d %H:%M:%S} UTC"
     if exchange.requests == 0:

@@ -35,7 +35,7 @@ _KINDS: dict[Any, Kind] = {str: "text", float: "number", int: "count", bool: "fl
 
 
 def _without_none(hint: Any) -> Any:
-    return next(one for one in get_args(hint) or [hint] if one is not NoneType)
+    return next(kind for kind in get_args(hint) or [hint] if kind is not NoneType)
 
 
 def _types(kind: Any) -> dict[str, Any]:
@@ -324,12 +324,12 @@ class VerdictTable:
         criteria: dict[str, None] = {}
         has_labels = False
         own = [name for name in self._fields if _is_by_name(name)]
-        found: dict[str, dict[str, set[type]]] = {name: {} for name in own}
+        types_of: dict[str, dict[str, set[type]]] = {name: {} for name in own}
         for rows in self._source.item_rows():
             for row in rows:
                 criteria[row.criterion] = None
                 has_labels |= row.human_label is not None
-                for field, of_field in found.items():
+                for field, of_field in types_of.items():
                     for name, value in _cells(row, field).items():
                         of_field.setdefault(name, set()).add(type(value))
         columns: dict[str, Kind] = {}
@@ -337,7 +337,7 @@ class VerdictTable:
             for name in criteria:
                 columns |= {f"verdict.{name}": "text", f"value.{name}": "number"}
                 columns |= {f"human_label.{name}": "text"} if has_labels else {}
-        for of_field in found.values():
+        for of_field in types_of.values():
             columns |= {name: _kind(types - {NoneType}) for name, types in of_field.items()}
         return columns
 
@@ -375,7 +375,7 @@ def _cells(row: ResultRow, name: str) -> Row:
     if name == "votes":  # as a verdict, a vote without a label says its status
         return {f"votes.{vote.judge}": vote.label or vote.status for vote in value}
     if _is_by_name(name):
-        return {f"{name}.{key}": getattr(one, "value", one) for key, one in value.items()}
+        return {f"{name}.{key}": getattr(part, "value", part) for key, part in value.items()}
     if parts := _parts(name):
         return {f"{name}.{part}": getattr(value, part, None) for part in parts}
     return {name: list(value) if isinstance(value, tuple) else value}

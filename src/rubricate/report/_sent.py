@@ -75,7 +75,7 @@ class PageSent:
     def _exchange(self, exchange: Exchange, texts: list[str]) -> dict[str, Any]:
         fields = {
             "model": exchange.model,
-            "asked": f"{datetime.fromtimestamp(exchange.asked, UTC):%Y-%m-%d %H:%M:%S} UTC",
+            "asked": f"{datetime.fromtimestamp(exchange.sent_at, UTC):%Y-%m-%d %H:%M:%S} UTC",
             "requests": exchange.requests,
             "messages": [
                 [message["role"], *self._shortened(message["content"], texts)]

@@ -5,5 +5,6 @@ from rubricate.analysis.agreement._agreement import (
     CriterionAgreement as CriterionAgreement,
     agreement_report as agreement_report,
     calibration_text as calibration_text,
+    units as units,
 )
 from rubricate.analysis.agreement._pairs import labelled_pairs as labelled_pairs

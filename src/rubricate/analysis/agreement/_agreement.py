@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -33,9 +33,9 @@ from rubricate.stats import (
     StratifiedAgreement,
     Undecided,
     clustered_share,
+    label_agreement,
+    score_agreement,
 )
-from rubricate.stats import label_agreement as of_labels
-from rubricate.stats import score_agreement as of_scores
 from rubricate.views import (
     NONE,
     Column,
@@ -55,17 +55,51 @@ from rubricate.views import (
 )
 
 MOST_ROWS = 60
-"""Criteria that are shown unless all are asked for."""
+"""Criteria that are shown unless all are asked for: more do not fit on a few screens."""
 FEW = 8
 """With fewer items, or groups of them, an interval is rough."""
 NAMED = 3
 """Criteria that a warning names."""
 NOTHING = Estimate(None)
+CRITERION = Column("criterion", is_text=True)
 _UNDECIDED = {
     "exclude": "left out",
     "label": "an abstention is a label, a failure is left out",
     "wrong": "a judge that does not decide is wrong",
 }
+_FOR_LABELS = {
+    "accuracy": "accuracy",
+    "kappa": "kappa",
+    "false pos": "false_positive_rate",
+    "false neg": "false_negative_rate",
+}
+"""What the table of labels shows: the figure under each heading; see `figure_of`."""
+_FOR_NUMBERS = {
+    "exact": "accuracy",
+    "kappa": "kappa",
+    "correlation": "pearson",
+    "mean error": "mae",
+    "bias": "bias",
+}
+_NAMES = {
+    "accuracy": ("accuracy", "exact_accuracy"),
+    "kappa": ("quadratic_kappa", "cohen_kappa"),
+}
+"""Figures that depend on the kind of answers: the first of these that there is."""
+
+
+def figure_of(agreement: LabelAgreement | ScoreAgreement, name: str) -> Estimate:
+    """A figure of agreement by its name; one without a value where these answers have none.
+
+    `accuracy` is the share of equal answers: of labels, or of numbers. `kappa` is Cohen's, with
+    squared distances where the answers are in order. The error rates are those of MET.
+    """
+    met = agreement.by_label.get("MET", {}) if isinstance(agreement, LabelAgreement) else {}
+    for known in _NAMES.get(name, (name,)):
+        estimate = agreement.figures.get(known) or met.get(known)
+        if estimate is not None:
+            return estimate
+    return NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +110,8 @@ class CriterionAgreement:
         name: its name; in words where it is of several.
         measurement: what its answers are.
         statuses: how many verdicts have each status.
-        not_applicable: pairs left out since one of the two said that an ordered criterion does
-            not apply; that answer has no place in the order.
+        not_applicable: pairs left out because the judge or a person said that an ordered criterion
+            does not apply; that answer has no place in the order.
         agreement: of labels, or of numbers where the answers are numbers.
         calibration: of the judge's probabilities of MET, where it has any.
         auc: the area under their ROC curve.
@@ -95,31 +129,22 @@ class CriterionAgreement:
 
     @property
     def accuracy(self) -> Estimate:
-        """The share of equal answers; of metrics and code of equal values."""
-        figures = self.agreement.figures
-        return figures.get("accuracy") or figures.get("exact_accuracy") or NOTHING
+        """The share of equal answers; see `figure_of`."""
+        return figure_of(self.agreement, "accuracy")
 
     @property
     def kappa(self) -> Estimate:
-        """Cohen's kappa, with squared distances where the answers are in order."""
-        figures = self.agreement.figures
-        return figures.get("quadratic_kappa") or figures.get("cohen_kappa") or NOTHING
-
-    @property
-    def error_rates(self) -> tuple[Estimate, Estimate]:
-        """Of MET, how often the judge gave it wrongly, and how often it missed it."""
-        found = self.agreement
-        met = found.by_label.get("MET", {}) if isinstance(found, LabelAgreement) else {}
-        false_positive = met.get("false_positive_rate", NOTHING)
-        return false_positive, met.get("false_negative_rate", NOTHING)
+        """Cohen's kappa; see `figure_of`."""
+        return figure_of(self.agreement, "kappa")
 
     @property
     def people_labels(self) -> dict[str, int] | None:
         """How often people gave each label, of the pairs that count; None of numbers."""
-        found = self.agreement
-        if not isinstance(found, LabelAgreement):
+        agreement = self.agreement
+        if not isinstance(agreement, LabelAgreement):
             return None
-        return {name: sum(row) for name, row in zip(found.labels, found.confusion, strict=True)}
+        rows = zip(agreement.labels, agreement.confusion, strict=True)
+        return {label: sum(row) for label, row in rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +171,12 @@ class AgreementReport(Report):
         judge: the judge's name.
         items: items with a label.
         criteria: those with a label, in the rubric's order.
-        alone: where several criteria have one pair each, such as those of single items: these
-            together, by what their answers are. They are among `criteria`, too.
+        alone: criteria of one pair each, such as those of single items, put together by what their
+            answers are. They are among `criteria`, too.
         stratified: all criteria; None with fewer than two. Metrics and code have no kappa in it.
         calibration: of the judge's probabilities of MET, on all binary criteria.
-        discrimination: how far they tell MET from UNMET, and what was to be decided by them, on
-            all binary criteria.
+        discrimination: how far these separate MET from UNMET, and the decisions by them, on all
+            binary criteria.
         scores: the items' scores against those by their labels; None where no item has a label on
             every criterion.
         annotators: where several annotators labelled the items, the judge beside each of them and
@@ -187,26 +212,30 @@ class AgreementReport(Report):
     @property
     def few(self) -> str | None:
         """A warning, where an interval rests on fewer than 8 items or groups of items."""
-        found = {one.name: one.agreement.clusters for one in self.criteria if one.agreement.n > 1}
+        clusters = {
+            criterion.name: criterion.agreement.clusters
+            for criterion in self.criteria
+            if criterion.agreement.n > 1
+        }
         if self.stratified is not None:
-            found["all, stratified"] = self.stratified.clusters
-        return few_text(found, self._left_out)
+            clusters["all, stratified"] = self.stratified.clusters
+        return few_text(clusters, self.groups)
 
     @property
     def calibration_of_all(self) -> Calibration | None:
         """Of all binary criteria together, or of the only one; None without probabilities."""
-        each = [one.calibration for one in self.criteria if one.calibration is not None]
-        found = self.calibration or (each[0] if len(each) == 1 else None)
-        return found if found is not None and found.n else None
+        each = [*filter(None, (criterion.calibration for criterion in self.criteria))]
+        calibration = self.calibration or (each[0] if len(each) == 1 else None)
+        return calibration if calibration is not None and calibration.n else None
 
     @property
     def whole(self) -> tuple[Estimate, Estimate, int]:
         """Accuracy, kappa and n of the run: stratified, or those of its only criterion."""
         if self.stratified is not None:
             return self.stratified.accuracy, self.stratified.kappa, self.stratified.n
-        known = [one for one in self.criteria if one.accuracy.value is not None]
+        known = [criterion for criterion in self.criteria if criterion.accuracy.value is not None]
         if len(known) != 1:
-            return NOTHING, NOTHING, sum(one.agreement.n for one in self.criteria)
+            return NOTHING, NOTHING, sum(criterion.agreement.n for criterion in self.criteria)
         return known[0].accuracy, known[0].kappa, known[0].agreement.n
 
     @property
@@ -219,136 +248,104 @@ class AgreementReport(Report):
         Criteria of one pair each (those of single items) are shown together, unless `every` is
         true.
         """
-        shown = self._shown(every)
+        in_groups = {name for criterion in self.alone for name in criterion.of}
+        shown: Sequence[CriterionAgreement] = self.criteria
+        if not every:
+            several = [criterion for criterion in shown if criterion.name not in in_groups]
+            shown = [*several[:MOST_ROWS], *self.alone]
         yield from self._labels_table(shown)
         counts = [
-            f"{one.name} {people.get('UNMET', 0)} and {people.get('MET', 0)}"
-            for one in shown
-            if one.measurement == "binary" and (people := one.people_labels) is not None
+            f"{criterion.name} {people.get('UNMET', 0)} and {people.get('MET', 0)}"
+            for criterion in shown
+            if criterion.measurement == "binary" and (people := criterion.people_labels) is not None
         ]
         if counts:
             yield say(
                 f"n of false pos (people's UNMET) and of false neg (MET): {'; '.join(counts)}"
             )
         yield from self._numbers_table(shown)
-        if any(len(one.found.against) > 1 for one in self.annotators):
-            yield self._annotators_table(every)
-        whole = self.stratified
-        if whole is not None:
-            if whole.strata > 1:
-                told = stratified_text(whole.strata - whole.left_out, whole.left_out)
-                yield say(f"all, stratified: kappa is the {told}")
+        if any(len(criterion.agreement.against) > 1 for criterion in self.annotators):
+            yield self._annotators_table(() if every else in_groups, None if every else MOST_ROWS)
+        if self.stratified is not None:
+            if self.stratified.strata > 1:
+                left_out = self.stratified.left_out
+                mean = stratified_text(self.stratified.strata - left_out, left_out)
+                yield say(f"all, stratified: kappa is the {mean}")
             auc = None if self.discrimination is None else self.discrimination.auc
             yield from _probabilities("all binary", self.calibration, auc)
         if self.discrimination is not None:
             yield from decision_lines(self.discrimination)
-        for one in shown:
-            yield from _beside(one)
+        for criterion in shown:
+            yield from _notes(criterion)
         hidden = len(self.criteria) + len(self.alone) - len(shown)
         if hidden and not every:
-            yield say(f"{hidden} criteria have no row of their own: see --every-criterion")
+            yield say(f"{hidden} criteria have no row here: see --every-criterion")
         if self.few is not None:
             yield say(self.few, "warning")
-        how = self.bootstrap
         yield say(
-            f"Intervals: {percent(how.confidence)}, Wilson's for shares, of the posterior for "
-            f"kappa ({how.resamples} draws), else the jackknife over {self._left_out}. Pairs in "
-            f"which one did not decide: {_UNDECIDED[self.undecided]}. --json has all figures.",
+            f"Intervals: {percent(self.bootstrap.confidence)}, Wilson's for shares, of the "
+            f"posterior for kappa ({self.bootstrap.resamples} draws), else the jackknife over "
+            f"{units(self.groups)}. Pairs in which one did not decide: "
+            f"{_UNDECIDED[self.undecided]}. --json has all figures.",
             "quiet",
         )
 
-    @property
-    def _left_out(self) -> str:
-        return "items" if self.groups is None else f"groups by {self.groups}"
-
-    def _shown(self, every: bool) -> Sequence[CriterionAgreement]:
-        """The rows: criteria of one pair each are one row, unless all are asked for."""
-        if every:
-            return self.criteria
-        several = [one for one in self.criteria if one.name not in self._together]
-        return [*several[:MOST_ROWS], *self.alone]
-
-    @property
-    def _together(self) -> set[str]:
-        """The names of criteria of one pair each."""
-        return {name for one in self.alone for name in one.of}
-
     def _labels_table(self, shown: Sequence[CriterionAgreement]) -> Iterator[Table]:
         rows = [
-            Row([one.name, str(one.agreement.n), one.accuracy, one.kappa, *one.error_rates])
-            for one in shown
-            if isinstance(one.agreement, LabelAgreement)
+            _row(criterion.name, criterion.agreement, _FOR_LABELS)
+            for criterion in shown
+            if isinstance(criterion.agreement, LabelAgreement)
         ]
         totals, whole = [], self.stratified
         if whole is not None:
             name = "all, stratified" if whole.strata > 1 else "all"
-            totals = [Row([name, str(whole.n), whole.accuracy, whole.kappa, "", ""], "strong")]
+            figures = [getattr(whole, key, "") for key in _FOR_LABELS.values()]
+            totals = [Row([name, str(whole.n), *figures], "strong")]
         if rows or totals:
-            headings = numbers("n", "accuracy", "kappa", "false pos", "false neg")
             title = f"{self.judge} against labels of {self.items} items"
-            yield Table([Column("criterion", is_text=True), *headings], rows, title, totals)
+            yield Table([CRITERION, *numbers("n", *_FOR_LABELS)], rows, title, totals)
 
     def _numbers_table(self, shown: Sequence[CriterionAgreement]) -> Iterator[Table]:
-        scored = [one for one in shown if isinstance(one.agreement, ScoreAgreement)]
-        steps = any("quadratic_kappa" in one.agreement.figures for one in scored)
-
-        def row(
-            name: str,
-            agreement: LabelAgreement | ScoreAgreement,
-            exact: Estimate,
-            kappa: Estimate,
-            tone: Literal["", "strong"] = "",
-        ) -> Row:
-            figures = [agreement.figures[one] for one in ("pearson", "mae", "bias")]
-            own = [exact, *([kappa] if steps else [])]
-            return Row([name, str(agreement.n), *own, *figures], tone)
-
-        rows = [row(one.name, one.agreement, one.accuracy, one.kappa) for one in scored]
+        scored = [
+            criterion for criterion in shown if isinstance(criterion.agreement, ScoreAgreement)
+        ]
+        columns = dict(_FOR_NUMBERS)
+        if all("quadratic_kappa" not in criterion.agreement.figures for criterion in scored):
+            del columns["kappa"]
+        rows = [_row(criterion.name, criterion.agreement, columns) for criterion in scored]
         if self.scores is not None and self.scores.n:
-            rows.append(row("item score", self.scores, NOTHING, NOTHING, "strong"))
+            rows.append(_row("item score", self.scores, columns, "strong"))
         for level in self.levels:
-            many = f"{level.groups} groups" if level.groups > 1 else "1 group"
-            rows.append(row(f"level {level.level}, {many}", level.scores, NOTHING, NOTHING))
+            groups = f"{level.groups} groups" if level.groups > 1 else "1 group"
+            rows.append(_row(f"level {level.level}, {groups}", level.scores, columns))
         if rows:
-            kappa = ("kappa",) if steps else ()
-            headings = numbers("n", "exact", *kappa, "correlation", "mean error", "bias")
             title = f"{self.judge} against human scores of {self.items} items"
-            yield Table([Column("criterion", is_text=True), *headings], rows, title)
+            yield Table([CRITERION, *numbers("n", *columns)], rows, title)
 
-    def _annotators_table(self, every: bool) -> Table:
+    def _annotators_table(self, without: Collection[str], most: int | None) -> Table:
         """Kappa, or the correlation of numbers: the judge with people, and people among
         themselves."""
-
-        def row(
-            name: str,
-            against: Sequence[Estimate],
-            consensus: Estimate,
-            ceiling: float | None,
-            alpha: Estimate,
-            tone: Literal["", "strong"] = "",
-        ) -> Row:
-            known = [one.value for one in against if one.value is not None]
-            span = ends(min(known), max(known)) if known else NONE
-            return Row([name, str(len(against)), span, consensus, figure(ceiling), alpha], tone)
-
         rows = []
-        for one in self.annotators:
-            if not every and one.name in self._together:
+        for criterion in self.annotators:
+            if criterion.name in without:
                 continue
-            found, name = one.found, "pearson"
-            if one.level in ("labels", "ordered"):
-                name = kappa_name(one.level)
-            against = [agreement.figures[name] for agreement in found.against.values()]
-            ceiling = found.ceiling.get(name)
-            rows.append(row(one.name, against, found.consensus.figures[name], ceiling, found.alpha))
+            agreement, name = criterion.agreement, "pearson"
+            if criterion.level in ("labels", "ordered"):
+                name = kappa_name(criterion.level)
+            against = [each.figures[name] for each in agreement.against.values()]
+            consensus, ceiling = agreement.consensus.figures[name], agreement.ceiling.get(name)
+            rows.append(
+                _annotators_row(criterion.name, against, consensus, ceiling, agreement.alpha)
+            )
         totals, whole = [], self.annotators_together
         if whole is not None:
-            of_all = whole.consensus, whole.ceiling, whole.alpha
-            totals = [row("all, stratified", [*whole.against.values()], *of_all, "strong")]
+            against = [*whole.against.values()]
+            figures = whole.consensus, whole.ceiling, whole.alpha
+            totals = [_annotators_row("all, stratified", against, *figures, "strong")]
         headings = ("people", "judge, each", "judge, together", "one of them, others", "alpha")
         return Table(
-            [Column("criterion", is_text=True), *numbers(*headings)],
-            rows[: None if every else MOST_ROWS],
+            [CRITERION, *numbers(*headings)],
+            rows[:most],
             "The judge and the annotators: kappa, of numbers the correlation",
             totals,
         )
@@ -369,17 +366,19 @@ def agreement_report(
     scores and the values of metrics and code as numbers. Over all criteria, kappa is stratified
     (`stats.stratified_agreement`).
 
+        print(agreement_report(read_run("runs/physics")))
+
     Args:
         run: a run, from `read_run`.
-        undecided: what an abstention or a failure is where a person decided: see
+        undecided: how an abstention or a failure counts where a person decided: see
             `stats.label_agreement`. Numbers and ordered labels always leave such pairs out.
         groups: a field of the items' metadata, such as the document that they come from: items of
             one value are resampled together. Default: each item by itself.
-        rules: what is to be decided by probabilities of MET: a threshold by costs, sets of labels.
-            Default: nothing.
+        rules: the decisions to make by probabilities of MET: a threshold by costs, sets of labels.
+            Default: none.
         bootstrap: how intervals are made. Default: 2,000 draws, 95 %.
-        bootstrapped: of how many criteria with labels, from the first, the figures have such
-            intervals; a tree can have a thousand. Default: of all.
+        bootstrapped: only the first N criteria with labels get such intervals; a tree can have a
+            thousand. Default: all.
 
     Raises:
         InputError: the run has no labels, or an item lacks the field to group by.
@@ -393,16 +392,16 @@ def agreement_report(
     group_of = run.groups_by(groups)
     cluster = group_of if groups is not None else None
     every = answers_by_criterion(run, labelled)
-    pairs = [answers.decided(undecided) for answers in every]
+    counted = [answers.decided(undecided) for answers in every]
     alone: dict[Stratum, list[Answers]] = {}
-    for answers, counted in zip(every, pairs, strict=True):
-        if len(counted) == 1 or (not counted and len(answers.rows) == 1):
+    for answers, pairs in zip(every, counted, strict=True):
+        if len(pairs) == 1 or (not pairs and len(answers.rows) == 1):
             place = Stratum(None, answers.stratum.level, answers_of(answers.criterion))
             alone.setdefault(place, []).append(answers)
     of_binary = {id(row) for answers in every for row in answers.binary}
     binary = [row for row in labelled if id(row) in of_binary]
     several = len({row.criterion for row in binary}) > 1
-    flat = [pair for counted in pairs for pair in counted]
+    flat = [pair for pairs in counted for pair in pairs]
     over_all = len({pair.stratum for pair in flat}) > 1
     annotators, annotators_together = annotators_of(run, group_of, bootstrap)
     return AgreementReport(
@@ -443,99 +442,65 @@ def _levels(
     rubrics = [run.rubrics] if isinstance(run.rubrics, Rubric) else run.rubrics.values()
     if not any(rubric.groups for rubric in rubrics):
         return
-    found: dict[int, list[tuple[str, float | None, float | None, Any]]] = {}
+    by_level: dict[int, list[tuple[str, float | None, float | None, Any]]] = {}
     for rows in run.item_rows():
         item, groups = rows[0].item, rows[0].groups
         paths = run.rubric_of(item).paths if groups else {}
         for name, score in groups.items():
             if score.human is not None:
-                pairs = found.setdefault(len(paths[name]) + 1, [])
+                pairs = by_level.setdefault(len(paths[name]) + 1, [])
                 pairs.append((name, score.value, score.human, group_of[item]))
-    for level, pairs in sorted(found.items()):
-        yield LevelAgreement(
-            level,
-            len({name for name, *_ in pairs}),
-            of_scores(
-                [judge for _, judge, _, _ in pairs],
-                [human for _, _, human, _ in pairs],
-                groups=[group for *_, group in pairs],
-                bootstrap=bootstrap,
-            ),
-        )
+    for level, pairs in sorted(by_level.items()):
+        names, judge, human, members = zip(*pairs, strict=True)
+        scores = score_agreement(judge, human, groups=members, bootstrap=bootstrap)
+        yield LevelAgreement(level, len(set(names)), scores)
 
 
 def _scores(
-    run: FinishedRun, group: Mapping[str, Any] | None, bootstrap: Bootstrap
+    run: FinishedRun, group_of: Mapping[str, Any] | None, bootstrap: Bootstrap
 ) -> ScoreAgreement | None:
     """The items' scores against those of their labels."""
     judge, human = run.item_scores, run.human_scores
     if all(score is None for score in human.values()):
         return None
-    found = of_scores(
+    agreement = score_agreement(
         [judge[item] for item in human],
         list(human.values()),
-        groups=None if group is None else [group[item] for item in human],
+        groups=None if group_of is None else [group_of[item] for item in human],
         bootstrap=bootstrap,
     )
-    return _bounded(found, 1.0)
+    return _bounded(agreement, 1.0)
 
 
-def _bounded(found: ScoreAgreement, most: float) -> ScoreAgreement:
-    """Differences inside what they can be: their intervals know no bounds."""
+def _bounded(agreement: ScoreAgreement, most: float) -> ScoreAgreement:
+    """Keep differences inside what is possible: their intervals know no bounds."""
     figures = {
-        name: found.figures[name].within(-most if name == "bias" else 0.0, most)
+        name: agreement.figures[name].within(-most if name == "bias" else 0.0, most)
         for name in ("bias", "mae", "rmse", "wasserstein")
     }
-    levels = tuple(replace(one, bias=one.bias.within(-most, most)) for one in found.levels)
-    return replace(found, figures={**found.figures, **figures}, levels=levels)
+    levels = tuple(
+        replace(level, bias=level.bias.within(-most, most)) for level in agreement.levels
+    )
+    return replace(agreement, figures={**agreement.figures, **figures}, levels=levels)
 
 
 def _criterion(
     answers: Answers,
     undecided: Undecided,
-    group: Mapping[str, Any] | None,
+    group_of: Mapping[str, Any] | None,
     bootstrap: Bootstrap,
     *,
     only_value: bool = False,
 ) -> CriterionAgreement:
-    level, kind = answers.stratum.level, answers.criterion.measurement
-    known = answers.applicable()
-    groups = None if group is None else [group[row.item] for row in known.rows]
-    found: LabelAgreement | ScoreAgreement
-    if level in ("numbers", "steps"):
-        scores = of_scores(
-            [number_of(one) for one in known.judge],
-            [number_of(one) for one in known.human],
-            scale=level == "steps",
-            groups=groups,
-            bootstrap=bootstrap,
-        )
-        pairs = answers.decided()
-        # Of a scale equal labels count, though its numbers may be means.
-        exact = clustered_share(
-            [pair.equal for pair in pairs],
-            groups=None if group is None else [group[pair.item] for pair in pairs],
-            confidence=bootstrap.confidence,
-        )
-        steps = [0.0, 1.0] if level == "numbers" else [*map(float, answers.stratum.labels)]
-        found = _bounded(scores, max(steps) - min(steps))
-        found = replace(found, figures={**found.figures, "exact_accuracy": exact})
+    kind, comparable = answers.criterion.measurement, answers.applicable()
+    groups = None if group_of is None else [group_of[row.item] for row in comparable.rows]
+    agreement: LabelAgreement | ScoreAgreement
+    if answers.stratum.level in ("numbers", "steps"):
+        agreement = _of_numbers(answers, comparable, groups, group_of, bootstrap)
     else:
-        judge, human = known.judge, known.human
-        labels = answers_of(answers.criterion)
-        if level != "ordered":  # those of other items' criteria of this name come last
-            given = [one for one in (*judge, *human) if one not in (None, ABSTENTION)]
-            labels = (*dict.fromkeys((*labels, *given)), ABSTENTION)
-        found = of_labels(
-            judge,
-            human,
-            labels=labels,
-            ordered=level == "ordered",
-            undecided="exclude" if level == "ordered" else undecided,
-            groups=groups,
-            bootstrap=None if only_value else bootstrap,
-        )
-    own = group or {row.item: row.item for row in answers.rows}
+        draws = None if only_value else bootstrap
+        agreement = _of_labels(answers, comparable, groups, undecided, draws)
+    own = group_of or {row.item: row.item for row in answers.rows}
     fit = discrimination = None
     if kind == "binary":
         discrimination = discrimination_of(answers.rows, own, bootstrap.confidence)
@@ -544,67 +509,151 @@ def _criterion(
         name=answers.stratum.name or f"{len(answers.of)} criteria of one pair",
         measurement=kind,
         statuses=dict(Counter(row.status for row in answers.rows)),
-        not_applicable=len(answers.rows) - len(known.rows),
-        agreement=found,
+        not_applicable=len(answers.rows) - len(comparable.rows),
+        agreement=agreement,
         calibration=fit,
         auc=None if discrimination is None else discrimination.auc,
         of=answers.of,
     )
 
 
-# What a report shows of a criterion beside its row
+def _of_numbers(
+    answers: Answers,
+    comparable: Answers,
+    groups: Sequence[Any] | None,
+    group_of: Mapping[str, Any] | None,
+    bootstrap: Bootstrap,
+) -> ScoreAgreement:
+    is_scale = answers.stratum.level == "steps"
+    scores = score_agreement(
+        [number_of(answer) for answer in comparable.judge],
+        [number_of(answer) for answer in comparable.human],
+        scale=is_scale,
+        groups=groups,
+        bootstrap=bootstrap,
+    )
+    pairs = answers.decided()
+    # Of a scale equal labels count, though its numbers may be means.
+    exact = clustered_share(
+        [pair.equal for pair in pairs],
+        groups=None if group_of is None else [group_of[pair.item] for pair in pairs],
+        confidence=bootstrap.confidence,
+    )
+    steps = [*map(float, answers.stratum.labels)] if is_scale else [0.0, 1.0]
+    bounded = _bounded(scores, max(steps) - min(steps))
+    return replace(bounded, figures={**bounded.figures, "exact_accuracy": exact})
 
 
-def few_text(found: Mapping[str, int], what: str) -> str | None:
-    """A warning of intervals that rest on few items, or groups of them; None where none does."""
-    names = [name for name, clusters in found.items() if clusters < FEW]
+def _of_labels(
+    answers: Answers,
+    comparable: Answers,
+    groups: Sequence[Any] | None,
+    undecided: Undecided,
+    bootstrap: Bootstrap | None,
+) -> LabelAgreement:
+    judge, human = comparable.judge, comparable.human
+    labels, ordered = answers_of(answers.criterion), answers.stratum.level == "ordered"
+    if not ordered:  # those of other items' criteria of this name come last
+        others = [label for label in (*judge, *human) if label not in (None, ABSTENTION)]
+        labels = (*dict.fromkeys((*labels, *others)), ABSTENTION)
+    return label_agreement(
+        judge,
+        human,
+        labels=labels,
+        ordered=ordered,
+        undecided="exclude" if ordered else undecided,
+        groups=groups,
+        bootstrap=bootstrap,
+    )
+
+
+# Rows, and what a report says of a criterion below its tables
+
+
+def _row(
+    name: str,
+    agreement: LabelAgreement | ScoreAgreement,
+    columns: Mapping[str, str],
+    tone: Literal["", "strong"] = "",
+) -> Row:
+    figures = [figure_of(agreement, key) for key in columns.values()]
+    return Row([name, str(agreement.n), *figures], tone)
+
+
+def _annotators_row(
+    name: str,
+    against: Sequence[Estimate],
+    consensus: Estimate,
+    ceiling: float | None,
+    alpha: Estimate,
+    tone: Literal["", "strong"] = "",
+) -> Row:
+    known = [estimate.value for estimate in against if estimate.value is not None]
+    span = ends(min(known), max(known)) if known else NONE
+    return Row([name, str(len(against)), span, consensus, figure(ceiling), alpha], tone)
+
+
+def units(groups: str | None) -> str:
+    """What intervals are by: items, or groups of them."""
+    return "items" if groups is None else f"groups by {groups}"
+
+
+def few_text(clusters: Mapping[str, int], groups: str | None) -> str | None:
+    """A warning about intervals that rest on few items, or groups of them; None where none does."""
+    names = [name for name, count in clusters.items() if count < FEW]
     if not names:
         return None
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"Rough intervals, of fewer than {FEW} {what}: {', '.join(names[:NAMED])}{more}"
+    named = ", ".join(names[:NAMED])
+    return f"Rough intervals, of fewer than {FEW} {units(groups)}: {named}{more}"
 
 
-def _beside(one: CriterionAgreement) -> Iterator[Paragraph]:
+def _notes(criterion: CriterionAgreement) -> Iterator[Paragraph]:
     """What its row has no room for: probabilities, what is undefined or not decided."""
-    yield from _probabilities(one.name, one.calibration, one.auc)
-    figures = one.agreement.figures
-    shown = {"accuracy": one.accuracy, "kappa": one.kappa, "correlation": figures.get("pearson")}
+    name, agreement = criterion.name, criterion.agreement
+    yield from _probabilities(name, criterion.calibration, criterion.auc)
     reasons: dict[str, list[str]] = {}
-    for name, estimate in shown.items():
-        if estimate is not None and estimate.value is None and estimate.undefined is not None:
-            reasons.setdefault(estimate.undefined, []).append(name)
-    for reason, names in reasons.items():
-        yield say(f"{one.name}: no {', '.join(names)}: {reason}")
-    if isinstance(one.agreement, ScoreAgreement) and one.agreement.levels:
-        levels = one.agreement.levels
-        steps = (f"{step.level:g}: {estimate_text(step.bias)} (n {step.n})" for step in levels)
-        apart, ks = (estimate_text(figures[name]) for name in ("wasserstein", "ks"))
+    for figure_name in ("accuracy", "kappa", "pearson"):
+        estimate = figure_of(agreement, figure_name)
+        if estimate.value is None and estimate.undefined is not None:
+            heading = "correlation" if figure_name == "pearson" else figure_name
+            reasons.setdefault(estimate.undefined, []).append(heading)
+    for reason, headings in reasons.items():
+        yield say(f"{name}: no {', '.join(headings)}: {reason}")
+    if isinstance(agreement, ScoreAgreement) and agreement.levels:
+        steps = (
+            f"{level.level:g}: {estimate_text(level.bias)} (n {level.n})"
+            for level in agreement.levels
+        )
+        apart, ks = (estimate_text(agreement.figures[key]) for key in ("wasserstein", "ks"))
         yield say(
-            f"{one.name}: bias by people's step {', '.join(steps)}; earth mover's distance "
+            f"{name}: bias by people's step {', '.join(steps)}; earth mover's distance "
             f"{apart}, KS {ks}"
         )
-    causes = dict(one.agreement.not_decided)
-    if one.not_applicable:
-        causes["does not apply"] = one.not_applicable
+    causes = dict(agreement.not_decided)
+    if criterion.not_applicable:
+        causes["does not apply"] = criterion.not_applicable
     if causes:
-        told = ", ".join(f"{cause} {count}" for cause, count in causes.items())
-        yield say(f"{one.name}: not decided: {told}")
+        counts = ", ".join(f"{cause} {count}" for cause, count in causes.items())
+        yield say(f"{name}: not decided: {counts}")
 
 
 def _probabilities(
-    name: str, found: Calibration | None, auc: Estimate | None
+    name: str, calibration: Calibration | None, auc: Estimate | None
 ) -> Iterator[Paragraph]:
     """How far the judge's probabilities of MET fit."""
-    if found is not None:
-        told = "" if auc is None else f"AUC {estimate_text(auc)}, "
-        fit = f"{told}Brier {estimate_text(found.brier)}, {calibration_text(found)}, n {found.n}"
-        yield say(f"{name}: probabilities of MET: {fit}")
+    if calibration is not None:
+        ranking = "" if auc is None else f"AUC {estimate_text(auc)}, "
+        yield say(
+            f"{name}: probabilities of MET: {ranking}Brier {estimate_text(calibration.brier)}, "
+            f"{calibration_text(calibration)}, n {calibration.n}"
+        )
 
 
-def calibration_text(found: Calibration) -> str:
+def calibration_text(calibration: Calibration) -> str:
     """The calibration error, and whether it is more than noise."""
-    error, p = estimate_text(found.calibration_error), found.miscalibration
+    error, p = estimate_text(calibration.calibration_error), calibration.miscalibration
     if p is None:
         return f"calibration error {error}"
-    shown = "miscalibration is shown" if p < 0.05 else "no miscalibration is shown"
-    return f"calibration error {error} ({shown}, p {p_text(p)})"
+    finding = "miscalibration is shown" if p < 0.05 else "no miscalibration is shown"
+    return f"calibration error {error} ({finding}, p {p_text(p)})"

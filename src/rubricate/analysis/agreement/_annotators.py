@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from rubricate.analysis._finished import FinishedRun
 from rubricate.analysis.agreement._pairs import (
     Answers,
+    Pair,
     answers_by_criterion,
     strata_of,
     stratified,
@@ -31,12 +33,13 @@ class CriterionAnnotators:
     Attributes:
         name: the criterion's name.
         level: what is compared: labels without or with order, steps of a scale, or numbers.
-        found: the judge against each, against what they say together, and they among themselves.
+        agreement: the judge against each, against what they say together, and they among
+            themselves.
     """
 
     name: str
     level: Level
-    found: AnnotatorAgreement
+    agreement: AnnotatorAgreement
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +79,11 @@ def annotators_of(
     every = answers_by_criterion(run, [row for row in run.rows if row.annotations])
     each = tuple(
         CriterionAnnotators(
-            one.stratum.name or "", one.stratum.level, _compared(one, groups, bootstrap)
+            answers.stratum.name or "",
+            answers.stratum.level,
+            _compared(answers, groups, bootstrap),
         )
-        for one in every
+        for answers in every
     )
     return each, _together(every, groups, bootstrap)
 
@@ -89,12 +94,12 @@ def _compared(
     level = answers.stratum.level
     of = [groups[item] for item in answers.items]
 
-    def known(given: Sequence[Answer]) -> list[Any]:
-        """As statistics take them: what does not apply is no answer, nor is of numbers an
-        abstention."""
+    def known(side: Sequence[Answer]) -> list[Any]:
+        """As statistics take them: what does not apply is no answer, and among numbers an
+        abstention is none either."""
         if level in ("steps", "numbers"):
-            return [number_of(one) for one in given]
-        return [None if one == DOES_NOT_APPLY else one for one in given]
+            return [number_of(answer) for answer in side]
+        return [None if answer == DOES_NOT_APPLY else answer for answer in side]
 
     return annotator_agreement(
         known(answers.judge),
@@ -115,24 +120,25 @@ def _together(
     if len(kept) < 2:
         return None
     names = [*dict.fromkeys(name for answers in kept for name in answers.annotators)]
-    sides = Callable[[Answers], Sequence[Answer]]
 
-    def kappa(one: sides, other: sides, bootstrap: Bootstrap | None = None) -> Estimate:
-        pairs = [pair for answers in kept for pair in answers.pairs(one(answers), other(answers))]
-        return stratified(pairs, kept, groups, bootstrap).kappa
+    def kappa(pairs: Iterable[Sequence[Pair]], bootstrap: Bootstrap | None = None) -> Estimate:
+        return stratified([*chain(*pairs)], kept, groups, bootstrap).kappa
 
-    def of(name: str) -> sides:
-        return lambda answers: answers.annotator(name)
-
-    def others(name: str) -> sides:
-        return lambda answers: answers.consensus(name)
-
-    among = [kappa(of(name), others(name)).value for name in names]
-    known = [value for value in among if value is not None]
+    against = {
+        name: kappa(answers.pairs(answers.judge, answers.annotator(name)) for answers in kept)
+        for name in names
+    }
+    among = [
+        kappa(answers.pairs(answers.annotator(name), answers.consensus(name)) for answers in kept)
+        for name in names
+    ]
+    known = [estimate.value for estimate in among if estimate.value is not None]
     return AnnotatorsTogether(
         criteria=len(kept),
-        against={name: kappa(lambda answers: answers.judge, of(name)) for name in names},
-        consensus=kappa(lambda answers: answers.judge, Answers.consensus, bootstrap),
+        against=against,
+        consensus=kappa(
+            (answers.pairs(answers.judge, answers.consensus()) for answers in kept), bootstrap
+        ),
         ceiling=sum(known) / len(known) if known else None,
         alpha=_alpha(kept, names, groups, bootstrap),
     )
@@ -148,7 +154,7 @@ def _alpha(
     for answers in kept:
         of_people = zip(*map(answers.annotator, names), strict=True)
         for item, people in zip(answers.items, of_people, strict=True):
-            rating = [key_of(answers.stratum, one) for one in people if is_answer(one)]
+            rating = [key_of(answers.stratum, answer) for answer in people if is_answer(answer)]
             if len(rating) > 1:  # alpha takes any rater's place
                 rows.append((answers.stratum, groups[item], rating))
     where = strata_of(Counter(stratum for stratum, *_ in rows), kept)

@@ -1,4 +1,4 @@
-"""A certificate: how far a judge agreed with people, and what it was that did."""
+"""A certificate: how far a judge agreed with people, with hashes of judge, prompt and rubric."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from rubricate._version import __version__
 from rubricate.analysis._finished import FinishedRun
-from rubricate.analysis._sealed import SealedReport, hash_of, now
+from rubricate.analysis._sealed import SealedReport, hash_of
 from rubricate.analysis.agreement._agreement import (
     AgreementReport,
     CriterionAgreement,
@@ -40,10 +39,10 @@ _SHOWN = ("accuracy", "cohen_kappa", "quadratic_kappa", "pearson", "mae", "bias"
 
 @dataclass(frozen=True, slots=True)
 class CertifiedShare(Estimate):
-    """A share with what it is of."""
+    """A share with its number of labels."""
 
     n: int = 0
-    """People's labels that it rests on."""
+    """People's labels that it is of."""
 
 
 class CertifiedCriterion(BaseModel):
@@ -66,39 +65,23 @@ class CertifiedCriterion(BaseModel):
 
 
 class Certificate(SealedReport):
-    """What `rubricate trust certify` writes. The last field is a hash of all others.
-
-    Attributes:
-        format: of the file.
-        rubricate_version: that wrote it.
-        judge: the judge's name.
-        sha256: a hash of all other fields.
-        items: how many have labels.
-        criteria: the figures by criterion.
-    """
+    """How far a judge agreed with people. `rubricate trust certify` writes it."""
 
     format: Literal["rubricate certificate 3"] = "rubricate certificate 3"
-    created: str
-    """When, in UTC."""
-    rubricate_version: str
-    judge: str
-    judge_fingerprint: str | None
-    """A hash of the judge's model, prompt and sampling."""
     prompt_version: str | None
-    """The prompt that it was asked with."""
+    """The version of the judge's prompt."""
     rubric_hash: str
-    """Of the rubric with its weights and values."""
+    """A hash of the rubric with its weights and values."""
     data_hash: str
-    """Of the items' ids with their labels."""
-    items: int
+    """A hash of the items' ids with their labels."""
     undecided: str
-    """What became of pairs in which one did not decide."""
+    """The policy for pairs in which one did not decide."""
     confidence: float
-    """Of the intervals."""
-    groups: str | None
-    """The field of the metadata that says which items belong together; None for none."""
+    """The coverage of the intervals."""
     criteria: dict[str, CertifiedCriterion]
+    """The figures by criterion."""
     sha256: str = ""
+    """A hash of all other fields."""
 
     @property
     def title(self) -> str:
@@ -143,7 +126,7 @@ class Certificate(SealedReport):
         several = {
             name: criterion.clusters for name, criterion in self.criteria.items() if criterion.n > 1
         }
-        few = few_text(several, "items" if self.groups is None else f"groups by {self.groups}")
+        few = few_text(several, self.groups)
         if few is not None:
             yield say(few, "warning")
         yield say(
@@ -168,9 +151,9 @@ def certify(
 
     Args:
         run: a finished run of a labelled dataset.
-        undecided: what is done with abstentions and failures; see `label_agreement`.
-        groups: a field of the items' metadata: items of one value belong together, and intervals
-            are by it. Default: each item by itself.
+        undecided: how abstentions and failures count; see `label_agreement`.
+        groups: a field of the items' metadata: items of one value belong together, which widens the
+            intervals. Default: each item by itself.
         bootstrap: how its intervals are made. Default: 2,000 draws, seed 0.
 
     Raises:
@@ -182,21 +165,17 @@ def certify(
         )
     report = agreement_report(run, undecided=undecided, groups=groups, bootstrap=bootstrap)
     try:
-        certificate = _certificate(run, report, groups)
+        return _certificate(run, report, groups)
     except (TypeError, ValueError) as error:  # the folder was changed by hand
         why = described(error)
         raise InputError(
             f"is not as rubricate wrote it ({why}); {WRITE_ANEW}", file=run.path
         ) from None
-    return certificate.sealed()
 
 
 def _certificate(run: FinishedRun, report: AgreementReport, groups: str | None) -> Certificate:
-    return Certificate(
-        created=now(),
-        rubricate_version=__version__,
-        judge=run.judge,
-        judge_fingerprint=run.summary.get("judge_fingerprint"),
+    return Certificate.of_run(
+        run,
         prompt_version=run.summary.get("prompt_version"),
         rubric_hash=hash_of(run.document),
         data_hash=hash_of([[row.item, row.criterion, row.human_label] for row in run.rows]),
@@ -231,7 +210,7 @@ def read_certificate(path: str | Path) -> Certificate:
     """Read a certificate.
 
     Raises:
-        InputError: it cannot be read, is none, or was changed since it was written.
+        InputError: the file cannot be read, is no certificate, or was changed since it was written.
     """
     return Certificate.read(path, "certificate", "certify")
 
@@ -239,12 +218,12 @@ def read_certificate(path: str | Path) -> Certificate:
 def check_certificate(
     certificate: Certificate, run: FinishedRun, *, file: str
 ) -> CertificateFigures:
-    """Whether a run's judge, prompt and rubric are those of a certificate.
+    """Compare a run's judge, prompt and rubric with those of a certificate.
 
     Args:
-        certificate: what was certified.
-        run: the run that is compared with it.
-        file: the certificate's path, as it is to be named.
+        certificate: the certificate.
+        run: the run.
+        file: the certificate's path, for messages.
     """
     differences = []
     fingerprint = run.summary.get("judge_fingerprint")

@@ -1,4 +1,4 @@
-"""How far a judge's probabilities of MET tell verdicts apart, and what to do with them."""
+"""How well a judge's probabilities separate MET from UNMET, and the decisions by them."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from rubricate.stats import (
 from rubricate.views import Paragraph, estimate_text, percent, say
 
 LEAST, MOST = 1e-9, 1e9
-"""Of a cost."""
+"""The range of a cost."""
 DIGITS = 4
-"""Of a threshold."""
+"""Digits of a threshold that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionRules:
-    """What is to be decided by a judge's probabilities of MET.
+    """The decisions to make by a judge's probabilities of MET.
 
     Attributes:
-        costs: what a false MET and a false UNMET cost, both above 0: the threshold with the least
-            mean cost is looked for. Default: none is.
-        coverage: between 0 and 1: sets of labels are made that hold people's label so often.
-            Default: none are.
+        costs: what a false MET and a false UNMET cost, both above 0, to find the threshold with the
+            least mean cost. Default: no threshold.
+        coverage: how often a set of labels must contain people's label, between 0 and 1. Default:
+            no sets.
     """
 
     costs: tuple[float, float] | None = None
@@ -43,7 +43,7 @@ class DecisionRules:
 
     @classmethod
     def read(cls, costs: str | None, coverage: float | None) -> DecisionRules:
-        """From the shell's words: the costs are two numbers, `5,1`.
+        """From the options of the shell; the costs are two numbers, `5,1`.
 
         Raises:
             InputError: they are not.
@@ -64,13 +64,13 @@ class DecisionRules:
 
 @dataclass(frozen=True, slots=True)
 class Discrimination:
-    """How far probabilities of MET tell what people call MET from what they call UNMET.
+    """How well probabilities of MET separate what people call MET from what they call UNMET.
 
     Attributes:
         n: verdicts with a probability that both decided.
         auc: the area under the ROC curve; over several criteria, only verdicts of one are compared.
-        threshold: that costs least; None where no costs were given.
-        sets: sets of labels; None where no coverage was given.
+        threshold: the one that costs least; None without costs.
+        sets: sets of labels; None without a coverage.
     """
 
     n: int
@@ -85,7 +85,7 @@ def discrimination_of(
     confidence: float,
     rules: DecisionRules = DecisionRules(),
 ) -> Discrimination | None:
-    """Of the verdicts that judge and people decided; None where none has a probability."""
+    """The discrimination of verdicts that both decided; None where none has a probability."""
     known = [row for row in _decided(rows) if row.probability_met is not None]
     if not known:
         return None
@@ -104,7 +104,7 @@ def discrimination_of(
         )
     if rules.coverage is not None:
         sets = conformal_sets(
-            [None if one is None else {"MET": one, "UNMET": 1 - one} for one in met],
+            [None if p is None else {"MET": p, "UNMET": 1 - p} for p in met],
             [row.human_label for row in known],
             coverage=rules.coverage,
             groups=groups,
@@ -133,35 +133,35 @@ def _decided(rows: Sequence[ResultRow]) -> list[ResultRow]:
     return [row for row in rows if row.status == "judged" and row.human_label in ("MET", "UNMET")]
 
 
-def decision_lines(found: Discrimination) -> Iterator[Paragraph]:
+def decision_lines(discrimination: Discrimination) -> Iterator[Paragraph]:
     """What the threshold and the sets do."""
-    if found.threshold is not None:
-        yield say(_threshold_text(found.threshold))
-    if found.sets is not None:
-        yield say(_sets_text(found.sets))
+    if discrimination.threshold is not None:
+        yield say(_threshold_text(discrimination.threshold))
+    if discrimination.sets is not None:
+        yield say(_sets_text(discrimination.sets))
 
 
-def _threshold_text(found: DecisionThreshold) -> str:
-    costs = f"false MET {found.false_positive_cost:g}, false UNMET {found.false_negative_cost:g}"
-    if found.threshold is None:
-        return f"threshold for costs ({costs}): none: {found.undefined}"
+def _threshold_text(choice: DecisionThreshold) -> str:
+    costs = f"false MET {choice.false_positive_cost:g}, false UNMET {choice.false_negative_cost:g}"
+    if choice.threshold is None:
+        return f"threshold for costs ({costs}): none: {choice.undefined}"
     return (
-        f"threshold for costs ({costs}): MET from {round(found.threshold, DIGITS):g} on. Cost a "
-        f"verdict on data held out {estimate_text(found.cost)}, at 0.5 "
-        f"{estimate_text(found.cost_at_half)}: saves {estimate_text(found.saved)}"
+        f"threshold for costs ({costs}): MET from {round(choice.threshold, DIGITS):g} on. Cost a "
+        f"verdict on data held out {estimate_text(choice.cost)}, at 0.5 "
+        f"{estimate_text(choice.cost_at_half)}: saves {estimate_text(choice.saved)}"
     )
 
 
-def _sets_text(found: ConformalSets) -> str:
-    if not any(found.thresholds.values()):
+def _sets_text(sets: ConformalSets) -> str:
+    if not any(sets.thresholds.values()):
         return (
-            f"sets of labels that hold people's in {percent(found.coverage)}: "
-            f"{found.clusters} items or groups are too few to leave any label out"
+            f"sets of labels that hold people's in {percent(sets.coverage)}: "
+            f"{sets.clusters} items or groups are too few to leave any label out"
         )
-    met, unmet = (round(found.thresholds[label], DIGITS) for label in ("MET", "UNMET"))
+    met, unmet = (round(sets.thresholds[label], DIGITS) for label in ("MET", "UNMET"))
     return (
-        f"sets of labels that hold people's in {percent(found.coverage)}: MET from a probability "
+        f"sets of labels that hold people's in {percent(sets.coverage)}: MET from a probability "
         f"of {met:g} on, UNMET up to {round(1 - unmet, DIGITS):g}. On data held out they held it "
-        f"in {estimate_text(found.held_out)}; {estimate_text(found.single)} have one label, right "
-        f"in {estimate_text(found.single_right)}"
+        f"in {estimate_text(sets.held_out)}; {estimate_text(sets.single)} have one label, right "
+        f"in {estimate_text(sets.single_right)}"
     )

@@ -34,7 +34,7 @@ _MAJORITY = Aggregation()
 
 
 class Pair(NamedTuple):
-    """Two answers as kappa takes them, whether they are equal, and what they are of."""
+    """Two answers as kappa takes them, whether they are equal, and their criterion and item."""
 
     stratum: Stratum
     item: str
@@ -44,11 +44,11 @@ class Pair(NamedTuple):
 
 
 class Answers:
-    """What the judge and people say by one criterion, or by several that are taken together.
+    """The answers of the judge and of people to one criterion, or to several put together.
 
     Args:
         stratum: where its pairs are counted.
-        criterion: it, or the first of them.
+        criterion: the criterion, or the first of several.
         rows: the verdicts, each with the criterion of its item.
         of: the names of the criteria, where these are several.
     """
@@ -78,12 +78,12 @@ class Answers:
 
     @property
     def judge(self) -> list[Any]:
-        """The judge's."""
+        """The judge's answers."""
         return [answer(criterion, self.stratum.level, row) for row, criterion in self._rows]
 
     @property
     def human(self) -> list[Any]:
-        """Those of the run's labels."""
+        """The answers of the run's labels."""
         return [answer(criterion, self.stratum.level, row.human) for row, criterion in self._rows]
 
     @property
@@ -92,13 +92,13 @@ class Answers:
         return [*dict.fromkeys(name for row in self.rows for name in row.annotations)]
 
     def annotator(self, name: str) -> list[Answer]:
-        """Those of one annotator."""
-        return self._of_labels(lambda one: one == name)
+        """The answers of one annotator."""
+        return self._of_labels(lambda annotator: annotator == name)
 
     def consensus(self, without: str | None = None) -> list[Answer]:
-        """What annotators say together, as the run's labels are made of them; None where they are
-        evenly split."""
-        return self._of_labels(lambda one: one != without)
+        """What annotators say together, by the rule that makes the run's labels; None where they
+        are evenly split."""
+        return self._of_labels(lambda annotator: annotator != without)
 
     def _of_labels(self, is_wanted: Callable[[str], bool]) -> list[Answer]:
         answers = []
@@ -121,7 +121,7 @@ class Answers:
         return [row for row, criterion in self._rows if criterion.measurement == "binary"]
 
     def applicable(self) -> Answers:
-        """Those that have a place in the order: neither side says that it does not apply."""
+        """The answers that have a place in the order: neither side says that it does not apply."""
         both = zip(self._rows, self.judge, self.human, strict=True)
         rows = [row for row, *sides in both if DOES_NOT_APPLY not in sides]
         return Answers(self.stratum, self.criterion, rows, self.of)
@@ -133,14 +133,14 @@ class Answers:
         kept = decided_pairs(known.judge, known.human, undecided=policy, abstention=ABSTENTION)
         return [self._pair(known.rows[at], judge, human) for at, judge, human in kept]
 
-    def pairs(self, one: Sequence[Answer], other: Sequence[Answer]) -> list[Pair]:
+    def pairs(self, first: Sequence[Answer], second: Sequence[Answer]) -> list[Pair]:
         """The pairs of two sides' answers in which both decided."""
-        rows = zip(self.rows, one, other, strict=True)
+        rows = zip(self.rows, first, second, strict=True)
         return [self._pair(row, a, b) for row, a, b in rows if is_answer(a) and is_answer(b)]
 
-    def _pair(self, row: ResultRow, one: Answer, other: Answer) -> Pair:
-        keys = key_of(self.stratum, one), key_of(self.stratum, other)
-        return Pair(self.stratum, row.item, *keys, same(one, other))
+    def _pair(self, row: ResultRow, judge: Answer, human: Answer) -> Pair:
+        keys = key_of(self.stratum, judge), key_of(self.stratum, human)
+        return Pair(self.stratum, row.item, *keys, same(judge, human))
 
 
 def _vote(criterion: Criterion, label: str) -> Verdict:
@@ -150,7 +150,7 @@ def _vote(criterion: Criterion, label: str) -> Verdict:
 
 
 def answers_by_criterion(run: FinishedRun, rows: Sequence[ResultRow]) -> list[Answers]:
-    """What some of a run's rows say by every criterion, in the rubric's order."""
+    """The answers in some of a run's rows, by criterion in the rubric's order."""
     order = {name: place for place, name in enumerate(run.criteria)}
     rubrics: dict[int, dict[str, Criterion]] = {}
     by_stratum: dict[Stratum, list[tuple[ResultRow, Criterion]]] = {}
@@ -165,9 +165,9 @@ def answers_by_criterion(run: FinishedRun, rows: Sequence[ResultRow]) -> list[An
 
 
 def labelled_pairs(run: FinishedRun, criterion: str | None) -> list[Pair]:
-    """The pairs that count as `agreement_report` counts them, of all criteria or of one.
+    """The pairs that `agreement_report` counts, of all criteria or of a single one.
 
-    Answers that are numbers of no scale are left out: they have no kappa.
+    Numbers without a scale are left out, because they have no kappa.
 
     Raises:
         InputError: the run has none.
@@ -212,4 +212,4 @@ def strata_of(
     counts: Mapping[Stratum, int], criteria: Collection[Answers]
 ) -> dict[Stratum, Stratum]:
     """The stratum in which the pairs of each criterion count; see `run.results.merged`."""
-    return merged(counts, {one.stratum: answers_of(one.criterion) for one in criteria})
+    return merged(counts, {answers.stratum: answers_of(answers.criterion) for answers in criteria})

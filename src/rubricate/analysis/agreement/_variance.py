@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from rubricate.analysis._finished import FinishedRun
@@ -25,25 +26,25 @@ class CriterionVariance:
 
     Attributes:
         name: its name.
-        found: the parts of the variance of its value.
+        variance: the parts of the variance of its value.
         differ: the share of items on which not all answers have the same value; None for no items.
         unstable: whether less than half of the spread is the items'; None where nothing differs.
     """
 
     name: str
-    found: VarianceComponents
+    variance: VarianceComponents
     differ: float | None
     unstable: bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class VarianceReport(Report):
-    """How much of the spread is item, judge, prompt and sampling; see `variance_report`.
+    """How much of the spread comes from items, judges, prompts and sampling; see `variance_report`.
 
     Attributes:
         judges: the judges' names.
         prompts: the folders of the runs that differ in their prompt; empty for one run.
-        replicates: how often each was asked.
+        replicates: answers of each judge to each question.
         criteria: those with answers, in the rubric's order.
         groups: the field of the metadata that says which items belong together; None for none.
     """
@@ -70,7 +71,9 @@ class VarianceReport(Report):
         """Each criterion's shares, and which criteria are unstable."""
         prompts = f" x {len(self.prompts)} prompts" if self.prompts else ""
         sources = [
-            *dict.fromkeys(name for criterion in self.criteria for name in criterion.found.shares)
+            *dict.fromkeys(
+                name for criterion in self.criteria for name in criterion.variance.shares
+            )
         ]
         yield Table(
             [Column("criterion", is_text=True), *numbers("n", *sources, "items that differ")],
@@ -78,8 +81,11 @@ class VarianceReport(Report):
                 Row(
                     [
                         criterion.name,
-                        str(criterion.found.n),
-                        *(criterion.found.shares.get(source, Estimate(None)) for source in sources),
+                        str(criterion.variance.n),
+                        *(
+                            criterion.variance.shares.get(source, Estimate(None))
+                            for source in sources
+                        ),
                         percent(criterion.differ),
                     ],
                     "warning" if criterion.unstable else "",
@@ -91,9 +97,9 @@ class VarianceReport(Report):
         lead = "Unstable (less than half of the spread is the items'): "
         yield say(f"{lead}{', '.join(self.unstable) or 'none'}.")
         left_out = {
-            criterion.name: criterion.found.left_out
+            criterion.name: criterion.variance.left_out
             for criterion in self.criteria
-            if criterion.found.left_out
+            if criterion.variance.left_out
         }
         if left_out:
             causes = ", ".join(f"{name} {count}" for name, count in left_out.items())
@@ -125,7 +131,7 @@ def variance_report(
     answers = [_answers(run) for run in runs]
     judges, are_prompts = _crossed(answers)
     prompts = tuple(str(run.path) for run in runs) if are_prompts and len(runs) > 1 else ()
-    replicates = min(len(asked) for of_run in answers for asked in of_run.values())
+    replicates = min(len(of_judge) for of_run in answers for of_judge in of_run.values())
     if len(judges) * max(1, len(prompts)) * replicates < 2:
         raise InputError(
             "there is one answer for each verdict: grade with --replicates or several judges, or "
@@ -144,7 +150,7 @@ def variance_report(
             continue
         table = [
             [
-                [[column.get((name, item)) for column in asked] for asked in of_judge]
+                [[values.get((name, item)) for values in of_prompt] for of_prompt in of_judge]
                 for of_judge in columns
             ]
             for item in items
@@ -162,7 +168,7 @@ def variance_report(
 def _criterion(
     name: str, table: Sequence[Sequence[Sequence[Answered]]], components: VarianceComponents
 ) -> CriterionVariance:
-    flat = [[value for of_judge in row for asked in of_judge for value in asked] for row in table]
+    flat = [[*chain(*chain(*of_item))] for of_item in table]
     whole = [values for values in flat if None not in values]
     differ = sum(len(set(values)) > 1 for values in whole) / len(whole) if whole else None
     share = components.shares["item"].value
@@ -172,12 +178,12 @@ def _criterion(
 def _answers(run: FinishedRun) -> dict[str, list[Values]]:
     """A run's answers: by judge and replicate the value of each criterion and item."""
     values: dict[str, dict[int, dict[tuple[str, str], float | None]]] = {}
-    asked = {name for name, criterion in run.criteria.items() if criterion.needs_judge}
+    judged = {name for name, criterion in run.criteria.items() if criterion.needs_judge}
     for row in run.rows:
         if row.stage is not None:
             raise InputError("a cascade's judges do not answer for all items", file=run.path)
         votes = [(vote.judge or "", vote.value) for vote in row.votes] or [(run.judge, row.value)]
-        for name, value in votes if row.criterion in asked else ():
+        for name, value in votes if row.criterion in judged else ():
             match = _REPLICATE.match(name)
             judge, replicate = (match.group(1), int(match.group(2))) if match else (name, 1)
             of_judge = values.setdefault(judge, {}).setdefault(replicate, {})

@@ -1,4 +1,4 @@
-"""A calibration: a map of a judge's probabilities, fitted on labels, and what it was fitted for."""
+"""A calibration: a map of a judge's probabilities, fitted on labels, for one judge and rubric."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from rubricate._version import __version__
 from rubricate.analysis._finished import FinishedRun
-from rubricate.analysis._sealed import SealedReport, now
+from rubricate.analysis._sealed import SealedReport
 from rubricate.errors import InputError
 from rubricate.judge import Judge
 from rubricate.rubric import Criterion, Rubric, Verdict
@@ -32,45 +31,30 @@ MANY = 300
 
 
 class FittedCalibration(SealedReport):
-    """What `rubricate trust calibrate` writes. The last field is a hash of all others.
-
-    Attributes:
-        format: of the file.
-        rubricate_version: that wrote it.
-        judge: the judge's name.
-        sha256: a hash of all other fields.
-        name: of the map's file, for people.
-        method: `platt` or `isotonic`.
-    """
+    """A map of a judge's probabilities. `rubricate trust calibrate` writes it."""
 
     format: Literal["rubricate calibration 2"] = "rubricate calibration 2"
-    name: str
-    created: str
-    """When, in UTC."""
-    rubricate_version: str
-    judge: str
     judge_fingerprint: str
-    """A hash of the judge's model, prompt and sampling."""
+    name: str
+    """The name of the map's file."""
     criteria: dict[str, str]
-    """Of each criterion that it is for, a hash of what is asked."""
+    """A hash of the question of each criterion that it is for."""
     method: str
+    """`platt` or `isotonic`."""
     map: dict[str, Any]
-    """Of the probability of MET; see `stats.read_calibration_map`."""
-    items: int
-    """Items that it was fitted on."""
+    """The map of the probability of MET; see `stats.read_calibration_map`."""
     labels: int
     """Verdicts with a label that it was fitted on."""
-    groups: str | None
-    """The field of the metadata that says which items belong together; None for none."""
     out_of_fold: CalibrationGain
     """What such maps change on items that they were not fitted on."""
     not_shown: str | None
     """Why it is not shown to be better than none; None where it is."""
     sha256: str = ""
+    """A hash of all other fields."""
 
     @property
     def reference(self) -> str:
-        """Its name with the beginning of its hash, as results keep it."""
+        """Its name with the beginning of its hash, which results store."""
         return f"{self.name} {self.sha256[:12]}"
 
     @property
@@ -78,8 +62,8 @@ class FittedCalibration(SealedReport):
         return f"Calibration {self.name}"
 
     def sections(self) -> Iterator[Paragraph]:
-        """What was fitted, and what such maps change on items that they were not fitted on."""
-        found = self.out_of_fold
+        """The map, and what such maps change on items that they were not fitted on."""
+        gain = self.out_of_fold
         yield say(
             f"{self.method} map for {self.judge}, fitted on {self.labels} labels of "
             f"{self.items} items, sha256 {self.sha256}"
@@ -87,10 +71,10 @@ class FittedCalibration(SealedReport):
         if self.not_shown is not None:
             yield say(f"Not shown to be better than none: {self.not_shown}", "warning")
         yield say(
-            f"On {found.n} labels out of fold: "
-            f"Brier {_change(found.brier_before, found.brier_after)} (gain {found.brier_gain}), "
-            f"calibration error {_change(found.error_before, found.error_after)}, "
-            f"accuracy {_change(found.accuracy_before, found.accuracy_after)}"
+            f"On {gain.n} labels out of fold: "
+            f"Brier {_change(gain.brier_before, gain.brier_after)} (gain {gain.brier_gain}), "
+            f"calibration error {_change(gain.error_before, gain.error_after)}, "
+            f"accuracy {_change(gain.accuracy_before, gain.accuracy_after)}"
         )
 
 
@@ -113,12 +97,12 @@ def fit_calibration(
 
     Args:
         run: a run of one judge, with labels and probabilities.
-        name: what results call the map.
+        name: the map's name in results.
         method: `isotonic` (Zadrozny and Elkan 2002) or `platt` (Platt 1999). Default: isotonic
             from 300 labels on.
         groups: a field of the items' metadata: items of one value are in one fold, and the interval
             of the gain is by it. Default: each item by itself.
-        seed: of the draw of the folds.
+        seed: random seed of the folds.
 
     Raises:
         InputError: no probabilities with labels, several judges, a run that was calibrated
@@ -126,17 +110,18 @@ def fit_calibration(
     """
     if method not in (None, "isotonic", "platt"):
         raise InputError(f"method must be isotonic or platt, found {method!r}")
-    fingerprint = run.summary.get("judge_fingerprint")
     if run.summary.get("calibration") is not None:
-        raise InputError("this run is calibrated already: take one without", file=run.path)
-    if run.summary.get("judges") or fingerprint is None:
+        raise InputError("this run is calibrated already: use one without", file=run.path)
+    if run.summary.get("judges") or run.summary.get("judge_fingerprint") is None:
         raise InputError("a map is for one judge with a fingerprint", file=run.path)
-    questions = {key: one for key, one in run.criteria.items() if _is_mapped(one)}
+    criteria = {
+        name: criterion for name, criterion in run.criteria.items() if _is_mapped(criterion)
+    }
     group_of = run.groups_by(groups)
     known = [
         (row.item, row.probability_met, row.human_label == "MET")
         for row in run.rows
-        if row.criterion in questions
+        if row.criterion in criteria
         and row.probability_met is not None
         and row.label in ("MET", "UNMET")
         and row.human_label in ("MET", "UNMET")
@@ -160,13 +145,10 @@ def fit_calibration(
     out_of_fold = calibration_gain(
         probabilities, met, method=method, groups=[group_of[item] for item, *_ in known], seed=seed
     )
-    return FittedCalibration(
+    return FittedCalibration.of_run(
+        run,
         name=name,
-        created=now(),
-        rubricate_version=__version__,
-        judge=run.judge,
-        judge_fingerprint=fingerprint,
-        criteria={key: _question(one) for key, one in questions.items()},
+        criteria={key: _question_hash(criterion) for key, criterion in criteria.items()},
         method=method,
         map=fitted.to_dict(),
         items=items,
@@ -174,14 +156,14 @@ def fit_calibration(
         groups=groups,
         out_of_fold=out_of_fold,
         not_shown=out_of_fold.why_not,
-    ).sealed()
+    )
 
 
 def read_calibration(path: str | Path) -> FittedCalibration:
     """Read a calibration.
 
     Raises:
-        InputError: it cannot be read, is none, or was changed since it was written.
+        InputError: the file cannot be read, is no calibration, or was changed since it was written.
     """
     return FittedCalibration.read(path, "calibration", "calibrate")
 
@@ -196,12 +178,12 @@ class Calibrator:
 
     Args:
         fitted: the calibration.
-        judge: who grades: a judge, or several of which it is one.
-        rubric: the rubric of all items; None where they differ: criteria that the calibration
-            does not know stay as they are then.
+        judge: the judge of the run; of several judges, the calibration must fit one.
+        rubric: the rubric of all items. None where items have different rubrics: verdicts on
+            criteria that the calibration does not know stay as they are then.
 
     Raises:
-        InputError: judge, prompt or rubric are not those that it was fitted for.
+        InputError: the calibration was fitted for another judge, prompt or rubric.
     """
 
     def __init__(self, fitted: FittedCalibration, judge: Judge, rubric: Rubric | None) -> None:
@@ -218,11 +200,11 @@ class Calibrator:
                 + ", ".join(member.name for member in members)
             )
             raise InputError(f"the calibration {fitted.name} does not fit: {what}")
-        for one in rubric or ():
-            if _is_mapped(one) and _question(one) not in self._questions:
+        for criterion in rubric or ():
+            if _is_mapped(criterion) and _question_hash(criterion) not in self._questions:
                 raise InputError(
                     f"the calibration {fitted.name} does not fit: it was not fitted for the "
-                    f"criterion '{one.name}' as it is"
+                    f"criterion '{criterion.name}' as it is"
                 )
         if fitted.not_shown is not None:
             what = f"the calibration {fitted.name} is not shown to be better than none"
@@ -230,7 +212,7 @@ class Calibrator:
 
     @property
     def reference(self) -> str:
-        """What results call it."""
+        """Its name in results."""
         return self.fitted.reference
 
     def fits(self, judge: Judge) -> bool:
@@ -239,18 +221,18 @@ class Calibrator:
 
     def __call__(self, criterion: Criterion, verdict: Verdict) -> Verdict:
         """The verdict with its calibrated probability."""
-        given = verdict.probability
-        if given is None or verdict.status != "judged" or not _is_mapped(criterion):
+        probability = verdict.probability
+        if probability is None or verdict.status != "judged" or not _is_mapped(criterion):
             return verdict
-        if _question(criterion) not in self._questions:
+        if _question_hash(criterion) not in self._questions:
             return verdict
         detail = dict(verdict.detail or {})
         kept: dict[str, Any] = {
             "map": self.fitted.reference,
             "label": verdict.label,
-            "probability": given,
+            "probability": probability,
         }
-        raw = given if verdict.label == "MET" else 1 - given
+        raw = probability if verdict.label == "MET" else 1 - probability
         shares = detail.get("probabilities")
         if shares is not None:  # of an abstention too: what counts is MET against UNMET
             both = shares.get("MET", 0.0) + shares.get("UNMET", 0.0)
@@ -273,7 +255,7 @@ def _is_mapped(criterion: Criterion) -> bool:
     return criterion.needs_judge and criterion.is_binary
 
 
-def _question(criterion: Criterion) -> str:
+def _question_hash(criterion: Criterion) -> str:
     """A hash of what a judge is asked about a criterion."""
-    asked = json.dumps([criterion.requirement, list(criterion.labels), criterion.weight < 0])
-    return hashlib.sha256(asked.encode()).hexdigest()[:16]
+    question = json.dumps([criterion.requirement, list(criterion.labels), criterion.weight < 0])
+    return hashlib.sha256(question.encode()).hexdigest()[:16]

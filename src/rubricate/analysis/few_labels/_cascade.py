@@ -21,7 +21,7 @@ from rubricate.stats import (
 from rubricate.views import Cell, Report, Row, Section, Table, dollars, numbers, percent, say
 
 SHARES = (0.9, 0.75, 0.5, 0.25, 0.1)
-"""Shares of all verdicts that the thresholds shown let stand, about."""
+"""Shares of all verdicts that the thresholds shown accept, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,13 @@ class CascadePoint:
     """What one threshold would do. Intervals are 95 %, by item or group (`stats.clustered_share`).
 
     Attributes:
-        threshold: verdicts of this confidence and above stand; None where none would.
-        coverage: the share of all verdicts that stand.
-        agreement: with the labels, of those that stand.
-        overall: with the labels, of all: the others are the second run's. None without one.
-        cost: US dollars that the answers took which would have been asked for; None where a price
-            is not known.
+        threshold: verdicts with this confidence or more are accepted; None to accept none.
+        coverage: the share of all verdicts that are accepted.
+        agreement: of the accepted verdicts with the labels.
+        overall: of all verdicts with the labels, where those that are not accepted are the second
+            run's. None without a second run.
+        cost: US dollars for the answers that the cascade would have needed; None where a price is
+            unknown.
     """
 
     threshold: float | None
@@ -50,13 +51,14 @@ class CascadeReport(Report):
 
     Attributes:
         judge: the first judge's name.
-        next_judge: the name of the judge that the others go to; None without a second run.
+        next_judge: the name of the judge that the others are escalated to; None without a second
+            run.
         verdicts: how many verdicts the first run has.
         confident: how many of those have a confidence.
         labelled: how many of those have a label, too.
         choice: the threshold chosen on the labels.
         groups: the field of the metadata that says which items belong together; None for none.
-        points: the one chosen, some others, all standing (threshold 0) and none (None).
+        points: the chosen threshold, some others, 0 (accepts all) and None (accepts none).
     """
 
     judge: str
@@ -73,11 +75,11 @@ class CascadeReport(Report):
         return "A cascade's thresholds"
 
     def sections(self) -> Iterator[Section]:
-        """A line a threshold, and which one keeps the promise."""
+        """A row for each threshold, and which one keeps the promise."""
         name = self.judge if self.next_judge is None else f"{self.judge} > {self.next_judge}"
         together = [] if self.next_judge is None else ["all agree"]
         yield Table(
-            numbers("threshold", "stand", "they agree", *together, "cost"),
+            numbers("threshold", "accepted", "they agree", *together, "cost"),
             [self._row(point) for point in self.points],
             f"{name}: {self.verdicts} verdicts, {self.confident} of them with a confidence, "
             f"{self.labelled} of those with a label",
@@ -85,15 +87,16 @@ class CascadeReport(Report):
         choice, chosen = self.choice, self.choice.chosen
         promise = percent(choice.promise)
         promise = f"agreement of {promise} or more, at a risk of {percent(choice.risk)}"
-        told = f"No threshold keeps the promise ({promise}): {choice.why}."
+        outcome = f"No threshold keeps the promise ({promise}): {choice.why}."
         if chosen is not None:
-            told = (
-                f"* Threshold {chosen.threshold:g} keeps the promise: {promise}, of the verdicts "
-                f"that stand ({choice.tried} thresholds tried, {choice.labelled} labels)."
+            outcome = (
+                f"* Threshold {chosen.threshold:g} keeps the promise: {promise}, of the accepted "
+                f"verdicts ({choice.tried} thresholds tried, {choice.labelled} labels)."
             )
-        yield say(told, "strong")
+        yield say(outcome, "strong")
         yield say(
-            "Stand: verdicts with this confidence or more; the others go on. Intervals: 95 %, by "
+            "Accepted: verdicts with this confidence or more; the others are escalated. Intervals: "
+            "95 %, by "
             f"{self.groups or 'item'}. The promise is by fixed-sequence testing; it is for items "
             "like these.",
             "quiet",
@@ -102,7 +105,7 @@ class CascadeReport(Report):
     def _row(self, point: CascadePoint) -> Row:
         chosen = self.choice.chosen
         is_chosen = chosen is not None and point.threshold == chosen.threshold
-        threshold = f"{point.threshold:g}" if point.threshold is not None else "none stands"
+        threshold = f"{point.threshold:g}" if point.threshold is not None else "accepts none"
         together = [] if point.overall is None else [point.overall]
         cells: list[Cell] = [f"* {threshold}" if is_chosen else threshold]
         cells += [point.coverage, point.agreement, *together, dollars(point.cost)]
@@ -110,7 +113,7 @@ class CascadeReport(Report):
 
 
 class _Pair(NamedTuple):
-    """A verdict of the first run with whether it is people's, and the same of the second run."""
+    """A verdict of the first run, and whether it and the second run's agree with people."""
 
     row: ResultRow
     agrees: bool | None
@@ -130,27 +133,27 @@ def cascade_report(
     """Choose a threshold on labels, and show what it and others would do; sends no request.
 
     The confidence is the judge's probability or, of a panel, the share of its votes that agree.
-    Criteria that need no judge or whose answers are numbers are left out.
+    Criteria that need no judge, or whose answers are numbers, are left out.
 
     Args:
         run: the first judge's run, with human labels.
-        then: the run of the judge that the others would go to, of the same items.
-        promise: the agreement that verdicts that stand are to have; see `stats.choose_threshold`.
-        risk: the probability of promising too much.
+        then: a run of the same items by the judge that the others are escalated to.
+        promise: the agreement that accepted verdicts must have; see `stats.choose_threshold`.
+        risk: the accepted probability that the promise does not hold.
         groups: a field of the items' metadata: verdicts on items of one value belong together.
             Default: those on one item do.
-        thresholds: others to show beside those of some coverages.
+        thresholds: other thresholds to show.
 
     Raises:
-        InputError: no labels, no confidence, a cascade's own run, or an item lacks the field to
+        InputError: no labels, no confidence, a run of a cascade, or an item lacks the field to
             group by.
     """
-    for one in (run, then):
-        if one is not None and any(row.stage is not None for row in one.rows):
+    for judged in (run, then):
+        if judged is not None and any(row.stage is not None for row in judged.rows):
             raise InputError(
-                "this run is a cascade's own: grade with its first judge alone (its answers are in "
-                "the journal, and are not asked for again)",
-                file=one.path,
+                "this run is of a cascade: grade with its first judge alone (its answers are in "
+                "the journal, and are reused)",
+                file=judged.path,
             )
     pairs, group_of = _pairs(run, then), run.groups_by(groups)
     members = [group_of[pair.row.item] for pair in pairs]
@@ -159,15 +162,16 @@ def cascade_report(
             f"this run has no human labels to choose a threshold on: {LABELS_GO}",
             file=run.path,
         )
-    sure = [pair.row.confidence for pair in pairs]
-    if all(one is None for one in sure):
+    confidences = [pair.row.confidence for pair in pairs]
+    known = sorted(confidence for confidence in confidences if confidence is not None)
+    if not known:
         raise InputError(
             f"{run.judge} does not say how sure it is: use a judge with probabilities "
             "(--mode probability), several judges, or one several times (--replicates 3)",
             file=run.path,
         )
     choice = choose_threshold(
-        sure,
+        confidences,
         [pair.agrees for pair in pairs],
         promise=promise,
         risk=risk,
@@ -176,16 +180,15 @@ def cascade_report(
     shown = {*thresholds, 0.0}
     if choice.chosen is not None:
         shown.add(choice.chosen.threshold)
-    ordered = sorted(one for one in sure if one is not None)
     for share in SHARES:
-        place = len(ordered) - round(share * len(pairs))
-        if 0 <= place < len(ordered):
-            shown.add(int(ordered[place] * 1000) / 1000)
+        place = len(known) - round(share * len(pairs))
+        if 0 <= place < len(known):
+            shown.add(int(known[place] * 1000) / 1000)
     return CascadeReport(
         judge=run.judge,
         next_judge=None if then is None else then.judge,
         verdicts=len(pairs),
-        confident=len(ordered),
+        confident=len(known),
         labelled=choice.labelled,
         choice=choice,
         groups=groups,
@@ -221,7 +224,7 @@ def _pairs(run: FinishedRun, then: FinishedRun | None) -> list[_Pair]:
 
 
 def _agrees(row: ResultRow, labelled: ResultRow, criterion: Criterion) -> bool | None:
-    """Whether a verdict is people's; None where one did not decide."""
+    """Whether a verdict agrees with people; None where one did not decide."""
     level = level_of(criterion)
     judge, human = answer(criterion, level, row), answer(criterion, level, labelled.human)
     return same(judge, human) if is_answer(judge) and is_answer(human) else None
@@ -231,24 +234,16 @@ def _point(
     pairs: Sequence[_Pair], groups: Sequence[Any], threshold: float | None, has_next: bool
 ) -> CascadePoint:
     cut = 2.0 if threshold is None else threshold
-    sure = [pair.row.confidence for pair in pairs]
-    found = threshold_point(sure, [pair.agrees for pair in pairs], cut, groups=groups)
-    stands = [one is not None and one >= cut for one in sure]
+    confidences = [pair.row.confidence for pair in pairs]
+    point = threshold_point(confidences, [pair.agrees for pair in pairs], cut, groups=groups)
     overall = None
-    if has_next:
-        right = [
-            pair.agrees if stood else pair.next_agrees
-            for pair, stood in zip(pairs, stands, strict=True)
-        ]
-        overall = clustered_share(right, groups=groups)
     costs: list[float | None] = [] if threshold is None else [pair.row.usage.cost for pair in pairs]
     if has_next:
-        costs += [pair.next_cost for pair, stood in zip(pairs, stands, strict=True) if not stood]
+        accepted = [confidence is not None and confidence >= cut for confidence in confidences]
+        both = [*zip(pairs, accepted, strict=True)]
+        right = [pair.agrees if is_kept else pair.next_agrees for pair, is_kept in both]
+        overall = clustered_share(right, groups=groups)
+        costs += [pair.next_cost for pair, is_kept in both if not is_kept]
     known = [cost for cost in costs if cost is not None]
-    return CascadePoint(
-        threshold,
-        found.coverage,
-        found.agreement,
-        overall,
-        fsum(known) if len(known) == len(costs) else None,
-    )
+    cost = fsum(known) if len(known) == len(costs) else None
+    return CascadePoint(threshold, point.coverage, point.agreement, overall, cost)

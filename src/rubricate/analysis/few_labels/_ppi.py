@@ -1,4 +1,4 @@
-"""What few labels say of a run's means, and which items to label next."""
+"""Means that people would give, from a few labels, and which items to label next."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rubricate.analysis._finished import FinishedRun
+from rubricate.analysis.agreement import units
 from rubricate.errors import InputError
 from rubricate.run.results import ResultRow
 from rubricate.stats import CorrectedMean, corrected_mean, next_to_label
@@ -33,7 +34,7 @@ class CriterionMean:
 
 @dataclass(frozen=True, slots=True)
 class PPIReport(Report):
-    """What a run's labels say of its means.
+    """The means that people would give; see `ppi_report`.
 
     Attributes:
         judge: the judge's name.
@@ -63,8 +64,8 @@ class PPIReport(Report):
         return "What people's means would be"
 
     def sections(self) -> Iterator[Section]:
-        """People's mean score and values, told four ways; then the items to label next."""
-        means = [("score", self.score), *((one.name, one.mean) for one in self.criteria)]
+        """People's mean score and values by four methods, then the items to label next."""
+        means = [("score", self.score), *((each.name, each.mean) for each in self.criteria)]
         yield Table(
             [
                 Column("", is_text=True),
@@ -73,43 +74,42 @@ class PPIReport(Report):
                 *numbers("n eff"),
             ],
             [
-                Row(_cells(name, found), "" if place else "strong")
-                for place, (name, found) in enumerate(means)
+                Row(_cells(name, mean), "" if place else "strong")
+                for place, (name, mean) in enumerate(means)
             ],
             f"What people's means would be: {self.judge} on {self.items} items, "
             f"{self.labelled} of them labelled",
         )
         reasons: dict[str, list[str]] = {}
-        for name, found in means:
-            corrected = {"PPI++": found.prediction_powered, "Rogan-Gladen": found.rogan_gladen}
-            for kind, one in corrected.items():
-                if one.value is None and one.undefined is not None:
-                    reasons.setdefault(f"no {kind}: {one.undefined}", []).append(name)
+        for name, mean in means:
+            corrected = {"PPI++": mean.prediction_powered, "Rogan-Gladen": mean.rogan_gladen}
+            for method, estimate in corrected.items():
+                if estimate.value is None and estimate.undefined is not None:
+                    reasons.setdefault(f"no {method}: {estimate.undefined}", []).append(name)
         yield from (say(f"{', '.join(names)}: {reason}") for reason, names in reasons.items())
         if self.next_random is not None:
             how = "a random sample" if self.next_random else "the least sure first"
             yield say(f"To label next ({how}): {', '.join(self.next_items) or 'none is left'}")
         if self.next_random is False:
             yield say("These show where the judge errs; labels of them bend the means above.")
-        by = "items" if self.groups is None else f"groups by {self.groups}"
         yield say(
-            f"Intervals: {percent(self.confidence)}, by {by}. All but the judge's own mean, which "
-            "is of all items, need labels of a random sample (n of them); items that the judge did "
-            "not decide are left out. n eff, the effective n: how many labels alone are as sure "
-            "as PPI++.",
+            f"Intervals: {percent(self.confidence)}, by {units(self.groups)}. All but the judge's "
+            "own mean, which is of all items, need labels of a random sample (n of them); items "
+            "that the judge did not decide are left out. n eff, the effective n: how many labels "
+            "alone are as sure as PPI++.",
             "quiet",
         )
 
 
-def _cells(name: str, found: CorrectedMean) -> list[Cell]:
-    effective = found.effective_labels
+def _cells(name: str, mean: CorrectedMean) -> list[Cell]:
+    effective = mean.effective_labels
     return [
         name,
-        str(found.labelled),
-        found.naive,
-        found.labelled_only,
-        found.prediction_powered,
-        found.rogan_gladen,
+        str(mean.labelled),
+        mean.naive,
+        mean.labelled_only,
+        mean.prediction_powered,
+        mean.rogan_gladen,
         NONE if effective is None else f"{effective:.0f}",
     ]
 
@@ -130,12 +130,12 @@ def ppi_report(
     Args:
         run: a run, from `read_run`; it may have no labels yet.
         next_items: how many items to name for labelling next.
-        uncertain: name those whose least sure verdict is the least sure, in place of a random
-            sample. How sure a verdict is: its probability, or the share of votes that are it; one
-            that was not decided is not sure at all.
+        uncertain: name the items with the least sure verdicts, in place of a random sample. A
+            verdict is as sure as its probability, or as the share of votes that agree with it; one
+            that was not decided is the least sure.
         groups: a field of the items' metadata: items of one value belong together.
         confidence: the intervals' nominal coverage.
-        seed: of the random order of the items to label.
+        seed: random seed of the order of the items to label.
 
     Raises:
         InputError: an item lacks the field to group by, a number out of range, or `uncertain` for a
@@ -156,10 +156,10 @@ def ppi_report(
     judge, human = run.item_scores, run.human_scores
 
     def mean(
-        of: Sequence[str], ours: Sequence[float | None], theirs: Sequence[float | None]
+        items: Sequence[str], judge: Sequence[float | None], human: Sequence[float | None]
     ) -> CorrectedMean:
-        kept = None if groups is None else [group_of[item] for item in of]
-        return _inside(corrected_mean(ours, theirs, groups=kept, confidence=confidence))
+        members = None if groups is None else [group_of[item] for item in items]
+        return _bounded(corrected_mean(judge, human, groups=members, confidence=confidence))
 
     by_name: dict[str, list[ResultRow]] = {}
     for row in run.rows:
@@ -188,33 +188,27 @@ def ppi_report(
     )
 
 
-def _inside(found: CorrectedMean) -> CorrectedMean:
-    """Scores and values are from 0 to 1, and so are their means; intervals know no bounds."""
-    return replace(
-        found,
-        naive=found.naive.within(0.0, 1.0),
-        labelled_only=found.labelled_only.within(0.0, 1.0),
-        prediction_powered=found.prediction_powered.within(0.0, 1.0),
-        rogan_gladen=found.rogan_gladen.within(0.0, 1.0),
-    )
+def _bounded(mean: CorrectedMean) -> CorrectedMean:
+    """Keep means of scores and values between 0 and 1: their intervals know no bounds."""
+    methods = ("naive", "labelled_only", "prediction_powered", "rogan_gladen")
+    return replace(mean, **{name: getattr(mean, name).within(0.0, 1.0) for name in methods})
 
 
 def _uncertainty(run: FinishedRun, rows: Mapping[str, Sequence[ResultRow]]) -> list[float | None]:
-    """Of each item that of its least sure verdict; None where one was not decided."""
-    known = run.criteria
-    asked = {
-        item: [row for row in of_item if known[row.criterion].needs_judge]
-        for item, of_item in rows.items()
-    }
-    sure = {item: [row.confidence for row in of_item] for item, of_item in asked.items()}
-    if all(one is None for of_item in sure.values() for one in of_item):
+    """How unsure the least sure verdict of each item is; None where one was not decided."""
+    criteria = run.criteria
+    confidences = [
+        [row.confidence for row in of_item if criteria[row.criterion].needs_judge]
+        for of_item in rows.values()
+    ]
+    if all(confidence is None for of_item in confidences for confidence in of_item):
         raise InputError(
             f"{run.judge} does not say how sure it is: use a judge with probabilities, or "
             "several judges (or replicates); without this option the items are a random sample",
             file=run.path,
         )
-    found: list[float | None] = []
-    for of_item in sure.values():
-        given = [one for one in of_item if one is not None]
-        found.append(1 - min(given, default=1.0) if len(given) == len(of_item) else None)
-    return found
+    uncertainty: list[float | None] = []
+    for of_item in confidences:
+        known = [confidence for confidence in of_item if confidence is not None]
+        uncertainty.append(1 - min(known, default=1.0) if len(known) == len(of_item) else None)
+    return uncertainty

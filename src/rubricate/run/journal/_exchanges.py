@@ -37,7 +37,7 @@ class Exchange:
 
     Attributes:
         model: the model's name.
-        asked: when, in seconds since 1970.
+        sent_at: when it was sent, in seconds since 1970.
         messages: what was sent, to the letter (of a reply that is shown again, as much as is kept).
         reply: what came back; None where nothing did.
         left_out: characters that are left out of the reply, after its first 12,000.
@@ -51,7 +51,7 @@ class Exchange:
     """
 
     model: str
-    asked: float
+    sent_at: float
     messages: tuple[Message, ...]
     reply: str | None = None
     left_out: int = 0
@@ -71,7 +71,7 @@ class Exchange:
         return {name: value for name, value in values.items() if value or name in _ALWAYS}
 
 
-_ALWAYS = ("model", "asked", "messages", "reply", "requests")
+_ALWAYS = ("model", "sent_at", "messages", "reply", "requests")
 
 
 class TextNames:
@@ -250,7 +250,7 @@ def _exchange(line: dict[str, Any], texts: Callable[[str], str | None]) -> Excha
     ]
     return Exchange(
         model=line["model"],
-        asked=line["asked"],
+        sent_at=line["asked"],
         messages=tuple(
             Message(role=role, content="".join(part or "" for part in parts))
             for role, parts in messages
