@@ -15,6 +15,7 @@ SOURCE = Path(rubricate.__file__).parent
 FRONT_DOORS = (
     "choosing",
     "comparing",
+    "confirming",
     "grading",
     "options",
     "pairing",

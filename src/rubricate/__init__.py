@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         compare_pair_stream as compare_pair_stream,
         estimate_pair as estimate_pair,
     )
+    from rubricate.confirming import aconfirm as aconfirm, confirm as confirm
     from rubricate.dataset import (
         ContextDocument as ContextDocument,
         DataItem as DataItem,

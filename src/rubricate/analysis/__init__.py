@@ -42,8 +42,10 @@ if TYPE_CHECKING:
         RunComparison as RunComparison,
         compare_runs as compare_runs,
     )
+    from rubricate.analysis.comparison._confirm import Recheck as Recheck
     from rubricate.analysis.comparison._gate import (
         MIN_COVERAGE as MIN_COVERAGE,
+        Confirmation as Confirmation,
         Gate as Gate,
         GateOutcome as GateOutcome,
         ItemPair as ItemPair,

@@ -33,7 +33,7 @@ COMMANDS: Mapping[str, str] = {
     "show": "_runs",
     "runs": "_runs",
     "report": "_runs",
-    "compare": "_runs",
+    "compare": "_compare",
     "label": "_label",
     "export": "_runs",
     "compare-pair": "_compare_pair",

@@ -1,31 +1,22 @@
-"""Commands about finished runs: `rubricate runs`, `show`, `report`, `compare` and `export`."""
+"""Commands about finished runs: `rubricate runs`, `show`, `report` and `export`."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from rubricate._terminal import NARROWEST, one_line
 from rubricate.cli._commands import command
 from rubricate.cli._ending import ExitCode
 from rubricate.cli._printing import (
-    Groups,
     JsonOutput,
     ReportOutput,
     print_json,
     print_report,
     write_report,
 )
-from rubricate.cli._thresholds import (
-    ThresholdOptions,
-    Unclear,
-    code_of,
-    code_of_thresholds,
-    thresholds_of,
-    warn_of_builtin,
-)
+from rubricate.cli._thresholds import ThresholdOptions, code_of_thresholds, thresholds_of
 from rubricate.errors import InputError
 from rubricate.settings import Settings, option
 
@@ -222,69 +213,6 @@ def report(settings: ReportSettings) -> int:
     if page.size > LARGE:
         sys.stderr.write("A page of this size takes a browser some time to open.\n")
     return 0
-
-
-class CompareSettings(Groups, Tags, Unclear, ReportOutput):
-    """The options of `rubricate compare`."""
-
-    run_a: str = option("", "The run folder before.", is_argument=True, required=True)
-    run_b: str = option("", "The run folder after.", is_argument=True, required=True)
-    fail_if_worse: float | None = option(
-        None,
-        "Exit with 3 if the mean score of B is shown to be lower by more than this, such as 0.02, "
-        "and with 0 if that is excluded; see --on-unclear.",
-        ge=0,
-        lt=1,
-    )
-    min_coverage: float | None = option(
-        None,
-        "With --fail-if-worse: exit with 4 if B decided less than this share of the verdicts that "
-        "A has.",
-        default_text="0.95",
-        ge=0,
-        le=1,
-    )
-    sequential: str | None = option(
-        None,
-        "With --fail-if-worse: a file that keeps what all pushes showed against the baseline A, so "
-        "that all of them together have one error rate of 5 %.",
-    )
-
-    def check(self) -> None:
-        if self.fail_if_worse is None:
-            for name, is_set in (
-                ("--sequential", self.sequential is not None),
-                ("--min-coverage", self.min_coverage is not None),
-                ("--on-unclear", self.on_unclear != "pass"),
-            ):
-                if is_set:
-                    raise InputError(f"{name} is for --fail-if-worse: give both")
-
-
-@command(CompareSettings)
-def compare(settings: CompareSettings) -> int:
-    """Compare two runs: the difference, its interval, what flipped. Can fail a build."""
-    from rubricate.analysis import MIN_COVERAGE, compare_runs, read_run, sequential_gate
-
-    runs = read_run(settings.run_a), read_run(settings.run_b)
-    comparison = compare_runs(*runs, groups=settings.groups, by=settings.by)
-    margin = settings.fail_if_worse
-    if margin is None:
-        if not comparison.coverage:
-            raise InputError(
-                f"nothing can be compared: {comparison.causes}; see what failed with: rubricate "
-                "show RUN --failed"
-            )
-        print_report(comparison, settings)
-        return 0
-    least = MIN_COVERAGE if settings.min_coverage is None else settings.min_coverage
-    decision = comparison.gate(margin, min_coverage=least)
-    if settings.sequential is not None:
-        decision = sequential_gate(comparison, decision, runs, settings.sequential)
-    print_report(replace(comparison, decision=decision), settings)
-    sys.stderr.write(f"{decision.why}\n")
-    warn_of_builtin(*(run.judge for run in runs))
-    return code_of(decision.outcome, settings)
 
 
 class ExportSettings(Run, JsonOutput):

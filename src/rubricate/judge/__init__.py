@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         Weights as Weights,
         options_of_mode as options_of_mode,
     )
-    from rubricate.judge._panel import Panel as Panel
+    from rubricate.judge._panel import Panel as Panel, as_panel as as_panel
     from rubricate.judge._judge import PartKeeper as PartKeeper, keyed as keyed
     from rubricate.judge._people import (
         ESCALATED as ESCALATED,

@@ -186,10 +186,47 @@ class Panel(Judge):
         other.weights = {m.name: weights.get(m.name, 1.0) for m in self._members}
         return other
 
+    def again(self, times: int) -> Panel:
+        """The panel of further answers: each member is asked `times` more times.
+
+        They are kept as further replicates, so that a panel of as many finds them.
+
+        Raises:
+            InputError: a member answers with probabilities, or weights are learnt from the votes.
+        """
+        if self.learns_weights or any(m.judge.probability_mode for m in self._members):
+            raise InputError(
+                f"{self.name} cannot be asked again: replicates are for explained mode, and for "
+                "weights that are numbers"
+            )
+        last = max(member.replicate for member in self._members)
+        other = copy(self)
+        other.name = f"{self.name}, {times} more times"
+        other._members = tuple(
+            Member(member.judge, f"{member.name}, again {number}", member.replicate + last * number)
+            for number in range(1, times + 1)
+            for member in self._members
+        )
+        if self.weights is not None:
+            repeated = [self.weights[member.name] for member in self._members] * times
+            other.weights = {m.name: w for m, w in zip(other._members, repeated, strict=True)}
+        return other
+
     async def aclose(self) -> None:
         """Let go of connections. The panel can be used again afterwards."""
         for member in self._members:
             await member.judge.aclose()
+
+
+def as_panel(judge: Judge) -> Panel:
+    """A judge as a panel, whose members can be asked again.
+
+    Raises:
+        InputError: it is a cascade, whose stages would have to be asked again each by itself.
+    """
+    if len(judge.stages) > 1:
+        raise InputError(f"{judge.name} is a cascade, which cannot be asked again about verdicts")
+    return judge if isinstance(judge, Panel) else Panel([judge])
 
 
 _UNWEIGHTED = Aggregation()

@@ -9,13 +9,21 @@ from functools import partial
 from typing import Any, Literal
 
 from rubricate.analysis._finished import FinishedRun
-from rubricate.analysis.comparison._gate import MIN_COVERAGE, Gate, ItemPair, gate, noise_of
+from rubricate.analysis.comparison._gate import (
+    MIN_COVERAGE,
+    Confirmation,
+    Gate,
+    ItemPair,
+    gate,
+    noise_of,
+)
 from rubricate.analysis.comparison._scored_alike import (
     ABSTAINED_BEFORE,
     COMPARED,
     FAILED_BEFORE,
     GROUP,
     AlikeRuns,
+    Reasked,
     VerdictPair,
     scored_alike,
 )
@@ -134,6 +142,7 @@ class RunComparison(Report):
         parts: the scores by tag (by the fields that run B declares, and those that are asked for)
             and by group of a tree; empty where there are none.
         decision: whether B may pass, where that was asked (`rubricate compare --fail-if-worse`).
+        confirmation: what came of the flips, where they were asked about again (`confirm`).
     """
 
     a: str
@@ -157,11 +166,13 @@ class RunComparison(Report):
     item_cost: float | None
     parts: tuple[PartComparison, ...] = ()
     decision: Gate | None = None
+    confirmation: Confirmation | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        optional = {"parts": self.parts, "decision": self.decision}
-        left_out = {name for name, value in optional.items() if not value}
-        return {name: value for name, value in asdict(self).items() if name not in left_out}
+        optional = {"parts", "decision", "confirmation"}
+        return {
+            name: value for name, value in asdict(self).items() if value or name not in optional
+        }
 
     def is_covered(self, least: float) -> bool:
         """Whether this share of run A's verdicts is compared and, if it is above 0, some of every
@@ -202,7 +213,12 @@ class RunComparison(Report):
             causes = f" ({self.causes})" if self.not_compared else ""
             uncovered += f"{causes}; grade again, or give --min-coverage"
         return gate(
-            self.scored, margin, uncovered=uncovered, bounded=self.bounded, cost=self.item_cost
+            self.scored,
+            margin,
+            uncovered=uncovered,
+            bounded=self.bounded,
+            cost=self.item_cost,
+            confirmation=self.confirmation,
         )
 
     @property
@@ -350,6 +366,7 @@ def compare_runs(
     groups: str | None = None,
     by: Sequence[str] = (),
     bootstrap: Bootstrap | None = None,
+    confirmed: tuple[Reasked, Confirmation] | None = None,
 ) -> RunComparison:
     """Compare two runs on the items that both have, by id, and on what both decided.
 
@@ -363,6 +380,7 @@ def compare_runs(
         by: fields of parts to score, beside those that run B declares: `tags`, or fields of
             criteria's or items' tags or of items' metadata.
         bootstrap: how bootstrap intervals are made. Default: 2,000 resamples, 95 %.
+        confirmed: the flips that were asked about again, and what came of them (`Recheck`).
 
     Raises:
         InputError: the runs have no item or no criterion in common, an item lacks the field to
@@ -437,7 +455,19 @@ def compare_runs(
         bounded=not b.rules.of_items.raw,
         item_cost=_item_cost(a, b),
         parts=tuple(_parts(b, alike, by, compared)),
+        confirmation=confirmed
+        and replace(
+            confirmed[1],
+            scored=tuple(
+                ItemPair(item, _group(group_of, item), *scores, None)
+                for item, scores in scored_alike(a, b, reasked=confirmed[0]).scores.items()
+            ),
+        ),
     )
+
+
+def _group(group_of: Mapping[str, Any] | None, item: str) -> str:
+    return item if group_of is None else str(group_of[item])
 
 
 def _scored(alike: AlikeRuns, group_of: Mapping[str, Any] | None) -> Iterator[ItemPair]:
@@ -452,8 +482,7 @@ def _scored(alike: AlikeRuns, group_of: Mapping[str, Any] | None) -> Iterator[It
             for rows in ([pair.a for pair in pairs], [pair.b for pair in pairs])
         ]
         known = None if None in noise else sum(one for one in noise if one is not None)
-        group = item if group_of is None else str(group_of[item])
-        yield ItemPair(item, group, score_a, score_b, known)
+        yield ItemPair(item, _group(group_of, item), score_a, score_b, known)
 
 
 def _item_cost(*runs: FinishedRun) -> float | None:

@@ -40,6 +40,25 @@ class ItemPair:
 
 
 @dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What came of the verdicts that differ, asked about again in both runs.
+
+    Attributes:
+        times: how often each was asked about, in each run.
+        flips: how many verdicts differ.
+        asked_again: how many of them were given anew in both runs; the others count as they are.
+        held: how many of those were given in both runs as before.
+        scored: both scores of each item, by the verdicts that were given anew.
+    """
+
+    times: int
+    flips: int
+    asked_again: int
+    held: int
+    scored: tuple[ItemPair, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Gate:
     """Whether run B may pass.
 
@@ -49,6 +68,7 @@ class Gate:
             could be compared, whatever the rest says.
         margin: how much lower the mean score of B may be.
         test: the mean difference against `-margin`.
+        confirmed: the same by the verdicts that were given anew; None where none was asked about.
         price: US dollars of the further items that would tell, in both runs, and of the further
             answers to each verdict; None where not known.
         why: the reason, in words.
@@ -59,6 +79,13 @@ class Gate:
     test: BoundTest
     price: tuple[float | None, ...]
     why: str
+    confirmed: BoundTest | None = None
+
+    @property
+    def may_be_worse(self) -> bool:
+        """Whether the first answers have a drop beyond the margin that may be noise, or not."""
+        lower = self.test.value is not None and self.test.value < -self.margin
+        return lower and self.outcome in ("worse", "cannot tell")
 
     def __str__(self) -> str:
         return self.why
@@ -71,6 +98,7 @@ def gate(
     uncovered: str = "",
     bounded: bool = True,
     cost: float | None = None,
+    confirmation: Confirmation | None = None,
 ) -> Gate:
     """Decide on pairs of scores.
 
@@ -80,16 +108,44 @@ def gate(
         uncovered: why too little could be compared, in words; empty where enough was.
         bounded: whether scores are from 0 to 1.
         cost: US dollars that an item takes in both runs together; None where not known.
+        confirmation: what came of the flips, asked about again.
+
+    With a confirmation, B is *worse* where the flips that hold show it, and the first answers have
+    such a mean, too. It is *no worse* by the first answers alone: a drop that is spread thin over
+    many verdicts flips few of them.
 
     Raises:
         InputError: the margin is not from 0 to 1.
     """
-    from rubricate.stats import bound_test
-
     if not 0 <= margin <= 1:
         raise InputError(f"margin must be from 0 to 1, found {margin}")
+    test = _tested(pairs, margin, bounded)
+    confirmed = None
+    if confirmation is not None:
+        confirmed = _tested(confirmation.scored, margin, bounded)
+    more_items = test.items_needed and test.items_needed - test.n
+    more_answers = test.replicates_needed and test.n * (test.replicates_needed - 1)
+    price = tuple(cost * more if cost and more else None for more in (more_items, more_answers))
+    sides: Mapping[str, GateOutcome] = {"below": "worse", "not below": "no worse"}
+    outcome: GateOutcome = sides.get(test.side, "cannot tell")
+    if confirmed is not None and outcome != "no worse":
+        is_lower = test.value is not None and test.value < -margin
+        outcome = "worse" if is_lower and confirmed.side == "below" else "cannot tell"
+    why = _why(outcome, margin, test, price, confirmed)
+    if confirmation is not None:
+        why += _of_flips(confirmation)
+    if uncovered:
+        rest = f" Of the rest: {why}" if outcome == "worse" else ""
+        outcome, why = "not covered", f"Not shown to be no worse: {uncovered}.{rest}"
+    return Gate(outcome, margin, test, price, why, confirmed)
+
+
+def _tested(pairs: Sequence[ItemPair], margin: float, bounded: bool) -> BoundTest:
+    """The mean difference against minus the margin."""
+    from rubricate.stats import bound_test
+
     noise = [pair.noise for pair in pairs if pair.noise is not None]
-    test = bound_test(
+    return bound_test(
         [pair.b - pair.a for pair in pairs],
         -margin,
         groups=[pair.group for pair in pairs],
@@ -98,35 +154,41 @@ def gate(
         distance=margin or None,
         noise=noise if len(noise) == len(pairs) else None,
     )
-    more_items = test.items_needed and test.items_needed - test.n
-    more_answers = test.replicates_needed and test.n * (test.replicates_needed - 1)
-    price = tuple(cost * more if cost and more else None for more in (more_items, more_answers))
-    sides: Mapping[str, GateOutcome] = {"below": "worse", "not below": "no worse"}
-    outcome: GateOutcome = sides.get(test.side, "cannot tell")
-    why = _why(outcome, margin, test, price)
-    if uncovered:
-        rest = f" Of the rest: {why}" if outcome == "worse" else ""
-        outcome, why = "not covered", f"Not shown to be no worse: {uncovered}.{rest}"
-    return Gate(outcome, margin, test, price, why)
+
+
+def _of_flips(flips: Confirmation) -> str:
+    """What came of the flips, in words."""
+    if not flips.flips:
+        return " No verdict differs, so that nothing was asked again."
+    text = f" Of {flips.flips} flips, "
+    if flips.asked_again < flips.flips:
+        text += f"{flips.asked_again} could be asked about again in both runs; "
+    return f"{text}{flips.held} held when asked {flips.times} more times."
 
 
 def _why(
-    outcome: GateOutcome, margin: float, test: BoundTest, price: tuple[float | None, ...]
+    outcome: GateOutcome,
+    margin: float,
+    test: BoundTest,
+    price: tuple[float | None, ...],
+    confirmed: BoundTest | None,
 ) -> str:
     """The outcome and its reason, in words."""
-    change = figure(test.value, 3, sign=True)
-    ends = f"from {figure(test.low, 3, sign=True)} to {figure(test.high, 3, sign=True)}"
+    change, ends = _change(test)
     power = ""
-    if test.detectable is not None and test.power is not None:
-        power = f" These {test.n} items find a drop of {figure(margin + test.detectable, 3)} with "
+    finds = confirmed or test
+    if finds.detectable is not None and test.power is not None:
+        power = f" These {test.n} items find a drop of {figure(margin + finds.detectable, 3)} with "
         power += "a power of 0.8"
         if margin:
             power += f", and show an unchanged system to be no worse with {figure(test.power)}"
         power += "."
     if outcome == "worse":
+        by = "" if confirmed is None else ", by the flips that held"
+        change, ends = _change(finds)
         return (
             f"Worse: the mean score changed by {change} ({ends}; p "
-            f"{p_text(test.p_value)}), where -{margin:g} is allowed.{power}"
+            f"{p_text(finds.p_value)}){by}, where -{margin:g} is allowed.{power}"
         )
     if outcome == "no worse":
         return (
@@ -138,10 +200,17 @@ def _why(
             f"Cannot tell: the mean score changed by {change}, and {test.n} items in "
             f"{test.clusters} groups have no honest interval."
         )
+    by = "" if confirmed is None else f"; by the flips that held {' '.join(_change(confirmed))}"
     return (
-        f"Cannot tell: the mean score changed by {change}, the true change may be anything {ends}, "
-        f"and -{margin:g} is allowed.{power}{_needed(test, price)}"
+        f"Cannot tell: the mean score changed by {change}, the true change may be anything {ends}"
+        f"{by}, and -{margin:g} is allowed.{power}{_needed(test, price)}"
     )
+
+
+def _change(test: BoundTest) -> tuple[str, str]:
+    """The mean difference, and the one-sided bounds of the true one, as text."""
+    ends = f"from {figure(test.low, 3, sign=True)} to {figure(test.high, 3, sign=True)}"
+    return figure(test.value, 3, sign=True), ends
 
 
 def _needed(test: BoundTest, price: tuple[float | None, ...]) -> str:
@@ -149,10 +218,10 @@ def _needed(test: BoundTest, price: tuple[float | None, ...]) -> str:
     if test.items_needed is None:
         return " Give a margin above 0: without one, no number of items shows that nothing changed."
     at = [f", for about {dollars(cost, digits=2)}" if cost else "" for cost in price]
-    told = f" About {test.items_needed} such items would tell{at[0]}"
+    text = f" About {test.items_needed} such items would tell{at[0]}"
     if test.replicates_needed is not None:
-        told += f"; or these, each verdict asked {test.replicates_needed} times as often{at[1]}"
-    return f"{told}."
+        text += f"; or these, each verdict asked {test.replicates_needed} times as often{at[1]}"
+    return f"{text}."
 
 
 def noise_of(verdicts: Sequence[tuple[ResultRow, float]]) -> float | None:

@@ -33,6 +33,8 @@ GROUP = "group"
 """The field of a tree's groups."""
 COMPARED, ABSTAINED_BEFORE, FAILED_BEFORE = "compared", "abstained in A", "failed in A"
 UNDECIDED = frozenset({"failed", "abstained"})
+Reasked = Mapping[tuple[str, str], tuple[Verdict, Verdict]]
+"""Verdicts of A and B that were given anew, by item and B's criterion."""
 WORDING = ("name", "weight", "requirement", "note", "tags", "requires")
 """Fields of a criterion that say neither what its answers are nor their values."""
 
@@ -115,7 +117,9 @@ class AlikeRuns:
         return fates
 
 
-def scored_alike(a: FinishedRun, b: FinishedRun, by: Sequence[str] = ()) -> AlikeRuns:
+def scored_alike(
+    a: FinishedRun, b: FinishedRun, by: Sequence[str] = (), reasked: Reasked | None = None
+) -> AlikeRuns:
     """Match the verdicts of two runs, and score both as run B is scored.
 
     Criteria are matched by name; those without a name, or whose name the other run does not have,
@@ -128,6 +132,7 @@ def scored_alike(a: FinishedRun, b: FinishedRun, by: Sequence[str] = ()) -> Alik
     Args:
         a, b: the runs.
         by: fields of the parts, beside those that run B declares.
+        reasked: verdicts that count in place of the runs' own.
     """
     rows_a, rows_b = _by_item(a), _by_item(b)
     rules_a, rules = _Rules.of(a), _Rules.of(b)
@@ -143,15 +148,15 @@ def scored_alike(a: FinishedRun, b: FinishedRun, by: Sequence[str] = ()) -> Alik
         if match is None:
             match = matches[id(rubrics[0]), id(rubrics[1])] = _Match(*rubrics)
         of_a, of_b = rows_a[item], rows_b[item]
-        found = list(match.pairs(of_a, of_b))
-        pairs += found
-        one, other = next(iter(of_a.values())), next(iter(of_b.values()))
-        values = rules.scores(rubrics[1], found, (one, other), rules_a)
+        of_item = list(match.pairs(of_a, of_b, reasked or {}))
+        pairs += of_item
+        rows = next(iter(of_a.values())), next(iter(of_b.values()))
+        values = rules.scores(rubrics[1], of_item, rows, rules_a)
         if values[0] is not None and values[1] is not None:
             scores[item] = values[0], values[1]
-            for part in _of_whole(fields, rubrics[1], other):
+            for part in _of_whole(fields, rubrics[1], rows[1]):
                 parts.setdefault(part, {})[item] = scores[item]
-        for part, both in rules.parts(found, rubrics[1], fields):
+        for part, both in rules.parts(of_item, rubrics[1], fields):
             parts.setdefault(part, {})[item] = both
     differences = [*rules_a.differences(rules)]
     for match in matches.values():
@@ -308,7 +313,7 @@ class _Match:
         self.differences = [*self._difference_texts(a, b)]
 
     def pairs(
-        self, of_a: Mapping[str, ResultRow], of_b: Mapping[str, ResultRow]
+        self, of_a: Mapping[str, ResultRow], of_b: Mapping[str, ResultRow], reasked: Reasked
     ) -> Iterator[VerdictPair]:
         """An item's verdicts on the criteria that both have."""
         for name, row_b in of_b.items():
@@ -316,9 +321,10 @@ class _Match:
             if row_a is None:
                 continue
             criterion = self._criteria[name][1]
-            yield VerdictPair(row_a, row_b, criterion, self._valued(name, row_a), row_b)
+            a, b = reasked.get((row_b.item, name), (row_a, row_b))
+            yield VerdictPair(row_a, row_b, criterion, self._valued(name, a), b)
 
-    def _valued(self, name: str, row: ResultRow) -> Verdict | None:
+    def _valued(self, name: str, row: Verdict) -> Verdict | None:
         """A verdict of A as B's criterion values it; None where that has no such answer."""
         if self._same[name] or row.label is None or row.status in UNDECIDED:
             return row

@@ -1,0 +1,117 @@
+"""Two finished runs, compared after their flips were asked about again: which of them hold.
+
+    comparison = rubricate.confirm("runs/main", "runs/change", judge="openai/gpt-4.1-mini")
+    print(comparison.gate(margin=0.02))
+
+What is asked about again is an ordinary run, in a folder of run B.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import KW_ONLY, replace
+from pathlib import Path
+
+from rubricate._files import user_path
+from rubricate.analysis import FinishedRun, Recheck, RunComparison, compare_runs, read_run
+from rubricate.choosing import chosen_judge
+from rubricate.judge import JudgesLike, made_for
+from rubricate.options import JudgeOptions
+from rubricate.run import Budget, Limits, Listening, Retries, RunEstimate, RunOptions, Storage
+from rubricate.run import estimate as estimate_run
+from rubricate.settings import option, part, takes
+from rubricate.streaming import ResultStream, plain
+
+
+class ConfirmOptions(JudgeOptions, Retries, Limits, Budget, Storage, Listening):
+    """How to ask again about verdicts of finished runs."""
+
+
+class ConfirmCall(ConfirmOptions, kw_only=False):
+    """What `confirm` is called with."""
+
+    before: FinishedRun | str | Path
+    after: FinishedRun | str | Path
+    judge: JudgesLike = None
+    _: KW_ONLY
+    times: int = option(5, "How often each flip is asked about again, in each run.", ge=1)
+    groups: str | None = option(None, "Metadata that says which items belong together.")
+    by: Sequence[str] = option((), "Scores by tag, too.")
+
+
+@takes(ConfirmCall)
+async def aconfirm(call: ConfirmCall) -> RunComparison:
+    """Compare two runs, and ask again about the verdicts that differ, in both.
+
+    The comparison's `gate` then decides by the flips that hold. Answers are kept in the folder
+    `confirm-A` of run B (or in `run_dir`), so that the same call asks for nothing twice.
+
+    Args:
+        before, after: the runs, or their folders.
+        judge: who judged both, with the same options of asking.
+
+    Raises:
+        InputError: something given cannot be used, or this judge would not be asked what the runs
+            asked; nothing has been sent.
+        RunStopped: the run ended before all was answered.
+    """
+    runs = _run(call.before), _run(call.after)
+    judge = chosen_judge(call.judge, call)
+    check = Recheck(*runs, judge, call.times)
+    return await confirmed(check, runs, call, call.judge, groups=call.groups, by=call.by)
+
+
+confirm = plain(ConfirmCall, aconfirm)
+
+
+def _run(run: FinishedRun | str | Path) -> FinishedRun:
+    return run if isinstance(run, FinishedRun) else read_run(run)
+
+
+async def confirmed(
+    check: Recheck,
+    runs: tuple[FinishedRun, FinishedRun],
+    options: ConfirmOptions,
+    judge: JudgesLike,
+    *,
+    groups: str | None = None,
+    by: Sequence[str] = (),
+    stop: asyncio.Event | None = None,
+) -> RunComparison:
+    """`aconfirm` with its flips known: asks about them, and compares.
+
+    Raises:
+        RunStopped: the run ended before all was answered.
+    """
+    results = []
+    if check.dataset is not None:
+        running = running_options(runs, options)
+        closes = made_for(judge, check.panel)
+        stream = ResultStream(check.dataset, check.panel, running, stop=stop, closes=closes)
+        async with aclosing(stream):
+            results = [item async for item in stream]
+    return compare_runs(*runs, groups=groups, by=by, confirmed=check.outcome(results))
+
+
+async def estimate_confirmed(
+    check: Recheck, runs: tuple[FinishedRun, FinishedRun], options: ConfirmOptions
+) -> RunEstimate | None:
+    """What it would take to ask about the flips; None where there are none."""
+    if check.dataset is None:
+        return None
+    return await estimate_run(check.dataset, check.panel, running_options(runs, options))
+
+
+def running_options(runs: tuple[FinishedRun, FinishedRun], options: ConfirmOptions) -> RunOptions:
+    """The options of the run that asks again."""
+    return replace(part(RunOptions, options), run_dir=confirm_folder(runs, options))
+
+
+def confirm_folder(runs: tuple[FinishedRun, FinishedRun], options: ConfirmOptions) -> Path:
+    """Where the answers are kept: as set, else in the folder of run B."""
+    before, after = runs
+    if options.run_dir is not None:
+        return user_path(options.run_dir)
+    return after.path / f"confirm-{before.path.absolute().name}"

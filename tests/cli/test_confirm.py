@@ -1,0 +1,210 @@
+"""`rubricate compare --confirm`: flips are asked about again in both runs, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rubricate as package
+from rubricate import Criterion, Judge, RubricDataset, Verdict
+from rubricate.analysis import compare_runs, read_run
+from rubricate.testing import Rule, ScriptedEndpoint
+
+GOOD, BAD = "Roughly 300000 kilometres a second.", "It is quite fast."
+ITEMS = 30
+CRITERIA = [
+    {"name": "speed", "requirement": "Gives roughly 300000 kilometres"},
+    {"requirement": "Mentions a second", "weight": 2.0},
+]
+
+
+def dataset(folder: Path, name: str, worse: int = 0) -> Path:
+    """Texts of which the first so many are bad, by the same ids."""
+    items = [
+        {"id": f"i{place}", "submission": f"{place}. {BAD if place < worse else GOOD}"}
+        for place in range(ITEMS)
+    ]
+    rubric = {"guidelines": "Be strict.", "criteria": CRITERIA}
+    data = {"name": name, "prompt": "How fast is light?", "rubric": rubric, "items": items}
+    (folder / f"{name}.json").write_text(json.dumps(data))
+    return folder / f"{name}.json"
+
+
+@pytest.fixture
+def runs(rubricate: Any, tmp_path: Path, endpoint: ScriptedEndpoint) -> Any:
+    """Two runs, of which the second has twelve bad texts; `compare` them."""
+    asking = ("--judge", "m", "--base-url", endpoint.url, "--no-cache")
+    for name, worse in (("a", 0), ("b", 12)):
+        done = rubricate("grade", dataset(tmp_path, name, worse), *asking, "--run-dir", name)
+        assert done.returncode == 0, done.stderr
+
+    def compare(*more: str, judge: tuple[str, ...] = asking) -> Any:
+        return rubricate("compare", "a", "b", *judge, "--confirm", "3", *more)
+
+    return compare
+
+
+def test_only_flips_are_asked_again_in_both_runs_and_only_once(
+    runs: Any, endpoint: ScriptedEndpoint, tmp_path: Path
+) -> None:
+    before = len(endpoint.requests)
+    done = runs("--fail-if-worse", "0.02", "--json")
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["decision"]["outcome"]) == (3, "worse"), done.stderr
+    flips = len(report["flips"])
+    assert 12 <= flips <= 24
+    assert len(endpoint.requests) == before + 3 * 2 * flips
+    figures = report["confirmation"]
+    assert (figures["times"], figures["flips"], figures["asked_again"], figures["held"]) == (
+        *(3, flips, flips),
+        flips,
+    )
+    assert report["decision"]["confirmed"]["side"] == "below"
+    assert {request.submission for request in endpoint.requests[before:]} == {
+        f"{place}. {text}" for place in range(12) for text in (GOOD, BAD)
+    }
+    assert runs("--fail-if-worse", "0.02").returncode == 3
+    assert len(endpoint.requests) == before + 3 * 2 * flips  # the answers are kept in b/confirm-a
+    assert json.loads((tmp_path / "b/confirm-a/summary.json").read_text())["items"] == 24
+
+
+def test_the_answers_are_replicates(
+    runs: Any, rubricate: Any, endpoint: ScriptedEndpoint, tmp_path: Path
+) -> None:
+    shared = ("--judge", "m", "--base-url", endpoint.url, "--cache", "shared")
+    rubricate("grade", "b.json", *shared, "--run-dir", "c")
+    runs(judge=shared)
+    before = len(endpoint.requests)
+    asked = json.loads(runs("--json", judge=shared).stdout)["confirmation"]["asked_again"]
+    done = rubricate("grade", "b.json", *shared, "--run-dir", "d", "--replicates", "4")
+    assert done.returncode == 0, done.stderr
+    every = ITEMS * len(CRITERIA)
+    assert len(endpoint.requests) == before + 3 * (every - asked)
+
+
+def test_a_drop_that_is_noise_does_not_hold(rubricate: Any, tmp_path: Path) -> None:
+    rule = [Rule(criterion="kilometres", submission="indeed", verdict="UNMET", times=11)]
+    for name in ("a", "b"):
+        dataset(tmp_path, name)
+    texts = (tmp_path / "b.json").read_text().replace(GOOD, f"{GOOD} Yes, indeed.")
+    (tmp_path / "b.json").write_text(texts)
+    with ScriptedEndpoint(rule) as endpoint:
+        asking = ("--judge", "m", "--base-url", endpoint.url, "--no-cache")
+        for name in ("a", "b"):
+            rubricate("grade", f"{name}.json", *asking, "--run-dir", name)
+        alone = rubricate("compare", "a", "b", "--fail-if-worse", "0.02")
+        done = rubricate("compare", "a", "b", *asking, "--confirm", "3", "--fail-if-worse", "0.02")
+    assert (alone.returncode, done.returncode) == (3, 0), done.stderr
+    assert "Of 11 flips, 0 held when asked 3 more times." in done.stderr
+
+
+def test_a_dry_run_sends_nothing_and_a_budget_ends_it(
+    runs: Any, endpoint: ScriptedEndpoint, tmp_path: Path
+) -> None:
+    before = len(endpoint.requests)
+    estimate = json.loads(runs("--dry-run", "--json").stdout)
+    assert len(endpoint.requests) == before
+    assert not (tmp_path / "b/confirm-a").exists()
+    assert (estimate["items"], estimate["requests"]) == (24, estimate["verdicts"])
+    (tmp_path / "prices.json").write_text(json.dumps({"m": {"input": 1000, "output": 1000}}))
+    done = runs("--max-cost", "1", "--prices", "prices.json", "--fail-if-worse", "0.02")
+    assert done.returncode == 1
+    assert "the same command resumes it" in done.stderr
+    assert 0 < len(endpoint.requests) - before < estimate["requests"]
+    done = runs("--fail-if-worse", "0.02")
+    assert done.returncode == 3
+    assert len(endpoint.requests) == before + estimate["requests"]
+
+
+def test_where_no_drop_is_seen_nothing_is_asked(
+    runs: Any, rubricate: Any, endpoint: ScriptedEndpoint
+) -> None:
+    before = len(endpoint.requests)
+    asking = ("--judge", "m", "--base-url", endpoint.url, "--no-cache", "--confirm", "3")
+    done = rubricate("compare", "b", "a", *asking, "--fail-if-worse", "0.02")
+    assert done.returncode == 0
+    assert done.stderr.startswith("Nothing is asked again: ")
+    assert len(endpoint.requests) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--temperature", "0.7"), "none of the"),
+        (("--judge", "other"), "none of the"),
+        (("--mode", "probability"), "cannot be asked again"),
+    ],
+)
+def test_another_judge_is_refused(
+    runs: Any, endpoint: ScriptedEndpoint, options: tuple[str, ...], message: str
+) -> None:
+    before = len(endpoint.requests)
+    done = runs(*options)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert len(endpoint.requests) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--judge", "m"), "--judge is for --confirm: give both"),
+        (("--max-cost", "1"), "--max-cost is for --confirm: give both"),
+        (("--dry-run",), "--dry-run is for --confirm: give both"),
+        (("--confirm", "3"), "--confirm 5 --judge"),
+        (("--confirm", "0", "--judge", "m"), "confirm"),
+    ],
+)
+def test_options_that_go_together(rubricate: Any, options: tuple[str, ...], message: str) -> None:
+    done = rubricate("compare", "a", "b", *options)
+    assert done.returncode == 1
+    assert message in done.stderr
+
+
+class Noisy(Judge):
+    """A judge that errs in a tenth of its verdicts."""
+
+    name = "noisy"
+
+    def __init__(self, seed: int) -> None:
+        self._chance = random.Random(seed)
+        self.calls: Counter[str] = Counter()
+
+    def key(self, item: Any, criterion: Any) -> str:
+        return f"noisy {item.submission} {criterion.name}"
+
+    async def judge(self, item: Any, criterion: Any, send: Any) -> Verdict:
+        self.calls[item.submission] += 1
+        met = ("good" in item.submission) ^ (self._chance.random() < 0.1)
+        return Verdict(criterion.name, "judged", "MET" if met else "UNMET")
+
+
+def test_in_python_flips_that_hold_decide(tmp_path: Path) -> None:
+    rubric = [Criterion(name=name, requirement=name) for name in ("c1", "c2")]
+    judge = Noisy(1)
+    for name, bad in (("a", 0), ("b", 24)):
+        items = [
+            {"id": str(place), "submission": f"{place} {'bad' if place < bad else 'good'} {name}"}
+            for place in range(80)
+        ]
+        data = RubricDataset.from_dict(
+            {"name": "d", "prompt": "", "rubric": [c.to_dict() for c in rubric], "items": items}
+        )
+        package.grade(data, judge, run_dir=tmp_path / name)
+    a, b = read_run(tmp_path / "a"), read_run(tmp_path / "b")
+    comparison = package.confirm(a, b, judge, times=5)
+    assert comparison.confirmation is not None
+    flips = len(compare_runs(a, b).flips)
+    assert judge.calls.total() == 2 * 160 + 2 * 5 * flips
+    assert 36 <= comparison.confirmation.held <= 48
+    gate = comparison.gate(margin=0.1)
+    assert gate.outcome == "worse"
+    assert gate.confirmed is not None
+    assert gate.confirmed.value == pytest.approx(-0.3, abs=0.07)
+    assert package.confirm(a, b, judge, times=5).gate(0.1).confirmed == gate.confirmed
+    assert judge.calls.total() == 2 * 160 + 2 * 5 * flips
