@@ -55,10 +55,7 @@ def test_a_file_that_is_no_dataset_is_one_line(
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (
-            b"PK\x03\x04\x14\x00\x06\x00",
-            "book.csv:1: is a binary file, not a table of text: save a",
-        ),
+        (b"PK\x03\x04\x14\x00\x06\x00", "book.csv:1: is a binary file, not a table of text"),
         (b"PK\x03\x04\xff\xfe", "is a spreadsheet"),
     ],
 )

@@ -34,19 +34,11 @@ def test_a_language_model_over_http_with_every_option(rubricate, write_dataset, 
         command = ["grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url, "--json"]
         command += ["--run-dir", "run", "--no-cache", "--mode", "probability"]
         summary = json.loads(rubricate(*command).stdout)
-        assert (
-            summary["usage"]["requests"] == 2 * 2 * 2 + 2
-        )  # one question without content serves both criteria
+        # one question without content serves both criteria
+        assert summary["usage"]["requests"] == 2 * 2 * 2 + 2
         assert json.loads(rubricate(*command).stdout)["usage"]["requests"] == 0
-        options = [
-            "--permutations",
-            "4",
-            "--shuffle",
-            "7",
-            "--no-correct-prior",
-            "--run-dir",
-            "new",
-        ]
+        options = ["--permutations", "4", "--shuffle", "7", "--no-correct-prior"]
+        options += ["--run-dir", "new"]
         summary = json.loads(rubricate(*command, *options).stdout)
         assert summary["usage"]["requests"] == 2 * 2 * 4
     settings = {"data": str(write_dataset()), "judge": "m", "json": True, "cache": "cache"}

@@ -46,13 +46,8 @@ def test_the_sixteen_tasks_are_graded(rubricate, endpoint, tmp_path, judge):
     data = SHARED / "research-reports"
     if not data.is_dir():
         pytest.skip("the data are not beside this repository")
-    options = [
-        "researchrubrics",
-        data / "agent_responses",
-        "--tasks",
-        data / "processed_data.jsonl",
-    ]
-    options += ["--no-cache", "--json", "--judge", judge]
+    options = ["researchrubrics", data / "agent_responses", "--no-cache", "--json"]
+    options += ["--tasks", data / "processed_data.jsonl", "--judge", judge]
     options += ["--limit", "3"] if judge == "builtin" else ["--base-url", endpoint.url]
     done = rubricate(*options)
     assert done.returncode == 0, done.stderr

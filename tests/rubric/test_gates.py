@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
 import pytest
+from formula import expected, leaves_of, near, worth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -64,6 +65,7 @@ def test_gates_are_read_in_all_their_forms_and_written_as_they_were() -> None:
     assert rubric.gates is not None
     assert rubric.gates.waves == {"a": 0, "b": 1, "c": 1, "d": 2, "e": 2}
     assert [gate.criterion for gate in rubric.gates.of("e")] == ["a", "b"]
+    assert Rubric([Criterion(requirement="x")]).gates is None
 
 
 def test_a_rubric_with_gates_is_copied_and_pickled_whole() -> None:
@@ -74,10 +76,6 @@ def test_a_rubric_with_gates_is_copied_and_pickled_whole() -> None:
         assert other == rubric
         assert other.tree == rubric.tree
         assert other.gates.waves == {"a": 0, "b": 1}
-
-
-def test_a_rubric_without_gates_has_none() -> None:
-    assert Rubric([Criterion(requirement="x")]).gates is None
 
 
 @pytest.mark.parametrize(
@@ -372,49 +370,6 @@ def gated_trees(draw: st.DrawFn) -> tuple[Node, ...]:
     return tuple(nodes)
 
 
-def leaves(nodes: Sequence[Node]) -> Iterator[Criterion]:
-    for node in nodes:
-        yield from leaves(node.criteria) if isinstance(node, Group) else (node,)
-
-
-def worth(
-    criterion: Criterion, status: str, value: float | None, strategy: str, skipped: str
-) -> Fraction | None:
-    match status:
-        case "judged":
-            return Fraction(value or 0)
-        case "failed":
-            return None
-        case "skipped":
-            return Fraction(0) if skipped == "zero" else None
-    if strategy == "skip":
-        return None
-    if strategy == "partial":
-        return Fraction(1, 2) if criterion.weight > 0 else Fraction(0)
-    worst = criterion.value_range[criterion.weight < 0]
-    return Fraction(worst) if strategy == "fail" else Fraction(0)
-
-
-def valued(
-    nodes: Sequence[Node], found: Mapping[str, Verdict], strategy: str, skipped: str
-) -> Fraction | None:
-    pairs = []
-    for node in nodes:
-        if isinstance(node, Group):
-            value = valued(node.criteria, found, strategy, skipped)
-        else:
-            verdict = found[node.name]
-            value = worth(node, verdict.status, verdict.value, strategy, skipped)
-        if value is not None:
-            pairs.append((Fraction(node.weight), value))
-    raw = sum(weight * value for weight, value in pairs)
-    positive = sum(weight for weight, _ in pairs if weight > 0)
-    everything = sum(abs(weight) for weight, _ in pairs)
-    if positive:
-        return min(Fraction(1), max(Fraction(0), raw / positive))
-    return min(Fraction(1), max(Fraction(0), 1 + raw / everything)) if everything else None
-
-
 def settled(
     tree: Sequence[Node], gates: Gates, raw: Mapping[str, Verdict], declared: DeclaredScoring
 ) -> dict[str, Verdict]:
@@ -422,7 +377,7 @@ def settled(
     found: dict[str, Verdict] = {}
     for name in sorted(gates.waves, key=gates.waves.__getitem__):
         found[name] = gates.outcome(name, found, declared) or raw[name]
-    return {one.name: found[one.name] for one in leaves(tree)}
+    return {one.name: found[one.name] for one in leaves_of(tree)}
 
 
 @PROPERTY
@@ -436,7 +391,7 @@ def test_the_bounds_hold_for_every_completion_the_gates_gone_through_again(
     tree: tuple[Node, ...], said: list[str], strategy: CannotAssess, skipped: Skipped
 ) -> None:
     declared, gates = DeclaredScoring(skipped=skipped), Gates(tree)
-    names = [one.name for one in leaves(tree)]
+    names = [one.name for one in leaves_of(tree)]
     answers_to = {
         one.name: {
             "best": one.verdict(one.labels[0 if one.options is None else 1]),
@@ -444,17 +399,20 @@ def test_the_bounds_hold_for_every_completion_the_gates_gone_through_again(
             "abstained": ABSTAINED,
             "failed": FAILED,
         }
-        for one in leaves(tree)
+        for one in leaves_of(tree)
     }
     raw = {name: answers_to[name][word] for name, word in zip(names, said, strict=False)}
     found = settled(tree, gates, raw, declared)
     whole, groups = score_with_groups(
         tree, [*found.values()], ScoringRules(strategy, declared=declared)
     )
-    levels = {"": (tree, whole)}
-    for node in tree:
-        if isinstance(node, Group):
-            levels[node.name] = (node.criteria, groups[node.name])
+    counted = partial(worth, strategy=strategy, skipped=skipped)
+
+    def values_of(verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        values[""] = expected(tree, iter(verdicts.values()), counted, values)
+        return values
+
     missing = {name for name in names if found[name].status in ("failed", "abstained")}
     stays = {name for name in missing if raw[name] == ABSTAINED}
     stays |= {name for name in missing if raw[name] == FAILED and found[name].status == "failed"}
@@ -464,16 +422,15 @@ def test_the_bounds_hold_for_every_completion_the_gates_gone_through_again(
         ways.append(answers if name in missing - stays else [raw[name], *answers])
     for completion in product(*ways):
         completed = settled(tree, gates, dict(zip(names, completion, strict=True)), declared)
-        for nodes, score in levels.values():
-            value = valued(nodes, completed, strategy, skipped)
+        for name, value in values_of(completed).items():
             if value is None:
                 continue
+            score = {"": whole, **groups}[name]
             assert score.lowest is not None
             assert score.highest is not None
             assert float(score.lowest) - 1e-12 <= value <= float(score.highest) + 1e-12
-    for nodes, score in levels.values():
-        value = valued(nodes, found, strategy, skipped)
-        assert score.value == (None if value is None else pytest.approx(float(value), abs=1e-12))
+    for name, value in values_of(found).items():
+        assert {"": whole, **groups}[name].value == near(value)
 
 
 @pytest.mark.parametrize("in_group", [False, True])

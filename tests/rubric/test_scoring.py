@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from formula import near, weighed, worth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -53,40 +54,12 @@ def judged_items(draw: st.DrawFn, most: int = 6) -> tuple[list[Criterion], list[
 def expected_pairs(
     asked: Iterable[Criterion], verdicts: Iterable[Verdict], strategy: str, partial: float
 ) -> list[tuple[Fraction, Fraction]]:
-    """(weight, value) of all that counts, as the design words it."""
-    pairs = []
-    for criterion, verdict in zip(asked, verdicts, strict=True):
-        weight, value = Fraction(criterion.weight), None
-        match verdict.status, strategy:
-            case "judged", _:
-                assert verdict.value is not None
-                value = Fraction(verdict.value)
-            case "failed", _:
-                pass
-            case _, "zero":
-                value = Fraction(0)
-            case _, "partial":
-                value = Fraction(partial) if weight > 0 else Fraction(0)
-            case _, "fail":
-                value = Fraction(criterion.value_range[weight < 0])
-        if value is not None:
-            pairs.append((weight, value))
-    return pairs
-
-
-def expected_value(pairs: Sequence[tuple[Fraction, Fraction]]) -> Fraction | None:
-    raw = sum(weight * value for weight, value in pairs)
-    positive = sum(weight for weight, _ in pairs if weight > 0)
-    everything = sum(abs(weight) for weight, _ in pairs)
-    if positive:
-        return min(Fraction(1), max(Fraction(0), raw / positive))
-    if everything:
-        return min(Fraction(1), max(Fraction(0), 1 + raw / everything))
-    return None
-
-
-def near(number: Fraction | None) -> Any:
-    return None if number is None else pytest.approx(float(number), abs=1e-12)
+    """(weight, value) of all that counts."""
+    return [
+        (Fraction(criterion.weight), value)
+        for criterion, verdict in zip(asked, verdicts, strict=True)
+        if (value := worth(criterion, verdict, strategy, partial)) is not None
+    ]
 
 
 def binary(weight: float) -> Criterion:
@@ -118,7 +91,7 @@ def test_value_and_raw_sum_follow_the_designs_formula(
     asked, verdicts = item
     result = score(asked, verdicts, ScoringRules(strategy, partial))
     pairs = expected_pairs(asked, verdicts, strategy, partial)
-    assert result.value == near(expected_value(pairs))
+    assert result.value == near(weighed(pairs))
     assert result.raw == near(Fraction(sum(weight * value for weight, value in pairs)))
 
 
@@ -195,23 +168,6 @@ def test_the_raw_sum_is_neither_divided_nor_clamped() -> None:
     assert (result.raw, result.value) == (-4.0, 0.0)
 
 
-def test_only_faults_left_count_down_from_one_even_where_the_rubric_has_more() -> None:
-    result = score([binary(2), binary(-1), binary(-1)], [ABSTAINED, judged(1), judged(0)])
-    assert result.value == 0.5
-
-
-@pytest.mark.parametrize("verdict", [ABSTAINED, NOT_APPLICABLE, FAILED])
-def test_nothing_left_is_no_score(verdict: Verdict) -> None:
-    result = score([binary(1), binary(-1)], [verdict, verdict])
-    assert (result.value, result.raw, result.coverage) == (None, 0.0, 0.0)
-
-
-def test_weights_of_zero_alone_give_no_score() -> None:
-    result = score([binary(0)], [judged(1)])
-    assert (result.value, result.lowest, result.highest) == (None, None, None)
-    assert result.coverage == 1.0
-
-
 @pytest.mark.parametrize(
     ("strategy", "positive", "negative"),
     [("skip", 1.0, 1.0), ("zero", 0.5, 1.0), ("partial", 0.625, 1.0), ("fail", 0.5, 0.0)],
@@ -263,8 +219,7 @@ def test_every_score_that_can_come_lies_within_the_bounds_and_both_are_reached(
     reachable = [
         value
         for completed in completions(asked, verdicts)
-        if (value := expected_value(expected_pairs(asked, completed, strategy, partial)))
-        is not None
+        if (value := weighed(expected_pairs(asked, completed, strategy, partial))) is not None
     ]
     assert result.lowest == near(min(reachable, default=None))
     assert result.highest == near(max(reachable, default=None))
@@ -283,7 +238,7 @@ def test_the_bounds_hold_where_only_faults_are_judged(
     verdicts = [judged(float(met)) for _, met in faults] + [FAILED] * len(missing)
     result = score(asked, verdicts)
     reachable = [
-        expected_value(expected_pairs(asked, completed, "skip", 0.0))
+        weighed(expected_pairs(asked, completed, "skip", 0.0))
         for completed in completions(asked, verdicts)
     ]
     assert result.lowest == near(min(value for value in reachable if value is not None))
@@ -312,49 +267,56 @@ def test_the_bounds_are_the_value_where_nothing_is_missing(
     assert result.lowest == result.value == result.highest
 
 
-@pytest.mark.parametrize("missing", [ABSTAINED, FAILED])
-def test_a_missing_verdict_widens_the_bounds_by_its_share(missing: Verdict) -> None:
-    result = score([binary(3), binary(1), binary(-1)], [judged(1), missing, judged(0)])
-    assert (result.lowest, result.value, result.highest) == (0.75, 1.0, 1.0)
-
-
-def test_a_missing_fault_lowers_the_lowest() -> None:
-    result = score([binary(4), binary(-1)], [judged(1), FAILED])
-    assert (result.lowest, result.value, result.highest) == (0.75, 1.0, 1.0)
-
-
-def test_some_missing_verdicts_may_come_and_others_not() -> None:
-    # The lowest is reached when the fault is found and the options' verdict, worth 0.6, stays out.
-    asked = [binary(5), binary(5), options(10, 0.6, 0.9), binary(-1)]
-    result = score(asked, [judged(1), judged(0), FAILED, FAILED])
-    assert result.lowest == 0.4
-    # The highest is reached when the second fault is ruled out and nothing positive comes.
-    asked = [binary(0.25), binary(-1), binary(-1)]
-    result = score(asked, [FAILED, judged(1), FAILED])
-    assert (result.lowest, result.value, result.highest) == (0.0, 0.0, 0.5)
-
-
-def test_nothing_judged_leaves_everything_possible() -> None:
-    result = score([binary(1), binary(-1)], [FAILED, FAILED])
-    assert (result.lowest, result.value, result.highest) == (0.0, None, 1.0)
-
-
-def test_what_does_not_apply_is_not_missing() -> None:
-    result = score([binary(1), binary(1)], [judged(1), NOT_APPLICABLE])
-    assert (result.lowest, result.value, result.highest, result.coverage) == (1.0, 1.0, 1.0, 1.0)
+@pytest.mark.parametrize(
+    ("asked", "verdicts", "lowest", "value", "highest", "coverage"),
+    [
+        # a missing verdict widens the bounds by its share
+        ([binary(3), binary(1), binary(-1)], [1, ABSTAINED, 0], 0.75, 1.0, 1.0, 2 / 3),
+        ([binary(3), binary(1), binary(-1)], [1, FAILED, 0], 0.75, 1.0, 1.0, 2 / 3),
+        # a missing fault lowers the lowest
+        ([binary(4), binary(-1)], [1, FAILED], 0.75, 1.0, 1.0, 0.5),
+        # with nothing judged everything is possible, and there is no value
+        ([binary(1), binary(-1)], [FAILED, FAILED], 0.0, None, 1.0, 0.0),
+        ([binary(1), binary(-1)], [ABSTAINED, ABSTAINED], 0.0, None, 1.0, 0.0),
+        ([binary(1), binary(-1)], [NOT_APPLICABLE, NOT_APPLICABLE], None, None, None, 0.0),
+        # what does not apply is not missing
+        ([binary(1), binary(1)], [1, NOT_APPLICABLE], 1.0, 1.0, 1.0, 1.0),
+        # weights of 0 alone give no score
+        ([binary(0)], [1], None, None, None, 1.0),
+        # faults that are left alone count down from 1
+        ([binary(2), binary(-1), binary(-1)], [ABSTAINED, 1, 0], 0.0, 0.5, 0.5, 2 / 3),
+        # the lowest has the fault found, and the options' verdict, worth 0.6, staying out
+        (
+            [binary(5), binary(5), options(10, 0.6, 0.9), binary(-1)],
+            [1, 0, FAILED, FAILED],
+            0.4,
+            0.5,
+            0.75,
+            0.5,
+        ),
+        # the highest has the second fault ruled out, and nothing positive coming
+        ([binary(0.25), binary(-1), binary(-1)], [FAILED, 1, FAILED], 0.0, 0.0, 0.5, 1 / 3),
+    ],
+)
+def test_missing_verdicts_widen_the_bounds_and_are_no_zero(
+    asked: list[Criterion],
+    verdicts: list[Any],
+    lowest: float | None,
+    value: float | None,
+    highest: float | None,
+    coverage: float,
+) -> None:
+    result = score(asked, [one if isinstance(one, Verdict) else judged(one) for one in verdicts])
+    assert (result.lowest, result.value, result.highest) == (lowest, value, highest)
+    assert result.coverage == coverage
 
 
 # The parts
 
 
-@pytest.mark.parametrize(
-    ("given", "strategy"), [("skip", "skip"), ("SKIP", "skip"), ("Partial", "partial")]
-)
-def test_a_strategy_is_named_in_any_letter_case(given: str, strategy: str) -> None:
-    assert check_cannot_assess(given, 0.5) == strategy
-
-
-def test_a_misspelt_strategy_is_an_error_with_the_right_spelling() -> None:
+def test_a_strategy_is_named_in_any_letter_case_and_rightly_spelt() -> None:
+    for word, strategy in (("skip", "skip"), ("SKIP", "skip"), ("Partial", "partial")):
+        assert check_cannot_assess(word, 0.5) == strategy
     with pytest.raises(InputError, match=r"unknown strategy 'partail'.*did you mean 'partial'"):
         check_cannot_assess("partail", 0.5)
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from formula import expected, leaves_of, near, worth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +23,7 @@ from rubricate.rubric import CannotAssess, Node, ScoringRules, restricted, score
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=200)
 STRATEGIES: Sequence[CannotAssess] = ("skip", "zero", "partial", "fail")
 MISSING = ("abstained", "failed")
+MET, UNMET = Verdict("", "judged", "MET", 1.0), Verdict("", "judged", "UNMET", 0.0)
 SCORES = Path(__file__).with_name("paperbench_scores.json")
 
 NESTED = """
@@ -77,12 +80,8 @@ def test_a_tree_is_built_in_python_as_in_a_file() -> None:
     assert built.names == ["criterion_1", "fast", "criterion_3"]
     assert built.tree[0] is built.groups["code"]
     assert built.groups["code"].criteria == built.criteria[:2]
-
-
-def test_a_list_is_a_tree_of_one_level() -> None:
-    rubric = Rubric([Criterion(requirement="x")])
-    assert rubric.tree is rubric.criteria
-    assert not rubric.groups
+    flat = Rubric(built.criteria)
+    assert (flat.tree is flat.criteria, flat.groups) == (True, {})
 
 
 def test_a_copy_with_other_criteria_has_their_tree() -> None:
@@ -146,18 +145,7 @@ def test_a_section_has_no_groups() -> None:
         Rubric.from_dict({"sections": [{"name": "s", "criteria": [group]}]})
 
 
-def test_a_tree_may_be_a_hundred_levels_deep_and_no_deeper() -> None:
-    entry: dict[str, Any] = {"requirement": "x"}
-    for level in range(100):
-        entry = {"name": f"g{level}", "criteria": [entry]}
-    rubric = Rubric.from_dict([entry])
-    assert Rubric.from_yaml(rubric.to_yaml()) == rubric
-    assert score(rubric.tree, [Verdict("", "judged", "MET", 1.0)]).value == 1.0
-    with pytest.raises(InputError, match="a tree has 100 levels at most"):
-        Rubric.from_dict([{"name": "more", "criteria": [entry]}])
-
-
-def test_a_tree_of_python_objects_may_be_as_deep_as_one_of_a_file() -> None:
+def test_a_tree_may_be_a_hundred_levels_deep_in_python_and_in_a_file_and_no_deeper() -> None:
     def nested(levels: int) -> Group:
         node: Any = Criterion(name="leaf", requirement="x")
         for level in range(levels):
@@ -173,6 +161,8 @@ def test_a_tree_of_python_objects_may_be_as_deep_as_one_of_a_file() -> None:
     rubric = Rubric([nested(100)])
     assert rubric == Rubric.from_dict({"criteria": [of_file(100)]})
     assert pickle.loads(pickle.dumps(rubric)) == rubric == copy.deepcopy(rubric)
+    assert Rubric.from_yaml(rubric.to_yaml()) == rubric
+    assert score(rubric.tree, [MET]).value == 1.0
     for make in (
         lambda: nested(101),
         lambda: nested(100_000),
@@ -243,14 +233,6 @@ def trees(draw: st.DrawFn, most: int = 5) -> tuple[Node, ...]:
     return level(leaves, 0)
 
 
-def leaves_of(nodes: Iterable[Node]) -> Iterator[Criterion]:
-    for node in nodes:
-        if isinstance(node, Group):
-            yield from leaves_of(node.criteria)
-        else:
-            yield node
-
-
 def answers(criterion: Criterion) -> list[Verdict]:
     return [criterion.verdict(label) for label in (*criterion.labels, "CANNOT_ASSESS")]
 
@@ -262,44 +244,6 @@ def judged_trees(draw: st.DrawFn, most: int = 5) -> tuple[tuple[Node, ...], list
     return tree, [draw(st.sampled_from([*answers(c), *beside])) for c in leaves_of(tree)]
 
 
-def worth(criterion: Criterion, verdict: Verdict, strategy: str) -> Fraction | None:
-    match verdict.status, strategy:
-        case "judged", _:
-            assert verdict.value is not None
-            return Fraction(verdict.value)
-        case ("failed", _) | (("abstained" | "not_applicable"), "skip"):
-            return None
-        case (("abstained" | "not_applicable"), "partial"):
-            return Fraction(1, 2) if criterion.weight > 0 else Fraction(0)
-        case (("abstained" | "not_applicable"), "fail"):
-            return Fraction(criterion.value_range[criterion.weight < 0])
-    return Fraction(0)  # abstained by `zero`, and skipped
-
-
-def expected(
-    nodes: Sequence[Node], verdicts: Iterator[Verdict], strategy: str, all_of: dict[str, Any]
-) -> Fraction | None:
-    """The score by the formula of docs/rubrics.md, in fractions; those of groups in `all_of`."""
-    pairs = []
-    for node in nodes:
-        if isinstance(node, Group):
-            value = all_of[node.name] = expected(node.criteria, verdicts, strategy, all_of)
-        else:
-            value = worth(node, next(verdicts), strategy)
-        if value is not None:
-            pairs.append((Fraction(node.weight), value))
-    raw = sum(weight * value for weight, value in pairs)
-    positive = sum(weight for weight, _ in pairs if weight > 0)
-    everything = sum(abs(weight) for weight, _ in pairs)
-    if positive:
-        return min(Fraction(1), max(Fraction(0), raw / positive))
-    return min(Fraction(1), max(Fraction(0), 1 + raw / everything)) if everything else None
-
-
-def near(number: Fraction | None) -> Any:
-    return None if number is None else pytest.approx(float(number), abs=1e-12)
-
-
 @PROPERTY
 @given(judged_trees(most=8), st.sampled_from(STRATEGIES))
 def test_every_nodes_value_follows_the_formula_of_its_level(
@@ -308,7 +252,8 @@ def test_every_nodes_value_follows_the_formula_of_its_level(
     tree, verdicts = item
     found, groups = score_with_groups(tree, verdicts, ScoringRules(strategy))
     values: dict[str, Any] = {}
-    assert found.value == near(expected(tree, iter(verdicts), strategy, values))
+    counted = partial(worth, strategy=strategy)
+    assert found.value == near(expected(tree, iter(verdicts), counted, values))
     assert groups.keys() == values.keys()
     for name, one in groups.items():
         assert one.value == near(values[name])
@@ -326,9 +271,10 @@ def test_the_bounds_of_every_node_are_the_least_and_the_most_of_all_completions(
         [verdict, *answers(criterion)] if verdict.status in MISSING else [verdict]
         for criterion, verdict in zip(leaves_of(tree), verdicts, strict=True)
     )
+    counted = partial(worth, strategy=strategy)
     for completed in product(*ways):
         values: dict[str, Any] = {}
-        values[""] = expected(tree, iter(completed), strategy, values)
+        values[""] = expected(tree, iter(completed), counted, values)
         for name, value in values.items():
             if value is not None:
                 reached[name].append(value)
@@ -356,8 +302,7 @@ def test_a_tree_of_one_group_scores_as_its_criteria_do(
 
 def test_a_penalty_costs_its_own_group_and_no_more() -> None:
     rubric = Rubric.from_yaml(NESTED)
-    met, unmet = Verdict("", "judged", "MET", 1.0), Verdict("", "judged", "UNMET", 0.0)
-    found, groups = score_with_groups(rubric.tree, [met, unmet, met, met])
+    found, groups = score_with_groups(rubric.tree, [MET, UNMET, MET, MET])
     assert groups["evaluation"].value == 0.0
     assert groups["evaluation"].raw == -1.0
     assert groups["code"].value == 2 / 3
@@ -367,16 +312,14 @@ def test_a_penalty_costs_its_own_group_and_no_more() -> None:
 def test_a_group_of_penalties_counts_down_from_one() -> None:
     penalties = [Criterion(name=n, weight=-1, requirement="x") for n in "ab"]
     tree = [Group(name="faults", criteria=penalties), Criterion(name="c", requirement="x")]
-    met, unmet = Verdict("", "judged", "MET", 1.0), Verdict("", "judged", "UNMET", 0.0)
-    found, groups = score_with_groups(tree, [met, unmet, unmet])
+    found, groups = score_with_groups(tree, [MET, UNMET, UNMET])
     assert (groups["faults"].value, found.value, found.faults_only) == (0.5, 0.25, False)
 
 
 def test_only_faults_left_in_one_group_is_told_of_the_whole() -> None:
     inner = [Criterion(name="a", requirement="x"), Criterion(name="b", weight=-1, requirement="x")]
     tree = [Group(name="g", criteria=inner), Criterion(name="c", requirement="x")]
-    met, unmet = Verdict("", "judged", "MET", 1.0), Verdict("", "judged", "UNMET", 0.0)
-    found = score(tree, [Verdict("", "failed"), unmet, met])
+    found = score(tree, [Verdict("", "failed"), UNMET, MET])
     assert found.faults_only
     assert (found.lowest, found.value, found.highest) == (0.5, 1.0, 1.0)
 
@@ -400,7 +343,7 @@ def test_a_restricted_tree_has_the_groups_of_what_is_left() -> None:
 def test_the_least_ratio_of_many_verdicts_takes_no_time_in_its_corner() -> None:
     penalties = [Criterion(requirement="x", weight=-1)] * 3000
     points = [Criterion(requirement="x", weight=1 + i / 7) for i in range(3000)]
-    verdicts = [Verdict("", "judged", "MET", 1.0)] * 3000 + [Verdict("", "failed")] * 3000
+    verdicts = [MET] * 3000 + [Verdict("", "failed")] * 3000
     assert score([*penalties, *points], verdicts).lowest == 0.0
 
 
@@ -416,7 +359,7 @@ def test_the_score_of_labels_goes_through_the_tree() -> None:
 
 def test_what_was_skipped_scores_as_the_rubric_declares() -> None:
     text = "scoring: {skipped: WORD}\ncriteria: [{requirement: x}, {requirement: y}]"
-    verdicts = [Verdict("", "judged", "MET", 1.0), Verdict("", "skipped")]
+    verdicts = [MET, Verdict("", "skipped")]
     for word, value in (("zero", 0.5), ("skip", 1.0)):
         rubric = Rubric.from_yaml(text.replace("WORD", word))
         assert Rubric.from_dict(rubric.to_dict()) == rubric

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +22,15 @@ def test_one_unknown_cost_makes_the_total_unknown(one: Usage, other: Usage):
     assert (Usage.total([one, other]).cost is None) == (None in (one.cost, other.cost))
 
 
-@given(USAGES, st.integers(1, 7))
-def test_the_parts_of_a_split_have_the_whole_as_their_total(usage: Usage, parts: int):
-    total = Usage.total(usage.split(parts))
-    assert (total.requests, total.input_tokens) == (usage.requests, usage.input_tokens)
+@given(
+    parts=st.integers(1, 9),
+    counts=st.tuples(*[st.integers(0, 1000)] * 4),
+    cost=st.none() | st.floats(0, 10),
+)
+def test_a_split_usage_adds_up_again(
+    parts: int, counts: tuple[int, int, int, int], cost: float | None
+) -> None:
+    total = Usage.total(Usage(*counts, cost, 3.0).split(parts))
+    assert (total.requests, total.input_tokens, total.cached_tokens, total.output_tokens) == counts
+    assert total.cost == (None if cost is None else pytest.approx(cost))
+    assert total.seconds == pytest.approx(3.0)

@@ -7,8 +7,6 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rubricate import Criterion, InputError, ModelError, PythonModel, ScaleCriterion, Usage, Verdict
 from rubricate.dataset import Item
@@ -246,20 +244,3 @@ def test_the_material_is_the_same_bytes_as_for_one_criterion() -> None:
     together = render_group(CASE, CRITERIA).messages[1]["content"]
     material = alone[: alone.index("Criterion:\n")]
     assert together.startswith(material)
-
-
-@given(
-    parts=st.integers(1, 9),
-    counts=st.tuples(*[st.integers(0, 1000)] * 4),
-    cost=st.none() | st.floats(0, 10),
-)
-def test_a_split_usage_adds_up_again(
-    parts: int, counts: tuple[int, int, int, int], cost: float | None
-) -> None:
-    whole = Usage(*counts, cost, 3.0)
-    total = Usage()
-    for part in whole.split(parts):
-        total += part
-    assert (total.requests, total.input_tokens, total.cached_tokens, total.output_tokens) == counts
-    assert total.cost == (None if cost is None else pytest.approx(cost))
-    assert total.seconds == pytest.approx(3.0)
