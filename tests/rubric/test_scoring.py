@@ -291,7 +291,7 @@ def test_the_bounds_are_the_value_where_nothing_is_missing(
             [1, 0, FAILED, FAILED],
             0.4,
             0.5,
-            0.75,
+            0.7,
             0.5,
         ),
         # the highest has the second fault ruled out, and nothing positive coming

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rubricate import Criterion, DataItem, InputError, Rubric, RubricDataset, ScaleCriterion
+from rubricate import Criterion, InputError, Rubric, RubricDataset, ScaleCriterion
 
 RUBRIC = Rubric(
     [
@@ -50,10 +50,6 @@ def test_what_annotators_say_together_is_the_label_that_the_ground_truth_does_no
     (entry,) = dataset(annotations=ANNOTATIONS, ground_truth=["UNMET", None, None]).to_grade()
     assert entry.labels()["right"].label == "UNMET"
     assert entry.labels()["style"].label == "4"
-
-
-def test_labels_do_not_change_what_an_item_is() -> None:
-    assert DataItem("text", annotations={"ada": {"right": "MET"}}).id == DataItem("text").id
 
 
 @pytest.mark.parametrize(

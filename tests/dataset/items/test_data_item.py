@@ -273,29 +273,24 @@ def test_the_default_id_is_this_one_and_the_same_in_every_process() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("changes", "same"),
     [
-        {"submission": "other"},
-        {"prompt": "Why?"},
-        {"reference_submission": "reference"},
-        {"rubric": RUBRIC},
+        ({"submission": "other"}, False),
+        ({"prompt": "Why?"}, False),
+        ({"reference_submission": "reference"}, False),
+        ({"rubric": RUBRIC}, False),
+        ({"description": "other"}, True),
+        ({"ground_truth": [MET]}, True),
+        ({"metadata": {"a": 1}}, True),
+        ({"extra": {"source": "x"}}, True),
+        ({"annotations": {"ada": {"right": "MET"}}}, True),
     ],
 )
-def test_what_is_judged_is_in_the_default_id(changes: dict[str, Any]) -> None:
-    assert DataItem(**{"submission": "text", **changes}).id != DataItem("text").id
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"description": "other"},
-        {"ground_truth": [MET]},
-        {"metadata": {"a": 1}},
-        {"extra": {"source": "x"}},
-    ],
-)
-def test_what_is_not_judged_is_not(changes: dict[str, Any]) -> None:
-    assert DataItem("text", **changes).id == DataItem("text").id
+def test_what_is_judged_and_nothing_else_is_in_the_default_id(
+    changes: dict[str, Any], same: bool
+) -> None:
+    found = DataItem(**{"submission": "text", **changes}).id
+    assert (found == DataItem("text").id) is same
 
 
 def test_a_changed_copy_gets_its_own_default_id_and_keeps_a_given_one() -> None:

@@ -118,13 +118,6 @@ def test_a_given_rubric_goes_before_the_global_one() -> None:
     assert RubricDataset("p").compute_weighted_score([MET], True, rubric(1)) == 1.0
 
 
-def test_no_rubric_is_a_value_error() -> None:
-    with pytest.raises(
-        ValueError, match=r"^Cannot compute score: no rubric provided and no global rubric set$"
-    ):
-        RubricDataset("p").compute_weighted_score([MET])
-
-
 @pytest.mark.parametrize("label", [CANNOT_ASSESS, "CANNOT_ASSESS", None])
 def test_an_abstention_and_a_missing_label_are_left_out_of_every_kind(label: Any) -> None:
     dataset = RubricDataset("p", rubric(3, 1, options=True))
@@ -133,31 +126,33 @@ def test_an_abstention_and_a_missing_label_are_left_out_of_every_kind(label: Any
     assert RubricDataset("p", rubric(3, 1)).compute_weighted_score([MET, label]) == 1.0
 
 
-@pytest.mark.parametrize("verdict", [MET, UNMET])
-def test_a_verdict_for_a_multi_choice_criterion_is_a_value_error(verdict: CriterionVerdict) -> None:
-    dataset = RubricDataset("p", rubric(1, options=True))
-    with pytest.raises(
-        ValueError,
-        match=r"^Criterion 0 is multi-choice but got CriterionVerdict; expected option",
-    ):
-        dataset.compute_weighted_score([verdict])
+BINARY_OR_NONE = "binary but got invalid verdict.*Must be 'MET', 'UNMET', or 'CANNOT_ASSESS'\\."
 
 
-@pytest.mark.parametrize("label", ["MET", "Good", "", " good"])
-def test_an_unknown_option_is_a_value_error_that_names_the_criterion(label: str) -> None:
-    dataset = RubricDataset("p", rubric(1, 1, options=True))
-    with pytest.raises(ValueError, match=f"Criterion 1: no option has the label '{label}'"):
-        dataset.compute_weighted_score(["good", label])
-
-
-@pytest.mark.parametrize("label", ["met", "yes", "good", ""])
-def test_an_unknown_verdict_is_a_value_error_that_lists_the_allowed_ones(label: str) -> None:
-    with pytest.raises(ValueError, match=r"Criterion 0.*binary but got invalid verdict") as caught:
-        RubricDataset("p", rubric(1)).compute_weighted_score([label])
-    assert "Must be 'MET', 'UNMET', or 'CANNOT_ASSESS'." in str(caught.value)
-
-
-@pytest.mark.parametrize("labels", [[], [MET], [MET, MET, MET]])
-def test_one_verdict_per_criterion_is_needed(labels: list[CriterionVerdict]) -> None:
-    with pytest.raises(ValueError, match=f"{len(labels)} verdicts for a rubric of 2 criteria"):
-        RubricDataset("p", rubric(1, 1)).compute_weighted_score(labels)
+@pytest.mark.parametrize(
+    ("scored", "labels", "message"),
+    [
+        (None, [MET], "^Cannot compute score: no rubric provided and no global rubric set$"),
+        *(
+            (rubric(1, options=True), [verdict], "^Criterion 0 is multi-choice but got Criterion")
+            for verdict in (MET, UNMET)
+        ),
+        *(
+            (rubric(1, 1, options=True), ["good", label], f"Criterion 1: no option.*'{label}'")
+            for label in ("MET", "Good", "", " good")
+        ),
+        *(
+            (rubric(1), [label], f"Criterion 0.*{BINARY_OR_NONE}")
+            for label in ("met", "yes", "good", "")
+        ),
+        *(
+            (rubric(1, 1), [MET] * count, f"{count} verdicts for a rubric of 2 criteria")
+            for count in (0, 1, 3)
+        ),
+    ],
+)
+def test_what_cannot_be_scored_is_a_value_error_that_names_the_criterion(
+    scored: Rubric | None, labels: list[Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        RubricDataset("p", scored).compute_weighted_score(labels)
