@@ -7,4 +7,4 @@ from rubricate.analysis.agreement._agreement import (
     calibration_text as calibration_text,
     units as units,
 )
-from rubricate.analysis.agreement._pairs import labelled_pairs as labelled_pairs
+from rubricate.analysis.agreement._pairs import Pair as Pair, labelled_pairs as labelled_pairs

@@ -12,8 +12,7 @@ import numpy as np
 from scipy import optimize
 
 from rubricate.analysis._finished import FinishedRun
-from rubricate.analysis.agreement import labelled_pairs
-from rubricate.analysis.agreement._pairs import Pair
+from rubricate.analysis.agreement import Pair, labelled_pairs
 from rubricate.analysis.comparison import scored_alike
 from rubricate.analysis.planning._options import MOST_ITEMS, PlannedFigure, PlanOptions
 from rubricate.errors import InputError
