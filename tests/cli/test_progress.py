@@ -21,7 +21,7 @@ HALFWAY = Progress(
     resumed=20,
     calls=80,
     in_flight=8,
-    usage=Usage(80, 30_000, 0, 2_000, 0.25),
+    usages=[Usage(80, 30_000, 0, 2_000, 0.25)],
 )
 
 
@@ -38,7 +38,7 @@ def test_the_state_has_failures_rates_what_was_saved_and_the_cost():
     assert progress_state(HALFWAY, 10.0) == (
         "3 failed, 8 in flight, 8.0 calls/s, 3200 tokens/s, 20 not asked again, $0.2500"
     )
-    assert "cost unknown" in progress_state(Progress(total=1, usage=Usage(cost=None)), 1.0)
+    assert "cost unknown" in progress_state(Progress(total=1, usages=[Usage(cost=None)]), 1.0)
 
 
 def test_the_state_has_the_parts_of_long_documents_read_and_those_that_were_known():

@@ -253,7 +253,7 @@ def test_no_choice_of_models_processes_and_kills_exceeds_a_bound_by_more_than_on
                     pass  # others may give something back
             elif step == "answer" and flying:
                 price = flying.pop(0)
-                progress.usage += Usage(requests=1, cost=PRICES[price.account])
+                progress.takes(Usage(requests=1, cost=PRICES[price.account]))
                 ledger.settle(price, PRICES[price.account])
             elif step == "commit" and (row := ledger.due_row()) is not None:
                 rows[ledger.process] = row, True

@@ -90,7 +90,7 @@ def displayed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def tell(options: RunOptions, done: int) -> None:
-    options.report_progress(Progress(total=2, done=done, calls=done, usage=Usage(cost=None)))
+    options.report_progress(Progress(total=2, done=done, calls=done, usages=[Usage(cost=None)]))
 
 
 def test_a_run_in_a_notebook_shows_a_bar_that_ends_full(

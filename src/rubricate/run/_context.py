@@ -86,7 +86,7 @@ class Context(Judgement):
 
     def takes(self, usage: Usage) -> None:
         self.took = usage if self.took is NO_USAGE else self.took + usage
-        self._run.progress.usage += usage
+        self._run.progress.takes(usage)
         if self._expense is not None:
             self._expense.takes(usage)
 

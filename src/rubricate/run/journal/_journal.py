@@ -198,6 +198,8 @@ class Journal:
             batch: the answers.
             texts: is given the texts that these name for the first time, by their hashes.
         """
+        if self._keys is not None:  # what waits is looked up there
+            self._keys.update(batch)
         for key in sorted(batch):
             pending, lines = batch[key], list[bytes]()
             for noted in pending.noted:
@@ -211,8 +213,6 @@ class Journal:
                 for name, text in named.items():
                     if name not in self._written:
                         texts[self._note_written(name)] = _deflated(text.encode("utf-8", "replace"))
-            if self._keys is not None:  # what waits is looked up there
-                self._keys.add(key)
             yield _row(key, record_of(pending.answer), b"".join(lines))
 
     def commit(self) -> None:
@@ -284,9 +284,11 @@ class Keys:
     def __init__(self) -> None:
         self._bits = bytearray(1 << (_BITS - 3))
 
-    def add(self, key: Hashable) -> None:
-        bit = hash(key) & _MASK
-        self._bits[bit >> 3] |= 1 << (bit & 7)
+    def update(self, keys: Iterable[Hashable]) -> None:
+        bits = self._bits
+        for key in keys:
+            bit = hash(key) & _MASK
+            bits[bit >> 3] |= 1 << (bit & 7)
 
     def may_have(self, key: Hashable) -> bool:
         bit = hash(key) & _MASK

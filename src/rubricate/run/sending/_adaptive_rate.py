@@ -176,7 +176,7 @@ class AdaptiveRate:
         """
         places, shared = self.concurrency, self.shared
         in_flight = places.in_flight
-        if in_flight >= places.most or in_flight >= max(1.0, places.room) + places.stuck:
+        if in_flight >= places.most or in_flight >= places.room + places.stuck:
             return INFINITE
         if now >= shared.ends:
             if shared.reported is not None and not shared.reported.is_overdue(now):
@@ -366,9 +366,7 @@ class AdaptiveRate:
         reported.begin(now, self.pace.answers)
         shared.let, shared.let_tokens = 0, 0.0
         places = self.concurrency
-        is_held_back = waits and places.in_flight < min(
-            places.most, max(1.0, places.room) + places.stuck
-        )
+        is_held_back = waits and places.in_flight < min(places.most, places.room + places.stuck)
         requests, tokens = self._own_rates
         return Report(
             wants=INFINITE if is_held_back else wanted(reported.used, shared.others.count),

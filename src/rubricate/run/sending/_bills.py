@@ -32,20 +32,21 @@ A_MESSAGE = 4
 
 
 class Bills:
-    """What the requests to one model have cost, and what those cost whose bill is missing."""
+    """What the requests to one model have cost, and what those cost whose bill is missing.
+
+    Attributes:
+        are_reported: whether the endpoint has said of a reply what it took.
+    """
 
     def __init__(self) -> None:
         self._replies = self._read = self._written = self._size = 0
         self._priced = self._estimated = 0  # replies with a cost, and requests estimated by these
         self._cost = self._squares = 0.0
-        self._is_reported = False
+        self.are_reported = False
         self._uncounted: list[tuple[Request, Usage]] = []
 
-    def add(self, request: Request, usage: Usage, is_reported: bool) -> None:
-        """Learn from what a reply took; `is_reported` is False where that is an estimate."""
-        if usage.cost is None and not usage.input_tokens:
-            return
-        self._is_reported = self._is_reported or is_reported
+    def add(self, request: Request, usage: Usage) -> None:
+        """Learn from what a reply took, by its own word or by an estimate."""
         self._uncounted.append((request, usage))
         if len(self._uncounted) >= AT_ONCE:
             self._count()
@@ -75,7 +76,7 @@ class Bills:
             reply: what came back; None for nothing.
         """
         self._count()
-        if not self._replies or (reply is not None and not self._is_reported):
+        if not self._replies or (reply is not None and not self.are_reported):
             read = _input_tokens(model, request, reply)
             written = _output_tokens(model, request, reply)
             cost = model.price(Usage(1, read, 0, written))

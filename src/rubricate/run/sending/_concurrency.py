@@ -21,8 +21,8 @@ class Concurrency:
 
     Attributes:
         most: as the runs say.
-        room: as learnt. It grows with answers, up to `threshold` by one each, beyond it by one for
-            each round.
+        room: as learnt, 1 at least. It grows with answers, up to `threshold` by one each, beyond it
+            by one for each round.
         in_flight: how many are.
         stuck: how many of those were sent before an outage, and may take their time to fail.
         quick: seconds; slower answers give no more room.

@@ -244,7 +244,8 @@ class Sender:
         expected = 0.0
         if limiter.rate.counts_tokens:
             expected = limiter.rate.tokens(size_of(out.request))
-        self._check_goes_on(out)
+        if self.stopped_by or out.breaker.lost or limiter.rate.outage.asked_until:
+            self._check_goes_on(out)
         if judgement.ends is not None and time.monotonic() >= judgement.ends:
             raise self._too_late()
         if out.breaker.is_open and limiter.admits(expected):
@@ -488,15 +489,16 @@ class Sender:
     def _bill(self, out: Outgoing, usage: Usage, reply: Completion | None) -> None:
         """Count what one request took; estimated, where the endpoint does not say it."""
         bills = self._bills[out.breaker]
-        is_reported = usage.cost is not None or usage.input_tokens > 0
-        if not is_reported:
+        if usage.cost is not None or usage.input_tokens:
+            bills.are_reported = True
+        else:
             estimate = bills.estimate(out.model, out.request, reply)
             if reply is None or self._estimates:
                 usage = replace(estimate, requests=usage.requests, seconds=usage.seconds)
             else:  # the cost is unknown, but a bound that is set later counts the estimate
                 usage = replace(usage, estimated_cost=estimate.estimated_cost)
-        if reply is not None:
-            bills.add(out.request, usage, is_reported)
+        if reply is not None and (usage.cost is not None or usage.input_tokens):
+            bills.add(out.request, usage)
         out.takes(usage, is_answered=reply is not None)
 
 

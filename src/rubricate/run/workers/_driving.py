@@ -383,7 +383,7 @@ class Driving:
         """Add what was asked for blocks that are judged again, which find the answers known."""
         for block in blocks:
             self._run.progress.calls += block.calls
-            self._run.progress.usage += block.usage
+            self._run.progress.takes(block.usage)
 
     def _warn(self, text: str) -> None:
         """Tell of what many workers may warn of, once."""
@@ -541,7 +541,7 @@ class Driving:
 
     def _report_progress(self) -> None:
         """Tell how far the run is: the items that are done, and what workers are at."""
-        shown = replace(self._run.progress)
+        shown = self._run.progress.copy()
         for worker in self._workers:
             for block in worker.state.under_way if worker.is_ready and worker.load else ():
                 shown.add(block)

@@ -8,7 +8,7 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
@@ -291,7 +291,7 @@ class Worker:
         for stop, _ in under_way:
             stop.note_driver()
         trouble, self._trouble = self._trouble, None
-        return State(tuple(replace(progress) for _, progress in under_way), trouble)
+        return State(tuple(progress.copy() for _, progress in under_way), trouble)
 
     async def grade(self, items: Sequence[Item]) -> Report:
         """Judge a block, as far as its answers are not known."""
