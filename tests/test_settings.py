@@ -11,8 +11,8 @@ from typing import ClassVar
 import pytest
 
 from rubricate.errors import InputError
-from rubricate.grading import grade
-from rubricate.options import GradeCall, GradingOptions
+from rubricate.grading import GradeCall, grade
+from rubricate.options import GradingOptions
 from rubricate.run import Limits, Retries
 from rubricate.settings import Settings, option, options_of, part, takes
 

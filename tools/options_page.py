@@ -29,7 +29,7 @@ def page() -> str:
     options = {**options_of(GradingOptions), **options_of(GradeSettings)}
     parts = [HEAD]
     for group in GROUPS:
-        rows = [_row(one) for one in options.values() if one.group == group]
+        rows = [_row(name, option) for name, option in options.items() if option.group == group]
         if rows:
             table = ["| option | default | what it does | applies to |", "|---|---|---|---|"]
             parts.append("\n".join([f"## {group}", "", *table, *rows, ""]))
@@ -38,12 +38,13 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def _row(one: Option) -> str:
-    name = f"`{one.key}`" if one.name in options_of(GradingOptions) else f"*`{one.key}`*"
-    unit = "" if one.unit is None or one.default is None else f" {one.unit}"
-    default = "" if one.shown_default is None else f"{one.shown_default}{unit}"
-    text = f"{one.help} {one.more}".strip().replace("|", "\\|")
-    return f"| {name} | {default} | {text} | {one.applies_to} |"
+def _row(name: str, option: Option) -> str:
+    key = option.key(name)
+    shown = f"`{key}`" if name in options_of(GradingOptions) else f"*`{key}`*"
+    unit = "" if option.unit is None or option.default is None else f" {option.unit}"
+    default = "" if option.shown_default is None else f"{option.shown_default}{unit}"
+    text = f"{option.help} {option.more}".strip().replace("|", "\\|")
+    return f"| {shown} | {default} | {text} | {option.applies_to} |"
 
 
 if __name__ == "__main__":

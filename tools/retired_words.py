@@ -31,21 +31,21 @@ NAMES = {"one", "found", "given", "asked", "told", "said", "had", "left", "taken
     for verb in ("make", "made", "led", "take", "tell", "left", "late", "unknown", "opened")
 }
 CEILINGS = {
-    "analysis": 142,
-    "cli": 1,
+    "analysis": 133,
+    "cli": 0,
     "dataset": 0,
     "dialects": 2,
-    "docs": 2,
+    "docs": 1,
     "judge": 10,
     "labelling": 0,
     "redteaming": 0,
-    "report": 1,
+    "report": 0,
     "rubric": 0,
-    "run": 14,
+    "run": 12,
     "stats": 0,
     "testing": 0,
-    "top-level modules": 27,
-    "views": 21,
+    "top-level modules": 0,
+    "views": 0,
 }
 """The most occurrences in each package. Lower them with what you rename."""
 

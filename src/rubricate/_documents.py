@@ -263,7 +263,7 @@ def parse_pairs(text: str, example: str) -> dict[str, Any]:
     """Names and JSON values from text such as `low=1,high=5`; what is no JSON is text.
 
     Raises:
-        InputError: a part is not of the form of the example, or a name stands twice.
+        InputError: a part is not of the form of the example, or a name is given twice.
     """
     values: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):

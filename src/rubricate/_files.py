@@ -7,9 +7,10 @@ import ipaddress
 import os
 import stat
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import TracebackType
 from typing import BinaryIO, TypeGuard
+from urllib.parse import urlsplit
 
 from rubricate._spelling import did_you_mean
 from rubricate.errors import InputError, MissingFileError
@@ -21,6 +22,8 @@ people take a planted pipe for a hang."""
 MOST_NAMES = 10_000
 """How many names of a folder are compared with that of a missing file: comparing takes 0.1 s. At
 double it is felt; at half, the right name is more likely to be missed."""
+HF = "hf:"
+"""What the name of a dataset of the Hugging Face Hub begins with: `hf:NAME@SPLIT`."""
 SCHEMES = ("postgresql://", "postgres://")
 NOT_SHOWN = ("password=", "sslpassword=", "run=", "connect_timeout=", "tcp_user_timeout=")
 """What of an address's query is not shown, is not part of the address, or matters to nobody."""
@@ -216,6 +219,14 @@ def set_mode(path: Path, mode: int) -> None:
 def not_written(path: Path, error: OSError) -> InputError:
     """The error for a file that cannot be written."""
     return InputError(f"cannot be written: {error.strerror}", file=path)
+
+
+def table_name(data: str) -> str:
+    """A table's name: that of its file without the suffix, or of its dataset and split."""
+    if data.startswith(HF):
+        return data.removeprefix(HF).replace("@", "-").strip("./")
+    is_web = data.lower().startswith(("http://", "https://"))
+    return PurePath(urlsplit(data).path if is_web else data).stem
 
 
 def is_address(place: object) -> TypeGuard[str]:

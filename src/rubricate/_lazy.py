@@ -9,7 +9,7 @@ the name is public:
         __getattr__, __dir__ = lazy_door(__name__)
 
 These imports are read from the source, so that each name is written once. It takes 0.2 ms for a
-package, when one of its names is first used. `from PACKAGE import *` stands for the names that a
+package, when one of its names is first used. `from PACKAGE import *` means the names that a
 lazy package imports itself.
 """
 

@@ -100,9 +100,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         return attr not in UNAVAILABLE_METHODS and super().is_safe_attribute(obj, attr, value)
 
-    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        _check(operator, (left, right), {})
-        return _charged(super().call_binop(context, operator, left, right))
+    def call_binop(self, context: Context, operator: str, first: Any, second: Any) -> Any:
+        _check(operator, (first, second), {})
+        return _charged(super().call_binop(context, operator, first, second))
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:
         text = getattr(inspect.unwrap(__obj), "__self__", None)

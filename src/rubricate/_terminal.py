@@ -126,7 +126,7 @@ class Lines:
 
     Args:
         text: the text.
-        margin: whether a rule stands before each line: none of them can be taken for ours.
+        margin: whether each line begins with a rule: none of them can be taken for ours.
     """
 
     def __init__(self, text: Text, *, margin: bool = False) -> None:

@@ -172,10 +172,7 @@ def _one_of_several(judge: JudgeLike, endpoint: Endpoint, asking: Asking) -> Jud
 
 
 def chosen_calibrator(
-    value: str | Path | FittedCalibration | None,
-    dataset: Gradable,
-    judge: Judge,
-    limit: int | None,
+    value: str | Path | FittedCalibration | None, judge: Judge, rubric: Rubric | None
 ) -> Calibrator | None:
     """The calibration to apply; `InputError` if it was fitted for another judge or rubric."""
     if value is None:
@@ -185,4 +182,4 @@ def chosen_calibrator(
     fitted = read_calibration(value) if isinstance(value, str | Path) else value
     if not isinstance(fitted, FittedCalibration):
         raise InputError(f"calibration must be a file or a FittedCalibration, found {shown(value)}")
-    return Calibrator(fitted, judge, dataset.survey(limit).rubric)
+    return Calibrator(fitted, judge, rubric)

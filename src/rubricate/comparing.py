@@ -44,7 +44,7 @@ from rubricate.judge import (
 )
 from rubricate.options import AskingOptions
 from rubricate.pairing import Pairs, pairs_of
-from rubricate.run import ItemResult, RunEstimate, RunOptions, estimate
+from rubricate.run import ItemResult, Plan, RunEstimate, RunOptions, estimate
 from rubricate.settings import option, options_set, part, reject_unsupported, takes
 from rubricate.streaming import ResultStream, Stream, plain, plain_stream
 
@@ -193,7 +193,9 @@ async def aestimate_pair(call: PairCall) -> RunEstimate:
     """
     judge = _judge(call)
     try:
-        return await estimate(_pairs(call.first, call.second, call), judge, _running(call))
+        options = _running(call)
+        plan = Plan(_pairs(call.first, call.second, call), options)
+        return await estimate(plan, judge, options)
     finally:
         for made in made_for(call.judge, judge):
             await made.aclose()
@@ -207,10 +209,10 @@ class PairStream(Stream[PairResult]):
 
     def __init__(self, pairs: Pairs, stop: asyncio.Event, options: PairOptions) -> None:
         self._pairs = pairs
-        judge = _judge(options)
-        pairs.survey()
+        judge, running = _judge(options), _running(options)
         made = made_for(options.judge, judge)
-        self._items = ResultStream(pairs, judge, _running(options), stop=stop, closes=made)
+        plan = Plan(pairs, running)
+        self._items = ResultStream(plan, judge, running, stop=stop, closes=made)
         self._halves: dict[int, ItemResult] = {}
         self._tallies = PairTallies()
         folder = options.run_dir

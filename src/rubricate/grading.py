@@ -3,23 +3,55 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import KW_ONLY, fields
+from typing import TYPE_CHECKING, ClassVar
 
 from rubricate.analysis import Result
 from rubricate.choosing import chosen_calibrator, chosen_dataset, chosen_judge, chosen_rubric
 from rubricate.dataset import DataItem, RubricDataset, read_context
 from rubricate.errors import RunStopped
-from rubricate.options import (
-    AsyncGradeCall,
-    GradeCall,
-    GradeOneCall,
-    GradingOptions,
-    JudgingOptions,
-)
-from rubricate.run import ItemResult, RunEstimate, RunFacts
+from rubricate.options import GradingOptions, JudgingOptions
+from rubricate.run import ItemResult, Plan, RunEstimate, RunFacts
 from rubricate.run import estimate as estimate_run
-from rubricate.settings import part, takes
+from rubricate.settings import option, part, takes
 from rubricate.streaming import ResultStream, plain, plain_stream, stream_of
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Sequence
+
+    from rubricate.dataset import ContextDocument
+    from rubricate.judge import JudgesLike
+    from rubricate.options import Data, RubricLike
+
+
+class GradeCall(GradingOptions, kw_only=False):
+    """What `grade` is called with."""
+
+    dataset: Data
+    judge: JudgesLike = None
+    stop: ClassVar[asyncio.Event | None] = None  # nothing but an interrupt ends a plain call early
+
+
+class AsyncGradeCall(GradeCall, kw_only=False):
+    """What `agrade` is called with."""
+
+    _: KW_ONLY
+    stop: asyncio.Event | None = option(  # type: ignore[misc]
+        None, "Set this to end the run early and cleanly."
+    )
+
+
+class GradeOneCall(JudgingOptions, kw_only=False):
+    """What `grade_one` is called with."""
+
+    rubric: RubricLike
+    submission: str
+    _: KW_ONLY
+    prompt: str = ""
+    reference: str | None = None
+    context: Sequence[ContextDocument | str] = ()
+    judge: JudgesLike = None
 
 
 @takes(AsyncGradeCall)
@@ -92,8 +124,9 @@ async def aestimate(call: GradeCall) -> RunEstimate:
     """
     dataset = chosen_dataset(call.dataset, call.rubric, call.map)
     judge = chosen_judge(call.judge, call)
-    calibrate = chosen_calibrator(call.calibration, dataset, judge, call.limit)
-    return await estimate_run(dataset, judge, call, calibrate)
+    plan = Plan(dataset, call)
+    calibrate = chosen_calibrator(call.calibration, judge, plan.rubric)
+    return await estimate_run(plan, judge, call, calibrate)
 
 
 estimate = plain(GradeCall, aestimate)

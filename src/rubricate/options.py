@@ -6,9 +6,8 @@ What is declared here loads nothing of what it is about.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rubricate.judge import Asking, Endpoint, Voting
 from rubricate.rubric import Scoring
@@ -25,13 +24,11 @@ from rubricate.run import (
 from rubricate.settings import option
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Mapping
     from typing import Any, Protocol
 
     from rubricate.analysis import FittedCalibration
-    from rubricate.dataset import ContextDocument, Gradable
-    from rubricate.judge import JudgesLike
+    from rubricate.dataset import Gradable
     from rubricate.rubric import Criterion, Group, Rubric
 
     Criteria = Sequence[Criterion | Group | Mapping[str, Any] | str]
@@ -95,35 +92,6 @@ class GradingOptions(RewardOptions, RunOptions):
         input_type=str | None,
         is_path=True,
     )
-
-
-class GradeCall(GradingOptions, kw_only=False):
-    """What `grade` is called with."""
-
-    dataset: Data
-    judge: JudgesLike = None
-    stop: ClassVar[asyncio.Event | None] = None  # nothing but an interrupt ends a plain call early
-
-
-class AsyncGradeCall(GradeCall, kw_only=False):
-    """What `agrade` is called with."""
-
-    _: KW_ONLY
-    stop: asyncio.Event | None = option(  # type: ignore[misc]
-        None, "Set this to end the run early and cleanly."
-    )
-
-
-class GradeOneCall(JudgingOptions, kw_only=False):
-    """What `grade_one` is called with."""
-
-    rubric: RubricLike
-    submission: str
-    _: KW_ONLY
-    prompt: str = ""
-    reference: str | None = None
-    context: Sequence[ContextDocument | str] = ()
-    judge: JudgesLike = None
 
 
 class AskingOptions(Endpoint, Retries, Limits, Budget, Storage, Listening):

@@ -44,7 +44,7 @@ class Pairs:
     Args:
         first, second: the datasets. Prompt, reference, context and rubric are the first's.
         rubric: what to compare by, in place of the first's.
-        limit: only so many pairs, from the first.
+        limit: the most pairs, from the first.
 
     Attributes:
         name: the first's.

@@ -156,7 +156,7 @@ class Grader:
         return {"score": None, "failed": True, "error": why, **verdicts}
 
     def _extended(self, table: pyarrow.Table, rows: Sequence[Mapping[str, Any]]) -> pyarrow.Table:
-        """The table with what was found; columns of these names are replaced."""
+        """The table with scores; columns of these names are replaced."""
         import pyarrow
 
         types = {
@@ -200,8 +200,8 @@ class _RewardActor:
         settings: a hash of each of their parts, by name.
     """
 
-    def __init__(self, made: bytes, settings: dict[str, str]) -> None:
-        self._made = made
+    def __init__(self, pickled: bytes, settings: dict[str, str]) -> None:
+        self._pickled = pickled
         self._settings = settings
         self._reward: RewardFunction | None = None
 
@@ -215,7 +215,7 @@ class _RewardActor:
 
     def _begun(self) -> RewardFunction:
         try:
-            rubric, judge, options = pickle.loads(self._made)
+            rubric, judge, options = pickle.loads(self._pickled)
             return RewardFunction(rubric, judge, **options)
         except Exception as error:  # such as a key or a module that is not on this node
             kind = "" if isinstance(error, RubricateError) else f"{type(error).__name__}: "
@@ -250,10 +250,10 @@ class SharedReward:
         import ray
 
         with _own_errors():
-            found: list[float | None] = ray.get(
+            scores: list[float | None] = ray.get(
                 self._scores(completions, prompts, reference, rubric)
             )
-        return found
+        return scores
 
     async def acall(
         self,
@@ -274,8 +274,8 @@ class SharedReward:
             one that failed, as `on_failure` says.
         """
         with _own_errors():
-            found: list[float | None] = await self._scores(completions, prompts, reference, rubric)
-        return found
+            scores: list[float | None] = await self._scores(completions, prompts, reference, rubric)
+        return scores
 
     def _scores(
         self, completions: Sequence[Text], prompts: Any, reference: Any, rubric: Any
@@ -327,7 +327,7 @@ def shared_reward(
         import ray
     except ImportError:
         raise MissingExtraError("shared_reward", "ray") from None
-    shown = RewardFunction(rubric, judge, **options).__name__  # what is wrong is told here
+    shown = RewardFunction(rubric, judge, **options).__name__  # what is wrong is reported here
     remote: Any = ray.remote  # its types know functions alone
     kind = remote(_RewardActor).options(
         name=name,
@@ -377,13 +377,13 @@ def reward_settings(rubric: Rubric | None, judge: JudgesLike, **options: Any) ->
         [
             [stage.threshold, stage.judge.weights, stage.judge.learns_weights],
             getattr(stage.judge, "aggregation", None),
-            [[one.name, one.replicate, _of_judge(one.judge)] for one in stage.members],
+            [[member.name, member.replicate, _of_judge(member.judge)] for member in stage.members],
         ]
         for stage in chosen_judge(judge, call).stages
     ]
     return {
-        name: hashlib.blake2b(repr(fingerprint(_contents(one))).encode()).hexdigest()
-        for name, one in parts.items()
+        name: hashlib.blake2b(repr(fingerprint(_contents(value))).encode()).hexdigest()
+        for name, value in parts.items()
     }
 
 
@@ -393,9 +393,9 @@ def _of_judge(judge: Judge) -> list[object]:
     parts: list[object] = [judge.mode, judge.prompt_version]
     function = None if model is None else vars(model).get("function")  # of `PythonModel`
     parts.append(judge.fingerprint() if function is None else [judge.name, function])
-    for one in (judge, model):
-        if code := _code_of(type(one)):
-            parts += [code, vars(one)]
+    for owner in (judge, model):
+        if code := _code_of(type(owner)):
+            parts += [code, vars(owner)]
     return parts
 
 

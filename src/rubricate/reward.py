@@ -20,7 +20,7 @@ from rubricate.errors import InputError, RubricateError, RunStopped
 from rubricate.judge import JudgesLike
 from rubricate.options import RewardOptions
 from rubricate.rubric import Rubric
-from rubricate.run import ItemResult, RunOptions, Sender
+from rubricate.run import ItemResult, Plan, RunOptions, Sender
 from rubricate.settings import part, takes_as_method
 from rubricate.streaming import ResultStream, shared_sender
 
@@ -86,7 +86,7 @@ class RewardFunction:
         rubric: what to judge by; None where every completion comes with its own.
         judge: who judges, as for `rubricate.grade`.
         prompt: the task, for batches that come without prompts.
-        on_failure: what stands for a score that could not be had: `none` (None), `nan`, or
+        on_failure: what is returned in place of a score that is missing: `none` (None), `nan`, or
             `raise` for a `RewardError`. It is never 0.
         options: those of `rubricate.agrade` that concern judging: `base_url`, `concurrency`,
             `cache`, `max_time` (for one batch), ...; see `help(RewardFunction.__init__)`.
@@ -151,7 +151,7 @@ class RewardFunction:
             rubric: what to judge each by in place of the function's rubric: a `Rubric`, its JSON
                 text, or what is in such a file. None: the function's.
             columns: whatever else a trainer passes; not looked at, but for a callable `log_metric`
-                (TRL's): it is told the mean value of each criterion and group of the function's
+                (TRL's): it receives the mean value of each criterion and group of the function's
                 rubric, over the completions that have one, as `NAME/CRITERION`, and the share that
                 failed as `NAME/failed`.
 
@@ -161,7 +161,7 @@ class RewardFunction:
 
         Raises:
             InputError: the lists are not equally long, or hold something else than texts.
-            RewardError: a score could not be had, with `on_failure="raise"`.
+            RewardError: a score is missing, with `on_failure="raise"`.
         """
         batch = self.score_batch(completions, prompts, reference=reference, rubric=rubric)
         return self._scores(batch, columns)
@@ -260,7 +260,8 @@ class RewardFunction:
 
     async def _graded(self, items: list[DataItem]) -> list[ItemResult]:
         dataset = RubricDataset(self._prompt, self._rubric, items)
-        stream = ResultStream(dataset, self._judge, self._options, sender=self._sender_here())
+        plan = Plan(dataset, self._options)
+        stream = ResultStream(plan, self._judge, self._options, sender=self._sender_here())
         results: list[ItemResult] = []
         async with stream:
             try:

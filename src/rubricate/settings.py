@@ -26,12 +26,13 @@ import sys
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Set
 from contextlib import suppress
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, fields, replace
 from functools import cache, wraps
 from numbers import Number
 from pathlib import Path
 from types import NoneType, SimpleNamespace, TracebackType
 from typing import (
+    TYPE_CHECKING,
     Annotated,
     Any,
     ClassVar,
@@ -86,14 +87,11 @@ WIDTH = 96
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """The declaration of an option.
+    """The declaration of an option, as the default of a field.
 
     Attributes:
-        name: its name in Python and in files; `--NAME` with hyphens in the shell.
-        type: the annotation of the field, as text.
         default: its value where it is not set.
         help: what it does, in a sentence or two.
-        module: where it is declared, which gives the names in `type` their meaning.
         more: what Python's documentation adds to that.
         group: what it is about.
         default_text: what applies where it is not set, if `default` does not show it.
@@ -111,15 +109,10 @@ class Option:
         across_processes: how far a limit counts: `run` (all processes that share the journal),
             `endpoint` (all processes that share the endpoint's limits) or `worker` (each process by
             itself); None for what is no limit.
-        shown_default: what applies where it is not set, in words; None where that goes without
-            saying.
     """
 
-    name: str
-    type: str
     default: Any
     help: str
-    module: str
     more: str = ""
     group: Group = "The run"
     default_text: str | None = None
@@ -137,12 +130,51 @@ class Option:
     le: float | None = None
     lt: float | None = None
     across_processes: Literal["run", "endpoint", "worker"] | None = None
-    shown_default: str | None = None
 
     @property
-    def key(self) -> str:
-        """Its name in a settings file."""
-        return self.name if self.shell is None else self.shell.split()[0].lstrip("-")
+    def shown_default(self) -> str | None:
+        """What applies where it is not set, in words; None where that goes without saying."""
+        if self.default_text is not None:
+            return self.default_text
+        if isinstance(self.default, bool):
+            return "yes" if self.default else None
+        if self.default in (None, "", ()):
+            return None
+        return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
+
+    def key(self, name: str) -> str:
+        """What a settings file calls the option that has this name in Python."""
+        return name if self.shell is None else self.shell.split()[0].lstrip("-")
+
+
+if TYPE_CHECKING:
+
+    def option(default: _T, help: str, **declared: Any) -> _T:
+        """A field that is an option; `declared` are attributes of `Option`."""
+
+else:
+    option = Option
+
+
+def again(kind: type, name: str, default: _T) -> _T:
+    """The field of an option that another class declares, with another default."""
+    inherited: Any = replace(options_of(kind)[name], default=default)
+    return cast("_T", inherited)
+
+
+@cache
+def options_of(kind: type) -> Mapping[str, Option]:
+    """The options that a class declares and inherits, by name; those of a group together."""
+    by_place: dict[tuple[Group, bool], dict[str, Option]] = {
+        (group, is_common): {} for group in GROUPS for is_common in (True, False)
+    }
+    for own in fields(kind):
+        if isinstance(own.default, Option):
+            by_place[own.default.group, own.default.common][own.name] = own.default
+    ordered: dict[str, Option] = {}
+    for options in by_place.values():
+        ordered |= options
+    return ordered
 
 
 @cache
@@ -151,11 +183,15 @@ def python_types(kind: type) -> dict[str, Any]:
 
     These are objects that only Python can give, such as a `Rubric`; who uses them checks them.
     """
+    modules = dict[str, str]()
+    for base in reversed(kind.__mro__):
+        modules |= dict.fromkeys(inspect.get_annotations(base), base.__module__)
     types: dict[str, Any] = {}
-    for name, option in options_of(kind).items():
-        declared = SimpleNamespace(__annotations__={name: option.type})
-        with suppress(NameError):
-            types |= get_type_hints(declared, vars(sys.modules[option.module]))
+    for own in fields(kind):
+        if isinstance(own.default, Option):
+            declared = SimpleNamespace(__annotations__={own.name: own.type})
+            with suppress(NameError):
+                types |= get_type_hints(declared, vars(sys.modules[modules[own.name]]))
     return types
 
 
@@ -172,7 +208,7 @@ def written_types(kind: type) -> dict[str, Any]:
     return types
 
 
-def check_value(option: Option, value: Any, type_: Any) -> None:
+def check_value(name: str, option: Option, value: Any, type_: Any) -> None:
     """Raise `InputError` for a value of an option that is not of a type, or out of bounds."""
     from pydantic import ValidationError
 
@@ -181,17 +217,15 @@ def check_value(option: Option, value: Any, type_: Any) -> None:
     try:
         validator.validate_python(value.item() if is_numpy else value)
     except ValidationError as error:
-        raise _wrong_value(option.key, error.errors(include_url=False)) from None
+        raise _wrong_value(option.key(name), error.errors(include_url=False)) from None
 
 
 @cache
 def _validator(type_: Any, ge: Any, gt: Any, le: Any, lt: Any) -> Any:
     from pydantic import ConfigDict, Field, TypeAdapter
 
-    bounds = {"ge": ge, "gt": gt, "le": le, "lt": lt}
-    field = Field(**{name: bound for name, bound in bounds.items() if bound is not None})
     strict = ConfigDict(strict=True, arbitrary_types_allowed=True, allow_inf_nan=False)
-    checked: Any = Annotated[type_, field]
+    checked: Any = Annotated[type_, Field(ge=ge, gt=gt, le=le, lt=lt)]
     return TypeAdapter(checked, config=strict)
 
 
@@ -222,44 +256,6 @@ _SHORTER = {
     "a valid list": "a list",
     "a valid dictionary": "a mapping",
 }
-
-
-def option(default: _T, help: str, **declared: Any) -> _T:
-    """A field that is an option; `declared` are attributes of `Option`."""
-    return field(default=default, metadata={"option": {"help": help, **declared}})
-
-
-def again(kind: type, name: str, default: _T) -> _T:
-    """The field of an option that another class declares, with another default."""
-    inherited = next(declared for declared in fields(kind) if declared.name == name)
-    return field(default=default, metadata=inherited.metadata)
-
-
-@cache
-def options_of(kind: type) -> Mapping[str, Option]:
-    """The options that a class declares and inherits, by name; those of a group together."""
-    homes = dict[str, str]()
-    for base in reversed(kind.__mro__):
-        homes |= dict.fromkeys(inspect.get_annotations(base), base.__module__)
-    by_place: dict[tuple[Group, bool], dict[str, Option]] = {
-        (group, is_common): {} for group in GROUPS for is_common in (True, False)
-    }
-    for own in fields(kind):
-        declared = own.metadata.get("option")
-        if declared is None:
-            continue
-        name, default, shown = own.name, own.default, declared.get("default_text")
-        if shown is None and default is True:
-            shown = "yes"
-        elif shown is None and default is not False and default not in (None, "", ()):
-            shown = f"{default:g}" if isinstance(default, float) else str(default)
-        place = {"module": homes[name], "shown_default": shown}
-        option = Option(name=name, type=str(own.type), default=default, **place, **declared)
-        by_place[option.group, option.common][name] = option
-    ordered: dict[str, Option] = {}
-    for options in by_place.values():
-        ordered |= options
-    return ordered
 
 
 def options_set(kind: type, options: object) -> dict[str, Any]:
@@ -321,14 +317,17 @@ class Settings:
         vars(self).update({**defaults, **named})
         if len(named) < len(args) + len(values) or vars(self).keys() != form.names:
             raise _wrong_call(kind, args, values)
-        types, changed = python_types(kind), set[str]()
-        for name, value in named.items():
-            if value is not defaults.get(name, MISSING):
-                changed.add(name)
-                if name in types:
-                    check_value(options_of(kind)[name], value, types[name])
+        changed = [
+            name for name, value in named.items() if value is not defaults.get(name, MISSING)
+        ]
+        if not changed:
+            return
+        types, options = python_types(kind), options_of(kind)
+        for name in changed:
+            if name in types:
+                check_value(name, options[name], named[name], types[name])
         for check, names in form.checks:
-            if not changed.isdisjoint(names):
+            if not names.isdisjoint(changed):
                 check(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -379,7 +378,8 @@ def _form(kind: type) -> _Form:
         if not own.kw_only:
             form.positional.append(own.name)
         if own.default is not MISSING:
-            form.defaults[own.name] = own.default
+            default = own.default
+            form.defaults[own.name] = default.default if isinstance(default, Option) else default
     for base in kind.__mro__:
         if "check" in vars(base):
             form.checks.append((vars(base)["check"], vars(base)["__dataclass_fields__"].keys()))
@@ -498,7 +498,7 @@ class _Annotation(str):
 @cache
 def signature_of(kind: type) -> inspect.Signature:
     """The signature of a class of settings: its other fields, then its options by group."""
-    options = options_of(kind)
+    options, defaults = options_of(kind), _form(kind).defaults
     declared = {own.name: own for own in fields(kind)}
     others = [own for own in declared.values() if own.name not in options]
     others.sort(key=lambda own: (own.kw_only, own.default is not MISSING))
@@ -509,7 +509,7 @@ def signature_of(kind: type) -> inspect.Signature:
                 inspect.Parameter.KEYWORD_ONLY
                 if own.kw_only
                 else inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                default=inspect.Parameter.empty if own.default is MISSING else own.default,
+                default=defaults.get(own.name, inspect.Parameter.empty),
                 annotation=_Annotation(own.type),
             )
             for own in [*others, *(declared[name] for name in options)]
@@ -538,7 +538,7 @@ def documented(
 
 def _with_options(text: str, kind: type) -> str:
     """A docstring whose `Args` also explain every option."""
-    lines = [line for option in options_of(kind).values() for line in _explained(option)]
+    lines = [line for name, option in options_of(kind).items() for line in _explained(name, option)]
     head, separator, rest = text.partition("\nArgs:\n")
     if separator:
         arguments, _, after = rest.partition("\n\n")
@@ -550,12 +550,12 @@ def _with_options(text: str, kind: type) -> str:
 
 
 @cache
-def _explained(option: Option) -> list[str]:
+def _explained(name: str, option: Option) -> list[str]:
     """The lines of a docstring about an option."""
     default = option.shown_default
     shown = "" if default is None or option.default is True else f"Default: {default}."
     return textwrap.wrap(
-        " ".join(filter(None, (f"{option.name}:", option.help, option.more, shown))),
+        " ".join(filter(None, (f"{name}:", option.help, option.more, shown))),
         WIDTH,
         initial_indent="    ",
         subsequent_indent="        ",

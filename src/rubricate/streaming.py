@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 from rubricate._sync import BackgroundLoop, run_sync, running_loop
 from rubricate.choosing import chosen_calibrator, chosen_dataset, chosen_judge
-from rubricate.dataset import Gradable
 from rubricate.errors import InputError, MissingExtraError, RunStopped
 from rubricate.judge import Judge, Model, closing, made_for
 from rubricate.options import GradingOptions
@@ -33,6 +32,7 @@ from rubricate.run import (
     Listeners,
     OnVerdict,
     OpenStorage,
+    Plan,
     RunFacts,
     RunFolder,
     RunOptions,
@@ -63,12 +63,13 @@ def stream_of(
     """`agrade_stream`, with its options as one value."""
     dataset = chosen_dataset(data, options.rubric, options.map)
     chosen = chosen_judge(judge, options)
+    plan = Plan(dataset, options)
     return ResultStream(
-        dataset,
+        plan,
         chosen,
         options,
         stop=stop,
-        calibrator=chosen_calibrator(options.calibration, dataset, chosen, options.limit),
+        calibrator=chosen_calibrator(options.calibration, chosen, plan.rubric),
         closes=made_for(judge, chosen),
     )
 
@@ -198,7 +199,7 @@ class ResultStream(Stream[ItemResult]):
     """The results of a run on their way; see `agrade_stream`.
 
     Args:
-        dataset: what is graded.
+        plan: what is graded.
         judge: who grades, from `chosen_judge`.
         options: how the run is made.
         stop: set it to end the run early.
@@ -210,7 +211,7 @@ class ResultStream(Stream[ItemResult]):
 
     def __init__(
         self,
-        dataset: Gradable,
+        plan: Plan,
         judge: Judge,
         options: RunOptions,
         *,
@@ -237,7 +238,7 @@ class ResultStream(Stream[ItemResult]):
         self._results: Channel[ItemResult] = Channel(AHEAD)
         self._run = partial(
             run,
-            dataset,
+            plan,
             judge,
             options,
             storage,

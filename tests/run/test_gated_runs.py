@@ -28,7 +28,7 @@ from rubricate import (
     RunStopped,
 )
 from rubricate.judge import Explained, ModelJudge, named_judge
-from rubricate.run import RunOptions
+from rubricate.run import Plan, RunOptions
 from rubricate.testing import Rule, ScriptedEndpoint
 
 
@@ -361,7 +361,7 @@ def test_a_verdict_that_nobody_was_asked_for_is_told_once() -> None:
 
     async def main() -> None:
         async with ResultStream(
-            dataset("nothing"),
+            Plan(dataset("nothing"), RunOptions()),
             named_judge(Judge().model),
             RunOptions(),
             on_verdict=lambda item, name, verdict: told.append((name, verdict.status)),

@@ -20,7 +20,7 @@ from rubricate import (
 from rubricate.dataset import Item
 from rubricate.judge import Judge, Send
 from rubricate.rubric import Failure
-from rubricate.run import Progress
+from rubricate.run import Progress, RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run.items import Call, ItemMachine, JudgedItem, Stages
 from rubricate.run.journal import Known, record_of
@@ -104,7 +104,7 @@ def machine_of(
     judge: Judge, criteria: Rubric, **options: Any
 ) -> tuple[ItemMachine, Progress, JudgedItem, list[Call]]:
     """A machine, and its only item with the first calls."""
-    plan = Plan(RubricDataset("prompt", criteria, [DataItem("text")]))
+    plan = Plan(RubricDataset("prompt", criteria, [DataItem("text")]), RunOptions())
     stages = Stages(judge, plan)
     progress = Progress(total=stages.judgements(plan))
     machine = ItemMachine(stages, progress, **options)

@@ -53,7 +53,7 @@ from rubricate import (
 from rubricate.dataset import Item
 from rubricate.judge import Completion, Explained, Judge, ModelJudge
 from rubricate.rubric import Failure
-from rubricate.run import Progress
+from rubricate.run import Progress, RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run.items import Call, ItemMachine, JudgedItem, Question, Stages
 from rubricate.run.journal import Known, record_of, to_json, verdict_from_record
@@ -511,7 +511,7 @@ class Driven:
 
     def run(self, run: RunDrawn) -> list[dict[str, Found]]:
         self.asks, self.epoch = Counter(), self.epoch + 1
-        plan = Plan(dataset_of(run), run.limit)
+        plan = Plan(dataset_of(run), RunOptions(limit=run.limit))
         stages = Stages(judge_of(run, HashJudge), plan)
         progress = Progress(total=stages.judgements(plan))
         machine = ItemMachine(stages, progress, only_failed=run.only_failed)

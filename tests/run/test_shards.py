@@ -56,12 +56,13 @@ def test_a_shard_needs_a_journal_and_does_not_begin_anew(make_dataset, tmp_path)
 
 
 def test_every_item_is_in_one_shard_and_equal_items_in_the_same(make_dataset):
+    from rubricate.run import RunOptions
     from rubricate.run._plan import Plan
 
     dataset = make_dataset(60)
     for item in list(dataset)[:20]:
         dataset.add_item(item.submission, f"again {item.description}")
-    plans = [Plan(dataset, shard=Shard(number, 4)) for number in range(1, 5)]
+    plans = [Plan(dataset, RunOptions(shard=f"{number}/4")) for number in range(1, 5)]
     seen = [[item.submission for item in plan] for plan in plans]
     assert sorted(text for part in seen for text in part) == sorted(
         item.submission for item in dataset
@@ -153,10 +154,10 @@ def test_all_shards_of_a_run_can_begin_at_once(tmp_path, kind, request, before):
 def test_a_dataset_is_shared_out_alike_whichever_process_asks(tmp_path):
     program = (
         "from rubricate import RubricDataset, Rubric, Criterion\n"
-        "from rubricate.run import Shard\nfrom rubricate.run._plan import Plan\n"
+        "from rubricate.run import RunOptions\nfrom rubricate.run._plan import Plan\n"
         "data = RubricDataset('p', Rubric([Criterion(requirement='r')]))\n"
         "for n in range(50): data.add_item(f's{n}', str(n))\n"
-        "print([item.submission for item in Plan(data, shard=Shard(2, 3))])\n"
+        "print([item.submission for item in Plan(data, RunOptions(shard='2/3'))])\n"
     )
     found = {
         subprocess.run(

@@ -557,9 +557,13 @@ a second: if each worker counted by itself, there would be more."""
 
 def test_every_limit_across_processes_is_tried_here():
     """A new limit says how far it counts, or that it bounds a single request or process."""
-    limits = [option for option in options_of(GradingOptions).values() if option.group == "Limits"]
-    bounds = {option.name for option in limits if (option.ge, option.gt) != (None, None)}
-    scopes = {option.name: option.across_processes for option in limits}
+    limits = {
+        name: option
+        for name, option in options_of(GradingOptions).items()
+        if option.group == "Limits"
+    }
+    bounds = {name for name, option in limits.items() if (option.ge, option.gt) != (None, None)}
+    scopes = {name: option.across_processes for name, option in limits.items()}
     shared = {name for name in bounds if scopes[name] in ("run", "endpoint")}
     assert shared == LIMITS.keys()
     assert {name for name in bounds if scopes[name] == "worker"} == {"concurrency"}

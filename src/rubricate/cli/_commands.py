@@ -17,7 +17,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -26,7 +26,7 @@ from rubricate._spelling import suggestion
 from rubricate._terminal import one_line
 from rubricate.cli._ending import ExitCode
 from rubricate.errors import InputError
-from rubricate.settings import GROUPS, Option, Settings, check_value, options_of, written_types
+from rubricate.settings import GROUPS, Option, Settings, options_of, written_types
 
 COMMANDS: Mapping[str, str] = {
     "grade": "_grade",
@@ -160,17 +160,22 @@ def built_command(name: str) -> Any:
     text = inspect.getdoc(function) or help_of(name)  # `python -OO` has no docstrings
     alone.command(name=own, help=text, cls=_Command)(_entry(function))
     built: Any = typer.main.get_command(alone)
-    built.common = {name for name, option in options_of(function.settings).items() if option.common}
+    built.declared, built.defaults = options_of(function.settings), function.defaults
     return built
 
 
 class _Command(TyperCommand):
     """A command whose arguments may not be empty.
 
-    Where it has `common` options, `--help` shows those alone, and `--help-all` all by group.
+    Where it has common options, `--help` shows those alone, and `--help-all` all by group.
+
+    Attributes:
+        declared: its options.
+        defaults: by option, what the command does where it is not set, in words.
     """
 
-    common: set[str]
+    declared: Mapping[str, Option]
+    defaults: Mapping[str, str]
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Read the arguments; an empty one would be the working folder, or ignored silently."""
@@ -183,15 +188,21 @@ class _Command(TyperCommand):
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options, of many the common ones."""
-        if not self.common:
+        """Write arguments and options with their defaults, of many the common ones."""
+        parameters: list[Any] = self.get_params(ctx)
+        for parameter in parameters:
+            if option := self.declared.get(parameter.name or ""):
+                default = self.defaults.get(parameter.name or "", option.shown_default)
+                parameter.help = option.help + (f" [{default}]" if default else "")
+        common = [name for name, option in self.declared.items() if option.common]
+        if not common:
             super().format_options(ctx, formatter)
             return
         shows_all = ctx.meta.get(HELP_ALL, False)
-        always = {*self.common, "config", "json_output", "output", "verbose", "help", HELP_ALL}
+        always = {*common, "config", "json_output", "output", "verbose", "help", HELP_ALL}
         sections: dict[str, list[Any]] = {"Arguments": []}
         sections |= {str(group): [] for group in GROUPS} if shows_all else {}
-        for parameter in self.get_params(ctx):
+        for parameter in parameters:
             title = "Arguments"
             if parameter.param_type_name == "option":
                 if not shows_all and parameter.name not in always:
@@ -230,84 +241,75 @@ def command(
 
 def _entry(function: Any) -> Callable[..., int]:
     """What typer makes a command of: a function with the command's options as parameters."""
-    kind, defaults, load = function.settings, function.defaults, function.load
+    kind, load = function.settings, function.load
     options, types = options_of(kind), written_types(kind)
     kinds_of: dict[str, set[Any]] = {}
 
     def entry(config: str | None = None, **values: Any) -> int:
         raw = {
-            name: _converted(options[name], values[name], types[name], kinds)
+            name: _typed(values[name], kinds)
             for name, kinds in kinds_of.items()
             if values.get(name) not in (None, [], ())
         }
         return int(function(read(kind, raw) if load is None else load(raw, config)))
 
-    parameters: list[inspect.Parameter] = []
-    required = 0
-    for name, option in options.items():
-        if name not in types:
-            continue
-        is_union = get_origin(types[name]) in (Union, UnionType)
-        kinds = {*(get_args(types[name]) if is_union else (types[name],))} - {NoneType}
+    required: dict[str, Any] = {}
+    optional: dict[str, Any] = {}
+    for name, type_ in types.items():
+        option = options[name]
+        is_union = get_origin(type_) in (Union, UnionType)
+        kinds = {*(get_args(type_) if is_union else (type_,))} - {NoneType}
         is_list = list[str] in kinds or (list[float] in kinds and str not in kinds)
         kinds_of[name] = kinds
-        type_: Any = bool if kinds == {bool} else list[str] if is_list else str
+        shell_type: Any = bool if kinds == {bool} else list[str] if is_list else str
         metavar = "<int>" if kinds == {int} else "<float>" if kinds <= _FLOATS else None
         if is_list and metavar is None:
             metavar = "<str>"
-        default = defaults.get(name, option.shown_default)
-        text = option.help if default is None else f"{option.help} [{default}]"
         if option.is_argument:
-            info: Any = typer.Argument(help=text, show_default=False, metavar=metavar)
+            info: Any = typer.Argument(show_default=False, metavar=metavar)
         else:
             names = [] if option.shell is None else option.shell.split()
-            if type_ is bool and option.default is False and not names:
+            if shell_type is bool and option.default is False and not names:
                 names = [f"--{name.replace('_', '-')}"]
-            info = typer.Option(*names, help=text, rich_help_panel=option.group, metavar=metavar)
-        annotation: Any = Annotated[type_ if option.required else type_ | None, info]
-        kind_of = inspect.Parameter.KEYWORD_ONLY
+            info = typer.Option(*names, rich_help_panel=option.group, metavar=metavar)
         if option.required:
-            parameter = inspect.Parameter(name, kind_of, annotation=annotation)
-            parameters.insert(required, parameter)
-            required += 1
+            required[name] = Annotated[shell_type, info]
         else:
-            parameter = inspect.Parameter(name, kind_of, default=None, annotation=annotation)
-            parameters.append(parameter)
+            optional[name] = Annotated[shell_type | None, info]
     if load is not None:
-        parameters.append(_CONFIG)
-    parameters.append(_VERBOSE)
+        optional["config"] = _CONFIG
+    optional["verbose"] = _VERBOSE
     if any(option.common for option in options.values()):
-        parameters.append(_HELP_ALL)
-    entry.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    entry.__annotations__ = {each.name: each.annotation for each in parameters}
+        optional[HELP_ALL] = _HELP_ALL
+    entry.__annotations__ = {**required, **optional}
+    entry.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if name in required else None,
+                annotation=annotation,
+            )
+            for name, annotation in entry.__annotations__.items()
+        ]
+    )
     return entry
 
 
 _FLOATS = {float, list[float]}
 
 
-def _converted(option: Option, value: Any, type_: Any, kinds: set[Any]) -> Any:
-    """The value of an option that the shell has as text; `kinds` are the types it may have.
-
-    Raises:
-        InputError: the option takes numbers alone, and this is none.
-    """
+def _typed(value: Any, kinds: set[Any]) -> Any:
+    """What the shell has as text, as a number where the option takes numbers."""
     if isinstance(value, list):
-        return [_number(each, kinds) for each in value]
-    if isinstance(value, str):
-        value = _number(value, kinds)
-        if isinstance(value, str) and kinds <= {int, *_FLOATS}:
-            check_value(option, value, type_)
-    return value
-
-
-def _number(text: str, kinds: set[Any]) -> str | float:
-    """The number that a text is, where numbers are allowed; other texts as they are."""
-    if int in kinds and text.removeprefix("-").isdecimal():
-        return int(text)
+        return [_typed(each, kinds) for each in value]
+    if not isinstance(value, str):
+        return value
+    if int in kinds and value.removeprefix("-").isdecimal():
+        return int(value)
     with suppress(ValueError):
-        return float(text) if kinds & _FLOATS and str not in kinds else text
-    return text
+        return float(value) if kinds & _FLOATS and str not in kinds else value
+    return value
 
 
 def read(kind: type[_S], raw: Raw) -> _S:
@@ -316,11 +318,7 @@ def read(kind: type[_S], raw: Raw) -> _S:
     Raises:
         InputError: a file cannot be read, or a value cannot be used.
     """
-    options = options_of(cast("type", kind))
-    values = {
-        name: _read(name, options[name].type, value) if name in _READ else value
-        for name, value in raw.items()
-    }
+    values = {name: _read(name, value) if name in _READ else value for name, value in raw.items()}
     if raw.get("examples") is not None:
         from rubricate.dataset import RubricDataset
         from rubricate.judge import Examples
@@ -337,21 +335,20 @@ def read(kind: type[_S], raw: Raw) -> _S:
     return kind(**values)
 
 
-_READ = {"rubric", "weights", "length_penalty", "model_options"}
+_READ = {"weights", "length_penalty", "model_options"}
 """Options whose value in the shell is text for another value."""
 
 
-def _read(name: str, type_: str, value: Any) -> Any:
-    """The value of an option that is written as text or as a file's name."""
+def _read(name: str, value: Any) -> Any:
+    """The value of an option that is written as text."""
     if value is None:
         return None
     from rubricate._documents import parse_json, parse_pairs
-    from rubricate.rubric import LengthPenalty, Rubric
 
-    if name == "rubric":
-        return Rubric.from_file(value) if type_ == "Rubric | None" else value
     try:
         if name == "length_penalty":
+            from rubricate.rubric import LengthPenalty
+
             return LengthPenalty.parse(value)
         if isinstance(value, str):
             if name == "weights":
@@ -386,10 +383,10 @@ class _OneLine(logging.Formatter):
         return one_line(super().formatMessage(record))
 
 
-def _show_log(count: int) -> int:
+def _show_log(count: int | None) -> int | None:
     """Show log messages: of level INFO and above for 1, of all for more."""
     logger = logging.getLogger("rubricate")
-    logger.setLevel(LEVELS[min(count, len(LEVELS) - 1)])
+    logger.setLevel(LEVELS[min(count or 0, len(LEVELS) - 1)])
     if not logger.handlers:
         handler = logging.StreamHandler()
         handler.setFormatter(_OneLine(LOG_FORM))
@@ -397,31 +394,21 @@ def _show_log(count: int) -> int:
     return count
 
 
-def _show_all(context: typer.Context, wanted: bool) -> None:
+def _show_all(context: typer.Context, wanted: bool | None) -> None:
     if wanted:
         context.meta[HELP_ALL] = True
         typer.echo(context.get_help())
         raise typer.Exit
 
 
-def _common_parameter(name: str, default: Any, type_: Any, info: Any) -> inspect.Parameter:
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[type_, info]
-    )
-
-
-_CONFIG = _common_parameter(
-    "config",
-    None,
+_CONFIG: Any = Annotated[
     str | None,
     typer.Option(
         help="A YAML file with these options; the command line wins.", rich_help_panel="The run"
     ),
-)
-_VERBOSE = _common_parameter(
-    "verbose",
-    0,
-    int,
+]
+_VERBOSE: Any = Annotated[
+    int | None,
     typer.Option(
         "--verbose",
         "-v",
@@ -430,10 +417,8 @@ _VERBOSE = _common_parameter(
         help="Log what happens: -v each step, -vv each judgement.",
         show_default=False,
     ),
-)
-_HELP_ALL = _common_parameter(
-    HELP_ALL,
-    False,
-    bool,
+]
+_HELP_ALL: Any = Annotated[
+    bool | None,
     typer.Option("--help-all", callback=_show_all, is_eager=True, help="Show all options."),
-)
+]

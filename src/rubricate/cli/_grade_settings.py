@@ -12,7 +12,7 @@ from rubricate._files import is_address, is_this_machine, user_path
 from rubricate._spelling import suggestion
 from rubricate.cli._commands import Raw, read
 from rubricate.cli._judging import Shell
-from rubricate.cli._thresholds import ThresholdOptions
+from rubricate.cli._thresholds import THRESHOLDS, ThresholdOptions
 from rubricate.errors import InputError
 from rubricate.options import GradingOptions
 from rubricate.settings import check_value, option, options_of, written_types
@@ -116,6 +116,14 @@ class GradeSettings(Shell, GradingOptions, ThresholdOptions):
         is_path=True,
     )
 
+    def check(self) -> None:
+        for name in ("certificate", *THRESHOLDS):
+            if self.shard is not None and getattr(self, name) is not None:
+                raise InputError(
+                    f"--{name.replace('_', '-')} is about all items: give it without --shard, when "
+                    "the shards are put together"
+                )
+
 
 def load_settings(options: Raw, config: str | None = None) -> GradeSettings:
     """Put the settings together; what is given on the command line wins over the file.
@@ -137,7 +145,7 @@ def load_settings(options: Raw, config: str | None = None) -> GradeSettings:
         types, declared = written_types(GradeSettings), options_of(GradeSettings)
         raw, own = {**values, **options}, values.keys() - options.keys()
         for name in own:
-            check_value(declared[name], values[name], types[name])
+            check_value(name, declared[name], values[name], types[name])
         if config is not None and "base_url" in own:
             _check_no_key_goes_there(raw)
             _check_no_file_goes_there(Path(config), {name: values[name] for name in own})
@@ -212,13 +220,13 @@ def _from_file(config: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise InputError("expected keys such as data, judge, run_dir", file=config)
     all_options = options_of(GradeSettings)
-    options = {all_options[name].key: all_options[name] for name in written_types(GradeSettings)}
+    names = {all_options[name].key(name): name for name in written_types(GradeSettings)}
     for key in values:
-        if key not in options:
-            near = suggestion(str(key), options)
-            hint = f": did you mean '{near}'?" if near else f"; known: {', '.join(options)}"
+        if key not in names:
+            near = suggestion(str(key), names)
+            hint = f": did you mean '{near}'?" if near else f"; known: {', '.join(names)}"
             raise InputError(f"unknown key '{key}'{hint}", file=config)
-    values = {options[key].name: value for key, value in values.items()}
+    values = {names[key]: value for key, value in values.items()}
     for key, value in values.items():
         is_path = isinstance(value, str) and all_options[key].is_path
         if is_path and not (key in ("data", "cache") and _is_no_path(value)):

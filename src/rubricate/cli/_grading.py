@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rubricate._files import check_no_links
+from rubricate._files import check_no_links, table_name
 from rubricate._terminal import console
 from rubricate.choosing import chosen_calibrator, chosen_judge, chosen_rubric
 from rubricate.cli._ending import ExitCode, stop_on_signals
@@ -26,12 +26,11 @@ from rubricate.cli._judging import (
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._run_dirs import RunDir, criteria_of, place_of, run_dir_for
 from rubricate.cli._thresholds import (
-    THRESHOLDS,
     check_criteria,
     code_of_thresholds,
     thresholds_of,
 )
-from rubricate.dataset import Gradable, Survey, open_dataset, table_name
+from rubricate.dataset import Gradable, open_dataset
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import (
     SAMPLING,
@@ -42,7 +41,7 @@ from rubricate.judge import (
 )
 from rubricate.options import JudgingOptions
 from rubricate.rubric import Criterion, Rubric
-from rubricate.run import INTERRUPTED, RunFolder, RunOptions, shard_folder
+from rubricate.run import INTERRUPTED, Plan, RunFolder, RunOptions, shard_folder
 from rubricate.run.results import OtherRunError, Summary
 from rubricate.settings import options_of, part
 from rubricate.streaming import ResultStream
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
     from rubricate.dataset import SkippedRecord
 
 ASKED = (
-    *[option.name for option in options_of(Asking).values() if not option.is_path],
+    *[name for name, option in options_of(Asking).items() if not option.is_path],
     "base_url",
     "examples_count",
     "examples_pick",
@@ -69,47 +68,46 @@ def graded(settings: GradeSettings) -> int:
     notes = console(stderr=True, quiet=settings.quiet)
     dataset, judge = _dataset(settings), _judge(settings)
     try:
-        survey = dataset.survey(settings.limit)
+        plan = Plan(dataset, settings)
     except InputError as error:
         raise error.within(file=settings.data) from None
-    if settings.shard is not None:
-        _check_shard(settings)
-    gates = [name for name in THRESHOLDS if getattr(settings, name) is not None]
-    if gates:
-        check_criteria(settings, _criteria(dataset, survey, settings.limit))
-    calibrator = chosen_calibrator(settings.calibration, dataset, judge, settings.limit)
-    options, shared = part(RunOptions, settings), shared_places(settings)
+    thresholds = settings.thresholds
+    if thresholds:
+        check_criteria(settings, _criteria(plan))
+    calibrator = chosen_calibrator(settings.calibration, judge, plan.rubric)
+    shared = shared_places(settings)
     try:
-        folder = _run_dir(settings, survey.rubric)
+        folder = _run_dir(settings, plan.rubric)
     except OtherRunError as error:
         from rubricate.run import with_requests
 
-        options = replace(options, **shared)
-        raise asyncio.run(with_requests(error, dataset, judge, options)) from None
+        options = replace(settings, **shared)
+        raise asyncio.run(with_requests(error, plan, judge, options)) from None
     view = ProgressView(notes)
-    options = replace(options, run_dir=folder.path, on_progress=folder.progress(view), **shared)
+    options = replace(settings, run_dir=folder.path, on_progress=folder.progress(view), **shared)
     if settings.dry_run:
         from rubricate.run import estimate
 
-        estimated = asyncio.run(estimate(dataset, judge, options, calibrator))
+        estimated = asyncio.run(estimate(plan, judge, options, calibrator))
         print_estimate(estimated, settings.json_output)
         return 0
     if skipped := getattr(dataset, "skipped", ()):  # of a table
         _report_skipped(skipped, folder.path, notes)
-    if settings.judge is None and settings.examples is None and survey.to_judge:
+    if settings.judge is None and settings.examples is None and plan.to_judge:
         notes.print(NO_JUDGE, style="dim")
     certificate = None if settings.certificate is None else _certificate(settings.certificate)
     if not settings.quiet:
         folder.announce()
-    summary = asyncio.run(_run(dataset, judge, options, calibrator, view))
+    summary = asyncio.run(_run(plan, judge, options, calibrator, view)).summary()
     folder.claim()
-    run_dir = folder.path if options.part is None else shard_folder(folder.path, options.part)
+    shard = settings.part
+    run_dir = folder.path if shard is None else shard_folder(folder.path, shard)
     if certificate is not None:
         summary = _with_certificate(summary, certificate, settings, run_dir)
-    if gates:
+    if thresholds:
         summary = _with_thresholds(summary, settings, run_dir)
     _print_summary(summary, settings)
-    _print_what_is_left(summary, settings, options, run_dir, notes)
+    _print_what_is_left(summary, settings, run_dir, notes)
     code = exit_code(
         run_dir,
         stopped=summary.stopped,
@@ -128,33 +126,37 @@ def graded(settings: GradeSettings) -> int:
 
 
 async def _run(
-    dataset: Gradable,
+    plan: Plan,
     judge: Judge,
     options: RunOptions,
     calibrator: Calibrator | None,
     view: ProgressView,
-) -> Summary:
-    """Grade until the end or the first signal."""
+) -> ResultStream:
+    """Grade until the end or the first signal.
+
+    The figures are made outside the loop: as a task's result, `asyncio.run` would ask for their
+    `repr`, which is the whole table, when it puts the handler of SIGINT back.
+    """
     stop = stop_on_signals()
     try:
-        stream = ResultStream(dataset, judge, options, stop=stop, calibrator=calibrator)
+        stream = ResultStream(plan, judge, options, stop=stop, calibrator=calibrator)
         with view:
             async with stream:
                 with contextlib.suppress(RunStopped):  # the summary says why
                     async for _ in stream:
                         pass
-            return stream.summary()
+            return stream
     finally:
         await judge.aclose()
 
 
 def _print_what_is_left(
-    summary: Summary, settings: GradeSettings, options: RunOptions, run_dir: Path, notes: Console
+    summary: Summary, settings: GradeSettings, run_dir: Path, notes: Console
 ) -> None:
     """Say what to run next for a shard, and for verdicts that wait for people."""
-    if options.part is not None and not summary.stopped:
+    if settings.shard is not None and not summary.stopped:
         notes.print(
-            f"This is shard {options.part} alone, in {run_dir}. When all are done, the same "
+            f"This is shard {settings.part} alone, in {run_dir}. When all are done, the same "
             "command without --shard puts them together, and asks only for what failed."
         )
     waits = settings.escalate_to is not None
@@ -172,16 +174,6 @@ def _print_what_is_left(
             f"{waiting} verdicts wait for people in {_listed(settings.escalate_to)[-1]}: label its "
             "items, and run the same command again."
         )
-
-
-def _check_shard(settings: GradeSettings) -> None:
-    """Raise `InputError` for a shard with an option that is about the whole run."""
-    for name in ("certificate", *THRESHOLDS):
-        if getattr(settings, name) is not None:
-            raise InputError(
-                f"--{name.replace('_', '-')} is about all items: give it without --shard, when "
-                "the shards are put together"
-            )
 
 
 def _with_thresholds(summary: Summary, settings: GradeSettings, run_dir: Path) -> Summary:
@@ -235,11 +227,11 @@ def _dataset(settings: GradeSettings) -> Gradable:
         )
 
 
-def _criteria(dataset: Gradable, survey: Survey, limit: int | None) -> Iterable[Criterion]:
+def _criteria(plan: Plan) -> Iterable[Criterion]:
     """All criteria that are asked; where items have rubrics of their own, of every item."""
-    if survey.rubric is not None:
-        return survey.rubric.criteria
-    return (criterion for item in dataset.to_grade(limit) for criterion in item.rubric.criteria)
+    if plan.rubric is not None:
+        return plan.rubric.criteria
+    return (criterion for item in plan.whole() for criterion in item.rubric.criteria)
 
 
 def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Console) -> None:
@@ -259,12 +251,12 @@ def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Cons
 
 def _judge(settings: GradeSettings) -> Judge:
     """The judge, or the cascade of judges, of the settings."""
-    options, names = part(JudgingOptions, settings), _listed(settings.judge)
-    later = _listed(settings.escalate_to)
+    names, later = _listed(settings.judge), _listed(settings.escalate_to)
     if not later:
         if settings.threshold is not None:
             raise InputError("--threshold says when others are asked: give --escalate-to")
-        return chosen_judge(names or None, options)
+        return chosen_judge(names or None, settings)
+    options = part(JudgingOptions, settings)
     from rubricate.judge import Cascade, People
 
     asks_models = any(name != "builtin" and not _is_label_file(name) for name in (*names, *later))

@@ -19,19 +19,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rubricate._files import check_no_links, user_path
+from rubricate._files import HF, check_no_links, user_path
 from rubricate.errors import InputError
 from rubricate.judge.models import address_of
 from rubricate.rubric import Rubric
 from rubricate.run import Progress, Storage, has_journal
-from rubricate.run.results import OtherRunError, has_answers, note_run, noted_run
+from rubricate.run.results import (
+    COMMAND_LINE,
+    OtherRunError,
+    has_answers,
+    note_run,
+    noted_run,
+)
 
 if TYPE_CHECKING:
     from rubricate.cli._progress import ProgressView
 
 COMMAND, CRITERIA, ESCALATION, JUDGES = "command", "criteria", "escalation", "judges"
-TOLD = "told"
-"""The key in `run.json`, which older run folders have, too."""
 OnProgress = Callable[[Progress], None]
 Named = Mapping[str, Any]
 """What was named on the command line, files as paths; None for what was not."""
@@ -68,7 +72,7 @@ class RunDir:
         named, self._named = self._named, None
         if named is not None and self.path.is_dir():
             with suppress(InputError):  # that the folder cannot be written is said elsewhere
-                note_run(self.path, {TOLD: named})
+                note_run(self.path, {COMMAND_LINE: named})
 
 
 def run_dir_for(storage: Storage, name: str, judges: Sequence[str], named: Named) -> RunDir:
@@ -123,7 +127,7 @@ def _differences(folder: Path, named: Named, *, free: bool = True) -> list[str]:
 
     A run of an earlier version, which wrote nothing of this, is taken to be the same.
     """
-    other = noted_run(folder).get(TOLD)
+    other = noted_run(folder).get(COMMAND_LINE)
     is_run = has_journal(folder) or (folder / "results.jsonl").exists()
     if not isinstance(other, dict) or not is_run or not has_answers(folder):
         return [] if free else ["run"]
@@ -149,7 +153,7 @@ def _differences(folder: Path, named: Named, *, free: bool = True) -> list[str]:
 
 def place_of(path: str | None) -> Path | str | None:
     """A file, whichever way it was written; an address as it is."""
-    if path is None or "://" in path or path.startswith("hf:"):
+    if path is None or "://" in path or path.startswith(HF):
         return path
     return user_path(path)
 

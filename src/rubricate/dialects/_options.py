@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rubricate.dataset import Gradable
 from rubricate.judge import Judge
-from rubricate.run import Budget, Limits, Listening, Progress, Retries, RunOptions, Storage
+from rubricate.run import Budget, Limits, Listening, Plan, Progress, Retries, RunOptions, Storage
 from rubricate.settings import part
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ async def graded(dataset: Gradable, judge: Judge, options: DialectOptions) -> Re
     from rubricate.streaming import ResultStream
 
     run = part(RunOptions, options)
-    return await collected(ResultStream(dataset, judge, run, stop=options.stop))
+    return await collected(ResultStream(Plan(dataset, run), judge, run, stop=options.stop))
 
 
 INTERVAL = 0.1

@@ -56,7 +56,7 @@ from rubricate.redteaming._attacks import (
     questions_of,
 )
 from rubricate.rubric import Criterion, CriterionOption, CriterionVerdict, Rubric, Verdict
-from rubricate.run import RunEstimate, RunOptions, estimate
+from rubricate.run import Plan, RunEstimate, RunOptions, estimate
 from rubricate.settings import option, part, takes
 from rubricate.streaming import ResultStream, plain
 
@@ -136,7 +136,9 @@ async def aredteam(call: RedTeamCall) -> RedTeamReport:
     stopped: RunStopped | None = None
     async with _attack(call) as attack:
         judge = chosen_judge(attack.judge, JudgeOptions())
-        stream = ResultStream(attack.dataset, judge, _run_options(call), stop=call.stop)
+        options = _run_options(call)
+        plan = Plan(attack.dataset, options)
+        stream = ResultStream(plan, judge, options, stop=call.stop)
         try:
             result: Result = await collected(stream)
         except RunStopped as error:
@@ -166,7 +168,8 @@ async def aestimate_redteam(call: RedTeamCall) -> RunEstimate:
     """
     async with _attack(call) as attack:
         judge = chosen_judge(attack.judge, JudgeOptions())
-        return await estimate(attack.dataset, judge, _run_options(call))
+        options = _run_options(call)
+        return await estimate(Plan(attack.dataset, options), judge, options)
 
 
 estimate_redteam = plain(RedTeamCall, aestimate_redteam)

@@ -15,7 +15,7 @@ MOST = 32 * 1024 * 1024
 LEAST = 64 * 1024
 """With less room than this no further item is looked up."""
 WORTH = 200
-"""Characters that a message must begin as an earlier one with to be told by it."""
+"""Characters that a message must share with an earlier one to be written as what differs."""
 
 
 def wide(text: str) -> int:

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     )
     from rubricate.rubric._code import fingerprint as fingerprint
     from rubricate.rubric._criterion import Gate as Gate
-    from rubricate.rubric._gates import GATE as GATE, Gates as Gates, Waiting as Waiting
+    from rubricate.rubric._gates import Gates as Gates, Waiting as Waiting
     from rubricate.rubric._group import (
         Group as Group,
         Node as Node,
@@ -102,6 +102,7 @@ if TYPE_CHECKING:
         values_of as values_of,
     )
     from rubricate.rubric._verdict import (
+        GATE as GATE,
         CriterionVerdict as CriterionVerdict,
         Evidence as Evidence,
         Failure as Failure,

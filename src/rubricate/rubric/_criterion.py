@@ -176,6 +176,38 @@ def _meant(kind: str, written: object) -> str:
     return f"add 'kind: {kind}'" if written is None else f"this one is of the kind {written}"
 
 
+def _refuse_keys_of_other_kinds(kind_class: type[Criterion], data: Mapping[str, Any]) -> None:
+    own = kind_class.model_fields
+    written = data.get("kind", own["kind"].default)
+    of_scale = [key for key in ("levels", "low", "high") if key in data and key not in own]
+    levels = isinstance(data.get("levels"), Mapping | list | tuple)
+    if of_scale and "options" not in data and (levels or {"low", "high"} <= {*of_scale}):
+        raise InputError(
+            "levels, low and high belong to criteria of the kind scale: " + _meant("scale", written)
+        )
+    for key in (key for key in data if key not in own):
+        for kind, other in kinds().items():
+            if kind != "binary" and key in vars(other).get("telltale", ()):
+                how = f" ({other.written})" if "written" in vars(other) else ""
+                raise InputError(
+                    f"'{key}' belongs to criteria of the kind {kind}{how}: " + _meant(kind, written)
+                )
+
+
+def _with_weight(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The data of a criterion with its `points`, if it has any, as its weight."""
+    if "points" not in data:
+        return data
+    points, weight = data["points"], data.get("weight", data["points"])
+    if isinstance(points, bool) or not isinstance(points, int | float) or points != weight:
+        raise InputError(
+            f"points are the weight: found points {points!r} and weight {weight!r}"
+            if "weight" in data
+            else f"points must be a number, found {points!r}"
+        )
+    return {key: value for key, value in data.items() if key != "points"} | {"weight": points}
+
+
 class Criterion(PythonDocument):
     """One thing that a submission is judged by.
 
@@ -232,24 +264,15 @@ class Criterion(PythonDocument):
 
     @model_validator(mode="before")
     @classmethod
-    def _null_is_no_name(cls, data: Any) -> Any:
-        if isinstance(data, Mapping) and "name" in data and data["name"] is None:
+    def _as_this_kind_has_it(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        if not data.keys() <= cls.model_fields.keys():
+            _refuse_keys_of_other_kinds(cls, data)
+            data = _with_weight(data)
+        if "name" in data and data["name"] is None:
             return {key: value for key, value in data.items() if key != "name"}
         return data
-
-    @model_validator(mode="before")
-    @classmethod
-    def _points_are_the_weight(cls, data: Any) -> Any:
-        if not isinstance(data, Mapping) or "points" not in data:
-            return data
-        points, weight = data["points"], data.get("weight", data["points"])
-        if isinstance(points, bool) or not isinstance(points, int | float) or points != weight:
-            raise InputError(
-                f"points are the weight: found points {points!r} and weight {weight!r}"
-                if "weight" in data
-                else f"points must be a number, found {points!r}"
-            )
-        return {key: value for key, value in data.items() if key != "points"} | {"weight": points}
 
     @field_validator("tags", mode="before")
     @classmethod
@@ -267,29 +290,6 @@ class Criterion(PythonDocument):
                     path=(index,),
                 )
         return options
-
-    @model_validator(mode="before")
-    @classmethod
-    def _refuse_keys_of_other_kinds(cls, data: Any) -> Any:
-        if not isinstance(data, Mapping):
-            return data
-        own, written = cls.model_fields, data.get("kind", cls.model_fields["kind"].default)
-        of_scale = [key for key in ("levels", "low", "high") if key in data and key not in own]
-        levels = isinstance(data.get("levels"), Mapping | list | tuple)
-        if of_scale and "options" not in data and (levels or {"low", "high"} <= {*of_scale}):
-            raise InputError(
-                "levels, low and high belong to criteria of the kind scale: "
-                + _meant("scale", written)
-            )
-        for key in (key for key in data if key not in own):
-            for kind, other in kinds().items():
-                if kind != "binary" and key in vars(other).get("telltale", ()):
-                    how = f" ({other.written})" if "written" in vars(other) else ""
-                    raise InputError(
-                        f"'{key}' belongs to criteria of the kind {kind}{how}: "
-                        + _meant(kind, written)
-                    )
-        return data
 
     _is_a_name = field_validator("name")(checked_name)
 

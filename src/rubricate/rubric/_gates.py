@@ -14,10 +14,8 @@ from rubricate.rubric._declared import DeclaredScoring
 from rubricate.rubric._group import Group, Node, paths, placed
 from rubricate.rubric._question import ABSTENTION
 from rubricate.rubric._scoring import Score, ScoringRules, score
-from rubricate.rubric._verdict import Failure, Status, Verdict
+from rubricate.rubric._verdict import GATE, Failure, Status, Verdict
 
-GATE = "gate"
-"""The kind of a failure whose cause is that of a gate."""
 SHOWN = 3
 """Names of a long circle that are shown at each of its ends."""
 _WORST: tuple[Status, ...] = ("skipped", "failed", "abstained")

@@ -141,9 +141,9 @@ def build_node(data: Any, path: Sequence[str | int] = ()) -> Node:
     Raises:
         InputError: the data fit neither; says where.
     """
-    if isinstance(data, Group):
+    if isinstance(data, Criterion | Group):
         return data
-    if not isinstance(data, Mapping) or isinstance(data, Criterion) or "criteria" not in data:
+    if not isinstance(data, Mapping) or "criteria" not in data:
         return build_criterion(data, path)
     if data.get("name") is None:
         raise InputError("a group of criteria needs a name", path=path)

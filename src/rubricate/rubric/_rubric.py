@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from html import escape
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field, PlainValidator, PrivateAttr, SerializeAsAny, model_validator
 
@@ -29,8 +29,10 @@ from rubricate._terminal import one_line
 from rubricate.errors import InputError
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._declared import DeclaredScoring
-from rubricate.rubric._gates import Gates
 from rubricate.rubric._group import Group, Node, build_node, paths, placed, with_sentences
+
+if TYPE_CHECKING:
+    from rubricate.rubric._gates import Gates
 
 logger = logging.getLogger("rubricate")
 
@@ -100,7 +102,7 @@ class Rubric(PythonDocument):
             first[node.name] = index, place
         if not math.isfinite(sum([abs(node.weight) for node in tree])):
             raise InputError("the weights are too large to be added up")
-        self.__dict__["gates"] = Gates(tree) if gated else None
+        self.__dict__["gates"] = _gates(tree) if gated else None
         return self
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -127,7 +129,7 @@ class Rubric(PythonDocument):
     def gates(self) -> Gates | None:
         """What criteria require of each other; None where none requires anything."""
         if any(node.requires for _, node in placed(self.tree)):
-            return Gates(self.tree)
+            return _gates(self.tree)
         return None
 
     @cached_property
@@ -282,6 +284,12 @@ class Rubric(PythonDocument):
         path = user_path(path)
         text = self.to_yaml() if path.suffix.lower() in YAML_SUFFIXES else self.to_json() + "\n"
         write_text(path, text)
+
+
+def _gates(tree: tuple[Node, ...]) -> Gates:
+    from rubricate.rubric._gates import Gates  # few rubrics have some
+
+    return Gates(tree)
 
 
 def _check_weights(rubric: Rubric) -> None:

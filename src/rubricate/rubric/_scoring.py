@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rubricate._frozen import quickly_made
 from rubricate.errors import InputError
@@ -21,8 +21,10 @@ from rubricate.rubric._aggregates import AGGREGATES, Aggregate, least_ratio
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._declared import CLAMPED, CannotAssess, DeclaredScoring, ItemScoring
 from rubricate.rubric._group import Group, Node, placed
-from rubricate.rubric._penalty import LengthPenalty
 from rubricate.rubric._verdict import Status, Verdict
+
+if TYPE_CHECKING:
+    from rubricate.rubric._penalty import LengthPenalty
 
 
 @quickly_made

@@ -59,6 +59,10 @@ class Paraphrase(Evidence):
     paraphrase: bool = True
 
 
+GATE = "gate"
+"""The kind of a failure whose cause is that of a gate."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why there is no usable answer: the error's class and its text."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Storage as Storage,
         Workers as Workers,
     )
+    from rubricate.run._plan import Plan as Plan
     from rubricate.run._progress import (
         Progress as Progress,
         progress_state as progress_state,

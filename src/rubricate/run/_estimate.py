@@ -16,7 +16,7 @@ import orjson
 
 from rubricate._files import check_no_links, user_path
 from rubricate._spelling import common_prefix
-from rubricate.dataset import Gradable, Item
+from rubricate.dataset import Item
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Judge, Model, Request, keyed
 from rubricate.rubric import Criterion, Usage, Verdict
@@ -223,7 +223,7 @@ def _priced(model: Model, usage: Usage, kept: float = 0.0) -> Usage:
 
 
 async def estimate(
-    dataset: Gradable, judge: Judge, options: RunOptions, calibrate: Calibrate | None = None
+    plan: Plan, judge: Judge, options: RunOptions, calibrate: Calibrate | None = None
 ) -> RunEstimate:
     """Go through a run without sending or writing anything; the arguments are those of `run`.
 
@@ -234,7 +234,6 @@ async def estimate(
         check_no_links(user_path(options.run_dir))
     journal = None if options.fresh else _if_there(journal_place(options))
     cache = _if_there(cache_place(options.cache))
-    plan = Plan(dataset, options.limit, allow_code=options.allow_code, shard=options.part)
     stages, documents = Stages(judge, plan, calibrate), DocumentTally()
     progress = Progress(total=stages.judgements(plan))
     machine = ItemMachine(stages, progress, only_failed=options.retry_failed)
@@ -310,17 +309,17 @@ def _range(low: Usage, high: Usage) -> Range | None:
 
 async def with_requests(
     error: OtherRunError,
-    dataset: Gradable,
+    plan: Plan,
     judge: Judge,
     options: RunOptions,
     calibrate: Calibrate | None = None,
 ) -> OtherRunError:
     """The error with the requests that this run would take in another folder, and from nothing."""
-    if dataset.survey(options.limit).items > MOST_COUNTED:
+    if plan.items > MOST_COUNTED:
         return error
     elsewhere = replace(options, run_dir=None, journal=None, retry_failed=False, fresh=False)
-    cached = await estimate(dataset, judge, elsewhere, calibrate)
-    anew = await estimate(dataset, judge, replace(elsewhere, fresh=True), calibrate)
+    cached = await estimate(plan, judge, elsewhere, calibrate)
+    anew = await estimate(plan, judge, replace(elsewhere, fresh=True), calibrate)
     return OtherRunError(error.folder, error.differs, (cached.requests, anew.requests))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rubricate.dataset import Gradable, Item, survey_of
 from rubricate.errors import InputError
-from rubricate.run._shards import Shard
+from rubricate.run._options import RunOptions
 
 AUTHOR_KEYS = ("model", "system")
 """Where an item's metadata says which model wrote it; the first that is there."""
@@ -15,13 +15,14 @@ LONGEST_NAME = 100
 
 
 class Plan:
-    """The items of a dataset, the first `limit` of them if a limit is given.
+    """The items of a dataset that a run with some options judges.
 
     Holds none of them, but for few that are in memory anyway.
 
     Of a shard there may be none; what is checked, and the rubric, are those of the whole.
 
     Attributes:
+        name: the dataset's name, if it has one.
         items: how many items there are.
         verdicts: how many verdicts there are to be had.
         to_judge: how many of those need a judge.
@@ -35,26 +36,18 @@ class Plan:
             been spent.
     """
 
-    def __init__(
-        self,
-        dataset: Gradable,
-        limit: int | None = None,
-        *,
-        allow_code: bool = False,
-        shard: Shard | None = None,
-    ) -> None:
-        if limit is not None and limit < 1:
-            raise InputError(f"the limit must be at least 1, found {limit}")
-        survey = dataset.survey(limit)
+    def __init__(self, dataset: Gradable, options: RunOptions) -> None:
+        survey = dataset.survey(options.limit)
         if not survey.items:
             raise InputError("the dataset has no items to grade", path=("items",))
         for criterion in survey.named_code:
-            if not allow_code:
+            if not options.allow_code:
                 raise InputError(
                     f"the rubric names code to be run: {criterion.named_code}. If you trust it, "
                     "allow it with --allow-code (allow_code=True)"
                 )
             criterion.load_code()
+        self.name = dataset.name
         self.items = survey.items
         self.verdicts = survey.verdicts
         self.to_judge = survey.to_judge
@@ -63,16 +56,19 @@ class Plan:
         self.gated = survey.gated
         self._dataset = dataset
         self._read = survey.read
-        self._limit = limit
-        self._shard = shard
-        if shard is not None:
+        self._limit = options.limit
+        self._shard = options.part if options.shard else None
+        if self._shard is not None:
             part = survey_of(self)
             self.items, self.verdicts, self.to_judge = part.items, part.verdicts, part.to_judge
 
     def __iter__(self) -> Iterator[Item]:
-        shard, read = self._shard, self._read
-        items = self._dataset.to_grade(self._limit) if read is None else iter(read)
-        return items if shard is None else (item for item in items if shard.has(item))
+        items = self.whole()
+        return items if self._shard is None else filter(self._shard.has, items)
+
+    def whole(self) -> Iterator[Item]:
+        """The items of all shards together."""
+        return self._dataset.to_grade(self._limit) if self._read is None else iter(self._read)
 
 
 def author_of(item: Item, key: str | None) -> str | None:

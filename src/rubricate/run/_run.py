@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rubricate._sync import in_thread
-from rubricate.dataset import Gradable
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import Judge, LabelFile
 from rubricate.run._channel import Channel
@@ -35,7 +34,6 @@ from rubricate.run.results import (
     OtherRunError,
     ResultsFile,
     RunFacts,
-    RunIdentity,
 )
 from rubricate.run.sending import Sender
 
@@ -101,7 +99,7 @@ class _Output:
 
 
 async def run(
-    dataset: Gradable,
+    plan: Plan,
     judge: Judge,
     options: RunOptions,
     storage: OpenStorage,
@@ -119,7 +117,7 @@ async def run(
     weights are held, and given once all are judged.
 
     Args:
-        dataset: what to grade.
+        plan: what to grade.
         judge: who grades.
         options: how.
         storage: where the journal and the results go, opened.
@@ -130,11 +128,9 @@ async def run(
         sender: how models are reached, where several runs share it. Default: its own.
 
     Raises:
-        InputError: the dataset cannot be graded; nothing has been sent.
+        InputError: the folder has another run's results; nothing has been sent.
     """
     started = time.perf_counter()
-    shard = options.part if options.shard else None
-    plan = Plan(dataset, options.limit, allow_code=options.allow_code, shard=shard)
     rules = scoring_rules(plan, options)
     stages = Stages(judge, plan, calibrate)
     progress = Progress(total=stages.judgements(plan))
@@ -162,10 +158,10 @@ async def run(
             )
             stack.callback(sender.leave)
         answers = await _open_answers(storage, options, stack, stop, trouble)
-        opening = storage.folder and _results_file(storage, stack, plan, dataset, judge, options)
+        opening = storage.folder and _results_file(storage, stack, plan, judge, options)
         file = await opening if opening else None
         output = _Output(rules, options.author_key, results, listeners, judge.people, file, held)
-        span = _span(stages.name, dataset.name, progress.total) if sender.is_traced else None
+        span = _span(stages.name, plan.name, progress.total) if sender.is_traced else None
         of_execution = listeners if held is None else replace(listeners, on_verdict=None)
         execution = make_execution(
             RunParts(plan, stages, answers, sender, options, progress, of_execution, stop)
@@ -189,7 +185,7 @@ async def run(
                 calibration=None if calibrate is None else calibrate.reference,
                 prompt_version=judge.prompt_version,
                 mode=judge.mode,
-                dataset=dataset.name,
+                dataset=plan.name,
                 usage=progress.usage,
                 run_usage=answers.run_usage(),
                 calls=progress.calls,
@@ -328,7 +324,6 @@ async def _results_file(
     storage: OpenStorage,
     stack: ExitStack,
     plan: Plan,
-    dataset: Gradable,
     judge: Judge,
     options: RunOptions,
 ) -> ResultsFile | None:
@@ -337,13 +332,12 @@ async def _results_file(
     Raises:
         OtherRunError: it has those of another run; says what this one would take elsewhere.
     """
-    identity = RunIdentity(dataset, options.limit, plan, judge)
     try:
-        return storage.begin(plan, identity, stack, fresh=options.fresh)
+        return storage.begin(plan, judge, stack, fresh=options.fresh)
     except OtherRunError as error:
         from rubricate.run._estimate import with_requests
 
-        raise await with_requests(error, dataset, judge, options) from None
+        raise await with_requests(error, plan, judge, options) from None
 
 
 def _fingerprint(judge: Judge, calibrate: Calibrate | None) -> str | None:

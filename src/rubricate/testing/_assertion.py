@@ -23,7 +23,7 @@ from rubricate.grading import collected
 from rubricate.judge import JudgesLike, closing, made_for
 from rubricate.options import JudgingOptions
 from rubricate.rubric import Criterion, Rubric, Verdict
-from rubricate.run import ItemResult, ModelKey, RunOptions, Sender, SharedAnswers
+from rubricate.run import ItemResult, ModelKey, Plan, RunOptions, Sender, SharedAnswers
 from rubricate.settings import part, takes
 from rubricate.streaming import ResultStream, shared_sender
 from rubricate.views import figure
@@ -150,7 +150,7 @@ async def _judged(call: AssertCall, rubric: Rubric) -> Result:
         with shared_sender(chosen, options) as sender:
             if call.given_up is not None:
                 call.given_up.apply_to(sender, patience)
-            stream = ResultStream(dataset, chosen, options, sender=sender)
+            stream = ResultStream(Plan(dataset, options), chosen, options, sender=sender)
             try:
                 return await collected(stream)
             except RunStopped as stopped:

@@ -1,6 +1,6 @@
 """Drawings: SVG, coloured by `page/plots.css` in a page and in a picture by itself.
 
-Colours stand for things: judge, human, good (gives points), bad (costs them), failed, undecided.
+Colours have meanings: judge, human, good (gives points), bad (costs them), failed, undecided.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LEFT, RIGHT, TOP, BOTTOM = 36.0, 12.0, 12.0, 34.0
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Shapes, in a frame of so many units.
+    """Shapes, in a frame of a given size.
 
     Attributes:
         width, height: of the frame.

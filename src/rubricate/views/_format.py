@@ -21,7 +21,7 @@ MOST_DIGITS = 9
 
 
 def figure(value: float | None, digits: int = 2, *, sign: bool = False) -> str:
-    """A number with so many decimal places, or more where it would else be written as 0 or 1."""
+    """A number with `digits` decimal places, or more where it would else be written as 0 or 1."""
     if value is None or not math.isfinite(value):
         return NONE
     nearest = round(value)
@@ -71,7 +71,7 @@ def percent(share: float | None, digits: int = 0) -> str:
 
 
 def stratified_text(kappas: int, left_out: int) -> str:
-    """What the kappa over several criteria is: the mean of so many; so many have none."""
+    """What the kappa over several criteria is: the mean of `kappas`; `left_out` have none."""
     text = f"mean of the kappas of {kappas} criteria, weighted by n"
     return (
         f"{text}; {left_out} have none (one answer throughout, or one pair)" if left_out else text
@@ -128,7 +128,7 @@ def weight_text(weight: float | None, between: tuple[float, float] | None = None
 
 
 def opening(text: str, most: int = 80) -> str:
-    """The beginning of a text as one line of at most so many characters."""
+    """The beginning of a text as one line of at most `most` characters."""
     line = " ".join(text[: 4 * most].split())
     if len(line) <= most and len(text) <= 4 * most:
         return line

@@ -1,4 +1,4 @@
-"""Sections as HTML, in which every text is escaped: a part of a notebook, or a page of its own."""
+"""Sections as HTML, in which every text is escaped: a part of a notebook, or a complete page."""
 
 from __future__ import annotations
 

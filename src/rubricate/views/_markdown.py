@@ -32,7 +32,7 @@ def as_markdown(
 
     Args:
         title: its heading.
-        front: blocks of lines that stand before the sections.
+        front: blocks of lines before the sections.
         sections: what it says; changes, which can be many, come last.
     """
     lines = [f"# {markdown_text(title)}", ""]
@@ -50,7 +50,7 @@ def as_markdown(
 
 
 def markdown_text(text: str) -> str:
-    """Text that cannot leave its line, nor bring markup of its own."""
+    """Text that cannot leave its line, nor bring markup."""
     safe = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
     for mark in "\\|`*_[]":
         safe = safe.replace(mark, f"\\{mark}")

@@ -35,7 +35,7 @@ SHARPNESS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A drawing with its words; the legend has colours, by class, with what they stand for."""
+    """A drawing with its words; the legend has colours, by class, with their meanings."""
 
     title: str
     drawing: Drawing
@@ -48,9 +48,9 @@ class Picture:
     """Plots on one sheet. A notebook shows it; `save` writes it as SVG or PNG (extra `png`).
 
     Attributes:
-        title: what stands above them.
+        title: the heading above them.
         plots: the plots.
-        across: how many stand side by side, at most.
+        across: how many are side by side, at most.
     """
 
     title: str
@@ -129,8 +129,8 @@ class _Cell:
     """A plot with the words around it.
 
     Attributes:
-        head: the height of what stands above the drawing.
-        below: that of the drawing with what stands below it.
+        head: the height of what is above the drawing.
+        below: that of the drawing with what is below it.
     """
 
     def __init__(self, plot: Plot, width: float) -> None:

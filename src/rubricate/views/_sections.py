@@ -61,7 +61,7 @@ class Passage:
         text: the text, or its beginning.
         marks: what is underlined, from its first character to that after its last.
         left_out: how many characters come after it.
-        tone: how it is meant.
+        tone: its tone.
     """
 
     text: str
@@ -75,7 +75,7 @@ class Column:
     """A column of a table.
 
     Attributes:
-        heading: what stands above it.
+        heading: the text above it.
         is_text: whether it has text, from the left; else figures, from the right.
         signed: whether its estimates are differences, with a sign.
         tone: that of its cells.
@@ -120,7 +120,7 @@ class Table:
     Attributes:
         columns: its columns.
         rows: its rows.
-        title: what stands above it.
+        title: the text above it.
         totals: rows below a line.
         apart: columns that a terminal shows in a table of their own.
         wide: whether it takes the whole width.
@@ -166,12 +166,12 @@ class Changes:
     Attributes:
         heading: what changed.
         changes: one after the other.
-        told: what a terminal says above them; empty for nothing.
+        note: what a terminal says above them; empty for nothing.
     """
 
     heading: str
     changes: Sequence[Change]
-    told: str = ""
+    note: str = ""
 
 
 Section: TypeAlias = Paragraph | Passage | Table | Facts | Changes

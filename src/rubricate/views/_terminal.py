@@ -226,8 +226,8 @@ def _passage(passage: Passage) -> Text:
 
 
 def _changes(section: Changes) -> Iterator[Text]:
-    if section.told:
-        yield Text(section.told)
+    if section.note:
+        yield Text(section.note)
     for change in section.changes[:SHOWN_CHANGES]:
         human = f" (human: {change.human_label})" if change.human_label else ""
         yield Text(f"{change.item}, {change.criterion}: {change.a} -> {change.b}{human}")

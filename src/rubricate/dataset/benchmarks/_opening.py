@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rubricate._files import user_path
+from rubricate._files import HF, user_path
 from rubricate._spelling import did_you_mean, unknown_word
 from rubricate.dataset.benchmarks._formats import ANSWERS, FORMATS, IDS, RACE, renamed
 from rubricate.dataset.benchmarks._task import Answer, Benchmark, Task
@@ -25,7 +25,6 @@ from rubricate.dataset.items import (
     text_of_chat,
 )
 from rubricate.dataset.samples import (
-    HF,
     OnError,
     Records,
     Source,

@@ -6,9 +6,9 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, WrapValidator
+from pydantic import BeforeValidator, ConfigDict, PlainValidator, WrapValidator
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from rubricate._documents import check_keys, check_writable, with_one_line_errors
@@ -16,21 +16,17 @@ from rubricate._spelling import suggestion
 from rubricate.dataset.items._transcript import Transcript
 from rubricate.errors import InputError
 from rubricate.rubric import (
-    Aggregation,
     CriterionVerdict,
-    Parts,
     Rubric,
-    SpokenParts,
     Verdict,
-    aggregate,
     read_tags,
-    split_thinking,
 )
+
+if TYPE_CHECKING:
+    from rubricate.rubric import Parts, SpokenParts
 
 Annotations = dict[str, dict[str, CriterionVerdict | str | int | float | None]]
 """Each annotator's labels by criterion name; a criterion that one did not label is missing."""
-
-_TOGETHER = Aggregation()
 
 
 def parse_annotations(annotations: Any, rubric: Rubric | None) -> Annotations:
@@ -75,6 +71,8 @@ def consensus(annotations: Annotations, rubric: Rubric) -> dict[str, Verdict]:
     The majority's label; the mean of ordered options, scales and numbers. A criterion on which
     labels without order are tied, or that nobody labelled, is missing.
     """
+    from rubricate.rubric import Aggregation, aggregate  # few datasets have annotators
+
     together: dict[str, Verdict] = {}
     for criterion in rubric:
         name = criterion.name
@@ -84,7 +82,7 @@ def consensus(annotations: Annotations, rubric: Rubric) -> dict[str, Verdict]:
             if (label := labels.get(name)) is not None
         ]
         if votes:
-            verdict = aggregate(criterion, votes, _TOGETHER)
+            verdict = aggregate(criterion, votes, Aggregation())
             if not verdict.tied:
                 together[name] = Verdict(
                     criterion=name, status=verdict.status, label=verdict.label, value=verdict.value
@@ -145,6 +143,14 @@ GroundTruth = list[CriterionVerdict | str | int | float | None]
 unlabelled."""
 
 
+def _rubric(value: Any) -> Rubric | None:
+    """A rubric, which has been checked when it was made, or the data of one."""
+    return None if value is None else Rubric.from_dict(value)
+
+
+OwnRubric = Annotated[Rubric | None, PlainValidator(_rubric)]
+
+
 def _submission(value: Any, checked: Callable[[Any], str]) -> str:
     """Text as it is; chat messages as a `Transcript`."""
     if isinstance(value, Transcript):
@@ -192,7 +198,7 @@ class DataItem:
     submission: Annotated[str, WrapValidator(_submission)]
     description: str = ""
     ground_truth: GroundTruth | None = None
-    rubric: Rubric | None = None
+    rubric: OwnRubric = None
     reference_submission: str | None = None
     _: KW_ONLY
     ground_truth_reasons: list[str | None] | None = None
@@ -243,6 +249,8 @@ class DataItem:
         """What the submission thinks and says, which a length penalty looks at."""
         if isinstance(self.submission, Transcript):
             return self.submission.parts
+        from rubricate.rubric import split_thinking
+
         return split_thinking(self.submission)
 
     def reason(self, index: int) -> str | None:
@@ -337,6 +345,19 @@ class DataItem:
             values["annotations"] = parse_annotations(values["annotations"], rubric)
         extra = {key: value for key, value in data.items() if key not in known}
         return cls(**values, extra=extra)
+
+
+def checked_labels(item: DataItem, rubric: Rubric | None) -> tuple[GroundTruth | None, Annotations]:
+    """The labels of an item by its rubric: what people say together, and each of them.
+
+    Raises:
+        InputError: they do not fit the rubric.
+    """
+    truth, annotations = item.ground_truth, item.annotations
+    return (
+        None if truth is None else parse_ground_truth(truth, rubric),
+        parse_annotations(annotations, rubric) if annotations else annotations,
+    )
 
 
 def parse_ground_truth(labels: Any, rubric: Rubric | None) -> GroundTruth:

@@ -10,7 +10,12 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
-from rubricate.dataset.items._data_item import ContextDocument, DataItem, consensus
+from rubricate.dataset.items._data_item import (
+    ContextDocument,
+    DataItem,
+    checked_labels,
+    consensus,
+)
 from rubricate.errors import InputError
 from rubricate.rubric import Criterion, DeclaredScoring, Rubric, Verdict, agreed
 
@@ -191,7 +196,8 @@ def survey_of(
     named: dict[Criterion, None] = {}
     for index, item in enumerate(to_grade):
         try:
-            item.labels()
+            if item.data.ground_truth is not None or item.data.annotations:
+                checked_labels(item.data, item.rubric)
         except InputError as error:
             raise error.within(("items", index)) from None
         if item.rubric is not last:

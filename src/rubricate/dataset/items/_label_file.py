@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._documents import YAML_SUFFIXES
-from rubricate._files import not_written, user_path, write_text
+from rubricate._files import not_written, table_name, user_path, write_text
 from rubricate.dataset.items._item import Item
 from rubricate.dataset.items._mapping import TableColumns
 from rubricate.dataset.items._rubric_dataset import (
@@ -27,7 +27,6 @@ from rubricate.dataset.items._rubric_dataset import (
     read_whole,
 )
 from rubricate.dataset.items._table import is_table, open_items
-from rubricate.dataset.samples import table_name
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric
 

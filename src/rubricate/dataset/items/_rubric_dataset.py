@@ -31,9 +31,9 @@ from rubricate.dataset.items._data_item import (
     ContextDocument,
     DataItem,
     GroundTruth,
+    OwnRubric,
+    checked_labels,
     consensus,
-    parse_annotations,
-    parse_ground_truth,
 )
 from rubricate.dataset.items._item import Item, ItemIds, Survey, survey_of
 from rubricate.errors import InputError
@@ -79,7 +79,7 @@ class RubricDataset:
     """
 
     prompt: str | None = None
-    rubric: Rubric | None = None
+    rubric: OwnRubric = None
     items: list[DataItem] = field(default_factory=list)
     name: str | None = None
     reference_submission: str | None = None
@@ -95,10 +95,7 @@ class RubricDataset:
     def _check_labels(self, item: DataItem, path: Sequence[str | int]) -> None:
         rubric = item.rubric if item.rubric is not None else self.rubric
         try:
-            if item.ground_truth is not None:
-                item.ground_truth = parse_ground_truth(item.ground_truth, rubric)
-            if item.annotations:
-                item.annotations = parse_annotations(item.annotations, rubric)
+            item.ground_truth, item.annotations = checked_labels(item, rubric)
         except InputError as error:
             raise error.within(path) from None
 

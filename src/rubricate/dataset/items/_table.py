@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
+from rubricate._files import HF
 from rubricate.dataset.items._data_item import DataItem
 from rubricate.dataset.items._item import Item, ItemIds, Survey, survey_of
 from rubricate.dataset.items._mapping import RowReader, TableColumns
 from rubricate.dataset.items._rubric_dataset import RubricDataset
 from rubricate.dataset.samples import (
-    HF,
     READERS,
     OnError,
     Records,

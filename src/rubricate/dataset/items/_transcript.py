@@ -10,10 +10,10 @@ import orjson
 
 from rubricate._documents import check_keys
 from rubricate.errors import InputError
-from rubricate.rubric import SpokenParts, split_thinking
 
 if TYPE_CHECKING:
     from rubricate.dataset.samples import ChatMessage, Content
+    from rubricate.rubric import SpokenParts
 
 TEXTS = ("text", "reasoning")
 """Types of a message's parts that need no mention."""
@@ -94,6 +94,8 @@ class Transcript(str):
     @property
     def parts(self) -> SpokenParts:
         """What the assistant thinks and says, and what the others say."""
+        from rubricate.rubric import SpokenParts, split_thinking  # for a length penalty alone
+
         thinking, output, other = [], [], []
         for message in self.messages:
             if message.role != "assistant":

@@ -58,9 +58,7 @@ if TYPE_CHECKING:
     )
     from rubricate.dataset.samples._media import kind_of as kind_of, kinds_in as kinds_in
     from rubricate.dataset.samples._opening import (
-        HF as HF,
         Source as Source,
-        table_name as table_name,
     )
     from rubricate.dataset.samples._parquet import parquet_dataset as parquet_dataset
     from rubricate.dataset.samples._sample import (

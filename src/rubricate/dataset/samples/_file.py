@@ -6,13 +6,13 @@ from collections.abc import Callable, Generator, Iterator
 from os import PathLike
 from typing import Any, NamedTuple
 
-from rubricate._files import missing_file, user_path
+from rubricate._files import HF, missing_file, table_name, user_path
 from rubricate.dataset.samples._csv import csv_dataset, csv_records
 from rubricate.dataset.samples._dataset import MemoryDataset
 from rubricate.dataset.samples._fields import FieldSpec, Record, RecordToSample
 from rubricate.dataset.samples._hf import hf_records
 from rubricate.dataset.samples._json import json_dataset, json_records
-from rubricate.dataset.samples._opening import HF, Source, table_name
+from rubricate.dataset.samples._opening import Source
 from rubricate.dataset.samples._parquet import parquet_dataset, parquet_records
 from rubricate.errors import InputError
 

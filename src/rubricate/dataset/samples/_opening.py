@@ -14,8 +14,6 @@ from urllib.parse import unquote, urlsplit
 from rubricate._files import open_file, user_path
 from rubricate.errors import InputError, MissingExtraError, MissingFileError
 
-HF = "hf:"
-"""What the name of a dataset of the Hugging Face Hub begins with: `hf:NAME@SPLIT`."""
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 CHUNK = 1 << 20
 """Bytes that are read at a time."""
@@ -160,13 +158,6 @@ class Source:
                 raise InputError(f"is not a zstd file: {error}", file=self.shown) from None
         else:
             yield raw
-
-
-def table_name(data: str) -> str:
-    """A table's name: that of its file without the suffix, or of its dataset and split."""
-    if data.startswith(HF):
-        return data.removeprefix(HF).replace("@", "-").strip("./")
-    return Source(data, None).name
 
 
 def is_utf8(encoding: str) -> bool:

@@ -35,7 +35,7 @@ from rubricate.judge import (
 )
 from rubricate.judge.models import ModelPrice
 from rubricate.rubric import Verdict
-from rubricate.run import RunOptions
+from rubricate.run import Plan, RunOptions
 from rubricate.run.results import Summary
 from rubricate.settings import option, part, takes, takes_as_method
 
@@ -190,10 +190,11 @@ class RubricEvaluator:
                 metadata, criterion = item.data.metadata, item.rubric.by_name[name]
                 output.add(result_line(metadata, criterion, verdict, item.labels().get(name)))
 
+        run_options = part(RunOptions, options)
         stream = ResultStream(
-            reports.dataset,
+            Plan(reports.dataset, run_options),
             self.judge,
-            part(RunOptions, options),
+            run_options,
             stop=options.stop,
             on_verdict=write_line,
         )

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rubricate.dataset import Item
 from rubricate.errors import InputError
-from rubricate.rubric import Criterion, Failure, Usage, Verdict, Waiting
+from rubricate.rubric import Criterion, Failure, Usage, Verdict
 from rubricate.run._progress import Progress
 from rubricate.run.items._calls import Call, Question, failure_of
 from rubricate.run.items._stages import NOT_RUN, Stages, wave_of
 from rubricate.run.journal import Known, verdict_from_record
 from rubricate.run.results import CALLS_SAVED, ItemResult
+
+if TYPE_CHECKING:
+    from rubricate.rubric import Waiting
 
 
 @dataclass(slots=True)

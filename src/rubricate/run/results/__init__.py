@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     )
     from rubricate.run.results._gates import CALLS_SAVED as CALLS_SAVED, GateFigures as GateFigures
     from rubricate.run.results._identity import (
+        COMMAND_LINE as COMMAND_LINE,
         OtherRunError as OtherRunError,
         RunIdentity as RunIdentity,
         has_answers as has_answers,

@@ -24,6 +24,7 @@ from rubricate._files import (
     write_text,
 )
 from rubricate.errors import InputError
+from rubricate.judge import Judge
 from rubricate.run._options import RunOptions, Storage
 from rubricate.run._plan import Plan
 from rubricate.run._shards import Shard
@@ -141,7 +142,7 @@ class OpenStorage:
         return path.parent if isinstance(self.access, Shard) else path
 
     def begin(
-        self, plan: Plan, identity: RunIdentity, stack: ExitStack, *, fresh: bool
+        self, plan: Plan, judge: Judge, stack: ExitStack, *, fresh: bool
     ) -> ResultsFile | None:
         """Begin the folder's results, if there is one, which are closed with `stack`.
 
@@ -153,7 +154,7 @@ class OpenStorage:
         """
         if self.folder is None or self.run_dir is None:
             return None
-        identity.note(self.run_dir, replaces=fresh)
+        RunIdentity(plan, judge).note(self.run_dir, replaces=fresh)
         if isinstance(self.journal, Database):
             from rubricate.run.journal import remembered
 

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._files import Replacement
-from rubricate.dataset import Gradable
 from rubricate.errors import InputError
 from rubricate.judge import Judge
 from rubricate.run._plan import Plan
 from rubricate.run._shards import sameness
 
 NOTE_NAME = "run.json"
-SHAPE: dict[str, type] = {"items": list, "judges": list, "criteria": dict, "told": dict}
+COMMAND_LINE = "told"
+"""The key of what was named on the command line; older run folders have it, too."""
+SHAPE: dict[str, type] = {"items": list, "judges": list, "criteria": dict, COMMAND_LINE: dict}
 """Of what kinds the values in it are; of others nothing is taken."""
 NOTED_ITEMS = 100
 """Items by which a dataset is known again that has no name."""
@@ -27,15 +28,12 @@ class RunIdentity:
     """What makes a run another one than that whose results a folder has.
 
     Args:
-        dataset: what is graded.
-        limit: only its first N items.
-        plan: has the rubric, where all items have the same.
+        plan: what is graded, in all shards together.
         judge: who grades.
     """
 
-    def __init__(self, dataset: Gradable, limit: int | None, plan: Plan, judge: Judge) -> None:
-        self._dataset = dataset
-        self._limit = limit
+    def __init__(self, plan: Plan, judge: Judge) -> None:
+        self._plan = plan
         self._criteria = {criterion.name: criterion.requirement for criterion in plan.rubric or ()}
         members = (member.judge.name for stage in judge.stages for member in stage.members)
         self._judges = [*dict.fromkeys(members)]
@@ -54,7 +52,7 @@ class RunIdentity:
         if not replaces and has_answers(folder) and (differs := self._differences(kept)):
             raise OtherRunError(folder, differs)
         own = {
-            "dataset": self._dataset.name,
+            "dataset": self._plan.name,
             "items": [*islice(self._texts(), NOTED_ITEMS)],
             "judges": self._judges,
             "criteria": self._criteria,
@@ -63,11 +61,11 @@ class RunIdentity:
 
     def _texts(self) -> Iterator[int]:
         """A number for each item, which those of equal texts have in common."""
-        return map(sameness, self._dataset.to_grade(self._limit))
+        return map(sameness, self._plan.whole())
 
     def _differences(self, kept: Mapping[str, Any]) -> list[str]:
         differences, name, texts = [], kept.get("dataset"), {*kept.get("items", ())}
-        is_named_alike = name is not None and name == self._dataset.name
+        is_named_alike = name is not None and name == self._plan.name
         if not is_named_alike and texts and texts.isdisjoint(self._texts()):
             differences.append("dataset")
         judges = {*kept.get("judges", ())}

@@ -21,8 +21,10 @@ from typing import Any, cast
 from rubricate._sync import in_thread
 from rubricate.dataset import Item
 from rubricate.errors import InputError, MissingExtraError
+from rubricate.run._options import RunOptions
 from rubricate.run.workers._options import Fleet, environment_of, resources_of
 from rubricate.run.workers._worker import Job, Report, State, WorkerDied
+from rubricate.settings import part
 
 logger = logging.getLogger(__name__)
 ATTEMPTS = 2
@@ -75,7 +77,7 @@ def _dumped(job: Job) -> bytes:
         InputError: a part of it cannot be sent to another process.
     """
     options = replace(
-        job.options,
+        part(RunOptions, job.options),  # of a call, not what it grades
         on_progress=None,
         max_time=None,
         run_dir=None,
@@ -85,9 +87,9 @@ def _dumped(job: Job) -> bytes:
     )
     job = replace(job, options=options)
     dumps, dumped = _ray().cloudpickle.dumps, b""
-    for name, part in (("judge", job.judge), ("calibration", job.calibrate), ("run", job)):
+    for name, value in (("judge", job.judge), ("calibration", job.calibrate), ("run", job)):
         try:
-            dumped = dumps(part)
+            dumped = dumps(value)
         except Exception as error:
             text = str(error).splitlines()[0]
             raise InputError(

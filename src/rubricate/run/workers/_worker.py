@@ -341,7 +341,7 @@ class Worker:
 
 def plan_of(items: Sequence[Item]) -> Plan:
     """The plan of some items of a run, which has been checked."""
-    return Plan(_Block(items), allow_code=True)
+    return Plan(_Block(items), RunOptions(allow_code=True))
 
 
 class _Block:
