@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from rubricate._files import is_address, user_path
 from rubricate._terminal import one_line
 from rubricate.cli._ending import ExitCode, stop_on_signals
-from rubricate.cli._printing import print_json
 from rubricate.errors import InputError
 from rubricate.run import Limits, Storage
 from rubricate.settings import option
@@ -119,6 +118,8 @@ def print_estimate(estimate: RunEstimate, json_output: bool, pairs: int | None =
         pairs: how many pairs of submissions its items are, if they are that.
     """
     if json_output:
+        from rubricate.cli._printing import print_json
+
         print_json(({} if pairs is None else {"pairs": pairs}) | estimate.to_dict())
         return
     if pairs is not None:
@@ -158,6 +159,8 @@ def print_judged(
 
     report = asyncio.run(judged())
     if json_output:
+        from rubricate.cli._printing import print_json
+
         lines = None if results is None else ("results", run_dir / results)
         print_json(report.model_dump(mode="json"), lines)
     elif not quiet:

@@ -6,13 +6,12 @@ import hashlib
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, get_args, runtime_checkable
 
 from rubricate.dataset import Item
 from rubricate.errors import InputError, shown
 from rubricate.judge.models import Completion, Model, Request, Send
 from rubricate.rubric import (
-    Aggregation,
     Criterion,
     Evidence,
     Failure,
@@ -22,6 +21,9 @@ from rubricate.rubric import (
     confidence,
     read_kept,
 )
+
+if TYPE_CHECKING:
+    from rubricate.rubric import Aggregation
 
 
 class LabelFile(Protocol):
