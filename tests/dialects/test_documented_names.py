@@ -15,14 +15,25 @@ DOCUMENTED = {
         "": """
             CannotAssessConfig Criterion CriterionGrader CriterionOption CriterionVerdict DataItem
             FewShotConfig JudgeSpec LLMConfig LengthPenalty Rubric RubricDataset ThinkingConfig
-            evaluate
+            CannotAssessStrategy EvalConfig EvalResult EvalRunner EvaluationReport MetricsResult
+            compute_metrics earth_movers_distance evaluate fill_ground_truth ks_test
+            score_distribution systematic_bias word_count
         """,
         ".dataset": "DataItem RubricDataset",
-        ".eval": "EvalResult evaluate",
+        ".eval": "EvalConfig EvalResult EvalRunner EvalTimingStats evaluate",
         ".graders": "CriterionGrader JudgeSpec",
+        ".graders.criterion_grader": "CriterionGrader JudgeSpec",
         ".llm": "LLMConfig",
         ".rubric": "Rubric",
-        ".types": "Criterion CriterionOption CriterionVerdict LengthPenalty",
+        ".metrics": "CriterionMetrics MetricsResult compute_metrics filter_cannot_assess ks_test",
+        ".types": """
+            CannotAssessConfig CannotAssessStrategy Criterion CriterionOption CriterionReport
+            CriterionVerdict EvaluationReport FewShotConfig JudgeVote LengthPenalty TokenUsage
+        """,
+        ".utils": """
+            aggregate_token_usage compute_length_penalty fill_ground_truth parse_thinking_output
+            word_count
+        """,
     },
     "inspect_ai": {
         ".dataset": """

@@ -304,7 +304,7 @@ async def autorubrics_program() -> None:
     assert_type(own, autorubric.Rubric)
     report = await own.grade(to_grade="text", grader=grader, query="prompt")
     assert_type(report, autorubric.EnsembleEvaluationReport)
-    assert_type(report.report[0].final_verdict, CriterionVerdict | None)
+    assert_type(report.report[0].final_verdict, autorubric.CriterionVerdict | None)
     data = autorubric.RubricDataset.from_file("data.json")
     assert_type(data, autorubric.RubricDataset)
     done = await autorubric.evaluate(data, grader, experiment_name="e")

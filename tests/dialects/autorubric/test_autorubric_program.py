@@ -22,6 +22,7 @@ from rubricate.dialects.autorubric import (
     Criterion,
     CriterionGrader,
     CriterionOption,
+    EvalResult,
     FewShotConfig,
     JudgeSpec,
     LengthPenalty,
@@ -30,10 +31,11 @@ from rubricate.dialects.autorubric import (
     RubricDataset,
     ThinkingConfig,
     evaluate,
+    fill_ground_truth,
     graders,
 )
 from rubricate.dialects.autorubric.llm import thinking_options
-from rubricate.testing import Rule, ScriptedEndpoint
+from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 HERE = Path(__file__).parent
 THERE = HERE.parents[1] / "neighbours"
@@ -113,6 +115,12 @@ def test_a_named_experiment_is_a_run_folder_that_goes_on(endpoint: Any, tmp_path
     assert len(endpoint.requests) == asked
     assert again.get_scores() == first.get_scores()
     assert (again.experiment_name, again.experiment_dir) == ("e", tmp_path / "e")
+    read = EvalResult.from_experiment(tmp_path / "e")
+    assert [item.to_dict() for item in read.item_results] == [
+        item.to_dict() for item in again.item_results
+    ]
+    metrics = [done.compute_metrics(LABELLED).model_dump() for done in (read, again)]
+    assert metrics[0] == metrics[1]
     asyncio.run(evaluate(LABELLED, grader, resume=False, **told))
     assert len(endpoint.requests) == 2 * asked
 
@@ -265,7 +273,7 @@ def evaluated(grader: Any, **options: Any) -> Any:
         (lambda: CriterionGrader().configs, "Must provide either judge_model_config or judges"),
         (lambda: CriterionGrader(llm_config=M, judges=[]).configs, "Cannot provide both"),
         (lambda: CriterionGrader(judges=[JudgeSpec(M, "a")] * 2).configs, "two judges are called"),
-        (lambda: CriterionGrader(system_prompt="x"), "no system_prompt: .*docs/explaining.md"),
+        (lambda: CriterionGrader(escalation="x"), "no escalation: .*rubricate.Cascade"),
         (lambda: CriterionGrader(llm_calls="all"), "per_criterion or per_item, found 'all'"),
         (lambda: LLMConfig("m", extra_headers={"a": "b"}), "takes no extra_headers"),
         (
@@ -276,7 +284,6 @@ def evaluated(grader: Any, **options: Any) -> Any:
         (lambda: evaluated("m"), "must be a CriterionGrader, found str"),
         (lambda: evaluated(GRADER, experiment_name="../x"), 'name of a folder, found "../x"'),
         (lambda: evaluated(GRADER, max_concurrent_items=0), "must be at least 1, found 0"),
-        (lambda: evaluated(GRADER, progress_style="detailed"), "takes no progress_style"),
     ],
 )
 def test_what_cannot_be_used_is_one_line_before_anything_is_sent(make: Any, message: str) -> None:
@@ -339,3 +346,49 @@ def test_a_config_shows_no_key():
     config = LLMConfig(model="openai/gpt-4.1-mini", api_key="sk-secret")
     assert "secret" not in f"{config!r} {config}"
     assert "gpt-4.1-mini" in repr(config)
+
+
+def test_an_own_prompt_is_shown_to_the_judge_before_the_guidelines(endpoint: Any) -> None:
+    told = Rubric([*RUBRIC], guidelines="Be fair.")
+    grade(told, CriterionGrader(llm_config=config(endpoint), system_prompt="You grade essays."))
+    text = json.dumps(endpoint.requests[0].body["messages"])
+    assert "You grade essays.\\n\\nBe fair." in text
+
+
+def test_a_criterion_without_a_name_has_none_in_reports_too(endpoint: Any) -> None:
+    rubric = Rubric([Criterion(requirement="x"), Criterion(name="b", requirement="z")])
+    report = grade(rubric, CriterionGrader(llm_config=config(endpoint)))
+    assert [entry.criterion.name for entry in report.report] == [None, "b"]
+    assert [criterion.name for criterion in rubric.rubric] == [None, "b"]
+    assert f"{report.report[0].final_verdict}" == "CriterionVerdict.MET"
+    assert report.report[0].final_verdict == "MET"
+    again = Rubric(list(rubric.rubric))
+    assert again.names == ["criterion_1", "b"]
+
+
+def test_each_judge_of_several_is_compared_with_people() -> None:
+    def respond(request: JudgeRequest) -> Rule:
+        return Rule(verdict="UNMET" if request.body["model"] == "two" else "MET")
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        judges = [JudgeSpec(config(endpoint, name), name) for name in ("one", "two", "three")]
+        done = asyncio.run(evaluate(LABELLED, CriterionGrader(judges=judges)))
+    metrics = done.compute_metrics(LABELLED, per_judge=True, bootstrap=True)
+    assert metrics.per_judge is not None
+    accuracy = {name: alone.criterion_accuracy for name, alone in metrics.per_judge.items()}
+    assert accuracy == {"one": 4 / 6, "two": 2 / 6, "three": 4 / 6}
+    assert metrics.confusion_matrix.matrix == [[4, 0], [2, 0]]
+    assert (metrics.n_samples, metrics.bootstrap.n_bootstrap) == (6, 1000)
+    table = metrics.to_dataframe()
+    assert list(table["level"]) == ["aggregate", *["criterion"] * 2, *["judge"] * 3]
+
+
+def test_a_model_labels_what_nobody_labelled(endpoint: Any) -> None:
+    dataset = data(["MET", "UNMET"])
+    dataset.add_item("text 9", "without labels")
+    grader = CriterionGrader(llm_config=config(endpoint))
+    filled = asyncio.run(fill_ground_truth(dataset, grader))
+    labels = [[str(label) for label in item.ground_truth] for item in filled]
+    assert labels == [["MET", "UNMET"], ["MET", "CANNOT_ASSESS"]]
+    assert dataset.items[1].ground_truth is None
+    assert len(endpoint.requests) == 2

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
 from statistics import fmean
+from typing import Any
 
 from rubricate import rubric as core
-from rubricate.rubric import CriterionVerdict, Score, Usage, Verdict
+from rubricate.dialects.autorubric._criteria import CriterionVerdict, as_given
+from rubricate.rubric import Score, Usage, Verdict
 from rubricate.run import ItemResult
 
 Voters = Mapping[str, tuple[str, float]]
@@ -35,7 +38,27 @@ def usage_of(usage: Usage) -> TokenUsage:
     )
 
 
-class _MayFail:
+def _plain(value: Any) -> Any:
+    """A report's value as JSON has it; of criteria the fields that AutoRubric's have."""
+    if isinstance(value, core.Criterion):
+        document = value.to_dict()
+        names = ("weight", "requirement", "name", "options", "scale_type", "aggregation")
+        return {name: document.get(name) for name in names}
+    if is_dataclass(value):
+        return {own.name: _plain(getattr(value, own.name)) for own in fields(value) if own.repr}
+    if isinstance(value, list):
+        return [_plain(entry) for entry in value]
+    return value.value if isinstance(value, Enum) else value
+
+
+class _Report:
+    def model_dump(self, mode: str = "python") -> dict[str, Any]:
+        """The report as JSON values, without the core's result."""
+        plain: dict[str, Any] = _plain(self)
+        return plain
+
+
+class _MayFail(_Report):
     error: str | None
 
     @property
@@ -96,7 +119,7 @@ class EnsembleCriterionReport(_MayFail):
     """
 
     criterion: core.Criterion
-    verdict: Verdict
+    verdict: Verdict = field(repr=False)
     final_verdict: CriterionVerdict | None
     final_reason: str | None
     votes: list[JudgeVote]
@@ -107,8 +130,8 @@ class EnsembleCriterionReport(_MayFail):
 
     @property
     def name(self) -> str:
-        """The criterion's name."""
-        return self.criterion.name
+        """The criterion's name in the rubric."""
+        return self.verdict.criterion
 
     @property
     def score_value(self) -> float | None:
@@ -122,7 +145,7 @@ class EnsembleCriterionReport(_MayFail):
 
 
 @dataclass(frozen=True)
-class EnsembleEvaluationReport:
+class EnsembleEvaluationReport(_Report):
     """One graded text; of one judge or of several.
 
     Attributes:
@@ -199,7 +222,7 @@ def _criterion(
     choice = criterion.is_multi_choice
     pairs = list(zip(votes, judges, strict=True))
     return EnsembleCriterionReport(
-        criterion=criterion,
+        criterion=as_given(criterion),
         verdict=verdict,
         final_verdict=_binary(criterion, verdict),
         final_reason=" | ".join(reasons) or (None if votes else verdict.reason),

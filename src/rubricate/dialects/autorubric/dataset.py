@@ -44,6 +44,12 @@ class RubricDataset(core.RubricDataset):
         except InputError as error:
             raise error.within(file=path) from None
 
+    @property
+    def criterion_names(self) -> list[str]:
+        """The names of the rubric's criteria; one without a name is `C` with its number."""
+        criteria = self._global_rubric().criteria
+        return [c.name if c.is_named else f"C{n}" for n, c in enumerate(criteria, start=1)]
+
     def to_dict(self) -> dict[str, Any]:
         """The dataset as it is written to a file."""
         data = super().to_dict()

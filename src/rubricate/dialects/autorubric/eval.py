@@ -3,23 +3,65 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
 
 from rubricate import dataset as core
+from rubricate._documents import read_document
+from rubricate._files import Replacement, user_path
 from rubricate.dataset import DataItem
 from rubricate.dialects._options import progress_line
-from rubricate.dialects.autorubric._reports import EnsembleEvaluationReport, TokenUsage, usage_of
+from rubricate.dialects.autorubric._reports import (
+    EnsembleEvaluationReport,
+    TokenUsage,
+    Voters,
+    report_of,
+    usage_of,
+)
+from rubricate.dialects.autorubric.dataset import RubricDataset
 from rubricate.dialects.autorubric.graders import CriterionGrader
 from rubricate.errors import InputError, RunStopped, shown
-from rubricate.run import Progress
+from rubricate.rubric import Usage
+from rubricate.run import ItemResult as CoreItemResult, Progress
 from rubricate.settings import Settings, takes
 
 if TYPE_CHECKING:
     from rubricate.analysis import Result
-    from rubricate.dialects.autorubric._metrics import Metrics
+    from rubricate.dialects.autorubric.metrics import MetricsResult
+
+RECORD = "experiment.json"
+"""What a run folder has of an experiment beside the core's files."""
+
+
+@dataclass(frozen=True)
+class EvalTimingStats:
+    """How long items took: the sums of their requests' seconds."""
+
+    total_duration_seconds: float
+    mean_item_duration_seconds: float
+    min_item_duration_seconds: float
+    max_item_duration_seconds: float
+    p50_item_duration_seconds: float
+    p95_item_duration_seconds: float
+    items_per_second: float
+
+    @classmethod
+    def from_durations(cls, durations: Sequence[float], total_duration: float) -> EvalTimingStats:
+        """The figures of items' durations and that of the whole."""
+        ordered = sorted(durations) or [0.0]
+        p50, p95 = (ordered[min(int(len(ordered) * at), len(ordered) - 1)] for at in (0.5, 0.95))
+        rate = len(durations) / total_duration if total_duration > 0 else 0.0
+        mean = fmean(ordered)
+        return cls(total_duration, mean, ordered[0], ordered[-1], p50, p95, rate)
+
+    def to_dict(self) -> dict[str, float]:
+        """The figures by name."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -30,6 +72,23 @@ class ItemResult:
     item: DataItem
     report: EnsembleEvaluationReport
     error: str | None = None
+
+    @property
+    def duration_seconds(self) -> float:
+        """How long its requests took, all together."""
+        verdicts = self.report.result.criteria.values()
+        return Usage.total(verdict.usage for verdict in verdicts).seconds
+
+    def to_dict(self) -> dict[str, Any]:
+        """The item's index, its report and what became of it, as JSON values."""
+        report = self.report.model_dump()
+        criteria = report.pop("report")
+        return {
+            "item_idx": self.item_idx,
+            "duration_seconds": self.duration_seconds,
+            "error": self.error,
+            "report": {**report, "report_type": "ensemble", "criterion_reports": criteria},
+        }
 
 
 @dataclass(frozen=True)
@@ -43,7 +102,9 @@ class EvalResult:
             before cost nothing.
         errors: why items failed, with their indices.
         experiment_name, experiment_dir: the run folder, if there is one.
+        started_at, completed_at: when the run began and ended.
         result: the core's result: summary, tables, plots.
+        voters: of each judge, by the name that the core calls it, its `judge_id` and weight.
     """
 
     item_results: list[ItemResult]
@@ -55,7 +116,89 @@ class EvalResult:
     errors: list[tuple[int, str]]
     experiment_name: str | None
     experiment_dir: Path | None
+    started_at: datetime
+    completed_at: datetime
     result: Result = field(repr=False)
+    voters: Voters = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        result: Result,
+        items: Sequence[DataItem],
+        record: Mapping[str, Any],
+        folder: Path | None,
+    ) -> EvalResult:
+        """A result of the core's in AutoRubric's words.
+
+        Args:
+            result: the result.
+            items: the dataset's items.
+            record: what `experiment.json` has.
+            folder: the run folder.
+        """
+        voters = {name: (judge_id, weight) for name, (judge_id, weight) in record["voters"].items()}
+        reports = [report_of(item, voters, record["normalize"]) for item in result.items]
+        each = [
+            ItemResult(index, items[item.index], report, report.error)
+            for index, (item, report) in enumerate(zip(result.items, reports, strict=True))
+        ]
+        failed = [item for item in each if item.error is not None]
+        return cls(
+            item_results=each,
+            total_items=len(each),
+            successful_items=len(each) - len(failed),
+            failed_items=len(failed),
+            total_token_usage=usage_of(result.usage),
+            total_completion_cost=result.usage.cost,
+            errors=[(item.item_idx, item.error or "") for item in failed],
+            experiment_name=None if folder is None else folder.name,
+            experiment_dir=folder,
+            started_at=datetime.fromisoformat(record["started_at"]),
+            completed_at=datetime.fromisoformat(record["completed_at"]),
+            result=result,
+            voters=voters,
+        )
+
+    @classmethod
+    def from_experiment(cls, experiment_path: str | Path) -> EvalResult:
+        """What the run folder of an `evaluate(experiment_name=...)` has.
+
+        Raises:
+            InputError: it is no such folder.
+        """
+        from rubricate.analysis import Result, read_run
+
+        folder = user_path(experiment_path)
+        run, record = read_run(folder), read_document(folder / RECORD)
+        dataset = RubricDataset.from_dict(record["dataset"])
+        graded = list(dataset.to_grade())
+        items = []
+        for index, rows in enumerate(run.item_rows()):
+            verdicts = {row.criterion: row for row in rows}
+            item = CoreItemResult.scored(graded[index], verdicts, run.rules, index=index)
+            items.append(replace(item, score=rows[0].item_score))
+        usage = Usage.total(row.usage for rows in run.item_rows() for row in rows)
+        result = Result(
+            judge=run.judge,
+            note=None,
+            dataset=dataset.name,
+            usage=usage,
+            run_usage=usage,
+            calls=usage.requests,
+            resumed=0,
+            seconds=float(run.summary.get("seconds") or 0.0),
+            rules=run.rules,
+            items=items,
+            run_dir=folder,
+        )
+        return cls.of(result, dataset.items, record, folder)
+
+    @property
+    def timing_stats(self) -> EvalTimingStats:
+        """How long it took, and how long items did."""
+        durations = [item.duration_seconds for item in self.item_results]
+        return EvalTimingStats.from_durations(durations, self.result.seconds)
 
     def get_scores(self) -> list[float]:
         """The scores of the items that have one."""
@@ -73,63 +216,28 @@ class EvalResult:
         """The items that failed."""
         return [item for item in self.item_results if item.error is not None]
 
-    def compute_metrics(
-        self,
-        dataset: core.RubricDataset,
-        *,
-        bootstrap: bool = False,
-        n_bootstrap: int = 1000,
-        cannot_assess: str = "exclude",
-        confidence_level: float = 0.95,
-        seed: int | None = None,
-    ) -> Metrics:
-        """How far the verdicts agree with people's labels.
+    def compute_metrics(self, dataset: core.RubricDataset, **options: Any) -> MetricsResult:
+        """How far the verdicts agree with people's labels; see `metrics.compute_metrics`."""
+        from rubricate.dialects.autorubric.metrics import compute_metrics
 
-        Args:
-            dataset: the dataset that was graded, with labels.
-            bootstrap: whether intervals are wanted; they are always in `report`.
-            n_bootstrap: how many resamples they are made of.
-            cannot_assess: `exclude` leaves out pairs in which one abstained; `as_category` takes
-                an abstention for a label like the others.
-            confidence_level: of the intervals.
-            seed: of the resamples.
-
-        Raises:
-            InputError: there are no labels, or it is another dataset.
-        """
-        from rubricate.analysis import agreement_report, held_run
-        from rubricate.dialects.autorubric._metrics import Metrics
-        from rubricate.stats import Bootstrap
-
-        policies = {"exclude": "exclude", "as_category": "label"}
-        if cannot_assess not in policies:
-            raise InputError(
-                f"cannot_assess must be {' or '.join(policies)}, found {cannot_assess!r}: an "
-                "abstention is not UNMET"
-            )
-        labels = {item.id: item.labels() for item in dataset.to_grade()}
-        if missing_items := [item.id for item in self.result.items if item.id not in labels]:
-            raise InputError(f"the dataset has no item '{missing_items[0]}', which was graded")
-        items = [replace(item, labels=labels[item.id]) for item in self.result.items]
-        report = agreement_report(
-            held_run(replace(self.result, items=items)),
-            undecided=policies[cannot_assess],  # type: ignore[arg-type]
-            bootstrap=Bootstrap(n_bootstrap, seed=seed or 0, confidence=confidence_level),
-        )
-        return Metrics(report, [item.rubric for item in items], bootstrap)
+        return compute_metrics(self, dataset, **options)
 
 
-class EvaluateCall(Settings, kw_only=False):
-    """Arguments of `evaluate`."""
+class EvalConfig(Settings):
+    """How a dataset is graded.
 
-    elsewhere: ClassVar[Mapping[str, str]] = {
-        "progress_style": "there is one line of progress, on standard error",
-    }
+    Fields:
+        fail_fast: end the run with the first failed verdict (`RunStopped`).
+        show_progress: a line of progress on standard error, where that is a terminal.
+        progress_style: without effect: there is one style.
+        max_concurrent_items: limits the requests in flight to those of N items.
+        experiment_name: the run folder's name in `experiments_dir`; default none, and no folder.
+        resume: continue where an earlier run of the name ended; False asks everything again.
+    """
 
-    dataset: core.RubricDataset
-    grader: CriterionGrader
     fail_fast: bool = False
     show_progress: bool = True
+    progress_style: str = "simple"
     max_concurrent_items: int | None = None
     experiment_name: str | None = None
     experiments_dir: str | Path = "experiments"
@@ -143,6 +251,13 @@ class EvaluateCall(Settings, kw_only=False):
             raise InputError(f"max_concurrent_items must be at least 1, found {most}")
 
 
+class EvaluateCall(EvalConfig, kw_only=False):
+    """Arguments of `evaluate`."""
+
+    dataset: core.RubricDataset
+    grader: CriterionGrader
+
+
 @takes(EvaluateCall)
 async def evaluate(call: EvaluateCall) -> EvalResult:
     """Grade a dataset.
@@ -150,18 +265,37 @@ async def evaluate(call: EvaluateCall) -> EvalResult:
     Args:
         dataset: what is graded.
         grader: who grades.
-        fail_fast: end the run with the first failed verdict (`RunStopped`).
-        show_progress: a line of progress on standard error, where that is a terminal.
-        max_concurrent_items: limits the requests in flight to those of N items.
-        experiment_name: the run folder's name in `experiments_dir`; default none, and no folder.
-        resume: continue where an earlier run of the name ended; False asks everything again.
+        fail_fast, show_progress, progress_style, max_concurrent_items, experiment_name,
+            experiments_dir, resume: see `EvalConfig`.
 
     Raises:
         InputError: something given cannot be used; nothing has been sent.
         RunStopped: the run ended before all was judged (a refused key, a dead endpoint); its
             `result` has what was judged, and with an `experiment_name` the next call continues.
     """
-    dataset, grader, stop = call.dataset, call.grader, asyncio.Event()
+    return await EvalRunner(call.dataset, call.grader, call).run()
+
+
+class EvalRunner:
+    """Grades a dataset; see `evaluate`."""
+
+    def __init__(
+        self,
+        dataset: core.RubricDataset,
+        grader: CriterionGrader,
+        config: EvalConfig | None = None,
+    ) -> None:
+        self.dataset, self.grader, self.config = dataset, grader, config or EvalConfig()
+
+    async def run(self) -> EvalResult:
+        """Grade it; a run folder of the name is continued."""
+        return await _evaluated(self.dataset, self.grader, self.config)
+
+
+async def _evaluated(
+    dataset: core.RubricDataset, grader: CriterionGrader, call: EvalConfig
+) -> EvalResult:
+    stop, begin = asyncio.Event(), datetime.now(UTC)
     if not isinstance(grader, CriterionGrader):
         raise InputError(f"grader must be a CriterionGrader, found {type(grader).__name__}")
     name = call.experiment_name
@@ -183,31 +317,26 @@ async def evaluate(call: EvaluateCall) -> EvalResult:
         longest = max((len(item.rubric) for item in dataset.to_grade()), default=1)
         at_once = call.max_concurrent_items * longest * len(grader.configs)
         options = replace(options, concurrency=min(options.concurrency, at_once))
+    judge, voters = grader.to_judge()
     try:
-        result, reports = await grader.run(dataset, options)
+        result = await grader.run(dataset, judge, options)
     except RunStopped as stopped:
         if not stop.is_set():
             raise
         raise _failed_fast(stopped.result) from None
     if call.fail_fast and result.failed:
         raise _failed_fast(result)
-    items = [
-        ItemResult(index, dataset.items[item.index], report, report.error)
-        for index, (item, report) in enumerate(zip(result.items, reports, strict=True))
-    ]
-    failed = [item for item in items if item.error is not None]
-    return EvalResult(
-        item_results=items,
-        total_items=len(items),
-        successful_items=len(items) - len(failed),
-        failed_items=len(failed),
-        total_token_usage=usage_of(result.usage),
-        total_completion_cost=result.usage.cost,
-        errors=[(item.item_idx, item.error or "") for item in failed],
-        experiment_name=name,
-        experiment_dir=folder,
-        result=result,
-    )
+    record = {
+        "started_at": begin.isoformat(),
+        "completed_at": datetime.now(UTC).isoformat(),
+        "normalize": grader.normalize,
+        "voters": voters,
+    }
+    if folder is not None:
+        whole = dataset.to_dict()
+        with Replacement(user_path(folder) / RECORD) as file:
+            file.write(json.dumps({**record, "dataset": whole}, default=str).encode())
+    return EvalResult.of(result, dataset.items, record, folder)
 
 
 def _failed_fast(result: Any) -> RunStopped:

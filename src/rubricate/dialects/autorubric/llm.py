@@ -6,10 +6,10 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from rubricate.dialects.autorubric._criteria import ShownEnum
 from rubricate.errors import InputError
 from rubricate.judge import HTTPModel
 from rubricate.settings import Settings
@@ -25,7 +25,7 @@ NOT_USED = {
 """Fields of `LLMConfig` that are taken and change nothing, and why."""
 
 
-class ThinkingLevel(StrEnum):
+class ThinkingLevel(ShownEnum):
     """How much a model is to think."""
 
     NONE = "none"
@@ -137,25 +137,25 @@ def thinking_options(
 ) -> dict[str, Any]:
     """What a request says of thinking, in its provider's words: an effort, or tokens."""
     level, tokens = _level(thinking)
-    if level == ThinkingLevel.NONE:
+    if level == "none":
         return {}
     if model.startswith(("anthropic/", "claude")):
         return {"thinking": {"type": "enabled", "budget_tokens": tokens or BUDGETS[level]}}
     if tokens is not None:
         level = min(BUDGETS, key=lambda name: abs(BUDGETS[name] - tokens))
-    return {"reasoning_effort": str(level)}
+    return {"reasoning_effort": level}
 
 
 def _level(thinking: ThinkingLevel | ThinkingConfig | str | int | None) -> tuple[str, int | None]:
     """The level, and the tokens if they are set."""
     if thinking is None:
-        return ThinkingLevel.NONE, None
+        return "none", None
     if isinstance(thinking, ThinkingConfig):
         return _level(thinking.level)[0], thinking.budget_tokens
     if isinstance(thinking, int) and not isinstance(thinking, bool):
-        return ThinkingLevel.MEDIUM, thinking
+        return "medium", thinking
     try:
-        return ThinkingLevel(str(thinking)), None
+        return ThinkingLevel(thinking).value, None
     except ValueError:
-        known = ", ".join(ThinkingLevel)
+        known = ", ".join(level.value for level in ThinkingLevel)
         raise InputError(f"thinking must be {known} or tokens, found {thinking!r}") from None

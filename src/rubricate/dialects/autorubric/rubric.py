@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 from rubricate import rubric as core
 from rubricate._documents import parse_json, parse_yaml, read_document, read_text, validate
 from rubricate.dialects.autorubric._documents import DEFAULT_WEIGHT, criteria_of, unique_names
-from rubricate.dialects.autorubric.types import Criterion, CriterionVerdict
+from rubricate.dialects.autorubric._criteria import Criterion, CriterionVerdict, as_given
 from rubricate.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,6 +55,11 @@ class Rubric(core.Rubric):
             data["guidelines"] = None
         beside = {key: data.pop(key) for key in data.keys() - {*type(self).model_fields, "extra"}}
         super().__init__(unique_names(criteria), **{"extra": beside, **data})
+
+    @property
+    def rubric(self) -> tuple[core.Criterion, ...]:
+        """The criteria as they were given: the name of one without a name is None."""
+        return tuple(map(as_given, self.criteria))
 
     @classmethod
     def from_dict(cls, data: Any) -> Rubric:

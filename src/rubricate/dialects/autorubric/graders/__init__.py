@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from rubricate import dataset as core_dataset, rubric as core
 from rubricate.dataset import DataItem
 from rubricate.dialects._options import DialectOptions, graded
+from rubricate.dialects.autorubric._criteria import ShownEnum
 from rubricate.dialects.autorubric._reports import EnsembleEvaluationReport, Voters, report_of
 from rubricate.dialects.autorubric.llm import LLMConfig
 from rubricate.dialects.autorubric.rubric import Rubric
@@ -25,14 +25,8 @@ if TYPE_CHECKING:
 
 ALONE = "default"
 """The `judge_id` of a judge that is alone."""
-_PROMPT = (
-    "your own prompt is a judge prompt of the core (docs/explaining.md); what applies to "
-    "every criterion goes into the rubric's guidelines"
-)
 _REPLY = "replies have one form here; derive your own kind of criterion from rubricate.Criterion"
 REFUSED = {
-    "system_prompt": _PROMPT,
-    "multi_choice_system_prompt": _PROMPT,
     "binary_response_format": _REPLY,
     "multi_choice_response_format": _REPLY,
     "escalation": "ask a cheap judge first with rubricate.Cascade (docs/trust.md)",
@@ -40,7 +34,7 @@ REFUSED = {
 """Arguments of AutoRubric's that are not here, and the way here."""
 
 
-class CannotAssessStrategy(StrEnum):
+class CannotAssessStrategy(ShownEnum):
     """What an abstention or an N/A answer does to the score; see the core's `CannotAssess`."""
 
     SKIP = "skip"
@@ -122,8 +116,10 @@ class CriterionGrader(Settings):
         shuffle_options, seed: whether the answers are shown in an order drawn for each item.
         llm_calls: `per_criterion`, or `per_item` to ask about the whole rubric in one request.
         auto_na_option: CANNOT_ASSESS is always allowed; False gives a warning.
-        system_prompt, multi_choice_system_prompt, binary_response_format,
-            multi_choice_response_format, escalation: refused, with the way here.
+        system_prompt, multi_choice_system_prompt: shown to the judge as guidelines of the rubric;
+            the form of the answers is the core's.
+        binary_response_format, multi_choice_response_format, escalation: refused, with the way
+            here.
 
     Raises:
         InputError: no model or two, or a value that cannot be used here.
@@ -237,26 +233,51 @@ class CriterionGrader(Settings):
             attempts=1 + max(config.max_retries for config in configs),
             concurrency=max(most) if most else GraderOptions.concurrency,
             cache=caches[0] if caches else None,
-            cannot_assess=str(abstained.strategy),
+            cannot_assess=CannotAssessStrategy(abstained.strategy).value,
             partial=abstained.partial_credit,
             length_penalty=self.length_penalty,
         )
 
+    @property
+    def is_ensemble(self) -> bool:
+        """Whether several judges vote."""
+        return len(self.configs) > 1
+
+    @property
+    def judge_ids(self) -> list[str]:
+        """What the judges are called."""
+        return list(self.configs)
+
     async def run(
-        self, dataset: core_dataset.RubricDataset, options: GraderOptions
-    ) -> tuple[Result, list[EnsembleEvaluationReport]]:
-        """Grade a dataset; its reports are in the items' order.
+        self, dataset: core_dataset.RubricDataset, judge: Judge, options: GraderOptions
+    ) -> Result:
+        """Grade a dataset.
 
         Args:
             dataset: what is graded.
+            judge: who grades, from `to_judge()`; its connections are closed.
             options: how to run, from `options()`.
         """
-        judge, voters = self.to_judge()
         try:
-            result = await graded(dataset, judge, options)
+            return await graded(self._with_prompts(dataset), judge, options)
         finally:
             await judge.aclose()
-        return result, [report_of(item, voters, self.normalize) for item in result.items]
+
+    def _with_prompts(self, dataset: core_dataset.RubricDataset) -> core_dataset.RubricDataset:
+        """A dataset whose rubrics have the grader's own prompts before their guidelines."""
+        choices = self.multi_choice_system_prompt
+        prompts = [self.system_prompt, choices and f"Where there are options: {choices}"]
+        if not any(prompts):
+            return dataset
+
+        def with_prompts(rubric: core.Rubric | None) -> core.Rubric | None:
+            if rubric is None:
+                return None
+            texts = [text for text in (*prompts, rubric.guidelines) if text]
+            return rubric.model_copy(update={"guidelines": "\n\n".join(texts)})
+
+        items = [replace(item, rubric=with_prompts(item.rubric)) for item in dataset.items]
+        return replace(dataset, rubric=with_prompts(dataset.rubric), items=items)
 
     async def grade(
         self,
@@ -288,5 +309,6 @@ class CriterionGrader(Settings):
             {"submission": to_grade, "reference_submission": reference_submission}, rubric
         )
         dataset = core_dataset.RubricDataset(query or "", rubric, [item])
-        _, [report] = await self.run(dataset, self.options())
-        return report
+        judge, voters = self.to_judge()
+        [result] = await self.run(dataset, judge, self.options())
+        return report_of(result, voters, self.normalize)

@@ -1,0 +1,104 @@
+"""`autorubric.types`: criteria, and what they are answered with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from pydantic import field_validator, model_validator
+
+from rubricate import rubric as core
+from rubricate._documents import check_keys
+from rubricate.dialects.autorubric._documents import (
+    DEFAULT_WEIGHT,
+    criterion_document,
+    option_document,
+)
+
+
+class ShownEnum(str, Enum):  # noqa: UP042 (a StrEnum is shown as "MET")
+    """Text with a name, which is shown as AutoRubric shows it: `CriterionVerdict.MET`."""
+
+
+class CriterionVerdict(ShownEnum):
+    """The answers to a binary criterion."""
+
+    MET = "MET"
+    UNMET = "UNMET"
+    CANNOT_ASSESS = "CANNOT_ASSESS"
+
+
+class CriterionOption(core.CriterionOption):
+    """One answer of a multi-choice criterion; an N/A option needs no value, and may have any."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _any_value_of_na(cls, data: Any) -> Any:
+        return option_document(data)
+
+    @field_validator("label")
+    @classmethod
+    def _label_is_text(cls, label: str) -> str:
+        return label
+
+
+class Criterion(core.Criterion):
+    """A criterion with AutoRubric's default weight, 10.
+
+    Labels of options are compared without letter case and outer spaces; the option's own spelling
+    is kept. An option called CANNOT_ASSESS is the answer that every criterion has.
+    """
+
+    name: str = None  # type: ignore[assignment]  # until it is part of a rubric, as AutoRubric's
+    """Its name; None where it has none."""
+    weight: float = DEFAULT_WEIGHT
+    """Its weight in the score; any finite number, negative for a penalty."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_the_core_has_it(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        check_keys(data, cls.model_fields)  # before what is missing is filled in
+        return criterion_document(data)
+
+    def label_of(self, label: object) -> str:
+        return super().label_of(self._own_spelling(label))
+
+    def value(self, label: str) -> float | None:
+        return super().value(str(self._own_spelling(label)))
+
+    def find_option_by_label(self, label: str) -> int:
+        return super().find_option_by_label(str(self._own_spelling(label)))
+
+    def _own_spelling(self, label: object) -> object:
+        """The option's label that this is, letter case and outer spaces aside; else what it is."""
+        label = label.value if isinstance(label, ShownEnum) else label
+        if self.options is None or label in self.labels or not isinstance(label, str):
+            return label
+        folded = label.strip().casefold()
+        same = (known for known in self.labels if known.strip().casefold() == folded)
+        return next(same, label)
+
+
+def as_given(criterion: core.Criterion) -> core.Criterion:
+    """A criterion of a rubric as AutoRubric shows it: the name of one without a name is None."""
+    view = criterion.model_copy(update={"scale_type": criterion.scale_type or "ordinal"})
+    if not criterion.is_named:
+        view = view.model_copy(update={"name": None})
+        view.model_fields_set.discard("name")
+    return view
+
+
+@dataclass(frozen=True)
+class LengthPenalty(core.LengthPenalty):
+    """The core's, whose `count` AutoRubric calls `count_fn`."""
+
+    count_fn: Callable[[str], int] | None = None
+
+    def __post_init__(self) -> None:
+        if self.count_fn is not None:
+            object.__setattr__(self, "count", self.count_fn)
+        core.LengthPenalty.__post_init__(self)

@@ -1,0 +1,3 @@
+"""`autorubric.graders.base`."""
+
+from rubricate.dialects.autorubric.graders import *

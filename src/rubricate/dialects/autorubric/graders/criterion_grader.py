@@ -1,0 +1,3 @@
+"""`autorubric.graders.criterion_grader`."""
+
+from rubricate.dialects.autorubric.graders import *

@@ -1,0 +1,821 @@
+"""`autorubric.metrics`: agreement with people's labels, in AutoRubric's words.
+
+The figures of criteria and scores are those of the core's report, which `report` has with
+intervals. Added here are AutoRubric's sums over criteria, and its tests.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from rubricate._files import user_path
+from rubricate.analysis import (
+    AgreementReport,
+    CriterionAgreement,
+    Result,
+    agreement_report,
+    held_run,
+)
+from rubricate.dialects.autorubric._criteria import CriterionVerdict
+from rubricate.dialects.autorubric._reports import EnsembleEvaluationReport, Voters
+from rubricate.errors import InputError, MissingExtraError
+from rubricate.rubric import Criterion, Verdict
+from rubricate.run import ItemResult
+from rubricate.stats import Bootstrap, Estimate, LabelAgreement, krippendorff_alpha
+
+if TYPE_CHECKING:
+    import pandas
+
+    from rubricate.dataset import RubricDataset
+MET, UNMET = "MET", "UNMET"
+POLICIES = {"exclude": "exclude", "as_category": "label"}
+"""AutoRubric's names of what an abstention counts for, and the core's."""
+
+
+@dataclass(frozen=True)
+class ConfidenceInterval:
+    """An interval."""
+
+    lower: float
+    upper: float
+    confidence: float = 0.95
+    method: str = "normal"
+
+    @property
+    def width(self) -> float:
+        """From the lower end to the upper."""
+        return self.upper - self.lower
+
+
+@dataclass(frozen=True)
+class CorrelationResult:
+    """A correlation of scores; None where it is undefined."""
+
+    coefficient: float | None
+    p_value: float | None = None
+    ci: ConfidenceInterval | None = None
+    n_samples: int = 0
+    method: str = "spearman"
+
+    @property
+    def interpretation(self) -> str:
+        """How strong it is, in words."""
+        if self.coefficient is None:
+            return "undefined"
+        steps = {0.9: "very strong", 0.7: "strong", 0.5: "moderate", 0.3: "weak", 0.0: "very weak"}
+        strength = next(words for least, words in steps.items() if abs(self.coefficient) >= least)
+        return f"{strength} {'negative' if self.coefficient < 0 else 'positive'}"
+
+
+@dataclass(frozen=True)
+class BiasResult:
+    """How far the judge's scores are above people's, with a t test of 0."""
+
+    mean_bias: float | None
+    std_bias: float | None
+    is_significant: bool
+    p_value: float | None
+    direction: str
+    effect_size: float | None
+    ci: ConfidenceInterval | None
+    n_samples: int
+
+
+@dataclass(frozen=True)
+class BootstrapResults:
+    """Intervals of accuracy, kappa and the score's error."""
+
+    accuracy_ci: tuple[float, float] | None
+    kappa_ci: tuple[float, float] | None
+    rmse_ci: tuple[float, float] | None
+    n_bootstrap: int
+    confidence_level: float = 0.95
+
+
+@dataclass(frozen=True)
+class ConfusionMatrix:
+    """How often each pair of answers came; people's in rows, the judge's in columns."""
+
+    matrix: list[list[int]]
+    labels: list[str]
+
+
+@dataclass(frozen=True)
+class OptionMetrics:
+    """One option against the rest."""
+
+    label: str
+    index: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    support_true: int
+    support_pred: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriterionMetrics:
+    """One criterion's agreement; what is undefined, or not of its kind, is None.
+
+    Attributes:
+        criterion_type: binary, ordinal, nominal or numeric.
+        n_samples: pairs that count.
+        accuracy: the share of equal answers; also `exact_accuracy`.
+        adjacent_accuracy: that of answers one step apart or less.
+        precision, recall, f1, fpr, fnr: of MET.
+        support_true, support_pred: how often people, and the judge, said MET.
+        kappa: Cohen's, with squared distances where the answers are in order.
+        phi: Matthews' correlation, of a binary criterion.
+        krippendorff_alpha: of the judges among each other, where there are several.
+        per_option: each option against the rest.
+        rmse, mae, spearman, kendall: of the options' values, where they are in order.
+    """
+
+    name: str
+    index: int
+    criterion_type: str
+    n_samples: int
+    accuracy: float | None
+    adjacent_accuracy: float | None = None
+    precision: float | None = None
+    recall: float | None = None
+    f1: float | None = None
+    kappa: float | None = None
+    fpr: float | None = None
+    fnr: float | None = None
+    phi: float | None = None
+    support_true: int | None = None
+    support_pred: int | None = None
+    confusion_matrix: ConfusionMatrix | None = None
+    krippendorff_alpha: float | None = None
+    per_option: list[OptionMetrics] = field(default_factory=list)
+    rmse: float | None = None
+    mae: float | None = None
+    spearman: CorrelationResult | None = None
+    kendall: CorrelationResult | None = None
+
+    @property
+    def exact_accuracy(self) -> float | None:
+        """The same as `accuracy`."""
+        return self.accuracy
+
+    @property
+    def weighted_kappa(self) -> float | None:
+        """The same as `kappa`."""
+        return self.kappa
+
+    @property
+    def kappa_interpretation(self) -> str:
+        """What kappa is worth in the words of Landis and Koch (1977)."""
+        if self.kappa is None:
+            return "undefined"
+        steps = {0.8: "almost perfect", 0.6: "substantial", 0.4: "moderate", 0.2: "fair"}
+        if self.kappa < 0:
+            return "poor (worse than chance)"
+        return next((words for above, words in steps.items() if self.kappa > above), "slight")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricsResult:
+    """How far the verdicts agree with people's labels; what is undefined is None.
+
+    Attributes:
+        criterion_accuracy, criterion_precision, criterion_recall, criterion_f1, micro_kappa,
+            criterion_phi: of MET, over all pairs of binary criteria; without any, the accuracy is
+            that of all pairs.
+        macro_accuracy, mean_kappa, mean_krippendorff_alpha: means of the criteria's figures.
+        score_rmse, score_mae: of items' scores.
+        score_spearman, score_kendall, score_pearson: correlations of items' scores.
+        bias: how far the judge's scores are above people's.
+        per_criterion: the criteria that have labels.
+        bootstrap: intervals, where they are wanted; they are always in `report`.
+        per_judge: the same for each judge alone, where that is wanted.
+        n_items, n_criteria, n_samples: how many items, criteria and pairs there are.
+        warnings: what should be known of the figures.
+        report: the core's report: `print(metrics.report)`.
+    """
+
+    criterion_accuracy: float | None
+    criterion_precision: float | None
+    criterion_recall: float | None
+    criterion_f1: float | None
+    micro_kappa: float | None
+    criterion_phi: float | None
+    confusion_matrix: ConfusionMatrix | None
+    macro_accuracy: float | None
+    mean_kappa: float | None
+    mean_krippendorff_alpha: float | None
+    score_rmse: float | None
+    score_mae: float | None
+    score_spearman: CorrelationResult
+    score_kendall: CorrelationResult
+    score_pearson: CorrelationResult
+    bias: BiasResult
+    per_criterion: list[CriterionMetrics]
+    n_items: int
+    n_criteria: int
+    n_binary_criteria: int
+    n_ordinal_criteria: int
+    n_nominal_criteria: int
+    n_samples: int
+    cannot_assess_mode: str
+    warnings: list[str]
+    bootstrap: BootstrapResults | None = None
+    per_judge: dict[str, MetricsResult] | None = None
+    report: AgreementReport = field(repr=False)
+
+    @property
+    def phi(self) -> float | None:
+        """The same as `criterion_phi`."""
+        return self.criterion_phi
+
+    def summary(self) -> str:
+        """The figures as text, with intervals."""
+        return str(self.report)
+
+    def model_dump(self, mode: str = "python") -> dict[str, Any]:
+        """The figures as JSON values, without the core's report."""
+        return {
+            **asdict(replace(self, report=None, per_judge=None)),  # type: ignore[arg-type]
+            "per_judge": self.per_judge
+            and {name: alone.model_dump() for name, alone in self.per_judge.items()},
+            "report": self.report.to_dict(),
+        }
+
+    def to_file(self, path: str | Path) -> None:
+        """Write the figures as JSON."""
+        text = json.dumps(self.model_dump(), indent=2, ensure_ascii=False, default=str)
+        user_path(path).write_text(text + "\n", encoding="utf-8")
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """A row for all criteria together, for each of them, and for each judge."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtraError("to_dataframe", "pandas") from None
+        rows = [{"level": "aggregate", "name": "overall", **self._row()}]
+        rows += [
+            {"level": "criterion", **_renamed(vars(figures), _OF_CRITERIA)}
+            for figures in self.per_criterion
+        ]
+        rows += [
+            {"level": "judge", "name": name, **alone._row()}
+            for name, alone in (self.per_judge or {}).items()
+        ]
+        return pandas.DataFrame(rows)
+
+    def _row(self) -> dict[str, Any]:
+        correlations = {
+            name: getattr(self, f"score_{name}").coefficient
+            for name in ("spearman", "kendall", "pearson")
+        }
+        row = _renamed(vars(self), _OF_ALL)
+        return {"criterion_type": "all", **row, **correlations, "bias": self.bias.mean_bias}
+
+
+_OF_CRITERIA = {
+    "name": "name",
+    "criterion_type": "criterion_type",
+    "accuracy": "accuracy_micro",
+    "precision": "precision_micro",
+    "recall": "recall_micro",
+    "f1": "f1_micro",
+    "kappa": "kappa_micro",
+    "n_samples": "n_samples",
+    "adjacent_accuracy": "adjacent_accuracy",
+    "phi": "phi",
+    "fpr": "fpr",
+    "fnr": "fnr",
+    "krippendorff_alpha": "krippendorff_alpha",
+}
+_OF_ALL = {
+    "criterion_accuracy": "accuracy_micro",
+    "macro_accuracy": "accuracy_macro",
+    "criterion_precision": "precision_micro",
+    "criterion_recall": "recall_micro",
+    "criterion_f1": "f1_micro",
+    "mean_kappa": "mean_kappa_macro",
+    "micro_kappa": "kappa_micro",
+    "criterion_phi": "phi_micro",
+    "mean_krippendorff_alpha": "mean_krippendorff_alpha",
+    "cannot_assess_mode": "cannot_assess_mode",
+    "n_samples": "n_samples",
+    "score_rmse": "rmse",
+    "score_mae": "mae",
+}
+"""Columns of `to_dataframe` by the names of the figures."""
+
+
+def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {column: values[name] for name, column in names.items()}
+
+
+class Graded(Protocol):
+    """What is compared: an `EvalResult`."""
+
+    @property
+    def result(self) -> Result: ...
+
+    @property
+    def voters(self) -> Voters: ...
+
+
+def compute_metrics(
+    eval_result: Graded,
+    dataset: RubricDataset,
+    *,
+    bootstrap: bool = False,
+    n_bootstrap: int = 1000,
+    per_judge: bool = False,
+    cannot_assess: str = "exclude",
+    na_mode: str = "exclude",
+    confidence_level: float = 0.95,
+    seed: int | None = None,
+    per_item_metrics: str = "auto",
+) -> MetricsResult:
+    """How far the verdicts agree with people's labels.
+
+    Args:
+        eval_result: what grading gave.
+        dataset: the dataset that was graded, with labels.
+        bootstrap: whether `bootstrap` has intervals; they are always in `report`.
+        n_bootstrap: how many resamples they are made of.
+        per_judge: whether each judge of several is compared, too.
+        cannot_assess: `exclude` leaves out pairs in which one abstained; `as_category` takes an
+            abstention for a label like the others.
+        na_mode: what an N/A option counts for; `exclude` alone.
+        confidence_level: of the intervals.
+        seed: of the resamples.
+        per_item_metrics: criteria with one name in several rubrics are always put together.
+
+    Raises:
+        InputError: there are no labels, or it is another dataset.
+    """
+    if cannot_assess not in POLICIES:
+        raise InputError(
+            f"cannot_assess must be {' or '.join(POLICIES)}, found {cannot_assess!r}: an "
+            "abstention is not UNMET"
+        )
+    if na_mode != "exclude":
+        raise InputError(f"na_mode must be exclude, found {na_mode!r}: N/A is no place on a scale")
+    result = eval_result.result
+    labelled = {item.id: item for item in dataset.to_grade()}
+    if missing := [item.id for item in result.items if item.id not in labelled]:
+        raise InputError(f"the dataset has no item '{missing[0]}', which was graded")
+    intervals = Bootstrap(n_bootstrap, seed=seed or 0, confidence=confidence_level)
+
+    def of(judge: str | None = None) -> MetricsResult:
+        items = [
+            ItemResult.scored(
+                labelled[item.id], _verdicts(item, judge), result.rules, index=item.index
+            )
+            for item in result.items
+        ]
+        report = agreement_report(
+            held_run(replace(result, items=items)),
+            undecided=POLICIES[cannot_assess],  # type: ignore[arg-type]
+            bootstrap=intervals,
+        )
+        return _metrics(report, items, cannot_assess, intervals if bootstrap else None)
+
+    metrics, voters = of(), eval_result.voters
+    if not per_judge or len(voters) < 2:
+        return metrics
+    return replace(metrics, per_judge={id: of(name) for name, (id, _) in voters.items()})
+
+
+def _verdicts(item: ItemResult, judge: str | None) -> dict[str, Verdict]:
+    """An item's verdicts, or one judge's votes."""
+    return {
+        name: next((vote for vote in verdict.votes if vote.judge == judge), verdict)
+        for name, verdict in item.criteria.items()
+    }
+
+
+def _metrics(
+    report: AgreementReport, items: Sequence[ItemResult], mode: str, intervals: Bootstrap | None
+) -> MetricsResult:
+    rubrics = [item.rubric for item in items]
+    order = list(dict.fromkeys(name for rubric in rubrics for name in rubric.names))
+    each = [_figures(criterion, order, items) for criterion in report.criteria]
+    pairs = np.zeros((2, 2), dtype=int)
+    for figures in each:
+        if figures.criterion_type == "binary" and figures.confusion_matrix:
+            labels, matrix = figures.confusion_matrix.labels, figures.confusion_matrix.matrix
+            at = [labels.index(label) if label in labels else None for label in (MET, UNMET)]
+            for row, i in enumerate(at):
+                for column, j in enumerate(at):
+                    pairs[row, column] += 0 if i is None or j is None else matrix[i][j]
+    (both, missed), (wrong, neither) = pairs.tolist()
+    n, said, meant = int(pairs.sum()), both + wrong, both + missed
+    equal = _ratio(both + neither, n)
+    chance = _ratio(said * meant + (n - said) * (n - meant), n * n)
+    if not n:
+        counted = sum(figures.n_samples for figures in each)
+        equal = _ratio(sum((f.accuracy or 0.0) * f.n_samples for f in each), counted)
+    types = Counter(figures.criterion_type for figures in each)
+    scores = _scores(items)
+    return MetricsResult(
+        criterion_accuracy=equal,
+        criterion_precision=_ratio(both, said),
+        criterion_recall=_ratio(both, meant),
+        criterion_f1=_ratio(2 * both, said + meant),
+        micro_kappa=None if equal is None or chance is None else _ratio(equal - chance, 1 - chance),
+        criterion_phi=_ratio(
+            both * neither - wrong * missed, math.sqrt(said * meant * (n - said) * (n - meant))
+        ),
+        confusion_matrix=ConfusionMatrix(pairs.tolist(), [MET, UNMET]) if n else None,
+        macro_accuracy=_mean(figures.accuracy for figures in each),
+        mean_kappa=_mean(figures.kappa for figures in each),
+        mean_krippendorff_alpha=_mean(figures.krippendorff_alpha for figures in each),
+        score_rmse=_score(report, "rmse").value,
+        score_mae=_score(report, "mae").value,
+        score_spearman=_correlation(report, "spearman", scores, intervals),
+        score_kendall=_correlation(report, "kendall", scores, intervals),
+        score_pearson=_correlation(report, "pearson", scores, intervals),
+        bias=systematic_bias(*scores),
+        per_criterion=each,
+        n_items=len(items),
+        n_criteria=len(order),
+        n_binary_criteria=types["binary"],
+        n_ordinal_criteria=types["ordinal"],
+        n_nominal_criteria=types["nominal"],
+        n_samples=sum(figures.n_samples for figures in each),
+        cannot_assess_mode=mode,
+        warnings=[report.few] if report.few else [],
+        bootstrap=None if intervals is None else _intervals(report, intervals),
+        report=report,
+    )
+
+
+def _ratio(count: float, of: float) -> float | None:
+    return count / of if of else None
+
+
+def _mean(values: Any) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def _figures(
+    criterion: CriterionAgreement, order: Sequence[str], items: Sequence[ItemResult]
+) -> CriterionMetrics:
+    agreement, more = criterion.agreement, dict[str, Any]()
+    counted = _confusion(criterion, items)
+    if counted is not None:
+        more["confusion_matrix"] = counted
+        options = [_option(counted, index) for index in range(len(counted.labels))]
+        if criterion.measurement == "binary":
+            names = ("precision", "recall", "f1", "support_true", "support_pred")
+            met = next((option for option in options if option.label == MET), None)
+            more |= {name: getattr(met, name) if met else None for name in names}
+            more["fpr"], more["fnr"] = (rate.value for rate in criterion.error_rates)
+            more["phi"] = agreement.figures["matthews"].value
+        else:
+            more["per_option"] = options
+        if criterion.measurement == "ordinal":
+            more |= _of_steps(np.array(counted.matrix), _criterion(criterion, items))
+    return CriterionMetrics(
+        name=criterion.name,
+        index=order.index(criterion.name) if criterion.name in order else -1,
+        criterion_type=criterion.measurement,
+        n_samples=agreement.n,
+        accuracy=criterion.accuracy.value,
+        kappa=criterion.kappa.value,
+        krippendorff_alpha=_alpha(criterion, items),
+        **more,
+    )
+
+
+def _confusion(
+    criterion: CriterionAgreement, items: Sequence[ItemResult]
+) -> ConfusionMatrix | None:
+    """How often each pair of answers came; None of numbers."""
+    agreement, asked = criterion.agreement, _criterion(criterion, items)
+    if isinstance(agreement, LabelAgreement):
+        return ConfusionMatrix([list(row) for row in agreement.confusion], list(agreement.labels))
+    if asked.options is None:
+        return None
+    labels = [option.label for option in asked.options if not option.na]
+    pairs = Counter(
+        (item.labels[asked.name].label, item.criteria[asked.name].label)
+        for item in items
+        if asked.name in item.labels
+    )
+    return ConfusionMatrix([[pairs[row, column] for column in labels] for row in labels], labels)
+
+
+def _option(counted: ConfusionMatrix, index: int) -> OptionMetrics:
+    both, meant = counted.matrix[index][index], sum(counted.matrix[index])
+    said = sum(row[index] for row in counted.matrix)
+    shares = _ratio(both, said), _ratio(both, meant), _ratio(2 * both, said + meant)
+    return OptionMetrics(counted.labels[index], index, *shares, meant, said)
+
+
+def _criterion(criterion: CriterionAgreement, items: Sequence[ItemResult]) -> Criterion:
+    name = criterion.name
+    return next(i.rubric.by_name[name] for i in items if name in i.rubric.by_name)
+
+
+def _of_steps(matrix: Any, criterion: Criterion) -> dict[str, Any]:
+    """The figures of ordered options, from how often each pair of them came."""
+    values = [criterion.value(label) or 0.0 for label in criterion.labels[: len(matrix)]]
+    people, judge = np.indices(matrix.shape).reshape(2, -1).repeat(matrix.ravel(), axis=1)
+    x, y = np.array(values)[judge], np.array(values)[people]
+    if not len(x):
+        return {}
+    return {
+        "adjacent_accuracy": float((abs(judge - people) <= 1).mean()),
+        "rmse": math.sqrt(float(((x - y) ** 2).mean())),
+        "mae": float(abs(x - y).mean()),
+        "spearman": _tested("spearman", x, y),
+        "kendall": _tested("kendall", x, y),
+    }
+
+
+def _alpha(criterion: CriterionAgreement, items: Sequence[ItemResult]) -> float | None:
+    """Krippendorff's alpha of the judges among each other."""
+    voted = [item.criteria[criterion.name] for item in items if criterion.name in item.criteria]
+    votes = [verdict.votes for verdict in voted if len(verdict.votes) > 1]
+    if len(votes) < 2:
+        return None
+    ordered = criterion.measurement == "ordinal"
+    labels = _criterion(criterion, items).labels
+    ratings = [
+        [vote.label if vote.status == "judged" else None for vote in judges] for judges in votes
+    ]
+    return krippendorff_alpha(
+        ratings,
+        level="ordinal" if ordered else "nominal",
+        labels=labels if ordered else None,
+        bootstrap=None,
+    ).value
+
+
+def _score(report: AgreementReport, name: str) -> Estimate:
+    return Estimate(None) if report.scores is None else report.scores.figures[name]
+
+
+def _scores(items: Sequence[ItemResult]) -> tuple[list[float], list[float]]:
+    """The judge's scores and people's, of the items that have both."""
+    pairs = [
+        (item.score.value, item.human_score.value)
+        for item in items
+        if item.human_score is not None
+        and item.score.value is not None
+        and item.human_score.value is not None
+    ]
+    return [judge for judge, _ in pairs], [people for _, people in pairs]
+
+
+def _correlation(
+    report: AgreementReport,
+    method: str,
+    scores: tuple[Sequence[float], Sequence[float]],
+    intervals: Bootstrap | None,
+) -> CorrelationResult:
+    estimate, ci = _score(report, {"kendall": "kendall_tau_b"}.get(method, method)), None
+    if intervals is not None and estimate.low is not None and estimate.high is not None:
+        ci = ConfidenceInterval(estimate.low, estimate.high, intervals.confidence, "jackknife")
+    return replace(_tested(method, *scores), coefficient=estimate.value, ci=ci)
+
+
+def _tested(method: str, x: Sequence[float], y: Sequence[float]) -> CorrelationResult:
+    """A correlation with its test; undefined where one of the two does not vary."""
+    from scipy import stats
+
+    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return CorrelationResult(None, None, None, len(x), method)
+    tests = {"kendall": stats.kendalltau, "spearman": stats.spearmanr, "pearson": stats.pearsonr}
+    tested = tests[method](x, y)
+    return CorrelationResult(float(tested.statistic), float(tested.pvalue), None, len(x), method)
+
+
+def _intervals(report: AgreementReport, bootstrap: Bootstrap) -> BootstrapResults:
+    def ends(estimate: Estimate | None) -> tuple[float, float] | None:
+        if estimate is None or estimate.low is None or estimate.high is None:
+            return None
+        return estimate.low, estimate.high
+
+    every = report.stratified
+    one = report.criteria[0] if len(report.criteria) == 1 else None
+    accuracy = every.accuracy if every else one.accuracy if one else None
+    kappa = every.kappa if every else one.kappa if one else None
+    rmse = ends(_score(report, "rmse"))
+    return BootstrapResults(
+        ends(accuracy), ends(kappa), rmse, bootstrap.resamples, bootstrap.confidence
+    )
+
+
+def systematic_bias(
+    y_pred: Sequence[float],
+    y_true: Sequence[float],
+    *,
+    paired: bool = True,
+    confidence: float = 0.95,
+) -> BiasResult:
+    """How far some numbers are above others, with a t test (Student 1908).
+
+    Args:
+        y_pred, y_true: the numbers.
+        paired: whether they are of the same things in the same order.
+        confidence: of the interval.
+    """
+    from scipy import stats
+
+    x, y = np.asarray(y_pred, dtype=float), np.asarray(y_true, dtype=float)
+    if len(x) < 2 or len(y) < 2:
+        mean = float(x.mean() - y.mean()) if len(x) and len(y) else None
+        return BiasResult(mean, None, False, None, _direction(mean), None, None, len(x))
+    if paired:
+        differences = x - y
+        spread, degrees = float(differences.std(ddof=1)), len(x) - 1
+        error = spread / math.sqrt(len(x))
+    else:
+        degrees = len(x) + len(y) - 2
+        squares = ((x - x.mean()) ** 2).sum() + ((y - y.mean()) ** 2).sum()
+        spread = math.sqrt(squares / degrees)
+        error = spread * math.sqrt(1 / len(x) + 1 / len(y))
+    mean = float(x.mean() - y.mean())
+    half = float(stats.t.ppf((1 + confidence) / 2, degrees)) * error
+    p_value = float(2 * stats.t.sf(abs(mean) / error, degrees)) if error else None
+    significant = p_value is not None and p_value < 1 - confidence
+    interval = ConfidenceInterval(mean - half, mean + half, confidence, "t")
+    effect = mean / spread if spread else None
+    return BiasResult(
+        mean, spread, significant, p_value, _direction(mean), effect, interval, len(x)
+    )
+
+
+def _direction(mean: float | None) -> str:
+    return "none" if not mean else "positive" if mean > 0 else "negative"
+
+
+@dataclass(frozen=True)
+class EMDResult:
+    """How far two samples are apart."""
+
+    emd: float
+    mean_diff: float
+    std_diff: float
+
+    @property
+    def bias_direction(self) -> str:
+        """Whether the first is higher."""
+        return {"positive": "higher", "negative": "lower"}.get(_direction(self.mean_diff), "none")
+
+    @property
+    def bias_magnitude(self) -> float:
+        """How far their means are apart."""
+        return abs(self.mean_diff)
+
+    @property
+    def interpretation(self) -> str:
+        """How far they are apart, in words."""
+        return next(words for most, words in _APART.items() if self.emd < most)
+
+
+_APART = {
+    0.05: "very similar",
+    0.1: "minor differences",
+    0.2: "moderate differences",
+    math.inf: "substantial differences",
+}
+
+
+def earth_movers_distance(
+    dist1: Sequence[float], dist2: Sequence[float], *, normalize: bool = True
+) -> EMDResult:
+    """The earth mover's distance (Wasserstein-1) of two samples.
+
+    Args:
+        dist1, dist2: the samples.
+        normalize: in units of their common range.
+    """
+    from scipy import stats
+
+    x, y = np.asarray(dist1, dtype=float), np.asarray(dist2, dtype=float)
+    width = float(np.ptp(np.concatenate([x, y]))) if normalize else 1.0
+    apart = (stats.wasserstein_distance(x, y), x.mean() - y.mean(), x.std() - y.std())
+    return EMDResult(*(float(value) / (width or 1.0) for value in apart))
+
+
+def wasserstein_distance(
+    dist1: Sequence[float], dist2: Sequence[float], *, normalize: bool = True
+) -> float:
+    """The distance alone of `earth_movers_distance`."""
+    return earth_movers_distance(dist1, dist2, normalize=normalize).emd
+
+
+@dataclass(frozen=True)
+class KSTestResult:
+    """The Kolmogorov-Smirnov test of two samples."""
+
+    statistic: float
+    p_value: float
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether p is below 0.05."""
+        return self.p_value < 0.05
+
+
+def ks_test(sample1: Sequence[float], sample2: Sequence[float]) -> KSTestResult:
+    """Whether two samples may be of one distribution (Kolmogorov-Smirnov)."""
+    from scipy import stats
+
+    tested = stats.ks_2samp(sample1, sample2)
+    return KSTestResult(float(tested.statistic), float(tested.pvalue))
+
+
+@dataclass(frozen=True)
+class DistributionResult:
+    """The figures of a sample; spread with n - 1."""
+
+    n: int
+    mean: float
+    std: float
+    variance: float
+    min: float
+    max: float
+    median: float
+    q25: float
+    q75: float
+    iqr: float
+    skewness: float
+    kurtosis: float
+    histogram: tuple[list[float], list[float]]
+
+
+def score_distribution(scores: Sequence[float], *, bins: int = 10) -> DistributionResult:
+    """The figures of a sample of scores.
+
+    Raises:
+        InputError: there are fewer than two.
+    """
+    from scipy import stats
+
+    x = np.asarray(scores, dtype=float)
+    if len(x) < 2:
+        raise InputError(f"a distribution needs at least two scores, found {len(x)}")
+    variance, (low, middle, high) = float(x.var(ddof=1)), np.quantile(x, [0.25, 0.5, 0.75]).tolist()
+    counts, edges = np.histogram(x, bins=bins)
+    histogram = (counts.astype(float).tolist(), edges.tolist())
+    return DistributionResult(
+        n=len(x),
+        mean=float(x.mean()),
+        std=math.sqrt(variance),
+        variance=variance,
+        min=float(x.min()),
+        max=float(x.max()),
+        median=middle,
+        q25=low,
+        q75=high,
+        iqr=high - low,
+        skewness=float(stats.skew(x)),
+        kurtosis=float(stats.kurtosis(x)),
+        histogram=histogram,
+    )
+
+
+def filter_cannot_assess(
+    pred_verdicts: Sequence[CriterionVerdict],
+    true_verdicts: Sequence[CriterionVerdict],
+    mode: str = "exclude",
+) -> tuple[list[CriterionVerdict], list[CriterionVerdict]]:
+    """Pairs of verdicts without those in which one abstained; all of them for `as_category`."""
+    if mode not in POLICIES:
+        raise InputError(f"mode must be {' or '.join(POLICIES)}, found {mode!r}")
+    abstained = CriterionVerdict.CANNOT_ASSESS
+    pairs = [
+        pair
+        for pair in zip(pred_verdicts, true_verdicts, strict=True)
+        if mode == "as_category" or abstained not in pair
+    ]
+    return [pred for pred, _ in pairs], [true for _, true in pairs]
+
+
+def verdict_to_binary(verdicts: Sequence[CriterionVerdict | str]) -> list[int]:
+    """1 for MET, else 0."""
+    return [int(CriterionVerdict(verdict) is CriterionVerdict.MET) for verdict in verdicts]
+
+
+def verdict_to_string(verdicts: Sequence[CriterionVerdict | str]) -> list[str]:
+    """The verdicts as text."""
+    return [CriterionVerdict(verdict).value for verdict in verdicts]
+
+
+def extract_verdicts_from_report(
+    report: EnsembleEvaluationReport, num_criteria: int
+) -> list[CriterionVerdict | None]:
+    """The verdicts of a report's binary criteria; None where one failed."""
+    return [entry.final_verdict for entry in report.report][:num_criteria]

@@ -1,0 +1,98 @@
+"""`autorubric.utils`: lengths, thinking, sums of what requests took, and labels by a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+
+from rubricate import rubric as core
+from rubricate.dialects.autorubric._reports import EnsembleEvaluationReport, TokenUsage
+from rubricate.dialects.autorubric.dataset import RubricDataset
+from rubricate.dialects.autorubric.eval import evaluate
+from rubricate.dialects.autorubric.graders import CriterionGrader
+
+ToGrade = str | Mapping[str, str]
+"""A text, or `{thinking, output}`."""
+
+
+def word_count(text: str) -> int:
+    """How many words a text has."""
+    return len(text.split())
+
+
+def normalize_to_grade_input(to_grade: ToGrade) -> dict[str, str]:
+    """What is graded as `{thinking, output}`; a text may have `<thinking>` and `<output>` marks."""
+    return core.split_thinking(to_grade)._asdict()
+
+
+parse_thinking_output = normalize_to_grade_input
+
+
+def compute_length_penalty(text: ToGrade, config: core.LengthPenalty) -> float:
+    """What the length of a text costs the score."""
+    return config.at(config.length(core.split_thinking(text)))
+
+
+def aggregate_token_usage(usages: Iterable[TokenUsage | None]) -> TokenUsage | None:
+    """The sum of what is known; None where nothing is."""
+    known = [usage for usage in usages if usage is not None]
+    names = [field.name for field in fields(TokenUsage)]
+    sums = {name: sum(getattr(usage, name) for usage in known) for name in names}
+    return TokenUsage(**sums) if known else None
+
+
+def aggregate_completion_cost(costs: Iterable[float | None]) -> float | None:
+    """The sum of what is known; None where nothing is."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known else None
+
+
+def aggregate_evaluation_usage(
+    reports: Iterable[EnsembleEvaluationReport],
+) -> tuple[TokenUsage | None, float | None]:
+    """The tokens and the cost of several reports."""
+    every = list(reports)
+    return (
+        aggregate_token_usage(report.token_usage for report in every),
+        aggregate_completion_cost(report.completion_cost for report in every),
+    )
+
+
+async def fill_ground_truth(
+    dataset: RubricDataset,
+    grader: CriterionGrader,
+    *,
+    force: bool = False,
+    show_progress: bool = True,
+    max_concurrent_items: int | None = None,
+) -> RubricDataset:
+    """A dataset whose items have a grader's verdicts as labels.
+
+    Args:
+        dataset: the items.
+        grader: who labels them.
+        force: whether items that have labels get others.
+        show_progress, max_concurrent_items: as for `evaluate`.
+
+    Returns:
+        The items with labels; those of which a verdict failed are left out.
+    """
+    wanted = [item for item in dataset.items if force or item.ground_truth is None]
+    labels = dict[int, list[core.CriterionVerdict | str | int | float | None]]()
+    if wanted:
+        done = await evaluate(
+            replace(dataset, items=wanted),
+            grader,
+            show_progress=show_progress,
+            max_concurrent_items=max_concurrent_items,
+        )
+        for result in done.item_results:
+            verdicts = list(result.report.result.criteria.values())
+            if all(verdict.label is not None for verdict in verdicts):
+                labels[id(result.item)] = [str(verdict.label) for verdict in verdicts]
+    items = [
+        replace(item, ground_truth=labels[id(item)]) if id(item) in labels else item
+        for item in dataset.items
+        if id(item) in labels or not (force or item.ground_truth is None)
+    ]
+    return replace(dataset, items=items)
