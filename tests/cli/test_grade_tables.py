@@ -122,6 +122,23 @@ def test_labels_of_no_criterion_are_an_error_unless_they_are_ignored(grade, tmp_
     assert (speed["human_label"], speed["metadata"]) == ("UNMET", {})
 
 
+@pytest.mark.parametrize("column", ["Label.speed", "labels.speed", "label_speed", "LABEL spede"])
+def test_a_column_that_looks_like_labels_is_an_error_and_no_metadata(grade, tmp_path, column):
+    rows = [{"submission": "a", column: "yes"}]
+    (line,) = filter(None, grade("a.csv", rows=rows).stderr.splitlines())
+    assert f"'{column}' looks like labels of the criterion 'speed'" in line
+    mapped = grade("a.csv", "--map", f"label.speed={column}", rows=rows)
+    assert mapped.returncode == 0, mapped.stderr
+    assert results(tmp_path)[0]["human_label"] == "MET"
+
+
+@pytest.mark.parametrize("column", ["label_noise", "labels", "labelled", "speed"])
+def test_other_names_with_label_in_them_are_metadata(grade, tmp_path, column):
+    rows = [{"submission": "a", "label.speed": "no", column: "yes", "label_speed": "x"}]
+    assert grade("a.csv", rows=rows).returncode == 0
+    assert results(tmp_path)[0]["metadata"] == {column: "yes", "label_speed": "x"}
+
+
 def test_a_column_without_a_name_is_metadata_as_others_are(grade, tmp_path):
     assert grade("a.csv", rows=[{"": "0", "submission": "a"}]).returncode == 0
     assert results(tmp_path)[0]["metadata"] == {"": "0"}

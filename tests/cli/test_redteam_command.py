@@ -168,5 +168,14 @@ def test_ones_own_items_and_attacks_are_attacked_in_the_form_that_is_named(rubri
         "redteam", "--attacks", "missing.yaml", "--judge", "m", "--base-url", "http://x"
     )
     assert "missing.yaml" in wrong.stderr
-    wrong = rubricate("redteam", "--rubric", "r.yaml")
-    assert "--rubric is for a dataset of your own" in wrong.stderr
+    wrong = rubricate("redteam", "--judge", "builtin", "--rubric", "r.yaml")
+    assert "labelled items of your own" in wrong.stderr
+
+
+def test_a_table_with_labels_is_attacked_as_grade_would_read_it(rubricate, tmp_path):
+    (tmp_path / "t.csv").write_text("text,human\nSorry,MET\nNo,UNMET\nNever,UNMET\n")
+    (tmp_path / "r.yaml").write_text("- {name: sorry, requirement: Says sorry}\n")
+    data = ("redteam", "t.csv", "--judge", "builtin", "--map", "submission=text,label.sorry=human")
+    done = rubricate(*data, "--rubric", "r.yaml", "--json", "--quiet")
+    assert json.loads(done.stdout)["questions"] == 2
+    assert "a table has no rubric" in rubricate(*data).stderr

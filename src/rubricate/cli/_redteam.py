@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rubricate._terminal import console
+from rubricate.choosing import chosen_dataset
 from rubricate.cli._commands import command
 from rubricate.cli._judging import (
     NO_JUDGE,
@@ -19,11 +20,9 @@ from rubricate.cli._judging import (
 )
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._run_dirs import RunDir, place_of, run_dir_for
-from rubricate.dataset import RubricDataset
-from rubricate.errors import InputError, RunStopped
+from rubricate.errors import RunStopped
 from rubricate.judge import SAMPLING
 from rubricate.redteaming import RedTeamOptions, RedTeamReport, aredteam, estimate_redteam
-from rubricate.rubric import Rubric
 from rubricate.settings import option, part
 
 
@@ -36,9 +35,6 @@ class RedTeamSettings(Shell, RedTeamOptions):
         "labelled UNMET.",
         group="What is graded",
         is_argument=True,
-    )
-    rubric: str | None = option(
-        None, "A rubric file, for a dataset without one.", group="What is graded"
     )
     judge: str | None = option(
         None,
@@ -58,22 +54,16 @@ def redteam(settings: RedTeamSettings) -> int:
     judge, quiet = settings.judge, settings.quiet
     if judge is None:
         console(stderr=True, quiet=quiet).print(NO_JUDGE, style="dim")
-    if settings.rubric is not None and settings.data is None:
-        raise InputError("--rubric is for a dataset of your own: name it")
     chosen = _run_dir(settings)
-    dataset = settings.dataset
+    options = replace(
+        part(RedTeamOptions, settings), run_dir=chosen.path, **shared_places(settings)
+    )
     if settings.data is not None:
         check_kind(settings.data)
-        own = settings.rubric
-        rubric = None if own is None else Rubric.from_file(own)
         with advice_on(settings.data):
-            dataset = RubricDataset.from_file(settings.data, rubric=rubric)
-    options = replace(
-        part(RedTeamOptions, settings),
-        dataset=dataset,
-        run_dir=chosen.path,
-        **shared_places(settings),
-    )
+            dataset = chosen_dataset(settings.data, settings.rubric, settings.map)
+            dataset.survey()
+        options = replace(options, dataset=dataset, rubric=None, map=None)
     if settings.dry_run:
         print_estimate(estimate_redteam(judge, **vars(options)), settings.json_output)
         return 0
@@ -110,6 +100,7 @@ def _run_dir(settings: RedTeamSettings) -> RunDir:
     named = {
         "command": "redteam",
         "base_url": settings.base_url,
+        "map": settings.map,
         "judge_prompt": place_of(raw.get("judge_prompt")),
         **{name: getattr(settings, name) for name in SAMPLING},
     }

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from rubricate._documents import read_document, validate
-from rubricate.dataset import ContextDocument, RubricDataset
+from rubricate.dataset import ContextDocument, Gradable, Item
 from rubricate.errors import InputError
-from rubricate.rubric import CriterionVerdict
+from rubricate.rubric import Criterion, CriterionVerdict
 
 if TYPE_CHECKING:
     from rubricate._sandbox import Sandbox
@@ -159,42 +159,34 @@ def load_families(path: str | Path) -> tuple[AttackFamily, ...]:
     return families
 
 
-def questions_of(dataset: RubricDataset) -> Iterator[AttackedQuestion]:
+def questions_of(dataset: Gradable) -> Iterator[AttackedQuestion]:
     """The questions of labelled items: one for each binary criterion that people label UNMET.
 
     The right answer to a question is an item with the same prompt that people label MET by the same
     criterion. Criteria that describe a fault are left out, because MET is no pass there.
     """
-    labelled = [
-        (index, criterion, name, label)
-        for index in range(len(dataset.items))
-        for (name, criterion), label in zip(
-            dataset.get_item_rubric(index).by_name.items(),
-            dataset.get_item_labels(index),
-            strict=True,
-        )
-        if criterion.needs_judge and criterion.is_binary and criterion.weight > 0
-    ]
-    right: dict[tuple[str | None, str], str] = {}
-    for index, criterion, _, label in labelled:
+    labelled: list[tuple[Item, Criterion, str | None]] = []
+    for item in dataset.to_grade():
+        for name, human in item.labels().items():
+            criterion = item.rubric.by_name[name]
+            if criterion.needs_judge and criterion.is_binary and criterion.weight > 0:
+                labelled.append((item, criterion, human.label))
+    right: dict[tuple[str, str], str] = {}
+    for item, criterion, label in labelled:
         if label == CriterionVerdict.MET:
-            question = (dataset.get_item_prompt(index), criterion.requirement)
-            right.setdefault(question, str(dataset.items[index].submission))
-    ids = dataset.item_ids()
-    for index, criterion, name, label in labelled:
-        if label != CriterionVerdict.UNMET:
-            continue
-        item, prompt = dataset.items[index], dataset.get_item_prompt(index)
-        yield AttackedQuestion(
-            name=f"{ids[index]}, {name}",
-            prompt=prompt,
-            requirement=criterion.requirement,
-            reference=dataset.get_item_reference_submission(index),
-            right=right.get((prompt, criterion.requirement)),
-            wrong=str(item.submission),
-            guidelines=dataset.get_item_rubric(index).guidelines,
-            context=tuple(item.context),
-        )
+            right.setdefault((item.prompt, criterion.requirement), str(item.submission))
+    for item, criterion, label in labelled:
+        if label == CriterionVerdict.UNMET:
+            yield AttackedQuestion(
+                name=f"{item.id}, {criterion.name}",
+                prompt=item.prompt,
+                requirement=criterion.requirement,
+                reference=item.reference,
+                right=right.get((item.prompt, criterion.requirement)),
+                wrong=str(item.submission),
+                guidelines=item.guidelines,
+                context=item.context,
+            )
 
 
 @cache

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rubricate.analysis import (
     RIGHT,
@@ -25,7 +26,7 @@ from rubricate.analysis import (
     Result,
     keep_report,
 )
-from rubricate.choosing import chosen_judge
+from rubricate.choosing import chosen_dataset, chosen_judge
 from rubricate.dataset import DataItem, Item, RubricDataset
 from rubricate.errors import InputError, RunStopped
 from rubricate.grading import collected
@@ -60,6 +61,9 @@ from rubricate.run import Plan, RunEstimate, RunOptions, estimate
 from rubricate.settings import option, part, takes
 from rubricate.streaming import ResultStream, plain
 
+if TYPE_CHECKING:
+    from rubricate.options import Columns, Data, RubricLike
+
 CRITERION = "right"
 GRADES = ("wrong", "partly right", "right")
 """The options of the form `choice`, the worst first."""
@@ -68,11 +72,27 @@ GRADES = ("wrong", "partly right", "right")
 class RedTeamOptions(AskingOptions, OwnPrompt):
     """What to attack a judge with, and how to ask it."""
 
-    dataset: RubricDataset | None = option(
+    dataset: Data | None = option(
         None,
         "Labelled items to attack in place of the suite's questions.",
-        more="An item is a wrong answer to each binary criterion by which people label it UNMET.",
+        more="A dataset, a file, a data frame or rows, as for `grade`. An item is a wrong answer "
+        "to each binary criterion by which people label it UNMET.",
         group="What is graded",
+    )
+    rubric: RubricLike | None = option(
+        None,
+        "The rubric of a table; or one that is used in place of the dataset's own.",
+        more="A `Rubric`, the path of a file, or a list of criteria or of sentences.",
+        group="What is graded",
+        input_type=str | None,
+        is_path=True,
+    )
+    map: Columns | None = option(
+        None,
+        "Which column of a table is what: submission=answer,label.CRITERION=human; see grade.",
+        more="As such text, or as a dictionary.",
+        group="What is graded",
+        input_type=str | dict[str, str] | None,
     )
     attacks: str | Path | None = option(
         None,
@@ -196,7 +216,7 @@ class _Attack:
 async def _attack(call: RedTeamCall) -> AsyncIterator[_Attack]:
     """The attack that is called for; errors as for `aredteam`."""
     form = call.form
-    questions = _questions(call.dataset, form)[: call.limit]
+    questions = _questions(call)[: call.limit]
     families = load_attacks().families if call.attacks is None else load_families(call.attacks)
     model = language_model(call.judge, part(Endpoint, call))
     judge: Judge
@@ -248,17 +268,20 @@ class _TwoPrompts(Judge):
         await self.model.aclose()
 
 
-def _questions(dataset: RubricDataset | None, form: Form) -> list[AttackedQuestion]:
+def _questions(call: RedTeamCall) -> list[AttackedQuestion]:
     """The questions to attack: the suite's, or those of labelled items."""
-    if dataset is None:
+    if call.dataset is None:
+        if call.rubric is not None or call.map is not None:
+            raise InputError("rubric and map are for labelled items of your own: name them")
         return list(load_attacks().questions)
-    questions = list(questions_of(dataset))
+    questions = list(questions_of(chosen_dataset(call.dataset, call.rubric, call.map)))
     if not questions:
         raise InputError(
             "there is nothing to attack: no item is labelled UNMET by a binary criterion with a "
-            "weight above 0"
+            "weight above 0; label wrong answers with rubricate label, or in columns "
+            "label.CRITERION of a table"
         )
-    if form == "pair" and not (
+    if call.form == "pair" and not (
         questions := [question for question in questions if question.right is not None]
     ):
         raise InputError(

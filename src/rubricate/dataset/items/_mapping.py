@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -40,6 +41,8 @@ OWN_NAMES = {
 OF_TASKS = "rubric"
 """What a field of a benchmark's tasks can be too: their own rubrics."""
 _IGNORE = "ignore"
+_LIKE_LABEL = re.compile(r"labels?[\W_]+(.+)", re.IGNORECASE | re.DOTALL)
+"""How columns are called that people take for columns of labels."""
 
 TargetUse = Literal["reference", "ground_truth", "ignore"]
 """What a sample's target is: an exemplary response, the human labels, or nothing of use."""
@@ -252,17 +255,36 @@ class RowReader:
             raise problem
 
     def _label_problem(self) -> InputError | None:
-        """What is wrong with a column of labels, if it names a criterion that there is not."""
-        for column in self._names:
+        """What is wrong with a column of labels: it names no criterion, or only looks like one."""
+        names = self._rubric.names
+        for column in (name for name in self._names if name not in self._no_metadata):
             name = column.removeprefix(LABEL)
-            if name not in (column, *self._rubric.names) and column not in self._no_metadata:
+            if name not in (column, *names):
                 return InputError(
                     f"column {column!r}: the rubric has no criterion {name!r}"
-                    f"{did_you_mean(name, self._rubric.names)} (it has "
-                    f"{', '.join(self._rubric.names)}); to leave out columns that name none: --map "
-                    f"'{_IGNORE}={LABEL}*' (in Python, map={{'{_IGNORE}': '{LABEL}*'}})"
+                    f"{did_you_mean(name, names)} (it has {', '.join(names)}); to leave out "
+                    f"columns that name none: --map '{_IGNORE}={LABEL}*' (in Python, "
+                    f"map={{'{_IGNORE}': '{LABEL}*'}})"
+                )
+            if (near := self._labelled_by(column)) is not None:
+                return InputError(
+                    f"column {column!r} looks like labels of the criterion {near!r}, whose column "
+                    f"is '{LABEL}{near}': rename it, or --map '{LABEL}{near}={column}'; to leave "
+                    f"it out: --map '{_IGNORE}={column}'"
                 )
         return None
+
+    def _labelled_by(self, column: str) -> str | None:
+        """The criterion without labels that a column such as `Label.x` or `labels_x` names."""
+        if (match := _LIKE_LABEL.fullmatch(column)) is None:
+            return None
+        name = match[1].strip().casefold()
+        unlabelled = {
+            criterion.casefold(): criterion
+            for criterion in self._rubric.names
+            if f"{LABEL}{criterion}" not in self._found
+        }
+        return unlabelled.get(name) or unlabelled.get(suggestion(name, unlabelled) or "")
 
     def _problem(self, names: Mapping[str, Any]) -> InputError | None:
         """What is wrong with the mapping in a table of these columns, if anything is."""
