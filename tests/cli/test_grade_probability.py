@@ -19,8 +19,8 @@ def test_the_built_in_judge_has_probabilities_and_agree_reads_them(
     rows = (tmp_path / folder / "results.jsonl").read_text().splitlines()
     assert json.loads(rows[0])["detail"]["obtained"] == "model"
     report = json.loads(rubricate("trust", "agree", folder, "--json").stdout)
-    assert report["calibration"]["n"] == 4
-    assert report["criteria"][0]["calibration"]["brier"]["value"] < 0.5
+    assert report["probabilities"]["n"] == 4
+    assert report["criteria"][0]["probabilities"]["calibration"]["brier"]["value"] < 0.5
     assert "probabilities of MET" in rubricate("trust", "agree", folder).stdout
 
 

@@ -617,7 +617,7 @@ def test_probabilities_are_told_apart_cut_by_cost_and_made_sets(
     done = rubricate("grade", str(dataset), "--judge", "builtin", "--run-dir", "run", "-q")
     assert done.returncode == 0, done.stderr
     plain = json.loads(rubricate("trust", "agree", "run", "--json").stdout)
-    assert (plain["discrimination"]["threshold"], plain["discrimination"]["sets"]) == (None, None)
+    assert (plain["probabilities"]["threshold"], plain["probabilities"]["sets"]) == (None, None)
     run = read_run(tmp_path / "run")
     known = [row for row in run.rows if row.status == "judged" and row.human_label is not None]
     for one in plain["criteria"]:
@@ -625,11 +625,11 @@ def test_probabilities_are_told_apart_cut_by_cost_and_made_sets(
         expected = roc_auc_score(
             [row.human_label == "MET" for row in rows], [row.probability_met for row in rows]
         )
-        assert one["auc"]["value"] == pytest.approx(expected, abs=1e-9)
+        assert one["probabilities"]["auc"]["value"] == pytest.approx(expected, abs=1e-9)
     done = rubricate(
         "trust", "agree", "run", "--json", "--costs", "1,5", "--coverage", "0.9", "-o", "a.html"
     )
-    found = json.loads(done.stdout)["discrimination"]
+    found = json.loads(done.stdout)["probabilities"]
     assert 0 < found["threshold"]["threshold"] < 0.5
     assert found["threshold"]["cost"]["value"] < found["threshold"]["cost_at_half"]["value"]
     assert found["sets"]["held_out"]["value"] > 0.8

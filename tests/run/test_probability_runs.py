@@ -256,12 +256,12 @@ def test_agreement_reads_the_probabilities(tmp_path):
     from rubricate.analysis import agreement_report
 
     report = agreement_report(read_run(tmp_path / "run"))
-    found = report.criteria[0].calibration
+    found = report.criteria[0].probabilities.calibration
     assert found is not None
     assert found.n == 6
     assert found.brier.value == pytest.approx((0.25**2 + 5 * 0.75**2) / 6)
-    assert report.criteria[1].calibration is None
-    assert report.to_dict()["criteria"][0]["calibration"]["n"] == 6
+    assert report.criteria[1].probabilities is None
+    assert report.to_dict()["criteria"][0]["probabilities"]["n"] == 6
     assert "probabilities of MET: AUC" in _printed(report)
     assert "Brier" in _printed(report)
 

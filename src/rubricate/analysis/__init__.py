@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         GateHistory as GateHistory,
         sequential_gate as sequential_gate,
     )
-    from rubricate.analysis.agreement._discrimination import DecisionRules as DecisionRules
+    from rubricate.analysis.agreement._probabilities import DecisionRules as DecisionRules
     from rubricate.analysis._finished import (
         LOW_CONFIDENCE as LOW_CONFIDENCE,
         FinishedItem as FinishedItem,

@@ -212,9 +212,9 @@ def _counted(
 
 def calibration_plot(report: AgreementReport) -> Plot | None:
     """How far the judge's probabilities of MET fit, of all binary criteria; None without any."""
-    calibration = report.calibration_of_all
-    if calibration is None:
+    if report.probabilities is None:
         return None
+    calibration = report.probabilities.calibration
     return Plot(
         "Calibration",
         reliability_plot(calibration),

@@ -4,7 +4,7 @@ from rubricate.analysis.agreement._agreement import (
     AgreementReport as AgreementReport,
     CriterionAgreement as CriterionAgreement,
     agreement_report as agreement_report,
-    calibration_text as calibration_text,
     units as units,
 )
 from rubricate.analysis.agreement._pairs import Pair as Pair, labelled_pairs as labelled_pairs
+from rubricate.analysis.agreement._probabilities import calibration_text as calibration_text

@@ -13,20 +13,19 @@ from rubricate.analysis.agreement._annotators import (
     CriterionAnnotators,
     annotators_of,
 )
-from rubricate.analysis.agreement._discrimination import (
-    DecisionRules,
-    Discrimination,
-    calibration_of,
-    decision_lines,
-    discrimination_of,
-)
 from rubricate.analysis.agreement._pairs import Answers, answers_by_criterion, stratified
+from rubricate.analysis.agreement._probabilities import (
+    DecisionRules,
+    Probabilities,
+    decision_texts,
+    fit_text,
+    probabilities_of,
+)
 from rubricate.errors import InputError
 from rubricate.rubric import ABSTENTION, Measurement, Rubric
 from rubricate.run.results import Stratum, answers_of, kappa_name, number_of
 from rubricate.stats import (
     Bootstrap,
-    Calibration,
     Estimate,
     LabelAgreement,
     ScoreAgreement,
@@ -48,7 +47,6 @@ from rubricate.views import (
     estimate_text,
     figure,
     numbers,
-    p_text,
     percent,
     say,
     stratified_text,
@@ -113,8 +111,7 @@ class CriterionAgreement:
         not_applicable: pairs left out because the judge or a person said that an ordered criterion
             does not apply; that answer has no place in the order.
         agreement: of labels, or of numbers where the answers are numbers.
-        calibration: of the judge's probabilities of MET, where it has any.
-        auc: the area under their ROC curve.
+        probabilities: how well the judge's probabilities of MET fit, where it has any.
         of: the names of the criteria that it is of, where these are several.
     """
 
@@ -123,8 +120,7 @@ class CriterionAgreement:
     statuses: Mapping[str, int]
     not_applicable: int
     agreement: LabelAgreement | ScoreAgreement
-    calibration: Calibration | None = None
-    auc: Estimate | None = None
+    probabilities: Probabilities | None = None
     of: tuple[str, ...] = ()
 
     @property
@@ -174,9 +170,8 @@ class AgreementReport(Report):
         alone: criteria of one pair each, such as those of single items, put together by what their
             answers are. They are among `criteria`, too.
         stratified: all criteria; None with fewer than two. Metrics and code have no kappa in it.
-        calibration: of the judge's probabilities of MET, on all binary criteria.
-        discrimination: how far these separate MET from UNMET, and the decisions by them, on all
-            binary criteria.
+        probabilities: how well the judge's probabilities of MET fit, and the decisions by them, on
+            all binary criteria.
         scores: the items' scores against those by their labels; None where no item has a label on
             every criterion.
         annotators: where several annotators labelled the items, the judge beside each of them and
@@ -201,8 +196,7 @@ class AgreementReport(Report):
     undecided: Undecided
     bootstrap: Bootstrap
     groups: str | None = None
-    calibration: Calibration | None = None
-    discrimination: Discrimination | None = None
+    probabilities: Probabilities | None = None
     levels: tuple[LevelAgreement, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -220,13 +214,6 @@ class AgreementReport(Report):
         if self.stratified is not None:
             clusters["all, stratified"] = self.stratified.clusters
         return few_text(clusters, self.groups)
-
-    @property
-    def calibration_of_all(self) -> Calibration | None:
-        """Of all binary criteria together, or of the only one; None without probabilities."""
-        each = [*filter(None, (criterion.calibration for criterion in self.criteria))]
-        calibration = self.calibration or (each[0] if len(each) == 1 else None)
-        return calibration if calibration is not None and calibration.n else None
 
     @property
     def whole(self) -> tuple[Estimate, Estimate, int]:
@@ -266,15 +253,14 @@ class AgreementReport(Report):
         yield from self._numbers_table(shown)
         if any(len(criterion.agreement.against) > 1 for criterion in self.annotators):
             yield self._annotators_table(() if every else in_groups, None if every else MOST_ROWS)
-        if self.stratified is not None:
-            if self.stratified.strata > 1:
-                left_out = self.stratified.left_out
-                mean = stratified_text(self.stratified.strata - left_out, left_out)
-                yield say(f"all, stratified: kappa is the {mean}")
-            auc = None if self.discrimination is None else self.discrimination.auc
-            yield from _probabilities("all binary", self.calibration, auc)
-        if self.discrimination is not None:
-            yield from decision_lines(self.discrimination)
+        if self.stratified is not None and self.stratified.strata > 1:
+            left_out = self.stratified.left_out
+            mean = stratified_text(self.stratified.strata - left_out, left_out)
+            yield say(f"all, stratified: kappa is the {mean}")
+        if self.probabilities is not None:
+            if sum(criterion.measurement == "binary" for criterion in self.criteria) > 1:
+                yield say(f"all binary: {fit_text(self.probabilities)}")
+            yield from map(say, decision_texts(self.probabilities))
         for criterion in shown:
             yield from _notes(criterion)
         hidden = len(self.criteria) + len(self.alone) - len(shown)
@@ -400,7 +386,6 @@ def agreement_report(
             alone.setdefault(place, []).append(answers)
     of_binary = {id(row) for answers in every for row in answers.binary}
     binary = [row for row in labelled if id(row) in of_binary]
-    several = len({row.criterion for row in binary}) > 1
     flat = [pair for pairs in counted for pair in pairs]
     over_all = len({pair.stratum for pair in flat}) > 1
     annotators, annotators_together = annotators_of(run, group_of, bootstrap)
@@ -429,8 +414,7 @@ def agreement_report(
         undecided=undecided,
         bootstrap=bootstrap,
         groups=groups,
-        calibration=calibration_of(binary, group_of, bootstrap) if several else None,
-        discrimination=discrimination_of(binary, group_of, bootstrap.confidence, rules),
+        probabilities=probabilities_of(binary, group_of, bootstrap, rules),
         levels=tuple(_levels(run, group_of, bootstrap)),
     )
 
@@ -501,18 +485,13 @@ def _criterion(
         draws = None if only_value else bootstrap
         agreement = _of_labels(answers, comparable, groups, undecided, draws)
     own = group_of or {row.item: row.item for row in answers.rows}
-    fit = discrimination = None
-    if kind == "binary":
-        discrimination = discrimination_of(answers.rows, own, bootstrap.confidence)
-        fit = calibration_of(answers.rows, own, bootstrap)
     return CriterionAgreement(
         name=answers.stratum.name or f"{len(answers.of)} criteria of one pair",
         measurement=kind,
         statuses=dict(Counter(row.status for row in answers.rows)),
         not_applicable=len(answers.rows) - len(comparable.rows),
         agreement=agreement,
-        calibration=fit,
-        auc=None if discrimination is None else discrimination.auc,
+        probabilities=probabilities_of(answers.rows, own, bootstrap) if kind == "binary" else None,
         of=answers.of,
     )
 
@@ -611,7 +590,8 @@ def few_text(clusters: Mapping[str, int], groups: str | None) -> str | None:
 def _notes(criterion: CriterionAgreement) -> Iterator[Paragraph]:
     """What its row has no room for: probabilities, what is undefined or not decided."""
     name, agreement = criterion.name, criterion.agreement
-    yield from _probabilities(name, criterion.calibration, criterion.auc)
+    if criterion.probabilities is not None:
+        yield say(f"{name}: {fit_text(criterion.probabilities)}")
     reasons: dict[str, list[str]] = {}
     for figure_name in ("accuracy", "kappa", "pearson"):
         estimate = figure_of(agreement, figure_name)
@@ -636,24 +616,3 @@ def _notes(criterion: CriterionAgreement) -> Iterator[Paragraph]:
     if causes:
         counts = ", ".join(f"{cause} {count}" for cause, count in causes.items())
         yield say(f"{name}: not decided: {counts}")
-
-
-def _probabilities(
-    name: str, calibration: Calibration | None, auc: Estimate | None
-) -> Iterator[Paragraph]:
-    """How far the judge's probabilities of MET fit."""
-    if calibration is not None:
-        ranking = "" if auc is None else f"AUC {estimate_text(auc)}, "
-        yield say(
-            f"{name}: probabilities of MET: {ranking}Brier {estimate_text(calibration.brier)}, "
-            f"{calibration_text(calibration)}, n {calibration.n}"
-        )
-
-
-def calibration_text(calibration: Calibration) -> str:
-    """The calibration error, and whether it is more than noise."""
-    error, p = estimate_text(calibration.calibration_error), calibration.miscalibration
-    if p is None:
-        return f"calibration error {error}"
-    finding = "miscalibration is shown" if p < 0.05 else "no miscalibration is shown"
-    return f"calibration error {error} ({finding}, p {p_text(p)})"

@@ -19,7 +19,7 @@ from rubricate.stats import (
     decision_threshold,
     roc_auc,
 )
-from rubricate.views import Paragraph, estimate_text, percent, say
+from rubricate.views import estimate_text, p_text, percent
 
 LEAST, MOST = 1e-9, 1e9
 """The range of a cost."""
@@ -63,35 +63,44 @@ class DecisionRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Discrimination:
-    """How well probabilities of MET separate what people call MET from what they call UNMET.
+class Probabilities:
+    """How well probabilities of MET fit people's labels, and separate MET from UNMET.
 
     Attributes:
         n: verdicts with a probability that both decided.
+        calibration: how well they fit.
         auc: the area under the ROC curve; over several criteria, only verdicts of one are compared.
         threshold: the one that costs least; None without costs.
         sets: sets of labels; None without a coverage.
     """
 
     n: int
+    calibration: Calibration
     auc: Estimate
     threshold: DecisionThreshold | None = None
     sets: ConformalSets | None = None
 
 
-def discrimination_of(
+def probabilities_of(
     rows: Sequence[ResultRow],
     group_of: Mapping[str, Any],
-    confidence: float,
+    bootstrap: Bootstrap,
     rules: DecisionRules = DecisionRules(),
-) -> Discrimination | None:
-    """The discrimination of verdicts that both decided; None where none has a probability."""
-    known = [row for row in _decided(rows) if row.probability_met is not None]
+) -> Probabilities | None:
+    """The figures of verdicts that both decided; None where none has a probability."""
+    known = [
+        row
+        for row in rows
+        if row.status == "judged"
+        and row.human_label in ("MET", "UNMET")
+        and row.probability_met is not None
+    ]
     if not known:
         return None
     met = [row.probability_met for row in known]
     outcomes = [row.human_label == "MET" for row in known]
     groups = [group_of[row.item] for row in known]
+    confidence = bootstrap.confidence
     threshold = sets = None
     if rules.costs is not None:
         threshold = decision_threshold(
@@ -111,34 +120,34 @@ def discrimination_of(
         )
     strata = [row.criterion for row in known]
     auc = roc_auc(met, outcomes, strata=strata, groups=groups, confidence=confidence)
-    return Discrimination(len(known), auc, threshold, sets)
+    fit = calibration(met, outcomes, groups=groups, bootstrap=bootstrap)
+    return Probabilities(len(known), fit, auc, threshold, sets)
 
 
-def calibration_of(
-    rows: Sequence[ResultRow], group_of: Mapping[str, Any], bootstrap: Bootstrap
-) -> Calibration | None:
-    """How far the judge's probabilities of MET fit the labels; None where there are none."""
-    known = _decided(rows)
-    if all(row.probability_met is None for row in known):
-        return None
-    return calibration(
-        [row.probability_met for row in known],
-        [row.human_label == "MET" for row in known],
-        groups=[group_of[row.item] for row in known],
-        bootstrap=bootstrap,
+def fit_text(probabilities: Probabilities) -> str:
+    """How well they fit and separate, in one line."""
+    calibration = probabilities.calibration
+    return (
+        f"probabilities of MET: AUC {estimate_text(probabilities.auc)}, Brier "
+        f"{estimate_text(calibration.brier)}, {calibration_text(calibration)}, n {calibration.n}"
     )
 
 
-def _decided(rows: Sequence[ResultRow]) -> list[ResultRow]:
-    return [row for row in rows if row.status == "judged" and row.human_label in ("MET", "UNMET")]
+def calibration_text(calibration: Calibration) -> str:
+    """The calibration error, and whether it is more than noise."""
+    error, p = estimate_text(calibration.calibration_error), calibration.miscalibration
+    if p is None:
+        return f"calibration error {error}"
+    finding = "miscalibration is shown" if p < 0.05 else "no miscalibration is shown"
+    return f"calibration error {error} ({finding}, p {p_text(p)})"
 
 
-def decision_lines(discrimination: Discrimination) -> Iterator[Paragraph]:
+def decision_texts(probabilities: Probabilities) -> Iterator[str]:
     """What the threshold and the sets do."""
-    if discrimination.threshold is not None:
-        yield say(_threshold_text(discrimination.threshold))
-    if discrimination.sets is not None:
-        yield say(_sets_text(discrimination.sets))
+    if probabilities.threshold is not None:
+        yield _threshold_text(probabilities.threshold)
+    if probabilities.sets is not None:
+        yield _sets_text(probabilities.sets)
 
 
 def _threshold_text(choice: DecisionThreshold) -> str:
