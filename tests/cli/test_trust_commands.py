@@ -469,6 +469,8 @@ def test_a_certificate_holds_for_the_same_judge_prompt_and_rubric_only(
     certificate = json.loads((tmp_path / "certificate.json").read_text())
     assert certificate["sha256"] in done.stdout
     speed = certificate["criteria"]["speed"]
+    agreement = json.loads(rubricate("trust", "agree", "run", "--json").stdout)["criteria"][0]
+    assert (agreement["name"], agreement["agreement"]["figures"]) == ("speed", speed["figures"])
     assert (speed["n"], speed["sensitivity"]["value"], speed["specificity"]["value"]) == (2, 1, 1)
     assert (speed["sensitivity"]["n"], speed["specificity"]["n"]) == (1, 1)
     told = rubricate("trust", "agree", "run").stdout
