@@ -43,6 +43,13 @@ WRITERS = {
 }
 
 
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    found = tmp_path / "data.json"
+    found.write_text(WRITERS["data.json"](), encoding="utf-8")
+    return found
+
+
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_label_changes_nothing_else_in_the_file(tmp_path, name):
     path = tmp_path / name
@@ -63,9 +70,7 @@ def test_a_label_changes_nothing_else_in_the_file(tmp_path, name):
         )
 
 
-def test_a_decision_is_the_ground_truth_and_can_be_taken_back(tmp_path):
-    path = tmp_path / "data.json"
-    path.write_text(WRITERS["data.json"](), encoding="utf-8")
+def test_a_decision_is_the_ground_truth_and_can_be_taken_back(path):
     file = LabelFile(path)
     file.apply([NewLabel("item-0", "ann", "tone", "UNMET")])
     file.apply([Adjudication("item-0", "ann", "tone", "MET", "it is kind")])
@@ -81,9 +86,7 @@ def test_a_decision_is_the_ground_truth_and_can_be_taken_back(tmp_path):
     assert RubricDataset.from_file(path).items[0].ground_truth is None
 
 
-def test_a_decision_takes_the_place_of_the_reason_for_the_label_before(tmp_path):
-    path = tmp_path / "data.json"
-    path.write_text(WRITERS["data.json"](), encoding="utf-8")
+def test_a_decision_takes_the_place_of_the_reason_for_the_label_before(path):
     document = json.loads(path.read_text("utf-8"))
     names = [one["name"] for one in document["rubric"]]
     document["items"][0] |= {
@@ -122,9 +125,7 @@ def test_comments_of_a_yaml_file_are_kept_beside_it(tmp_path):
     assert (tmp_path / "data.yaml.before-labels").read_text("utf-8") == text
 
 
-def test_processes_that_write_at_once_lose_no_label(tmp_path):
-    path = tmp_path / "data.json"
-    path.write_text(WRITERS["data.json"](), encoding="utf-8")
+def test_processes_that_write_at_once_lose_no_label(path):
     program = (
         "import sys\n"
         "from rubricate.dataset import LabelFile, NewLabel\n"
@@ -141,9 +142,7 @@ def test_processes_that_write_at_once_lose_no_label(tmp_path):
     assert sorted(names) == sorted(f"{who}-{n}" for who in "ab" for n in range(30))
 
 
-def test_what_somebody_else_changed_meanwhile_is_taken_up(tmp_path):
-    path = tmp_path / "data.json"
-    path.write_text(WRITERS["data.json"](), encoding="utf-8")
+def test_what_somebody_else_changed_meanwhile_is_taken_up(path):
     file = LabelFile(path)
     other = {**DATA, "items": [{**DATA["items"][2], "note": "edited"}]}
     path.write_text(json.dumps(other), encoding="utf-8")
@@ -154,9 +153,7 @@ def test_what_somebody_else_changed_meanwhile_is_taken_up(tmp_path):
         file.apply([NewLabel("item-0", "ann", "speed", "MET")])
 
 
-def test_a_file_that_cannot_be_written_is_refused_at_once(tmp_path, monkeypatch):
-    path = tmp_path / "data.json"
-    path.write_text(WRITERS["data.json"](), encoding="utf-8")
+def test_a_file_that_cannot_be_written_is_refused_at_once(path, monkeypatch):
     monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(InputError, match="cannot be written: labels go back into it"):
         LabelFile(path)

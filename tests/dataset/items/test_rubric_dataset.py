@@ -33,15 +33,11 @@ def test_the_fields_of_the_page_come_first_and_in_its_order() -> None:
     assert made.items == items
 
 
-def test_only_the_prompt_is_needed() -> None:
+def test_only_the_prompt_is_needed_and_nothing_is_shared() -> None:
     made = RubricDataset("prompt")
     assert (made.rubric, made.items, made.name, made.reference_submission) == (None, [], None, None)
-
-
-def test_two_datasets_do_not_share_their_default_items() -> None:
-    first = dataset()
-    first.add_item("text", "Q1")
-    assert len(dataset()) == 0
+    made.add_item("text", "Q1", rubric=OWN)
+    assert len(RubricDataset("prompt")) == 0
 
 
 def test_a_dataset_is_a_dataclass_that_can_be_replaced_and_copied() -> None:
@@ -91,31 +87,23 @@ def test_without_a_global_rubric_its_properties_are_value_errors(name: str) -> N
 # What holds for an item
 
 
-def test_an_items_own_rubric_goes_before_the_global_one() -> None:
-    made = dataset(items=[DataItem("x", "1", rubric=OWN), DataItem("y", "2")])
+def test_what_an_item_has_of_its_own_goes_before_what_is_global() -> None:
+    own = DataItem("x", rubric=OWN, reference_submission="own", prompt="own")
+    items = [own, DataItem("y"), DataItem("z", reference_submission="")]
+    made = dataset(items=items, reference_submission="global")
     assert made.get_item_rubric(0) is OWN
     assert made.get_item_rubric(1) is RUBRIC
+    assert [*map(made.get_item_reference_submission, range(3))] == ["own", "global", ""]
+    assert [*map(made.get_item_prompt, range(2))] == ["own", "Explain photosynthesis"]
+    assert dataset(items=items).get_item_reference_submission(1) is None
 
 
 def test_no_rubric_at_all_is_a_value_error_that_names_the_item() -> None:
     made = RubricDataset("p", items=[DataItem("x", "1", rubric=OWN), DataItem("y", "2")])
     assert made.get_item_rubric(0) is OWN
-    with pytest.raises(
-        ValueError, match=r"^Item 1 has no rubric and dataset has no global rubric$"
-    ):
+    message = r"^Item 1 has no rubric and dataset has no global rubric$"
+    with pytest.raises(ValueError, match=message):
         made.get_item_rubric(1)
-
-
-def test_an_items_own_reference_goes_before_the_global_one() -> None:
-    items = [DataItem("x", reference_submission=own) for own in ("own", None, "")]
-    made = dataset(items=items, reference_submission="global")
-    assert [*map(made.get_item_reference_submission, range(3))] == ["own", "global", ""]
-    assert dataset(items=items).get_item_reference_submission(1) is None
-
-
-def test_an_items_own_prompt_goes_before_the_global_one() -> None:
-    made = dataset(items=[DataItem("x", "1", prompt="own"), DataItem("y", "2")])
-    assert [made.get_item_prompt(index) for index in (0, 1)] == ["own", "Explain photosynthesis"]
 
 
 @pytest.mark.parametrize(
@@ -242,6 +230,7 @@ def test_a_size_that_does_not_fit_the_dataset_is_a_value_error(stratify: bool) -
     ):
         with pytest.raises(ValueError, match=f"^{message}$"):
             labelled(3).split_train_test(size, stratify=stratify)
+    assert [len(part) for part in dataset().split_train_test(0, stratify=stratify)] == [0, 0]
 
 
 def test_stratifying_needs_labels_on_every_item_and_names_the_first_without() -> None:
@@ -251,6 +240,8 @@ def test_stratifying_needs_labels_on_every_item_and_names_the_first_without() ->
         whole.split_train_test(2)
     train, test = whole.split_train_test(2, stratify=False)
     assert (len(train), len(test)) == (2, 2)
+    with pytest.raises(InputError, match="Item 0 has no rubric"):
+        RubricDataset("p", items=[DataItem("x", "1", [MET])]).split_train_test(0)
 
 
 def test_the_options_of_a_split_are_given_by_name() -> None:
@@ -268,12 +259,3 @@ def test_items_with_rubrics_of_their_own_are_split_too() -> None:
         own = [item for item in part if item.rubric is OWN]
         assert len(own) == 4
         assert sum(item.ground_truth == [MET] for item in own) == 2
-
-
-def test_an_empty_dataset_splits_into_two() -> None:
-    assert [len(part) for part in dataset().split_train_test(0)] == [0, 0]
-
-
-def test_stratifying_without_a_rubric_is_an_input_error() -> None:
-    with pytest.raises(InputError, match="Item 0 has no rubric"):
-        RubricDataset("p", items=[DataItem("x", "1", [MET])]).split_train_test(0)

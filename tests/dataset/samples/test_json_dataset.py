@@ -36,8 +36,8 @@ def write(tmp_path):
 def test_a_document_is_an_array_or_one_object(write):
     assert len(json_dataset(write("a.json", '[{"input": "x"}, {"input": "y"}]'))) == 2
     assert len(json_dataset(write("b.json", '{"input": "x"}'))) == 1
-    for name in ("c.json", "c.jsonl"):
-        assert len(json_dataset(write(name, ""))) == 0
+    for name, content in (("c.jsonl", ""), ("c.json", ""), ("c.json", " \n"), ("c.json", "[]")):
+        assert len(json_dataset(write(name, content))) == 0
     with pytest.raises(InputError, match="expected an array of objects, found"):
         json_dataset(write("d.json", '"text"'))
     with pytest.raises(InputError, match="record 2: expected an object at index 1"):

@@ -87,13 +87,17 @@ def test_a_dataset_without_files_is_one_file_to_its_server(web):
     assert web.asked == ["HEAD /a.csv", "GET /a.csv"]
 
 
-def test_errors_of_addresses_show_no_signature(web):
+def test_errors_of_addresses_show_no_signature(web, tmp_path):
     with pytest.raises(MissingFileError, match=r"none\.jsonl: file not found") as info:
         json_dataset(f"{web.url}/none.jsonl?sig=secret")
     assert "secret" not in str(info.value)
     with pytest.raises(InputError, match="cannot be reached") as refused:
         json_dataset("http://127.0.0.1:9/a.jsonl?sig=secret")
     assert "secret" not in str(refused.value)
+    (tmp_path / "bad.jsonl").write_text('{"target": "x"}\n')
+    with pytest.raises(InputError, match=r"bad\.jsonl") as bad:
+        json_dataset(f"{web.url}/bad.jsonl?sig=secret")
+    assert "secret" not in str(bad.value)
     with pytest.raises(InputError, match="nope"):
         json_dataset("nope://host/a.jsonl")
 

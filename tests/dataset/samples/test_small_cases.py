@@ -76,14 +76,7 @@ def test_shuffling_choices_uses_the_generator_only_for_samples_with_choices():
     assert random.getstate() == state
 
 
-def test_readers_take_a_number_as_seed_and_count_ids_in_the_files_order(lines):
-    expected = list(range(1, 11))
-    random.Random(42).shuffle(expected)
-    by_number = json_dataset(lines, shuffle=42, auto_id=True, limit=4)
-    assert list(by_number) == list(json_dataset(lines, shuffle=True, seed=42, auto_id=True))[:4]
-    assert ids(by_number) == expected[:4]  # auto_id replaces the file's own ids
-    with pytest.raises(ValueError, match="seed"):
-        json_dataset(lines, shuffle=42, seed=1)
+def test_a_number_is_the_seed_of_choices_and_of_both_shuffles_together(lines):
     for options in ({"shuffle_choices": 42}, {"shuffle_choices": True, "seed": 42}):
         first = json_dataset(lines, **options)[0]
         assert (first.choices, first.target) == (["r", "q", "s", "p"], "B")
@@ -100,32 +93,6 @@ def test_a_dataset_of_a_file_has_its_stem_as_name_and_an_absolute_location(lines
     assert [json_dataset(lines, name=name).name for name in ("", "mine")] == ["my.data", "mine"]
     with pytest.raises(InputError, match=r"\.jsonl"):
         file_dataset(lines.rename(lines.with_suffix(".txt")))
-
-
-@pytest.mark.parametrize("content", ["", " \n", "[]"])
-def test_an_empty_json_document_is_an_empty_dataset(tmp_path, content):
-    path = tmp_path / "a.json"
-    path.write_text(content)
-    assert len(json_dataset(path)) == 0
-
-
-@pytest.mark.parametrize(
-    ("field", "text", "held"),
-    [
-        ("input", '"  "', "  "),
-        ("target", "NaN", ""),
-        ("target", '{"a": 1}', "{'a': 1}"),
-        ("id", "0", 0),
-        ("metadata", '"{\\"a\\": NaN, \\"b\\": [NaN]}"', {"a": None, "b": [None]}),
-        ("metadata", "{}", {}),
-        ("files", "{}", {}),
-    ],
-)
-def test_a_value_becomes_what_the_field_holds(tmp_path, field, text, held):
-    path = tmp_path / "a.json"
-    other = "" if field == "input" else '"input": "x", '
-    path.write_text(f'{{{other}"{field}": {text}}}')
-    assert getattr(json_dataset(path)[0], field) == held
 
 
 def test_a_sample_copies_the_containers_it_is_given_and_has_no_hash():
