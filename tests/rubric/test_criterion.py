@@ -34,22 +34,12 @@ def choice(**changes: Any) -> Criterion:
     return Criterion(**{"requirement": "Quality", "options": OPTIONS, **changes})
 
 
-def test_a_requirement_is_all_that_a_criterion_needs() -> None:
+def test_a_requirement_is_all_that_a_criterion_needs_and_options_make_it_multi_choice() -> None:
     criterion = Criterion(requirement="Is short")
-    assert criterion.weight == 1.0
-    assert criterion.name == ""
-    assert not criterion.is_multi_choice
-
-
-def test_a_criterion_with_options_is_multi_choice() -> None:
-    criterion = choice()
-    assert criterion.is_multi_choice
-    assert criterion.options is not None
-    assert criterion.options[0] == CriterionOption(label="poor", value=0.25)
-
-
-def test_a_whole_number_is_a_weight_too() -> None:
+    assert (criterion.weight, criterion.name, criterion.is_multi_choice) == (1.0, "", False)
     assert Criterion(requirement="x", weight=-3).weight == -3.0
+    assert choice().is_multi_choice
+    assert choice().options[0] == CriterionOption(label="poor", value=0.25)
 
 
 @pytest.mark.parametrize("weight", [math.nan, math.inf, -math.inf, "1", True, None, 10**400])
@@ -112,22 +102,14 @@ def test_two_options_of_one_label_are_refused_whatever_the_letter_case(again: st
         ({"kind": "poem"}, "unknown kind 'poem'"),
         ({"kind": ["binary"]}, "kind"),
         ({"scale_type": "cubic", "options": OPTIONS}, "scale_type"),
-    ],
-)
-def test_kind_scale_and_options_must_fit_together(fields: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Criterion(requirement="x", **fields)
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
         ({"aggregation": "mean"}, "unknown strategy 'mean' for binary criteria"),
         ({"aggregation": "medain", "options": OPTIONS}, "for ordinal .*did you mean 'median'"),
         ({"aggregation": "min", "options": OPTIONS, "scale_type": "nominal"}, "for nominal"),
     ],
 )
-def test_an_aggregation_is_one_of_its_measurement(fields: dict[str, Any], message: str) -> None:
+def test_kind_scale_aggregation_and_options_must_fit_together(
+    fields: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         Criterion(requirement="x", **fields)
 
@@ -219,24 +201,19 @@ def test_met_unmet_and_cannot_assess_are_worth_one_zero_and_nothing() -> None:
     }
 
 
-def test_an_options_label_is_worth_its_value_and_one_that_does_not_apply_nothing() -> None:
+def test_a_label_is_worth_its_options_value_and_one_that_does_not_apply_nothing() -> None:
     criterion = choice()
     assert [criterion.value(option["label"]) for option in OPTIONS] == [0.25, 0.75, None]
-
-
-def test_an_option_is_found_by_its_label() -> None:
-    assert choice().find_option_by_label("good") == 1
+    assert criterion.find_option_by_label("good") == 1
 
 
 @pytest.mark.parametrize("criterion", [Criterion(requirement="x"), choice()])
-def test_looking_for_an_unknown_label_is_an_input_error(criterion: Criterion) -> None:
-    with pytest.raises(InputError):
-        criterion.find_option_by_label("goof")
-    with pytest.raises(InputError):
-        criterion.value("goof")
-
-
-def test_an_unknown_label_names_the_nearest_one() -> None:
+def test_an_unknown_label_is_an_input_error_that_names_the_nearest_one(
+    criterion: Criterion,
+) -> None:
+    for use in (criterion.find_option_by_label, criterion.value):
+        with pytest.raises(InputError):
+            use("goof")
     with pytest.raises(InputError, match=r"'goof' \(did you mean 'good'\?\); the labels are"):
         choice().value("goof")
 

@@ -33,6 +33,11 @@ ABSTAINED = Verdict("", "abstained", "CANNOT_ASSESS")
 FAILED = Verdict("", "failed", error=Failure("timeout", "no answer within 5 s"))
 
 
+def named(name: str, requires: Any = None, **more: Any) -> dict[str, Any]:
+    """A criterion as a file has it."""
+    return {"name": name, **X, **more, **({} if requires is None else {"requires": requires})}
+
+
 def gated(*entries: Any) -> Gates:
     gates = Rubric.from_dict([*entries]).gates
     assert gates is not None
@@ -45,11 +50,11 @@ def gated(*entries: Any) -> Gates:
 def test_gates_are_read_in_all_their_forms_and_written_as_they_were() -> None:
     rubric = Rubric.from_dict(
         [
-            {"name": "a", **X},
-            {"name": "b", **X, "requires": "a"},
-            {"name": "c", **X, "requires": {"criterion": "a", "label": "UNMET"}},
-            {"name": "d", **X, "requires": ["b", {"criterion": "c", "at_least": 0.5}]},
-            {"name": "g", "requires": "a", "criteria": [{"name": "e", **X, "requires": "b"}]},
+            named("a"),
+            named("b", "a"),
+            named("c", {"criterion": "a", "label": "UNMET"}),
+            named("d", ["b", {"criterion": "c", "at_least": 0.5}]),
+            {"name": "g", "requires": "a", "criteria": [named("e", "b")]},
         ]
     )
     assert rubric.by_name["b"].requires == (Gate(criterion="a"),)
@@ -70,7 +75,7 @@ def test_gates_are_read_in_all_their_forms_and_written_as_they_were() -> None:
 
 def test_a_rubric_with_gates_is_copied_and_pickled_whole() -> None:
     rubric = Rubric.from_dict(
-        [{"name": "a", **X}, {"name": "g", "requires": "a", "criteria": [{"name": "b", **X}]}]
+        [named("a"), {"name": "g", "requires": "a", "criteria": [named("b")]}]
     )
     for other in (pickle.loads(pickle.dumps(rubric)), copy.deepcopy(rubric), rubric.model_copy()):
         assert other == rubric
@@ -82,89 +87,67 @@ def test_a_rubric_with_gates_is_copied_and_pickled_whole() -> None:
     ("entries", "error"),
     [
         (
-            [{"name": "runs", **X}, {"name": "b", **X, "requires": "run"}],
+            [named("runs"), named("b", "run")],
             "'b' requires 'run', and nothing has that name; did you mean 'runs'?",
         ),
         (
-            [{"name": "a", **X}, {"name": "b", **X, "requires": {"criterion": "a", "label": "A"}}],
+            [named("a"), named("b", {"criterion": "a", "label": "A"})],
             "'b' requires 'a', which has no label 'A'; allowed: 'MET', 'UNMET', 'CANNOT_ASSESS'",
         ),
         (
-            [
-                {"name": "a", **X, "kind": "scale", "low": 1, "high": 5},
-                {"name": "b", **X, "requires": {"criterion": "a", "label": "6"}},
-            ],
+            [named("a", kind="scale", low=1, high=5), named("b", {"criterion": "a", "label": "6"})],
             "'b' requires 'a', which has no label '6'; allowed: whole numbers from 1 to 5",
         ),
         (
-            [
-                {"name": "a", **X},
-                {"name": "b", **X, "requires": {"criterion": "a", "label": "CANNOT_ASSESS"}},
-            ],
+            [named("a"), named("b", {"criterion": "a", "label": "CANNOT_ASSESS"})],
             "'b' requires 'a' to be CANNOT_ASSESS, which settles nothing",
         ),
         (
-            [{"name": "a", **X, "weight": -1}, {"name": "b", **X, "requires": "a"}],
+            [named("a", weight=-1), named("b", "a")],
             "'b' requires 'a', a fault: say which label, such as {criterion: a, label: UNMET}",
         ),
         (
             [
-                {
-                    "name": "a",
-                    **X,
-                    "options": [{"label": "low", "value": 0.0}, {"label": "high", "value": 0.8}],
-                },
-                {"name": "b", **X, "requires": {"criterion": "a", "at_least": 0.9}},
+                named(
+                    "a", options=[{"label": "low", "value": 0.0}, {"label": "high", "value": 0.8}]
+                ),
+                named("b", {"criterion": "a", "at_least": 0.9}),
             ],
             "'b' requires 'a' to be at least 0.9; no answer to it is worth more than 0.8",
         ),
         (
-            [{"name": "g", "criteria": [{"name": "a", **X}]}, {"name": "b", **X, "requires": "g"}],
+            [{"name": "g", "criteria": [named("a")]}, named("b", "g")],
             "'b' requires the group 'g': say at_least which score",
         ),
         (
-            [
-                {"name": "a", **X, "requires": "c"},
-                {"name": "b", **X, "requires": "a"},
-                {"name": "c", **X, "requires": "b"},
-            ],
+            [named("a", "c"), named("b", "a"), named("c", "b")],
             "gates go in a circle: a -> c -> b -> a",
         ),
-        ([{"name": "a", **X, "requires": "a"}], "gates go in a circle: a -> a"),
+        ([named("a", "a")], "gates go in a circle: a -> a"),
         (
             [
-                {"name": "a", **X, "requires": {"criterion": "g", "at_least": 0.5}},
-                {"name": "g", "criteria": [{"name": "b", **X, "requires": "a"}]},
+                named("a", {"criterion": "g", "at_least": 0.5}),
+                {"name": "g", "criteria": [named("b", "a")]},
             ],
             "gates go in a circle: a -> g -> b -> a",
         ),
         (
-            [{"name": "g", "requires": "b", "criteria": [{"name": "b", **X}]}],
+            [{"name": "g", "requires": "b", "criteria": [named("b")]}],
             "gates go in a circle: b -> b",
         ),
         (
-            [{"name": "a", **X}, {"name": "b", **X, "requires": {"criterion": "a", "lable": "A"}}],
+            [named("a"), named("b", {"criterion": "a", "lable": "A"})],
             "[1].requires[0]: unknown key 'lable': did you mean 'label'?",
         ),
         (
-            [{"name": "a", **X}, {"name": "b", **X, "requires": {"criterion": "a", "at_least": 2}}],
+            [named("a"), named("b", {"criterion": "a", "at_least": 2})],
             "[1].requires[0].at_least: input should be less than or equal to 1, found 2",
         ),
         (
-            [
-                {"name": "a", **X},
-                {
-                    "name": "b",
-                    **X,
-                    "requires": {"criterion": "a", "at_least": 0.5, "label": "MET"},
-                },
-            ],
+            [named("a"), named("b", {"criterion": "a", "at_least": 0.5, "label": "MET"})],
             "[1].requires[0]: label and at_least exclude each other: give one of them",
         ),
-        (
-            [{"name": "a", **X}, {"name": "b", **X, "requires": 3}],
-            "[1].requires: expected a criterion's name, found 3",
-        ),
+        ([named("a"), named("b", 3)], "[1].requires: expected a criterion's name, found 3"),
     ],
 )
 def test_a_gate_that_cannot_be_is_an_error_of_one_line(entries: list[Any], error: str) -> None:
@@ -176,7 +159,7 @@ def test_a_gate_that_cannot_be_is_an_error_of_one_line(entries: list[Any], error
 def test_a_long_chain_of_gates_is_no_trouble() -> None:
     chain = [
         {"name": "c0", **X},
-        *({"name": f"c{n}", **X, "requires": f"c{n - 1}"} for n in range(1, 3000)),
+        *(named(f"c{n}", f"c{n - 1}") for n in range(1, 3000)),
     ]
     assert gated(*chain).waves["c2999"] == 2999
 
@@ -202,7 +185,7 @@ def test_a_long_chain_of_gates_is_no_trouble() -> None:
 def test_what_a_gate_makes_of_what_requires_it(
     gate: Any, verdict: Verdict, status: str | None, why: str
 ) -> None:
-    gates = gated({"name": "a", **X}, {"name": "b", **X, "requires": gate})
+    gates = gated(named("a"), named("b", gate))
     found = gates.outcome("b", {"a": verdict})
     if status is None or found is None:
         assert found is status is None
@@ -218,7 +201,7 @@ def test_the_best_answer_opens_a_gate_of_any_kind() -> None:
         {"label": "good", "value": 0.8},
         {"label": "n/a", "na": True},
     ]
-    gates = gated({"name": "a", **X, "options": options}, {"name": "b", **X, "requires": "a"})
+    gates = gated(named("a", options=options), named("b", "a"))
     good = Verdict("a", "judged", "good", 0.8)
     assert gates.outcome("b", {"a": good}) is None
     for other in (Verdict("a", "judged", "poor", 0.2), Verdict("a", "not_applicable", "n/a")):
@@ -228,9 +211,7 @@ def test_the_best_answer_opens_a_gate_of_any_kind() -> None:
 
 
 def test_of_several_gates_one_that_does_not_hold_comes_before_one_that_failed() -> None:
-    gates = gated(
-        {"name": "a", **X}, {"name": "b", **X}, {"name": "c", **X, "requires": ["a", "b"]}
-    )
+    gates = gated(named("a"), named("b"), named("c", ["a", "b"]))
     for a, b, status in (
         (FAILED, UNMET, "skipped"),
         (ABSTAINED, FAILED, "failed"),
@@ -243,9 +224,7 @@ def test_of_several_gates_one_that_does_not_hold_comes_before_one_that_failed() 
 
 
 def test_a_cause_comes_down_several_gates_whole() -> None:
-    gates = gated(
-        {"name": "a", **X}, {"name": "b", **X, "requires": "a"}, {"name": "c", **X, "requires": "b"}
-    )
+    gates = gated(named("a"), named("b", "a"), named("c", "b"))
     first = gates.outcome("b", {"a": FAILED})
     assert first is not None
     second = gates.outcome("c", {"b": first})
@@ -272,16 +251,16 @@ def test_a_group_opens_a_gate_where_the_bounds_of_its_score_leave_no_doubt(
 ) -> None:
     names = "abcd"
     gates = gated(
-        {"name": "g", "criteria": [{"name": name, **X} for name in names]},
-        {"name": "z", **X, "requires": {"criterion": "g", "at_least": 0.75}},
+        {"name": "g", "criteria": [named(name) for name in names]},
+        named("z", {"criterion": "g", "at_least": 0.75}),
     )
     found = gates.outcome("z", dict(zip(names, verdicts, strict=True)))
     assert (found and found.status) == status
 
 
 def test_a_group_that_requires_something_requires_it_of_all_in_it() -> None:
-    inner = {"name": "h", "criteria": [{"name": "b", **X}]}
-    gates = gated({"name": "a", **X}, {"name": "g", "requires": "a", "criteria": [inner]})
+    inner = {"name": "h", "criteria": [named("b")]}
+    gates = gated(named("a"), {"name": "g", "requires": "a", "criteria": [inner]})
     assert list(gates.awaited("b")) == ["a"]
     waiting = gates.waiting()
     assert waiting.settle("b") == []
@@ -436,10 +415,10 @@ def test_the_bounds_hold_for_every_completion_the_gates_gone_through_again(
 @pytest.mark.parametrize("in_group", [False, True])
 def test_what_a_gate_may_come_to_leave_out_may_leave_the_bounds_too(in_group: bool) -> None:
     options = [{"label": "low", "value": 0.4}, {"label": "high", "value": 0.6}]
-    behind: Any = {"name": "b", **X, "options": options, "requires": "a"}
+    behind: Any = named("b", options=options, requires="a")
     if in_group:
         behind = {"name": "g", "criteria": [behind]}
-    rubric = Rubric.from_dict([{"name": "a", **X, "weight": 0}, behind, {"name": "c", **X}])
+    rubric = Rubric.from_dict([named("a", weight=0), behind, named("c")])
     verdicts = [ABSTAINED, ABSTAINED, MET]
     for skipped, highest in (("zero", 0.8), ("skip", 1.0)):
         found, _ = score_with_groups(

@@ -569,30 +569,28 @@ def test_ask_read_and_value_are_enough_for_a_kind(
         )
 
 
-def test_a_file_may_name_a_kind_that_nobody_has_asked_for_yet():
+@pytest.mark.parametrize(
+    ("first", "criterion", "built"),
+    [
+        ("", {"kind": "scale", "high": 3}, "ScaleCriterion"),  # of which nobody has asked yet
+        (
+            "class A(Criterion):\n    kind: str | None = 'regex'\n",
+            {"kind": "regex", "pattern": "a"},
+            "RegexCriterion",
+        ),
+    ],
+    ids=["a kind not asked for yet", "a name that a class of one's own takes"],
+)
+def test_what_a_file_names_is_built_by_the_packages_own_class(first, criterion, built):
     program = (
-        "from rubricate.rubric import Criterion, Rubric\n"
-        "rubric = Rubric.from_dict([{'kind': 'scale', 'requirement': 'Is clear', 'high': 3}])\n"
+        f"from rubricate.rubric import Criterion, Rubric\n{first}"
+        f"rubric = Rubric.from_dict([{ {'requirement': 'Is clear', **criterion} }])\n"
         "print(type(rubric.criteria[0]).__name__)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["ScaleCriterion"]
-
-
-def test_a_kind_of_ones_own_takes_no_name_of_the_packages_own():
-    program = (
-        "from rubricate.rubric import Criterion, Rubric\n"
-        "class Own(Criterion):\n"
-        "    kind: str | None = 'regex'\n"
-        "rubric = Rubric.from_dict([{'kind': 'regex', 'requirement': 'Is', 'pattern': 'a'}])\n"
-        "print(type(rubric.criteria[0]).__name__)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["RegexCriterion"]
+    assert done.stdout.split() == [built]
 
 
 @pytest.mark.parametrize(
