@@ -19,7 +19,7 @@ from rubricate.analysis import FinishedRun, Recheck, RunComparison, compare_runs
 from rubricate.choosing import chosen_judge
 from rubricate.judge import JudgesLike, made_for
 from rubricate.options import JudgeOptions
-from rubricate.run import Budget, Limits, Listening, Retries, RunEstimate, RunOptions, Storage
+from rubricate.run import Budget, Limits, Listening, Plan, Retries, RunEstimate, RunOptions, Storage
 from rubricate.run import estimate as estimate_run
 from rubricate.settings import option, part, takes
 from rubricate.streaming import ResultStream, plain
@@ -89,7 +89,8 @@ async def confirmed(
     if check.dataset is not None:
         running = running_options(runs, options)
         closes = made_for(judge, check.panel)
-        stream = ResultStream(check.dataset, check.panel, running, stop=stop, closes=closes)
+        plan = Plan(check.dataset, running)
+        stream = ResultStream(plan, check.panel, running, stop=stop, closes=closes)
         async with aclosing(stream):
             results = [item async for item in stream]
     return compare_runs(*runs, groups=groups, by=by, confirmed=check.outcome(results))
@@ -101,7 +102,8 @@ async def estimate_confirmed(
     """What it would take to ask about the flips; None where there are none."""
     if check.dataset is None:
         return None
-    return await estimate_run(check.dataset, check.panel, running_options(runs, options))
+    running = running_options(runs, options)
+    return await estimate_run(Plan(check.dataset, running), check.panel, running)
 
 
 def running_options(runs: tuple[FinishedRun, FinishedRun], options: ConfirmOptions) -> RunOptions:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         AgreementReport as AgreementReport,
         CriterionAgreement as CriterionAgreement,
         agreement_report as agreement_report,
+        figure_of as figure_of,
     )
     from rubricate.analysis._attacks import (
         RIGHT as RIGHT,

@@ -24,6 +24,7 @@ from rubricate.analysis import (
     Result,
     agreement_report,
     held_run,
+    figure_of,
 )
 from rubricate.dialects.autorubric._criteria import CriterionVerdict
 from rubricate.dialects.autorubric._reports import EnsembleEvaluationReport, Voters
@@ -478,7 +479,8 @@ def _figures(
             names = ("precision", "recall", "f1", "support_true", "support_pred")
             met = next((option for option in options if option.label == MET), None)
             more |= {name: getattr(met, name) if met else None for name in names}
-            more["fpr"], more["fnr"] = (rate.value for rate in criterion.error_rates)
+            more["fpr"] = figure_of(agreement, "false_positive_rate").value
+            more["fnr"] = figure_of(agreement, "false_negative_rate").value
             more["phi"] = agreement.figures["matthews"].value
         else:
             more["per_option"] = options
