@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from rubricate.dataset import Gradable
 from rubricate.judge import Judge
 from rubricate.run import Budget, Limits, Listening, Plan, Progress, Retries, RunOptions, Storage
-from rubricate.settings import part
+from rubricate.settings import options_of, part
 
 if TYPE_CHECKING:
     from rubricate.analysis import Result
@@ -32,11 +32,12 @@ class DialectOptions(Retries, Limits, Budget, Storage, Listening):
         Args:
             values: options by name; None is no setting.
         """
-        usual = type(self)
+        kind: type = type(self)
+        usual = options_of(kind)
         changes = {
             name: value
             for name, value in values.items()
-            if value is not None and getattr(self, name) == getattr(usual, name)
+            if value is not None and getattr(self, name) == usual[name].default
         }
         return replace(self, **changes)
 

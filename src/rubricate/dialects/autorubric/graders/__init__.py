@@ -231,7 +231,7 @@ class CriterionGrader(Settings):
         abstained = self.cannot_assess_config or CannotAssessConfig()
         return GraderOptions(
             attempts=1 + max(config.max_retries for config in configs),
-            concurrency=max(most) if most else GraderOptions.concurrency,
+            concurrency=max(most, default=GraderOptions().concurrency),
             cache=caches[0] if caches else None,
             cannot_assess=CannotAssessStrategy(abstained.strategy).value,
             partial=abstained.partial_credit,
