@@ -164,6 +164,9 @@ def test_rows_that_do_not_fit_can_be_left_out_and_are_listed(grade, tmp_path):
     assert "Left out 1 row that does not fit; see run/skipped.jsonl" in done.stderr
     (skipped,) = (tmp_path / "run/skipped.jsonl").read_text().splitlines()
     assert json.loads(skipped)["line"] == 4
+    done = grade("a.csv", "--map", MAP, "--on-error", "skip", rows=rows[2:])
+    assert done.returncode == 1
+    assert "none of its 1 rows fits; the first: column 'human': criterion 'speed'" in done.stderr
 
 
 def test_an_empty_answer_is_graded(grade, tmp_path):

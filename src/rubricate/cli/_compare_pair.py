@@ -22,8 +22,7 @@ from rubricate.cli._judging import (
     print_judged,
     shared_places,
 )
-from rubricate.cli._progress import ProgressView
-from rubricate.cli._run_dirs import place_of, run_dir_for
+from rubricate.cli._run_dirs import OnProgress, place_of, run_dir_for
 from rubricate.comparing import PAIRS_NAME, PairOptions, estimate_pair, stream_of_pairs
 from rubricate.dataset import Gradable, ItemTable, RubricDataset, TableColumns, open_dataset
 from rubricate.errors import InputError, RunStopped
@@ -170,22 +169,20 @@ def compare_pair(settings: PairSettings) -> int:
 
     Each criterion is asked about by itself. Answers that differ between the orders are a tie.
     """
-    judges, quiet = list(settings.judge), settings.quiet
+    judges = list(settings.judge)
     if not judges:
         raise InputError(
             "name a language model: --judge openai/gpt-4.1-mini (rubricate judges lists them)"
         )
-    notes = console(stderr=True, quiet=quiet)
     judge = judges[0] if len(judges) == 1 else "panel"
     run_name = f"{settings.run_name}-{judge}"
     chosen = run_dir_for(settings, run_name, judges, settings.named)
-    folder = chosen.path
     first, second = settings.sides()
     reference = settings.reference
     options = replace(
         part(PairOptions, settings),
         reference=None if reference is None else read_text(reference),
-        run_dir=folder,
+        run_dir=chosen.path,
         **shared_places(settings),
     )
     if settings.dry_run:
@@ -193,30 +190,19 @@ def compare_pair(settings: PairSettings) -> int:
         print_estimate(estimated, settings.json_output, pairs=estimated.items // 2)
         return 0
     if isinstance(first, ItemTable) and not any(item.prompt for item in first.to_grade(1)):
-        notes.print(
+        console(stderr=True, quiet=settings.quiet).print(
             f"No column of {settings.first} is the prompt: the judge does not see the task. "
             "Name it: --map prompt=COLUMN",
             soft_wrap=True,
         )
-    view, stop = ProgressView(notes), asyncio.Event()
-    options = replace(options, on_progress=chosen.progress(view))
-    if not quiet:
-        chosen.announce()
-    stream = stream_of_pairs(first, second, options, stop)
 
-    async def compared_pairs() -> PairSummary:
+    async def compared_pairs(on_progress: OnProgress, stop: asyncio.Event) -> PairSummary:
+        running = replace(options, on_progress=on_progress)
+        stream = stream_of_pairs(first, second, running, stop)
         async with stream:
             with contextlib.suppress(RunStopped):  # the summary says why
                 async for _ in stream:
                     pass
         return stream.summary()
 
-    return print_judged(
-        compared_pairs,
-        folder,
-        view=view,
-        stop=stop,
-        json_output=settings.json_output,
-        quiet=quiet,
-        results=PAIRS_NAME,
-    )
+    return print_judged(compared_pairs, chosen, settings, PAIRS_NAME)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rubricate._files import check_no_links, table_name
 from rubricate._terminal import console
@@ -49,7 +49,7 @@ from rubricate.streaming import ResultStream
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rubricate.analysis import Calibrator, Certificate, FinishedRun
+    from rubricate.analysis import Calibrator, Certificate
     from rubricate.dataset import SkippedRecord
 
 ASKED = (
@@ -71,8 +71,7 @@ def graded(settings: GradeSettings) -> int:
         plan = Plan(dataset, settings)
     except InputError as error:
         raise error.within(file=settings.data) from None
-    thresholds = settings.thresholds
-    if thresholds:
+    if settings.thresholds:
         check_criteria(settings, _criteria(plan))
     calibrator = chosen_calibrator(settings.calibration, judge, plan.rubric)
     shared = shared_places(settings)
@@ -95,17 +94,18 @@ def graded(settings: GradeSettings) -> int:
         _report_skipped(skipped, folder.path, notes)
     if settings.judge is None and settings.examples is None and plan.to_judge:
         notes.print(NO_JUDGE, style="dim")
-    certificate = None if settings.certificate is None else _certificate(settings.certificate)
+    certificate = None
+    if settings.certificate is not None:
+        from rubricate.analysis import read_certificate
+
+        certificate = read_certificate(settings.certificate)
     if not settings.quiet:
         folder.announce()
     summary = asyncio.run(_run(plan, judge, options, calibrator, view)).summary()
     folder.claim()
     shard = settings.part
     run_dir = folder.path if shard is None else shard_folder(folder.path, shard)
-    if certificate is not None:
-        summary = _with_certificate(summary, certificate, settings, run_dir)
-    if thresholds:
-        summary = _with_thresholds(summary, settings, run_dir)
+    summary = _checked(summary, certificate, settings, run_dir)
     _print_summary(summary, settings)
     _print_what_is_left(summary, settings, run_dir, notes)
     code = exit_code(
@@ -176,35 +176,21 @@ def _print_what_is_left(
         )
 
 
-def _with_thresholds(summary: Summary, settings: GradeSettings, run_dir: Path) -> Summary:
-    """The summary, also that in the run folder, with what became of the thresholds."""
-    outcome = thresholds_of(settings, summary, _finished(run_dir))
-    checked = summary.model_copy(update={"thresholds": outcome})
-    RunFolder(run_dir).write_summary(checked.to_dict())
-    return checked
-
-
-def _finished(run_dir: Path) -> FinishedRun:
-    from rubricate.analysis import read_run
-
-    return read_run(run_dir)
-
-
-def _certificate(file: str) -> Certificate:
-    from rubricate.analysis import read_certificate
-
-    return read_certificate(file)
-
-
-def _with_certificate(
-    summary: Summary, certificate: Certificate, settings: GradeSettings, run_dir: Path
+def _checked(
+    summary: Summary, certificate: Certificate | None, settings: GradeSettings, run_dir: Path
 ) -> Summary:
-    """The summary, also that in the run folder, with what became of the certificate."""
-    from rubricate.analysis import check_certificate
+    """The summary, also that in the run folder, with what became of certificate and thresholds."""
+    if certificate is None and not settings.thresholds:
+        return summary
+    from rubricate.analysis import check_certificate, read_run
 
-    file = settings.certificate or ""
-    outcome = check_certificate(certificate, _finished(run_dir), file=file)
-    checked = summary.model_copy(update={"certificate": outcome})
+    run, outcomes = read_run(run_dir), dict[str, Any]()
+    if certificate is not None:
+        file = settings.certificate or ""
+        outcomes["certificate"] = check_certificate(certificate, run, file=file)
+    if settings.thresholds:
+        outcomes["thresholds"] = thresholds_of(settings, summary, run)
+    checked = summary.model_copy(update=outcomes)
     RunFolder(run_dir).write_summary(checked.to_dict())
     return checked
 

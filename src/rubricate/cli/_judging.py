@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rubricate._files import is_address, user_path
-from rubricate._terminal import one_line
+from rubricate._terminal import console, one_line
 from rubricate.cli._ending import ExitCode, stop_on_signals
 from rubricate.errors import InputError
 from rubricate.run import Limits, Storage
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from rubricate.analysis import JudgedReport
-    from rubricate.cli._progress import ProgressView
+    from rubricate.cli._run_dirs import OnProgress, RunDir
     from rubricate.run import RunEstimate
 
 NO_JUDGE = (
@@ -128,45 +128,44 @@ def print_estimate(estimate: RunEstimate, json_output: bool, pairs: int | None =
 
 
 def print_judged(
-    judge: Callable[[], Awaitable[JudgedReport]],
-    run_dir: Path,
-    *,
-    view: ProgressView,
-    stop: asyncio.Event,
-    json_output: bool,
-    quiet: bool,
+    judge: Callable[[OnProgress, asyncio.Event], Awaitable[JudgedReport]],
+    folder: RunDir,
+    settings: Shell,
     results: str | None = None,
 ) -> int:
     """Run, showing how far it is, and print what comes of it; returns the exit code.
 
     Args:
-        judge: the run. It gives the report, of what was judged, also where it was stopped.
-        run_dir: its folder.
-        view: what shows its progress.
-        stop: what the first signal sets; the run ends early then.
-        json_output: print the report as JSON.
-        quiet: print nothing else.
-        results: a file of the run folder with JSON lines, which are the `results` of that JSON.
+        judge: the run, of a callback for its progress and of what the first signal sets. It gives
+            the report, of what was judged, also where it was stopped.
+        folder: its folder.
+        settings: how its report is printed.
+        results: a file of the run folder with JSON lines, which are the `results` of its JSON.
     """
     import asyncio
 
+    from rubricate.cli._progress import ProgressView
     from rubricate.run import INTERRUPTED
 
+    view = ProgressView(console(stderr=True, quiet=settings.quiet))
+    if not settings.quiet:
+        folder.announce()
+
     async def judged() -> JudgedReport:
-        stop_on_signals(stop)
+        stop = stop_on_signals()
         with view:
-            return await judge()
+            return await judge(folder.progress(view), stop)
 
     report = asyncio.run(judged())
-    if json_output:
+    if settings.json_output:
         from rubricate.cli._printing import print_json
 
-        lines = None if results is None else ("results", run_dir / results)
+        lines = None if results is None else ("results", folder.path / results)
         print_json(report.model_dump(mode="json"), lines)
-    elif not quiet:
+    elif not settings.quiet:
         print(report.without_the_error())
     return exit_code(
-        run_dir,
+        folder.path,
         stopped=report.stopped,
         interrupted=report.stopped == INTERRUPTED,
         failed=report.failed,

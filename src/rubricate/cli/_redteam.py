@@ -18,8 +18,7 @@ from rubricate.cli._judging import (
     print_judged,
     shared_places,
 )
-from rubricate.cli._progress import ProgressView
-from rubricate.cli._run_dirs import RunDir, place_of, run_dir_for
+from rubricate.cli._run_dirs import OnProgress, RunDir, place_of, run_dir_for
 from rubricate.errors import RunStopped
 from rubricate.judge import SAMPLING
 from rubricate.redteaming import RedTeamOptions, RedTeamReport, aredteam, estimate_redteam
@@ -51,9 +50,9 @@ class RedTeamSettings(Shell, RedTeamOptions):
 )
 def redteam(settings: RedTeamSettings) -> int:
     """Attack a judge: is it talked into passing wrong answers?"""
-    judge, quiet = settings.judge, settings.quiet
+    judge = settings.judge
     if judge is None:
-        console(stderr=True, quiet=quiet).print(NO_JUDGE, style="dim")
+        console(stderr=True, quiet=settings.quiet).print(NO_JUDGE, style="dim")
     chosen = _run_dir(settings)
     options = replace(
         part(RedTeamOptions, settings), run_dir=chosen.path, **shared_places(settings)
@@ -67,27 +66,17 @@ def redteam(settings: RedTeamSettings) -> int:
     if settings.dry_run:
         print_estimate(estimate_redteam(judge, **vars(options)), settings.json_output)
         return 0
-    view, stop = ProgressView(console(stderr=True, quiet=quiet)), asyncio.Event()
-    options = replace(options, on_progress=chosen.progress(view))
-    if not quiet:
-        chosen.announce()
 
-    async def attacked() -> RedTeamReport:
+    async def attacked(on_progress: OnProgress, stop: asyncio.Event) -> RedTeamReport:
+        running = replace(options, on_progress=on_progress)
         try:
-            return await aredteam(judge, stop=stop, **vars(options))
+            return await aredteam(judge, stop=stop, **vars(running))
         except RunStopped as stopped:  # the report says why
             if not isinstance(stopped.report, RedTeamReport):
                 raise
             return stopped.report
 
-    return print_judged(
-        attacked,
-        chosen.path,
-        view=view,
-        stop=stop,
-        json_output=settings.json_output,
-        quiet=quiet,
-    )
+    return print_judged(attacked, chosen, settings)
 
 
 def _run_dir(settings: RedTeamSettings) -> RunDir:

@@ -39,7 +39,10 @@ class Plan:
     def __init__(self, dataset: Gradable, options: RunOptions) -> None:
         survey = dataset.survey(options.limit)
         if not survey.items:
-            raise InputError("the dataset has no items to grade", path=("items",))
+            skipped = getattr(dataset, "skipped", ())  # of a table
+            why = f": none of its {len(skipped)} rows fits" if skipped else ""
+            first = f"; the first: {skipped[0].error}" if skipped else ""
+            raise InputError(f"the dataset has no items to grade{why}{first}", path=("items",))
         for criterion in survey.named_code:
             if not options.allow_code:
                 raise InputError(

@@ -263,7 +263,7 @@ class ThresholdOutcome(Figures):
 
     def __str__(self) -> str:
         shown = [check for check in self.checks if check.outcome != "passed"] or self.checks
-        words = {"passed": "reached", "below": "missed", "cannot tell": "undecided"}
+        words = {"passed": "reached", "below": "missed", "cannot tell": "unclear"}
         word = words.get(self.outcome, self.outcome)
         return f"Thresholds {word}: {'; '.join(map(str, shown))}"
 
