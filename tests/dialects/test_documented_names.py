@@ -59,11 +59,16 @@ DOCUMENTED = {
     },
     "ragas": {
         "": "EvaluationDataset MultiTurnSample RunConfig SingleTurnSample aevaluate evaluate",
-        ".dataset_schema": "EvaluationDataset MultiTurnSample Sample SingleTurnSample",
+        ".dataset_schema": """
+            EvaluationDataset EvaluationResult MultiTurnSample Sample SingleTurnSample
+        """,
         ".evaluation": "EvaluationResult evaluate",
-        ".llms": "LangchainLLMWrapper llm_factory",
+        ".llms": "BaseRagasLLM LangchainLLMWrapper llm_factory",
+        ".llms.base": "BaseRagasLLM LangchainLLMWrapper llm_factory",
         ".messages": "AIMessage HumanMessage ToolCall ToolMessage",
         ".metrics": "InstanceRubrics MetricOutputType MetricType PydanticPrompt RubricsScore",
+        ".metrics._instance_specific_rubrics": "InstanceRubrics",
+        ".metrics.base": "Metric MetricType MetricWithLLM MultiTurnMetric SingleTurnMetric",
         ".metrics._domain_specific_rubrics": """
             DEFAULT_REFERENCE_FREE_RUBRICS DEFAULT_WITH_REFERENCE_RUBRICS MultiTurnPrompt
             RubricsScore ScoreFeedback SingleTurnPrompt

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from rubricate.dialects.ragas._samples import dataset_of
 from rubricate.dialects.ragas.dataset_schema import (
     AIMessage,
     EvaluationDataset,
@@ -21,7 +22,6 @@ from rubricate.dialects.ragas.dataset_schema import (
     SingleTurnSample,
     ToolCall,
     ToolMessage,
-    dataset_of,
 )
 from rubricate.errors import InputError
 
@@ -93,8 +93,8 @@ def test_a_dataset_is_a_sequence_that_knows_its_kind():
     assert (len(dataset), dataset[0], list(dataset)) == (3, FULL, SAMPLES)
     assert dataset[:2].samples == SAMPLES[:2]
     assert dataset[:2].name == "three"
-    assert not dataset.is_multi_turn
-    assert EvaluationDataset([CHAT]).is_multi_turn
+    assert not dataset.is_multi_turn()
+    assert EvaluationDataset([CHAT]).is_multi_turn()
     assert EvaluationDataset([SAMPLES[1]]).features() == ["response"]
 
 
@@ -226,3 +226,26 @@ def test_columns_are_given_the_names_of_the_fields():
 def test_what_is_no_dataset_is_refused(given):
     with pytest.raises(InputError, match="dataset: expected an EvaluationDataset, found"):
         dataset_of(given)
+
+
+def test_columns_of_older_versions_are_known():
+    row = {"question": "q", "answer": "a", "contexts": ["c"], "ground_truth": "r"}
+    (sample,) = dataset_of([row])
+    assert sample.to_dict() == {
+        "user_input": "q",
+        "retrieved_contexts": ["c"],
+        "response": "a",
+        "reference": "r",
+    }
+    (sample,) = dataset_of([{**row, "response": "own"}])
+    assert (sample.response, sample.model_extra) == ("own", {"answer": "a"})
+
+
+def test_a_dataset_becomes_one_of_the_library_datasets():
+    pytest.importorskip("datasets")
+    rows = [{"user_input": "q", "response": "a", "retrieved_contexts": ["c"]}]
+    dataset = EvaluationDataset.from_list(rows)
+    table = dataset.to_hf_dataset()
+    assert table.column_names == ["user_input", "retrieved_contexts", "response"]
+    assert EvaluationDataset.from_hf_dataset(table) == dataset
+    assert dataset.get_sample_type() is SingleTurnSample

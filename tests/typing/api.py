@@ -151,7 +151,7 @@ metric.single_turn_prompt = SingleTurnPrompt(instruction="i")
 assert_type(metric.single_turn_score(SingleTurnSample(response="r")), int | float)
 evaluated = evaluate([SingleTurnSample(response="r")], [metric], run_dir="run", concurrency=4)
 assert_type(evaluated, EvaluationResult)
-assert_type(evaluated["domain_specific_rubrics"], list[int | float | None])
+assert_type(evaluated["domain_specific_rubrics"], list[int | float])
 assert_type(evaluated.means["domain_specific_rubrics"].mean, float | None)
 
 

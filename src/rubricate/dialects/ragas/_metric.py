@@ -14,7 +14,7 @@ from rubricate.dialects.ragas._rubrics import (
     check_rubrics,
     scale_of,
 )
-from rubricate.dialects.ragas.dataset_schema import MultiTurnSample, Sample, SingleTurnSample
+from rubricate.dialects.ragas._samples import MultiTurnSample, Sample, SingleTurnSample
 from rubricate.dialects.ragas.llms import client_model
 from rubricate.dialects.ragas.prompt import PydanticPrompt
 from rubricate.errors import InputError
@@ -49,7 +49,23 @@ class _PromptAttribute:
         metric._prompts[self.kind] = prompt
 
 
-class RubricMetric:
+class Metric:
+    """What scores samples."""
+
+
+class MetricWithLLM(Metric):
+    """A metric that asks a model."""
+
+
+class SingleTurnMetric(Metric):
+    """A metric of responses."""
+
+
+class MultiTurnMetric(Metric):
+    """A metric of conversations."""
+
+
+class RubricMetric(MetricWithLLM, SingleTurnMetric, MultiTurnMetric):
     """A metric by the levels of a rubric; see `RubricsScore`."""
 
     single_turn_prompt = _PromptAttribute(MetricType.SINGLE_TURN)

@@ -3,142 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
-from statistics import fmean
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import KW_ONLY, replace
+from typing import Any, ClassVar
 
 from rubricate.analysis import Result
 from rubricate.dataset import ContextDocument, DataItem, RubricDataset
 from rubricate.dialects._options import DialectOptions, graded, progress_line
 from rubricate.dialects.ragas._judge import FIELDS, RUBRICS, MetricsJudge
 from rubricate.dialects.ragas._metric import RubricMetric
-from rubricate.dialects.ragas._rubrics import Llm, MetricOutputType
-from rubricate.dialects.ragas.dataset_schema import (
+from rubricate.dialects.ragas._result import (
+    ENDINGS,
+    EvaluationResult as EvaluationResult,
+    MeanScore as MeanScore,
+)
+from rubricate.dialects.ragas._rubrics import Llm
+from rubricate.dialects.ragas._samples import (
     EvaluationDataset,
     Sample,
     SingleTurnSample,
     dataset_of,
 )
 from rubricate.dialects.ragas.run_config import RunConfig
-from rubricate.errors import InputError, MissingExtraError, NoScoreError
+from rubricate.errors import InputError
 from rubricate.judge import Judge, Model
-from rubricate.rubric import Rubric, Verdict
+from rubricate.rubric import Rubric
 from rubricate.settings import option, part, takes
 from rubricate.streaming import plain
-
-if TYPE_CHECKING:
-    import pandas
-
-
-ENDINGS = ("", "_feedback", "_status", "_error")
-"""What the names of a metric's columns end in."""
-
-
-@dataclass(frozen=True, slots=True)
-class MeanScore:
-    """A metric's mean, and what it is the mean of.
-
-    Attributes:
-        mean: over the samples that have a score; None where none has.
-        scored, failed, abstained: how many samples have a score, failed, or were abstained from.
-    """
-
-    mean: float | None
-    scored: int
-    failed: int
-    abstained: int
-
-    def __str__(self) -> str:
-        number = "no mean" if self.mean is None else f"{self.mean:.4g}"
-        total = self.scored + self.failed + self.abstained
-        counts = f"{self.scored} of {total} scored"
-        counts += f", {self.failed} failed" if self.failed else ""
-        counts += f", {self.abstained} abstained" if self.abstained else ""
-        return f"{number} ({counts})"
-
-
-class EvaluationResult:
-    """What an evaluation gives back.
-
-    Attributes:
-        result: the engine's result: verdicts with reasons, usage, cost, run folder.
-        samples: what was evaluated.
-        scores: for each sample, the score by metric; None where there is none.
-        means: for each metric, its mean with its counts.
-    """
-
-    def __init__(
-        self, result: Result, samples: Sequence[Sample], metrics: Sequence[RubricMetric]
-    ) -> None:
-        self.result = result
-        self.samples = list(samples)
-        self.scores: list[dict[str, int | float | None]] = [
-            {metric.name: metric.score(item.criteria[metric.name]) for metric in metrics}
-            for item in result.items
-        ]
-        self.means = {metric.name: self._mean(metric.name) for metric in metrics}
-        self._dtypes = {metric.name: _DTYPES[metric.output_type] for metric in metrics}
-
-    def _mean(self, name: str) -> MeanScore:
-        scores = [float(score) for score in self[name] if score is not None]
-        statuses = [item.criteria[name].status for item in self.result.items]
-        failed = statuses.count("failed")
-        mean = fmean(scores) if scores else None
-        return MeanScore(mean, len(scores), failed, len(statuses) - len(scores) - failed)
-
-    def raise_failures(self) -> None:
-        """Raise `NoScoreError` for the first sample that a metric has no score for."""
-        for index, item in enumerate(self.result.items):
-            for name, score in self.scores[index].items():
-                if score is None:
-                    raise no_score(f"samples[{index}]: {name}", item.criteria[name])
-
-    def __getitem__(self, metric: str) -> list[int | float | None]:
-        """A metric's scores, in the samples' order; None where there is none."""
-        return [scores[metric] for scores in self.scores]
-
-    def __repr__(self) -> str:
-        return "\n".join(f"{name}: {mean}" for name, mean in self.means.items())
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """A row for each sample (extra `pandas`).
-
-        The columns are the samples' fields, and for each metric `NAME` its score, missing where
-        there is none, `NAME_feedback` the judge's reason, `NAME_status` (`judged`, `abstained` or
-        `failed`) and `NAME_error`, why it failed.
-        """
-        table = EvaluationDataset(self.samples).to_pandas()
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtraError("to_pandas", "pandas") from None
-        for name, dtype in self._dtypes.items():
-            verdicts = [item.criteria[name] for item in self.result.items]
-            errors = [verdict.error for verdict in verdicts]
-            columns: tuple[list[Any], ...] = (
-                [verdict.reason for verdict in verdicts],
-                [verdict.status for verdict in verdicts],
-                [error and f"{error.kind}: {error.message}" for error in errors],
-            )
-            table[name] = pandas.array(self[name], dtype=dtype)  # type: ignore[call-overload]
-            for ending, values in zip(ENDINGS[1:], columns, strict=True):
-                table[name + ending] = pandas.Series(values, dtype=object)
-        return table
-
-
-def no_score(where: str, verdict: Verdict) -> NoScoreError:
-    """The error for a verdict without a score."""
-    why = "the judge abstained" if verdict.error is None else verdict.error.kind
-    what = verdict.reason if verdict.error is None else verdict.error.message
-    return NoScoreError(f"{where}: no score: {why}: {what}", verdict=verdict)
-
-
-_DTYPES = {
-    MetricOutputType.BINARY: "boolean",
-    MetricOutputType.DISCRETE: "Int64",
-    MetricOutputType.CONTINUOUS: "Float64",
-}
-"""Column types that know missing values, so that none becomes NaN among numbers."""
 
 
 class EvaluateCall(DialectOptions, kw_only=False):

@@ -25,9 +25,9 @@ class HumanMessage(Document):
 
     content: str
     """The text."""
-    type: Literal["human"] = "human"
     metadata: dict[str, Any] | None = None
     """Anything else worth keeping; no judge is shown it."""
+    type: Literal["human"] = "human"
 
 
 class AIMessage(Document):
@@ -35,11 +35,11 @@ class AIMessage(Document):
 
     content: str
     """The text; may be empty beside tool calls."""
+    metadata: dict[str, Any] | None = None
+    """Anything else worth keeping; no judge is shown it."""
     type: Literal["ai"] = "ai"
     tool_calls: list[ToolCall] | None = None
     """The tools that it calls."""
-    metadata: dict[str, Any] | None = None
-    """Anything else worth keeping; no judge is shown it."""
 
 
 class ToolMessage(Document):
@@ -47,9 +47,9 @@ class ToolMessage(Document):
 
     content: str
     """The text."""
-    type: Literal["tool"] = "tool"
     metadata: dict[str, Any] | None = None
     """Anything else worth keeping; no judge is shown it."""
+    type: Literal["tool"] = "tool"
 
 
 AnyMessage = Annotated[HumanMessage | AIMessage | ToolMessage, Discriminator("type")]

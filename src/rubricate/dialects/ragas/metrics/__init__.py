@@ -1,3 +1,4 @@
 """`ragas.metrics`."""
 
 from rubricate.dialects.ragas.metrics._domain_specific_rubrics import *
+from rubricate.dialects.ragas.metrics.base import *

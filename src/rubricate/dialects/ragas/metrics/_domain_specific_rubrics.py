@@ -9,6 +9,7 @@ from typing import Any
 from rubricate._sync import run_sync
 from rubricate.dialects._options import DialectOptions
 from rubricate.dialects.ragas._metric import SAMPLES, RubricMetric
+from rubricate.dialects.ragas._result import no_score
 from rubricate.dialects.ragas._rubrics import (
     DEFAULT_REFERENCE_FREE_RUBRICS as DEFAULT_REFERENCE_FREE_RUBRICS,
     DEFAULT_WITH_REFERENCE_RUBRICS as DEFAULT_WITH_REFERENCE_RUBRICS,
@@ -16,7 +17,7 @@ from rubricate.dialects.ragas._rubrics import (
     MetricOutputType as MetricOutputType,
     MetricType as MetricType,
 )
-from rubricate.dialects.ragas.dataset_schema import (
+from rubricate.dialects.ragas._samples import (
     EvaluationDataset,
     MultiTurnSample,
     Sample,
@@ -27,7 +28,6 @@ from rubricate.dialects.ragas.evaluation import (
     EvaluationResult,
     evaluated,
     grade_samples,
-    no_score,
 )
 from rubricate.dialects.ragas._judge import (
     MultiTurnInputWithoutRubric as MultiTurnInputWithoutRubric,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rubricate._sync import run_sync
 from rubricate.dialects.ragas._rubrics import Llm, MetricType
-from rubricate.dialects.ragas.dataset_schema import sample_of
+from rubricate.dialects.ragas._samples import sample_of
 from rubricate.dialects.ragas.metrics._domain_specific_rubrics import (
     DEFAULT_REFERENCE_FREE_RUBRICS,
     DEFAULT_WITH_REFERENCE_RUBRICS,
@@ -30,7 +30,7 @@ class MetricResult:
         reason: the judge's feedback.
     """
 
-    value: int | float
+    value: float
     reason: str | None = None
 
 
@@ -68,11 +68,35 @@ class _Metric:
                 raise InputError(f"ascore takes no {field}: a sample has {known}")
         fields = {name: value for name, value in fields.items() if value is not None}
         score, verdict = await self.metric.scored(sample_of(fields), MetricType.SINGLE_TURN)
-        return MetricResult(score, verdict.reason)
+        return MetricResult(float(score), verdict.reason)
 
     def score(self, **fields: Any) -> MetricResult:
         """`ascore` for plain code, also inside a running loop (a notebook)."""
         return run_sync(lambda: closing(self.ascore(**fields), self.metric.llm))
+
+    async def abatch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[MetricResult]:
+        """Score many responses, each given by its fields; otherwise as `ascore`."""
+        samples = [sample_of(dict(fields)) for fields in inputs]
+        result = await self.metric.abatch_score(samples)
+        result.raise_failures()
+        verdicts = [item.criteria[self.name] for item in result.result.items]
+        scores = zip(result[self.name], verdicts, strict=True)
+        return [MetricResult(float(score), verdict.reason) for score, verdict in scores]
+
+    def batch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[MetricResult]:
+        """`abatch_score` for plain code, also inside a running loop (a notebook)."""
+        return run_sync(lambda: closing(self.abatch_score(inputs), self.metric.llm))
+
+    @property
+    def rubrics(self) -> dict[str, str]:
+        """A description for each level."""
+        return self.metric.rubrics
+
+    @property
+    def allowed_values(self) -> tuple[float, float]:
+        """The lowest and the highest score."""
+        scale = self.metric.criterion()
+        return float(scale.low), float(scale.high)
 
 
 class DomainSpecificRubrics(_Metric):
@@ -95,6 +119,7 @@ class DomainSpecificRubrics(_Metric):
     ) -> None:
         usual = DEFAULT_WITH_REFERENCE_RUBRICS if with_reference else DEFAULT_REFERENCE_FREE_RUBRICS
         super().__init__(RubricsScore(name, usual if rubrics is None else rubrics, llm))
+        self.with_reference = with_reference
 
 
 class RubricsScoreWithReference(DomainSpecificRubrics):

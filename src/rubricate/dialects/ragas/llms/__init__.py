@@ -19,6 +19,7 @@ from rubricate.errors import InputError, ModelError
 from rubricate.judge import Completion, HTTPModel, Message, Model, Request, status_error
 from rubricate.rubric import Usage
 
+BaseRagasLLM = Model
 Asked = Callable[[list[Message]], Awaitable[Any]]
 SETTINGS = ("temperature", "max_tokens", "top_p", "seed", "reasoning_effort", "model_kwargs")
 """What a LangChain model may have that changes its answers."""

@@ -1,0 +1,3 @@
+"""`ragas.llms.base`."""
+
+from rubricate.dialects.ragas.llms import *

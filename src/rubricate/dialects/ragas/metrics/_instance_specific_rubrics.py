@@ -1,0 +1,3 @@
+"""`ragas.metrics._instance_specific_rubrics`."""
+
+from rubricate.dialects.ragas.metrics import InstanceRubrics as InstanceRubrics
