@@ -10,6 +10,7 @@ import pytest
 
 import rubricate
 from rubricate import Criterion, HTTPModel, Rubric, Verdict
+from rubricate.run import Retries
 from rubricate.testing import Rule, ScriptedEndpoint
 
 RUBRIC = Rubric([Criterion(name="a", requirement="Says something")])
@@ -71,6 +72,23 @@ def test_the_wait_that_the_endpoint_asks_for_is_kept_by_all_requests(make_datase
     assert sum(moment - times[1] >= 0.5 for moment in times) >= 12
 
 
+def test_a_prompt_that_always_fails_is_no_outage(make_dataset, monkeypatch):
+    waits = Retries.wait
+
+    def short_wait(*arguments: Any) -> float | None:
+        return None if waits(*arguments) is None else 0.01
+
+    monkeypatch.setattr(Retries, "wait", short_wait)
+    rules = [Rule(submission="Answer 1:", status=500), Rule(verdict="MET")]
+    with ScriptedEndpoint(rules) as endpoint:
+        result = rubricate.grade(
+            make_dataset(3), "m", base_url=endpoint.url, concurrency=1, attempts=8
+        )
+    kinds = [found.error.kind if found.error else found.label for _, found in result.verdicts()]
+    assert kinds == ["MET", "MET", "server", "server", "MET", "MET"]
+    assert len(endpoint.requests) == 4 + 2 * 8
+
+
 @pytest.mark.parametrize(
     ("reply", "wrong"),
     [
@@ -100,6 +118,18 @@ def test_a_reply_that_stays_unreadable_is_failed_after_two_more_requests(reply: 
     assert (found.status, found.label, found.value) == ("failed", None, None)
     assert found.error.kind == "unreadable_reply"
     assert found.usage.requests == len(endpoint.requests) == 3
+
+
+def test_a_refused_request_is_failed_and_the_others_go_on(make_dataset):
+    rules = [
+        Rule(submission="Answer 1", status=400, message="maximum context length exceeded"),
+        Rule(verdict="MET"),
+    ]
+    with ScriptedEndpoint(rules) as endpoint:
+        result = rubricate.grade(make_dataset(3), "m", base_url=endpoint.url)
+    kinds = [verdict.error and verdict.error.kind for _, verdict in result.verdicts()]
+    assert kinds == [None, None, "context_length", "context_length", None, None]
+    assert len(endpoint.requests) == 6
 
 
 def test_a_failed_verdict_is_no_value_in_no_mean_and_widens_the_bounds(

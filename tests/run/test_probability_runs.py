@@ -25,7 +25,8 @@ from rubricate import (
     RubricDataset,
     ScaleCriterion,
 )
-from rubricate.analysis import read_run
+from rubricate.analysis import fit_calibration, read_run
+from rubricate.stats import read_calibration_map
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 MODE: Any = {"mode": "probability"}
@@ -264,6 +265,38 @@ def test_agreement_reads_the_probabilities(tmp_path):
     assert report.to_dict()["criteria"][0]["probabilities"]["n"] == 6
     assert "probabilities of MET: AUC" in _printed(report)
     assert "Brier" in _printed(report)
+
+
+def test_a_calibration_map_is_fitted_on_and_applied_to_these_probabilities(tmp_path: Path):
+    def overconfident(request: JudgeRequest) -> Rule:
+        if is_free(request):
+            return Rule(probabilities=dict.fromkeys(request.labels, 1 / len(request.labels)))
+        met = 0.6 if "sure" in request.submission else 0.1
+        return Rule(probabilities={"MET": met, "UNMET": 1 - met})
+
+    data = RubricDataset("t", Rubric([Criterion(name="a", requirement="x")]))
+    for index in range(40):  # where it says 0.6 it is right in one of four
+        sure, right = index % 2 == 0, index % 8 == 0
+        data.add_item(
+            f"{index} {'sure' if sure else ''}", ground_truth=["MET" if right else "UNMET"]
+        )
+    options: dict[str, Any] = {"run_dir": tmp_path / "run", **MODE}
+    with ScriptedEndpoint(respond=overconfident) as endpoint:
+        model = HTTPModel("m", base_url=endpoint.url)
+        before = rubricate.grade(data, model, **options)
+        asked = len(endpoint.requests)
+        fitted = fit_calibration(read_run(tmp_path / "run"), name="mapped")
+        path = tmp_path / "mapped.json"
+        path.write_text(json.dumps(fitted.model_dump(mode="json")))
+        after = rubricate.grade(data, model, calibration=path, **options)
+        assert len(endpoint.requests) == asked
+    assert before.items[0].criteria["a"].label == "MET"
+    verdict = after.items[0].criteria["a"]
+    assert (verdict.label, verdict.value) == ("UNMET", 0.0)
+    assert verdict.probability == pytest.approx(1 - read_calibration_map(fitted.map)(0.6))
+    assert verdict.detail["calibration"]["label"] == "MET"
+    found = fitted.out_of_fold
+    assert found.error_after < found.error_before
 
 
 def _printed(report: Any) -> str:

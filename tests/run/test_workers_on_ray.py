@@ -149,6 +149,14 @@ def test_drivers_that_are_killed_and_started_again_spend_one_bound(
         assert summary(tmp_path / "run")["usage"]["run_cost"] >= billed - 1e-9
 
 
+def run_script(folder: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (folder / "script.py").write_text(script)
+    command = [sys.executable, "script.py", *arguments]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
 SCRIPT = """
 import os, sys
 import rubricate
@@ -171,11 +179,7 @@ print([(one.description, one.criteria["c"].error.kind) for one in result
 def test_a_callable_of_a_script_goes_to_workers_and_fails_only_what_it_dies_of(
     ray_cluster, tmp_path
 ):
-    (tmp_path / "script.py").write_text(SCRIPT)
-    command: Any = [sys.executable, "script.py", f"2@{ray_cluster.address}"]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = run_script(tmp_path, SCRIPT, f"2@{ray_cluster.address}")
     assert done.stdout == "[('i7', 'worker')]\n", done.stderr
     assert done.stderr == ""
 
@@ -257,11 +261,7 @@ for options in (
 
 
 def test_an_address_in_a_program_that_is_connected_is_obeyed_or_refused(ray_cluster, tmp_path):
-    (tmp_path / "script.py").write_text(CONNECTED)
-    command: Any = [sys.executable, "script.py", ray_cluster.address, ray_cluster.client]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = run_script(tmp_path, CONNECTED, ray_cluster.address, ray_cluster.client)
     auto, address, *refused = [one for one in done.stdout.splitlines() if "raylet" not in one]
     assert (auto, address) == ("0", "0"), done
     assert [line.partition(": this program is connected to ")[0] for line in refused] == [
@@ -280,12 +280,8 @@ def test_a_module_beside_the_script_reaches_workers_by_worker_env(ray_cluster, t
     )
     script = script.replace('"poison" in', '"none" in').replace("argv[1])", "argv[1], **ENV)")
     for environment, found in (("{}", "1"), ('{"worker_env": "env.json"}', "0")):
-        (tmp_path / "script.py").write_text(f"ENV = {environment}\n{script}")
         (tmp_path / "env.json").write_text('{"py_modules": ["beside_it.py"]}')
-        command: Any = [sys.executable, "script.py", f"2@{ray_cluster.client}"]
-        done = subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-        )
+        done = run_script(tmp_path, f"ENV = {environment}\n{script}", f"2@{ray_cluster.client}")
         assert str(done.returncode) == found, done
         has_hint = "No module named 'beside_it'; worker_env (--worker-env) takes" in done.stderr
         assert has_hint == (found == "1")
@@ -332,11 +328,7 @@ def test_a_frozen_worker_is_replaced_and_one_whose_judge_blocks_its_loop_is_not(
     script = script.replace(
         "run_dir=", "on_progress=lambda now: died.add(now.workers_lost), run_dir="
     )
-    (tmp_path / "script.py").write_text(script + "print(max(died))\n")
-    command: Any = [sys.executable, "script.py", f"2@{ray_cluster.client}"]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = run_script(tmp_path, script + "print(max(died))\n", f"2@{ray_cluster.client}")
     assert done.stdout == f"[]\n{int(trouble == 'freeze()')}\n", done.stderr
 
 
