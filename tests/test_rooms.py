@@ -13,6 +13,7 @@ import rubricate
 
 SOURCE = Path(rubricate.__file__).parent
 FRONT_DOORS = (
+    "anchoring",
     "choosing",
     "comparing",
     "confirming",

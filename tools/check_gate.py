@@ -13,10 +13,12 @@ from itertools import product
 
 import numpy as np
 
-from rubricate.analysis import Confirmation, ItemPair, plan_report
+from rubricate.analysis import DOUBT, Confirmation, ItemPair, plan_report
+from rubricate.analysis.comparison._anchors import ERROR as ANCHOR_ERROR
+from rubricate.analysis.comparison._anchors import FURTHER
 from rubricate.analysis.comparison._gate import GateOutcome, gate
 from rubricate.analysis.comparison._sequential import ERROR, GateHistory, Push
-from rubricate.stats import BoundTest, bound_e_value, bound_test
+from rubricate.stats import BoundTest, bound_e_value, bound_test, changed_answers_test
 
 SEED = 20261123
 Chance = np.random.Generator
@@ -64,7 +66,8 @@ def answers(
     if tossed:
         error = np.where(chance.random(shape) < 2 * flips, 0.5, 0.0)
     met = chance.random(shape) < 0.7
-    lost = met & (chance.random(shape) < drop / (0.7 * (1 - 2 * error)))
+    gone = drop / (0.7 * (1 - 2 * error)) if drop else 0.0
+    lost = met & (chance.random(shape) < gone)
     a, b = (truth ^ (chance.random((times, *shape)) < error) for truth in (met, met & ~lost))
     return np.repeat(a, size, axis=1), np.repeat(b, size, axis=1)
 
@@ -233,6 +236,38 @@ def sequential(pairs: int) -> Iterator[str]:
         yield f"| {items} | {100 * flips:.0f} % | {drop:g} | {share} | {when} |"
 
 
+def anchors(pairs: int) -> Iterator[str]:
+    """30 anchors: an unchanged judge and one that changed 15 % of its verdicts, called changed."""
+    yield "| errors | answers kept | unchanged | changed | by the first 30 alone | answers asked |"
+    yield "|---|---|---|---|---|---|"
+    for error, kept in product((0.0, 0.01, 0.02, 0.05), (5, 10)):
+        chance = np.random.default_rng(SEED)
+        further = min(FURTHER, kept // 2)
+        shares = []
+        asked = first = 0
+        for changed_share in (0.0, 0.15):
+            said = 0
+            for _ in range(pairs):
+                before = chance.random((30, kept)) < error
+                flipped = chance.random(30) < changed_share
+                after = (chance.random((30, 1 + further)) < error) ^ flipped[:, None]
+                for times in (1, 1 + further):
+                    asked += 30 * (times if times == 1 else further)
+                    _, p = changed_answers_test(_counts(before), _counts(after[:, :times]))
+                    first += times == 1 and 2 * p < ANCHOR_ERROR and changed_share > 0
+                    if 2 * p < ANCHOR_ERROR or p > DOUBT:
+                        break
+                said += 2 * p < ANCHOR_ERROR
+            shares.append(f"{100 * said / pairs:.1f} %")
+        mean = f"{asked / (2 * pairs):.0f}"
+        alone = f"{100 * first / pairs:.0f} %"
+        yield f"| {100 * error:g} % | {kept} | {' | '.join(shares)} | {alone} | {mean} |"
+
+
+def _counts(met: np.ndarray) -> list[dict[str, int]]:
+    return [{"MET": int(row.sum()), "UNMET": int((~row).sum())} for row in met]
+
+
 PARTS = {
     "same": same,
     "same-confirmed": same_confirmed,
@@ -240,6 +275,7 @@ PARTS = {
     "changed": changed,
     "power": power,
     "sequential": sequential,
+    "anchors": anchors,
 }
 
 

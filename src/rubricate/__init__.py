@@ -21,6 +21,12 @@ if TYPE_CHECKING:
         Result as Result,
         read_run as read_run,
     )
+    from rubricate.anchoring import (
+        aanchors as aanchors,
+        acheck_anchors as acheck_anchors,
+        anchors as anchors,
+        check_anchors as check_anchors,
+    )
     from rubricate.comparing import (
         PairStream as PairStream,
         acompare_pair as acompare_pair,

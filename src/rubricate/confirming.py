@@ -9,18 +9,36 @@ What is asked about again is an ordinary run, in a folder of run B.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import aclosing
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, replace
 from pathlib import Path
 
 from rubricate._files import user_path
-from rubricate.analysis import FinishedRun, Recheck, RunComparison, compare_runs, read_run
+from rubricate.analysis import (
+    FinishedRun,
+    LosingVerdicts,
+    Recheck,
+    RunComparison,
+    compare_runs,
+    read_run,
+)
 from rubricate.choosing import chosen_judge
-from rubricate.judge import JudgesLike, made_for
+from rubricate.dataset import RubricDataset
+from rubricate.judge import Judge, JudgesLike, made_for
 from rubricate.options import JudgeOptions
-from rubricate.run import Budget, Limits, Listening, Plan, Retries, RunEstimate, RunOptions, Storage
+from rubricate.run import (
+    Budget,
+    ItemResult,
+    Limits,
+    Listening,
+    Plan,
+    Retries,
+    RunEstimate,
+    RunOptions,
+    Storage,
+)
 from rubricate.run import estimate as estimate_run
+from rubricate.run.results import ThresholdOutcome, outcome_of
 from rubricate.settings import option, part, takes
 from rubricate.streaming import ResultStream, plain
 
@@ -89,11 +107,60 @@ async def confirmed(
     if check.dataset is not None:
         running = running_options(runs, options)
         closes = made_for(judge, check.panel)
-        plan = Plan(check.dataset, running)
-        stream = ResultStream(plan, check.panel, running, stop=stop, closes=closes)
-        async with aclosing(stream):
-            results = [item async for item in stream]
+        results = await answered(check.dataset, check.panel, running, closes=closes, stop=stop)
     return compare_runs(*runs, groups=groups, by=by, confirmed=check.outcome(results))
+
+
+async def answered(
+    dataset: RubricDataset,
+    judge: Judge,
+    options: RunOptions,
+    *,
+    closes: Iterable[Judge] = (),
+    stop: asyncio.Event | None = None,
+) -> list[ItemResult]:
+    """The results of a run that asks again.
+
+    Raises:
+        RunStopped: the run ended before all was answered.
+    """
+    stream = ResultStream(Plan(dataset, options), judge, options, stop=stop, closes=closes)
+    async with stream:
+        return [item async for item in stream]
+
+
+async def confirmed_thresholds(
+    run: FinishedRun,
+    outcome: ThresholdOutcome,
+    options: ConfirmOptions,
+    judge: Judge,
+    times: int,
+    *,
+    groups: str | None = None,
+    stop: asyncio.Event | None = None,
+) -> ThresholdOutcome:
+    """What thresholds come to once the verdicts that keep figures below were asked about again.
+
+    Args:
+        run: the run.
+        outcome: what they came to before.
+        options: how to ask.
+        judge: who judged the run.
+        times: how often each verdict is asked about again.
+        groups: metadata that says which items belong together.
+        stop: set it to end early.
+
+    Raises:
+        RunStopped: the run ended before all was answered.
+    """
+    losing = LosingVerdicts(run, outcome.checks, judge, times)
+    if losing.dataset is None:
+        return outcome
+    running = part(RunOptions, options)
+    results = await answered(losing.dataset, losing.panel, running, stop=stop)
+    return outcome_of(
+        losing.outcomes(outcome.checks, results, None if groups is None else run.groups_by(groups))
+    )
 
 
 async def estimate_confirmed(

@@ -153,9 +153,9 @@ def test_another_judge_is_refused(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--judge", "m"), "--judge is for --confirm: give both"),
-        (("--max-cost", "1"), "--max-cost is for --confirm: give both"),
-        (("--dry-run",), "--dry-run is for --confirm: give both"),
+        (("--judge", "m"), "--judge is for --confirm and --anchors"),
+        (("--max-cost", "1"), "--max-cost is for --confirm and --anchors"),
+        (("--dry-run",), "--dry-run is for --confirm and --anchors"),
         (("--confirm", "3"), "--confirm 5 --judge"),
         (("--confirm", "0", "--judge", "m"), "confirm"),
     ],
@@ -164,6 +164,50 @@ def test_options_that_go_together(rubricate: Any, options: tuple[str, ...], mess
     done = rubricate("compare", "a", "b", *options)
     assert done.returncode == 1
     assert message in done.stderr
+
+
+@pytest.fixture
+def tired(tmp_path: Path) -> Any:
+    """An endpoint that is wrong about the first fourteen good texts, once each."""
+    rules = [
+        Rule(criterion="kilometres", submission=f"^{n}\\. ", verdict="UNMET", times=1)
+        for n in range(14)
+    ]
+    dataset(tmp_path, "a")
+    with ScriptedEndpoint(rules) as running:
+        yield running
+
+
+def test_a_threshold_that_noise_misses_does_not_fail(
+    rubricate: Any, tired: ScriptedEndpoint, tmp_path: Path
+) -> None:
+    asking = ("--judge", "m", "--base-url", tired.url, "--no-cache", "--run-dir", "a", "--json")
+    limits = ("--fail-under", "speed=0.8")
+    assert rubricate("grade", "a.json", *asking, *limits).returncode == 6
+    before = len(tired.requests)
+    done = rubricate("grade", "a.json", *asking, *limits, "--confirm", "3")
+    check = json.loads(done.stdout)["thresholds"]["checks"][0]
+    assert done.returncode == 0, done.stderr
+    assert (check["outcome"], check["asked_again"], check["held"]) == ("cannot tell", 14, 0)
+    assert len(tired.requests) == before + 3 * 14
+    assert rubricate("grade", "a.json", *asking, *limits, "--confirm", "3").returncode == 0
+    assert len(tired.requests) == before + 3 * 14
+    assert json.loads((tmp_path / "a/summary.json").read_text())["thresholds"]["checks"] == [check]
+
+
+def test_a_threshold_that_is_missed_still_fails(
+    rubricate: Any, endpoint: ScriptedEndpoint, tmp_path: Path
+) -> None:
+    dataset(tmp_path, "b", 14)
+    asking = ("--judge", "m", "--base-url", endpoint.url, "--no-cache", "--run-dir", "b", "--json")
+    done = rubricate("grade", "b.json", *asking, "--fail-under", "speed=0.8", "--confirm", "3")
+    check = json.loads(done.stdout)["thresholds"]["checks"][0]
+    assert (done.returncode, check["asked_again"], check["held"]) == (6, 14, 14)
+    before = len(endpoint.requests)
+    done = rubricate("grade", "b.json", *asking, "--fail-under", "speed=1", "--confirm", "3")
+    assert (done.returncode, len(endpoint.requests)) == (6, before)  # too far below for noise
+    done = rubricate("grade", "b.json", *asking, "--confirm", "3")
+    assert done.stderr == "Error: --confirm is for --fail-under: give both\n"
 
 
 class Noisy(Judge):

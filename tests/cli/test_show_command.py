@@ -152,6 +152,7 @@ COMMANDS = {
     "trust plan": ("mean", "run"),
     "trust ppi": ("run",),
     "trust certify": ("run",),
+    "trust anchors": ("run", "--judge", "builtin"),
     "trust replay": ("votes.json",),
     "redteam": ("--limit", "1"),
     "compare-pair": ("data.json", "data.json", "--judge", "m"),

@@ -138,6 +138,10 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         stats.bound_e_value,
         {"values": [0.1, 0.2, 0.4], "bound": 0.1, "groups": [1, 2, 2], "limits": (0.0, 1.0)},
     ),
+    "changed_answers_test": (
+        stats.changed_answers_test,
+        {"before": [{"MET": 3}, {"UNMET": 2}], "after": [{"MET": 1}, {"MET": 1}]},
+    ),
     "bound_test": (
         stats.bound_test,
         {

@@ -43,9 +43,21 @@ if TYPE_CHECKING:
         RunComparison as RunComparison,
         compare_runs as compare_runs,
     )
-    from rubricate.analysis.comparison._confirm import Recheck as Recheck
+    from rubricate.analysis.comparison._anchors import (
+        DOUBT as DOUBT,
+        AnchorChoice as AnchorChoice,
+        check_answers as check_answers,
+        further_answers as further_answers,
+        one_judge as one_judge,
+        read_anchors as read_anchors,
+    )
+    from rubricate.analysis.comparison._confirm import (
+        LosingVerdicts as LosingVerdicts,
+        Recheck as Recheck,
+    )
     from rubricate.analysis.comparison._gate import (
         MIN_COVERAGE as MIN_COVERAGE,
+        AnchorCheck as AnchorCheck,
         Confirmation as Confirmation,
         Gate as Gate,
         GateOutcome as GateOutcome,

@@ -47,6 +47,7 @@ COMMANDS: Mapping[str, str] = {
     "trust ppi": "_trust",
     "trust variance": "_trust",
     "trust certify": "_trust",
+    "trust anchors": "_anchors",
     "trust replay": "_trust",
     "judges": "_setup",
     "schema": "_setup",

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rubricate._terminal import console
 from rubricate.cli._commands import command
 from rubricate.cli._ending import ExitCode, stop_on_signals
+from rubricate.cli._gates import code_of, warn_of_builtin
 from rubricate.cli._judging import Shell, exit_code, print_estimate, shared_places
 from rubricate.cli._printing import Groups, ReportOutput, print_report
+from rubricate.cli._progress import ProgressView
 from rubricate.cli._runs import Tags
-from rubricate.cli._thresholds import Unclear, code_of, warn_of_builtin
+from rubricate.cli._thresholds import Unclear
 from rubricate.confirming import ConfirmOptions
 from rubricate.errors import InputError, RunStopped
 from rubricate.settings import option, options_of, part
 
 if TYPE_CHECKING:
-    from rubricate.analysis import FinishedRun, RunComparison
+    from rubricate.analysis import AnchorCheck, FinishedRun, RunComparison
 
     Runs = tuple[FinishedRun, FinishedRun]
+
+_T = TypeVar("_T")
 
 
 class CompareSettings(Groups, Tags, Unclear, ReportOutput, Shell, ConfirmOptions):
@@ -58,9 +64,15 @@ class CompareSettings(Groups, Tags, Unclear, ReportOutput, Shell, ConfirmOptions
         ge=1,
         common=True,
     )
+    anchors: str | None = option(
+        None,
+        "Ask --judge first about the anchors in this file (see trust anchors), and say whether it "
+        "is the judge that it was; the gate cannot tell if it is not.",
+        common=True,
+    )
     judge: str | list[str] | None = option(
         None,
-        "With --confirm: who judged both runs. Given several times, all of them, as in the runs.",
+        "With --confirm and --anchors: who judged both runs. Given several times, all of them.",
         group="Who judges",
         input_type=str | list[str] | None,
         common=True,
@@ -75,10 +87,10 @@ class CompareSettings(Groups, Tags, Unclear, ReportOutput, Shell, ConfirmOptions
             ):
                 if is_set:
                     raise InputError(f"{name} is for --fail-if-worse: give both")
-        if self.confirm is not None and self.judge is None:
+        if self.judge is None and (self.confirm, self.anchors) != (None, None):
             raise InputError(
-                "--confirm asks again: name who judged both runs, with the options of asking that "
-                "it had (--confirm 5 --judge openai/gpt-4.1-mini)"
+                "--confirm and --anchors ask a judge: name who judged both runs, with the options "
+                "of asking that it had (--confirm 5 --judge openai/gpt-4.1-mini)"
             )
 
 
@@ -92,10 +104,18 @@ def compare(settings: CompareSettings) -> int:
 
     _check_asks(settings)
     runs = read_run(settings.run_a), read_run(settings.run_b)
+    check = None
+    if settings.anchors is not None:
+        checked = _checked(settings, runs)
+        if isinstance(checked, int):
+            return checked
+        if checked is not None:
+            sys.stderr.write(f"{checked}\n")
+        check = checked
     comparison = compare_runs(*runs, groups=settings.groups, by=settings.by)
     margin, least = settings.fail_if_worse, settings.min_coverage
     least = MIN_COVERAGE if least is None else least
-    if settings.confirm is not None:
+    if settings.confirm is not None and (check is None or not check.changed):
         if margin is None or comparison.gate(margin, min_coverage=least).may_be_worse:
             confirmed = _confirmed(settings, runs)
             if isinstance(confirmed, int):
@@ -103,8 +123,9 @@ def compare(settings: CompareSettings) -> int:
             comparison = confirmed
         else:
             sys.stderr.write("Nothing is asked again: no drop beyond the margin is seen.\n")
-            if settings.dry_run:
-                return ExitCode.FINE
+    if settings.dry_run:
+        return ExitCode.FINE
+    comparison = replace(comparison, anchors=check)
     if margin is None:
         if not comparison.coverage:
             raise InputError(
@@ -114,7 +135,7 @@ def compare(settings: CompareSettings) -> int:
         _print(comparison, settings)
         return 0
     decision = comparison.gate(margin, min_coverage=least)
-    if settings.sequential is not None:
+    if settings.sequential is not None and (check is None or not check.changed):
         decision = sequential_gate(comparison, decision, runs, settings.sequential)
     _print(replace(comparison, decision=decision), settings)
     sys.stderr.write(f"{decision.why}\n")
@@ -124,14 +145,14 @@ def compare(settings: CompareSettings) -> int:
 
 def _check_asks(settings: CompareSettings) -> None:
     """Reject options of asking where nothing is asked."""
-    if settings.confirm is not None:
+    if settings.confirm is not None or settings.anchors is not None:
         return
     options = options_of(CompareSettings)
     asking = {*options_of(ConfirmOptions), "judge", "no_cache", "dry_run"}
     for name in settings.raw:
         if name in asking:
             shown = options[name].shell or f"--{name.replace('_', '-')}"
-            raise InputError(f"{shown} is for --confirm: give both")
+            raise InputError(f"{shown} is for --confirm and --anchors: give one of them, too")
 
 
 def _print(comparison: RunComparison, settings: CompareSettings) -> None:
@@ -139,19 +160,66 @@ def _print(comparison: RunComparison, settings: CompareSettings) -> None:
         print_report(comparison, settings)
 
 
+def _checked(settings: CompareSettings, runs: Runs) -> AnchorCheck | int | None:
+    """What the anchors say of the judge; an exit code where that ended early, None where it was
+    only estimated."""
+    from rubricate.analysis import further_answers, one_judge, read_anchors
+    from rubricate.anchoring import checked_anchors
+    from rubricate.choosing import chosen_judge
+
+    assert settings.anchors is not None
+    results = runs[1].path / "results.jsonl"
+    folder = runs[1].path / f"anchors-{Path(settings.anchors).stem}"
+    options, view = _asking(settings)
+    options = replace(options, run_dir=folder)
+    if settings.dry_run:
+        judge = one_judge(chosen_judge(settings.judge, options)).members[0].judge
+        kept = read_anchors(settings.anchors, judge)
+        count = sum(len(item.rubric.names) for item in kept.items if item.rubric is not None)
+        most = count * (1 + further_answers(kept))
+        sys.stderr.write(
+            f"Anchors: {count} answers are asked for, {most} where those leave a doubt.\n"
+        )
+        return None
+
+    async def checked() -> AnchorCheck:
+        stop = stop_on_signals()
+        with view:
+            return await checked_anchors(
+                str(settings.anchors),
+                options,
+                settings.judge,
+                moment=int(results.stat().st_mtime),
+                stop=stop,
+            )
+
+    return _until_stopped(checked, folder)
+
+
+def _asking(settings: CompareSettings) -> tuple[ConfirmOptions, ProgressView]:
+    """How to ask, and what shows how far that is."""
+    view = ProgressView(console(stderr=True, quiet=settings.quiet))
+    shared = shared_places(settings)
+    return replace(part(ConfirmOptions, settings), on_progress=view.update, **shared), view
+
+
+def _until_stopped(work: Callable[[], Coroutine[Any, Any, _T]], folder: Path) -> _T | int:
+    """What a run gives; the exit code where it ended early."""
+    try:
+        return asyncio.run(work())
+    except RunStopped as stopped:
+        return exit_code(folder, stopped=stopped, interrupted=stopped.interrupted, failed=False)
+
+
 def _confirmed(settings: CompareSettings, runs: Runs) -> RunComparison | int:
     """The comparison once the flips were asked about again; an exit code where that ended early,
     or was only estimated."""
     from rubricate.analysis import Recheck
     from rubricate.choosing import chosen_judge
-    from rubricate.cli._progress import ProgressView
     from rubricate.confirming import confirm_folder, confirmed, estimate_confirmed
 
     assert settings.confirm is not None
-    view = ProgressView(console(stderr=True, quiet=settings.quiet))
-    options = replace(
-        part(ConfirmOptions, settings), on_progress=view.update, **shared_places(settings)
-    )
+    options, view = _asking(settings)
     check = Recheck(*runs, chosen_judge(settings.judge, options), settings.confirm)
     if settings.dry_run:
         estimated = asyncio.run(estimate_confirmed(check, runs, options))
@@ -174,8 +242,4 @@ def _confirmed(settings: CompareSettings, runs: Runs) -> RunComparison | int:
                 stop=stop,
             )
 
-    try:
-        return asyncio.run(asked_again())
-    except RunStopped as stopped:
-        folder = confirm_folder(runs, options)
-        return exit_code(folder, stopped=stopped, interrupted=stopped.interrupted, failed=False)
+    return _until_stopped(asked_again, confirm_folder(runs, options))

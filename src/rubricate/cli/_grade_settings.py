@@ -109,6 +109,13 @@ class GradeSettings(Shell, GradingOptions, ThresholdOptions):
         group="Who judges",
         input_type=float | list[float] | None,
     )
+    confirm: int | None = option(
+        None,
+        "With --fail-under: before it fails, ask N more times about the verdicts that keep a "
+        "figure below, and fail only if it is below by those that hold.",
+        group="Scores",
+        ge=1,
+    )
     certificate: str | None = option(
         None,
         "A certificate (see trust certify): exit with 5 if it does not hold.",

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rubricate._files import check_no_links, table_name
 from rubricate._terminal import console
 from rubricate.choosing import chosen_calibrator, chosen_judge, chosen_rubric
-from rubricate.cli._ending import ExitCode, stop_on_signals
+from rubricate.cli._ending import stop_on_signals
 from rubricate.cli._grade_settings import GradeSettings
 from rubricate.cli._judging import (
     NO_JUDGE,
@@ -25,11 +24,6 @@ from rubricate.cli._judging import (
 )
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._run_dirs import RunDir, criteria_of, place_of, run_dir_for
-from rubricate.cli._thresholds import (
-    check_criteria,
-    code_of_thresholds,
-    thresholds_of,
-)
 from rubricate.dataset import Gradable, open_dataset
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import (
@@ -41,7 +35,7 @@ from rubricate.judge import (
 )
 from rubricate.options import JudgingOptions
 from rubricate.rubric import Criterion, Rubric
-from rubricate.run import INTERRUPTED, Plan, RunFolder, RunOptions, shard_folder
+from rubricate.run import INTERRUPTED, Plan, RunOptions, shard_folder
 from rubricate.run.results import OtherRunError, Summary
 from rubricate.settings import options_of, part
 from rubricate.streaming import ResultStream
@@ -49,7 +43,7 @@ from rubricate.streaming import ResultStream
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rubricate.analysis import Calibrator, Certificate
+    from rubricate.analysis import Calibrator
     from rubricate.dataset import SkippedRecord
 
 ASKED = (
@@ -71,8 +65,10 @@ def graded(settings: GradeSettings) -> int:
         plan = Plan(dataset, settings)
     except InputError as error:
         raise error.within(file=settings.data) from None
-    if settings.thresholds:
-        check_criteria(settings, _criteria(plan))
+    if settings.thresholds or settings.confirm is not None:
+        from rubricate.cli._gates import check_gates
+
+        check_gates(settings, _criteria(plan), judge)
     calibrator = chosen_calibrator(settings.calibration, judge, plan.rubric)
     shared = shared_places(settings)
     try:
@@ -105,7 +101,10 @@ def graded(settings: GradeSettings) -> int:
     folder.claim()
     shard = settings.part
     run_dir = folder.path if shard is None else shard_folder(folder.path, shard)
-    summary = _checked(summary, certificate, settings, run_dir)
+    if certificate is not None or settings.thresholds:
+        from rubricate.cli._gates import with_gates
+
+        summary = with_gates(summary, certificate, settings, run_dir, judge)
     _print_summary(summary, settings)
     _print_what_is_left(summary, settings, run_dir, notes)
     code = exit_code(
@@ -114,15 +113,11 @@ def graded(settings: GradeSettings) -> int:
         interrupted=summary.stopped == INTERRUPTED,
         failed=summary.verdicts["failed"],
     )
-    if summary.thresholds is not None:
-        is_printed = not settings.json_output and not settings.quiet
-        code = code_of_thresholds(code, summary.thresholds, settings, is_printed=is_printed)
-    if code or summary.certificate is None or summary.certificate.holds:
+    if summary.thresholds is None and summary.certificate is None:
         return code
-    differences = "; ".join(summary.certificate.differences)
-    file = summary.certificate.file
-    sys.stderr.write(f"Certificate {file} does not hold: {differences}\n")
-    return ExitCode.NOT_CERTIFIED
+    from rubricate.cli._gates import code_of_gates
+
+    return code_of_gates(code, summary, settings)
 
 
 async def _run(
@@ -174,25 +169,6 @@ def _print_what_is_left(
             f"{waiting} verdicts wait for people in {_listed(settings.escalate_to)[-1]}: label its "
             "items, and run the same command again."
         )
-
-
-def _checked(
-    summary: Summary, certificate: Certificate | None, settings: GradeSettings, run_dir: Path
-) -> Summary:
-    """The summary, also that in the run folder, with what became of certificate and thresholds."""
-    if certificate is None and not settings.thresholds:
-        return summary
-    from rubricate.analysis import check_certificate, read_run
-
-    run, outcomes = read_run(run_dir), dict[str, Any]()
-    if certificate is not None:
-        file = settings.certificate or ""
-        outcomes["certificate"] = check_certificate(certificate, run, file=file)
-    if settings.thresholds:
-        outcomes["thresholds"] = thresholds_of(settings, summary, run)
-    checked = summary.model_copy(update=outcomes)
-    RunFolder(run_dir).write_summary(checked.to_dict())
-    return checked
 
 
 def _dataset(settings: GradeSettings) -> Gradable:

@@ -9,6 +9,7 @@ from pathlib import Path
 from rubricate._terminal import NARROWEST, one_line
 from rubricate.cli._commands import command
 from rubricate.cli._ending import ExitCode
+from rubricate.cli._gates import code_of_thresholds, thresholds_of
 from rubricate.cli._printing import (
     JsonOutput,
     ReportOutput,
@@ -16,7 +17,7 @@ from rubricate.cli._printing import (
     print_report,
     write_report,
 )
-from rubricate.cli._thresholds import ThresholdOptions, code_of_thresholds, thresholds_of
+from rubricate.cli._thresholds import ThresholdOptions
 from rubricate.errors import InputError
 from rubricate.settings import Settings, option
 

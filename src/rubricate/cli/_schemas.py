@@ -113,6 +113,13 @@ def _reports() -> type[BaseModel]:
     return create_model("ReportsGraded", **fields)
 
 
+class AnchorsMade(TypedDict):
+    """What `rubricate trust anchors --json` prints."""
+
+    file: str
+    anchors: int
+
+
 class Exported(TypedDict):
     """What `rubricate export --json` prints."""
 
@@ -253,6 +260,7 @@ SCHEMAS: Mapping[str, tuple[str, Callable[[], Schema]]] = {
         lambda: _schema(_reports(), "validation", {}),
     ),
     "export": ("export --json", _written(Exported)),
+    "anchors": ("trust anchors --json", _written(AnchorsMade)),
     "agree": ("trust agree --json", _read(AgreementReport, few=TEXT)),
     "calibrate": ("trust calibrate --json, and the file that it writes", _read(FittedCalibration)),
     "cascade": ("trust cascade --json", _written(CascadeReport)),

@@ -1,20 +1,15 @@
-"""The thresholds of a run: its options, and how a command ends by it."""
+"""The options of thresholds."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from rubricate._terminal import one_line
-from rubricate.cli._ending import ExitCode
 from rubricate.errors import InputError
 from rubricate.settings import Settings, option
 
 if TYPE_CHECKING:
-    from rubricate.analysis import FinishedRun
-    from rubricate.rubric import Criterion
-    from rubricate.run.results import Summary, ThresholdFigure, ThresholdOutcome, Thresholds
+    from rubricate.run.results import ThresholdFigure, Thresholds
 
 
 class Unclear(Settings):
@@ -74,7 +69,7 @@ class ThresholdOptions(Unclear):
     def check(self) -> None:
         thresholds = self.thresholds
         for name in thresholds:
-            _thresholds(name, thresholds[name])
+            parsed(name, thresholds[name])
         if not thresholds and (self.on_unclear != "pass" or self.groups is not None):
             name = "--groups" if self.on_unclear == "pass" else "--on-unclear"
             raise InputError(f"{name} is for thresholds: give --fail-under, too")
@@ -88,93 +83,15 @@ THRESHOLDS: Mapping[str, ThresholdFigure] = {
 """The options that are thresholds, and of what."""
 
 
-def check_criteria(options: ThresholdOptions, criteria: Iterable[Criterion]) -> None:
-    """Check that the thresholds are of criteria that there are, and for which more is better.
+def parsed(name: str, text: float | str) -> Thresholds:
+    """The thresholds of an option.
 
     Raises:
-        InputError: one is not.
+        InputError: they are none.
     """
-    known = list(criteria)
-    for name, text in options.thresholds.items():
-        try:
-            _thresholds(name, text).check(known)
-        except InputError as error:
-            raise error.within((name,)) from None
-
-
-def _thresholds(name: str, text: float | str) -> Thresholds:
     from rubricate.run.results import Thresholds
 
     try:
         return Thresholds.parse(text)
     except InputError as error:
         raise error.within((name,)) from None
-
-
-def thresholds_of(
-    options: ThresholdOptions, summary: Summary, run: FinishedRun
-) -> ThresholdOutcome:
-    """What became of the thresholds.
-
-    Args:
-        options: the thresholds.
-        summary: the run's figures.
-        run: the run with its verdicts.
-
-    Raises:
-        InputError: a criterion is not there, or is a penalty criterion.
-    """
-    from rubricate.run.results import check_thresholds
-
-    warn_of_builtin(run.judge)
-    return check_thresholds(
-        summary,
-        run.item_rows(),
-        {THRESHOLDS[name]: _thresholds(name, text) for name, text in options.thresholds.items()},
-        None if options.groups is None else run.groups_by(options.groups),
-    )
-
-
-def code_of_thresholds(
-    code: int, outcome: ThresholdOutcome, options: Unclear, *, is_printed: bool
-) -> int:
-    """The exit code of a run with thresholds; why they are not reached goes to stderr.
-
-    A run that could not go on or was interrupted keeps its code. `is_printed` says that the summary
-    has been printed, which has it already.
-    """
-    if outcome.outcome == "passed":
-        return code
-    if not is_printed:
-        sys.stderr.write(f"{one_line(str(outcome))}.\n")
-    if code not in (ExitCode.FINE, ExitCode.SOME_FAILED):
-        return code
-    return code_of(outcome.outcome, options) or code
-
-
-OUTCOMES = {
-    "worse": ExitCode.WORSE,
-    "not covered": ExitCode.UNDECIDED,
-    "below": ExitCode.BELOW,
-    "undecided": ExitCode.UNDECIDED,
-}
-"""The exit codes of the outcomes of gates at which a build fails in any case."""
-
-
-def code_of(outcome: str, settings: Unclear) -> int:
-    """The exit code of a gate's outcome; a gate that cannot tell warns on stderr."""
-    if outcome != "cannot tell":
-        return OUTCOMES.get(outcome, ExitCode.FINE)
-    if settings.on_unclear == "fail":
-        return ExitCode.UNCLEAR
-    sys.stderr.write("Warning: the gate cannot tell, and passes (--on-unclear fail: it fails).\n")
-    return ExitCode.FINE
-
-
-def warn_of_builtin(*judges: str) -> None:
-    """Warn on stderr where a gate rests on the built-in judge."""
-    if any("builtin" in judge for judge in judges):
-        sys.stderr.write(
-            "Warning: the judge builtin compares words: it does not see whether a text is right, "
-            "polite or complete, and neither does a gate on its verdicts.\n"
-        )

@@ -186,10 +186,11 @@ class Panel(Judge):
         other.weights = {m.name: weights.get(m.name, 1.0) for m in self._members}
         return other
 
-    def again(self, times: int) -> Panel:
+    def again(self, times: int, *, after: int = 0) -> Panel:
         """The panel of further answers: each member is asked `times` more times.
 
-        They are kept as further replicates, so that a panel of as many finds them.
+        They are kept as further replicates, so that a panel of as many finds them; with `after`
+        as those of higher numbers by this.
 
         Raises:
             InputError: a member answers with probabilities, or weights are learnt from the votes.
@@ -203,7 +204,11 @@ class Panel(Judge):
         other = copy(self)
         other.name = f"{self.name}, {times} more times"
         other._members = tuple(
-            Member(member.judge, f"{member.name}, again {number}", member.replicate + last * number)
+            Member(
+                member.judge,
+                f"{member.name}, again {number}",
+                member.replicate + after + last * number,
+            )
             for number in range(1, times + 1)
             for member in self._members
         )

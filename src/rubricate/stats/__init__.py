@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         decision_threshold as decision_threshold,
         roc_auc as roc_auc,
     )
+    from rubricate.stats._changed_answers import changed_answers_test as changed_answers_test
     from rubricate.stats._gate import (
         BoundTest as BoundTest,
         bound_e_value as bound_e_value,

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from rubricate.analysis._finished import FinishedRun
 from rubricate.analysis.comparison._gate import (
     MIN_COVERAGE,
+    AnchorCheck,
     Confirmation,
     Gate,
     ItemPair,
@@ -143,6 +144,7 @@ class RunComparison(Report):
             and by group of a tree; empty where there are none.
         decision: whether B may pass, where that was asked (`rubricate compare --fail-if-worse`).
         confirmation: what came of the flips, where they were asked about again (`confirm`).
+        anchors: whether the judge of B answers its anchors as before, where it was asked.
     """
 
     a: str
@@ -167,9 +169,10 @@ class RunComparison(Report):
     parts: tuple[PartComparison, ...] = ()
     decision: Gate | None = None
     confirmation: Confirmation | None = None
+    anchors: AnchorCheck | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        optional = {"parts", "decision", "confirmation"}
+        optional = {"parts", "decision", "confirmation", "anchors"}
         return {
             name: value for name, value in asdict(self).items() if value or name not in optional
         }
@@ -212,7 +215,7 @@ class RunComparison(Report):
                     uncovered = f"nothing could be compared on {', '.join(self.not_covered)}"
             causes = f" ({self.causes})" if self.not_compared else ""
             uncovered += f"{causes}; grade again, or give --min-coverage"
-        return gate(
+        decision = gate(
             self.scored,
             margin,
             uncovered=uncovered,
@@ -220,6 +223,10 @@ class RunComparison(Report):
             cost=self.item_cost,
             confirmation=self.confirmation,
         )
+        if self.anchors is None or not self.anchors.changed:
+            return decision
+        why = f"Cannot tell: {self.anchors} Were it the same judge: {decision.why}"
+        return replace(decision, outcome="cannot tell", why=why)
 
     @property
     def causes(self) -> str:
@@ -238,6 +245,7 @@ class RunComparison(Report):
                 Paragraph((Words(f"{side}: "), Words(path, "code"), Words(f", judged by {judge}")))
                 for side, path, judge in runs
             ],
+            *([] if self.anchors is None else [notes(str(self.anchors))]),
             notes(f"{self.items} items in both; {self.score.n} scored in both."),
         ]
 

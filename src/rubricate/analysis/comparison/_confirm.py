@@ -15,18 +15,24 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from rubricate.analysis._finished import FinishedItem, FinishedRun
 from rubricate.analysis.comparison._gate import Confirmation
-from rubricate.analysis.comparison._scored_alike import Reasked, scored_alike
+from rubricate.analysis.comparison._scored_alike import AlikeRuns, Reasked, scored_alike
 from rubricate.dataset import DataItem, Item, RubricDataset, read_context
 from rubricate.errors import InputError
 from rubricate.judge import Judge, Member, Panel, as_panel
 from rubricate.rubric import Criterion, Rubric, Verdict
 from rubricate.run import ItemResult
+from rubricate.run.results import ResultRow, ThresholdCheck
+from rubricate.stats import bound_test
 
 BEFORE, AFTER = "A", "B"
 """What the ids of items end in, by run."""
+MOST_WRONG = 0.2
+"""The share of verdicts that noise may have turned. A judge that errs in more is no judge; at half,
+a figure that is .15 below by a noisy judge is not asked about."""
 
 
 class Recheck:
@@ -89,6 +95,107 @@ class Recheck:
             anew[pair.b.item, pair.b.criterion] = a, b
             held += (a.label, b.label) == (pair.a.label, pair.b.label)
         return anew, Confirmation(self._times, self.flips, len(anew), held)
+
+
+class LosingVerdicts:
+    """The verdicts that keep figures of a run below their thresholds, to be asked about again.
+
+    Before a build fails by them: each that lowers a figure, and could not do better. One that the
+    judge does not repeat counts as it is given anew, so that a figure can only rise by noise, and
+    *below* is said less often of a run that is not. Nothing is asked where more than a fifth of all
+    verdicts would have to be wrong.
+
+    Args:
+        run: the run.
+        checks: what its thresholds came to.
+        judge: who judged it, with the same options.
+        times: how often each verdict is asked about again.
+
+    Attributes:
+        panel: the judge, asked so often.
+        dataset: the items, each with these criteria; None where there is nothing to ask.
+    """
+
+    def __init__(
+        self, run: FinishedRun, checks: Sequence[ThresholdCheck], judge: Judge, times: int
+    ) -> None:
+        panel = as_panel(judge)
+        self.panel = panel.again(times)
+        self._run = run
+        declared = run.rules.declared is not None  # a score of all items, and not their mean
+        self._checks = [
+            check
+            for check in checks
+            if _may_be_noise(check) and not (declared and check.criterion is None)
+        ]
+        losing = [row for row in run.rows if any(_lowers(row, each) for each in self._checks)]
+        same = same_questions(run, ((row.item, row.criterion) for row in losing), panel)
+        self._rows = [row for row in losing if row.criterion in same.names(row.item)]
+        self.dataset = None
+        if self._rows:
+            wanted = ((row.item, row.criterion) for row in self._rows)
+            self.dataset = RubricDataset(items=[*same.items(wanted, AFTER)], name="confirm")
+
+    def outcomes(
+        self,
+        checks: Sequence[ThresholdCheck],
+        results: Iterable[ItemResult],
+        groups: Mapping[str, Any] | None,
+    ) -> list[ThresholdCheck]:
+        """What the thresholds come to by the verdicts that were given anew."""
+        answers = {result.id: result.criteria for result in results}
+        anew: dict[tuple[str, str], tuple[Verdict, Verdict]] = {}
+        for row in self._rows:
+            verdict = answers[f"{row.item}/{AFTER}"][row.criterion]
+            if verdict.value is not None:
+                anew[row.item, row.criterion] = row, verdict
+        alike = scored_alike(self._run, self._run, reasked=anew)
+        return [
+            self._confirmed(check, alike, anew, groups) if check in self._checks else check
+            for check in checks
+        ]
+
+    def _confirmed(
+        self,
+        check: ThresholdCheck,
+        alike: AlikeRuns,
+        anew: Reasked,
+        groups: Mapping[str, Any] | None,
+    ) -> ThresholdCheck:
+        pairs = alike.scores if check.criterion is None else alike.values(check.criterion)
+        values = {item: both[1] for item, both in pairs.items()}
+        test = bound_test(
+            list(values.values()),
+            check.threshold,
+            groups=None if groups is None else [groups[item] for item in values],
+            limits=(0.0, 1.0) if all(0 <= value <= 1 for value in values.values()) else None,
+        )
+        is_below = test.side == "below"
+        if check.figure == "confidence bound":
+            is_below = test.low is None or test.low < check.threshold
+        own = [row for row in self._rows if _lowers(row, check)]
+        given = [anew[row.item, row.criterion] for row in own if (row.item, row.criterion) in anew]
+        update = {
+            "outcome": "below" if is_below else "cannot tell",
+            "asked_again": len(given),
+            "held": sum(before.label == after.label for before, after in given),
+        }
+        return check.model_copy(update=update)
+
+
+def _may_be_noise(check: ThresholdCheck) -> bool:
+    """Whether a figure is below its threshold, and by no more than noise could make."""
+    if check.outcome != "below" or check.figure == "worst case" or check.confidence is None:
+        return False
+    end = check.confidence[0 if check.figure == "confidence bound" else 1]
+    return check.threshold - end <= MOST_WRONG
+
+
+def _lowers(row: ResultRow, check: ThresholdCheck) -> bool:
+    """Whether a figure would be higher had a verdict the best answer."""
+    if row.value is None or check.criterion not in (None, row.criterion):
+        return False
+    return row.value > 0 if row.weight < 0 else row.value < 1
 
 
 @dataclass(frozen=True, slots=True)

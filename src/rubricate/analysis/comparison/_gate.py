@@ -59,6 +59,40 @@ class Confirmation:
 
 
 @dataclass(frozen=True, slots=True)
+class AnchorCheck:
+    """Whether a judge answers as it did.
+
+    Attributes:
+        judge: its name.
+        anchors: verdicts that were asked about.
+        answers: how many answers they were given now.
+        unusual: how many of these are not the usual answer to their question.
+        p_value: the probability of at least as many from the same judge, for both looks together.
+        changed: whether that is below 0.01.
+    """
+
+    judge: str
+    anchors: int
+    answers: int
+    unusual: int
+    p_value: float
+    changed: bool
+
+    def __str__(self) -> str:
+        counts = f"{self.unusual} of {self.answers} answers to {self.anchors} anchors are unusual"
+        if not self.changed:
+            return f"The judge {self.judge} answers its anchors as before: {counts} (p {self._p})."
+        return (
+            f"The judge {self.judge} has changed since its anchors were kept: {counts} (p "
+            f"{self._p}). Grade both runs again before they are compared, and keep new anchors."
+        )
+
+    @property
+    def _p(self) -> str:
+        return p_text(self.p_value)
+
+
+@dataclass(frozen=True, slots=True)
 class Gate:
     """Whether run B may pass.
 

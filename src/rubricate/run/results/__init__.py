@@ -113,6 +113,7 @@ if TYPE_CHECKING:
     from rubricate.run.results._thresholds import (
         Thresholds as Thresholds,
         check_thresholds as check_thresholds,
+        outcome_of as outcome_of,
     )
     from rubricate.run.results._tree_scores import (
         GroupFigures as GroupFigures,

@@ -215,6 +215,10 @@ class ThresholdCheck(Figures):
     """One-sided confidence bounds of the true mean; None where there are no honest ones."""
     items_needed: int | None = None
     """About how many such items would tell, where these cannot."""
+    asked_again: int = 0
+    """With `--confirm`: how many of the verdicts that lower the figure were asked about again."""
+    held: int = 0
+    """How many of those were given as before."""
 
     def __str__(self) -> str:
         name = "score" if self.criterion is None else self.criterion
@@ -226,6 +230,8 @@ class ThresholdCheck(Figures):
         if self.figure == "mean" and self.confidence is not None:
             ends = " to ".join(_distinct(end, self.threshold) for end in self.confidence)
             value += f" ({ends} by {self.items} items)"
+        if self.asked_again:
+            value += f", of which {self.held} of {self.asked_again} verdicts held when asked again,"
         if self.outcome == "passed":
             return f"{what} {value} is not below {self.threshold:.10g}"
         if self.outcome == "below":

@@ -180,10 +180,15 @@ def check_thresholds(
         for name, threshold in wanted.criteria.items():
             mean = _Mean(name, _ends(figures[name]), figures[name].failed)
             checks.append(mean.tested(kind, threshold, values[name], groups))
+    return outcome_of(checks)
+
+
+def outcome_of(checks: Sequence[ThresholdCheck]) -> ThresholdOutcome:
+    """What becomes of all thresholds together."""
     outcomes = {check.outcome for check in checks}
     ranked: tuple[Reached, ...] = ("below", "undecided", "cannot tell", "passed")
     return ThresholdOutcome(
-        outcome=next(outcome for outcome in ranked if outcome in outcomes), checks=checks
+        outcome=next(outcome for outcome in ranked if outcome in outcomes), checks=[*checks]
     )
 
 

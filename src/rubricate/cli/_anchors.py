@@ -1,0 +1,84 @@
+"""`rubricate trust anchors`."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from rubricate._terminal import console
+from rubricate.anchoring import Choice, kept_anchors
+from rubricate.cli._commands import command
+from rubricate.cli._ending import stop_on_signals
+from rubricate.cli._judging import Shell, exit_code, print_estimate, shared_places
+from rubricate.cli._printing import print_json
+from rubricate.cli._progress import ProgressView
+from rubricate.confirming import ConfirmOptions
+from rubricate.dataset import RubricDataset
+from rubricate.errors import InputError, RunStopped
+from rubricate.settings import option, part
+
+
+class AnchorSettings(Choice, Shell, ConfirmOptions):
+    """The options of `rubricate trust anchors`."""
+
+    run: str = option("", "A run folder.", is_argument=True, required=True, common=True)
+    judge: str | None = option(
+        None,
+        "Who judged the run; the options of asking are those that it had.",
+        group="Who judges",
+        common=True,
+    )
+    output: str = option(
+        "anchors.json", "Where to write the anchors.", shell="--output -o", common=True
+    )
+
+    def check(self) -> None:
+        if Path(self.output).suffix.lower() != ".json":
+            raise InputError("the file's name must end in .json", file=self.output)
+
+
+@command(AnchorSettings, defaults={"run_dir": "anchors in RUN", "cache": "the user's cache folder"})
+def anchors(settings: AnchorSettings) -> int:
+    """Keep answers of a run's judge, by which `compare --anchors` knows it again."""
+    from rubricate.analysis import AnchorChoice, read_run
+    from rubricate.choosing import chosen_judge
+    from rubricate.run import Plan, RunOptions, estimate
+
+    if settings.judge is None:
+        raise InputError("name the judge of the run: --judge openai/gpt-4.1-mini")
+    run = read_run(settings.run)
+    view = ProgressView(console(stderr=True, quiet=settings.quiet))
+    folder = Path(settings.run_dir or run.path / "anchors")
+    options = replace(
+        part(ConfirmOptions, settings),
+        run_dir=folder,
+        on_progress=view.update,
+        **shared_places(settings),
+    )
+    judge = chosen_judge(settings.judge, options)
+    choice = AnchorChoice(
+        run, judge, count=settings.count, answers=settings.answers, seed=settings.seed
+    )
+    if settings.dry_run and choice.panel is not None:
+        running = part(RunOptions, options)
+        estimated = asyncio.run(estimate(Plan(choice.dataset, running), choice.panel, running))
+        print_estimate(estimated, settings.json_output)
+        return 0
+
+    async def kept() -> RubricDataset:
+        stop = stop_on_signals()
+        with view:
+            return await kept_anchors(choice, options, settings.judge, stop)
+
+    try:
+        made = asyncio.run(kept())
+    except RunStopped as stopped:
+        return exit_code(folder, stopped=stopped, interrupted=stopped.interrupted, failed=False)
+    made.to_file(settings.output)
+    count = sum(len(item.rubric.names) for item in made.items if item.rubric is not None)
+    if settings.json_output:
+        print_json({"file": settings.output, "anchors": count})
+    elif not settings.quiet:
+        print(f"{settings.output}: {count} anchors of {judge.name}")
+    return 0

@@ -1,0 +1,201 @@
+"""How a command ends by its gates: thresholds, and what a comparison comes to."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rubricate._terminal import console, one_line
+from rubricate.analysis import Certificate, FinishedRun, check_certificate, read_run
+from rubricate.cli._ending import ExitCode, stop_on_signals
+from rubricate.cli._grade_settings import GradeSettings
+from rubricate.cli._judging import shared_places
+from rubricate.cli._progress import ProgressView
+from rubricate.cli._thresholds import THRESHOLDS, ThresholdOptions, Unclear, parsed
+from rubricate.errors import InputError, RunStopped
+from rubricate.judge import Judge, as_panel
+from rubricate.rubric import Criterion
+from rubricate.run import RunFolder
+from rubricate.run.results import Summary, ThresholdOutcome, check_thresholds
+from rubricate.settings import part
+
+
+def check_gates(settings: GradeSettings, criteria: Iterable[Criterion], judge: Judge) -> None:
+    """Raise `InputError` for thresholds of no criterion, or that could not be confirmed."""
+    check_criteria(settings, criteria)
+    if settings.confirm is None:
+        return
+    if settings.fail_under is None and settings.fail_if_confidence_bound_under is None:
+        raise InputError("--confirm is for --fail-under: give both")
+    if settings.calibration is not None:
+        raise InputError("--confirm asks for verdicts, which --calibration does not map: leave one")
+    as_panel(judge).again(1)
+
+
+def with_gates(
+    summary: Summary,
+    certificate: Certificate | None,
+    settings: GradeSettings,
+    run_dir: Path,
+    judge: Judge,
+) -> Summary:
+    """The summary, also that in the run folder, with what became of certificate and thresholds."""
+    run, outcomes = read_run(run_dir), dict[str, Any]()
+    if certificate is not None:
+        file = settings.certificate or ""
+        outcomes["certificate"] = check_certificate(certificate, run, file=file)
+    if settings.thresholds:
+        outcome = thresholds_of(settings, summary, run)
+        if settings.confirm is not None and outcome.outcome == "below" and summary.stopped is None:
+            outcome = _confirmed(run, outcome, settings, judge)
+        outcomes["thresholds"] = outcome
+    checked = summary.model_copy(update=outcomes)
+    RunFolder(run_dir).write_summary(checked.to_dict())
+    return checked
+
+
+def _confirmed(
+    run: FinishedRun, outcome: ThresholdOutcome, settings: GradeSettings, judge: Judge
+) -> ThresholdOutcome:
+    """What thresholds come to once the verdicts that keep figures below were asked about again.
+
+    They stay as they are where that cannot be done for `--max-cost`, or is interrupted.
+    """
+    from rubricate.confirming import ConfirmOptions, confirmed_thresholds
+
+    times = settings.confirm or 1
+    view = ProgressView(console(stderr=True, quiet=settings.quiet))
+    options = replace(
+        part(ConfirmOptions, settings),
+        run_dir=run.path / "confirm",
+        journal=None,
+        retry_failed=False,
+        on_progress=view.update,
+        **shared_places(settings),
+    )
+    if settings.max_cost is not None:
+        paid = (run.summary.get("usage") or {}).get("run_cost") or 0.0
+        if paid >= settings.max_cost:
+            sys.stderr.write("Nothing is asked again: --max-cost is reached.\n")
+            return outcome
+        options = replace(options, max_cost=settings.max_cost - paid)
+
+    async def asked_again() -> ThresholdOutcome:
+        stop = stop_on_signals()
+        try:
+            with view:
+                return await confirmed_thresholds(
+                    run,
+                    outcome,
+                    options,
+                    judge,
+                    times,
+                    groups=settings.groups,
+                    stop=stop,
+                )
+        finally:
+            await judge.aclose()
+
+    try:
+        return asyncio.run(asked_again())
+    except RunStopped as stopped:
+        sys.stderr.write(f"Not confirmed: {stopped}; the same command resumes it.\n")
+        return outcome
+
+
+def check_criteria(options: ThresholdOptions, criteria: Iterable[Criterion]) -> None:
+    """Check that the thresholds are of criteria that there are, and for which more is better.
+
+    Raises:
+        InputError: one is not.
+    """
+    known = list(criteria)
+    for name, text in options.thresholds.items():
+        try:
+            parsed(name, text).check(known)
+        except InputError as error:
+            raise error.within((name,)) from None
+
+
+def thresholds_of(
+    options: ThresholdOptions, summary: Summary, run: FinishedRun
+) -> ThresholdOutcome:
+    """What became of the thresholds.
+
+    Args:
+        options: the thresholds.
+        summary: the run's figures.
+        run: the run with its verdicts.
+
+    Raises:
+        InputError: a criterion is not there, or is a penalty criterion.
+    """
+    warn_of_builtin(run.judge)
+    return check_thresholds(
+        summary,
+        run.item_rows(),
+        {THRESHOLDS[name]: parsed(name, text) for name, text in options.thresholds.items()},
+        None if options.groups is None else run.groups_by(options.groups),
+    )
+
+
+def code_of_gates(code: int, summary: Summary, settings: GradeSettings) -> int:
+    """The exit code of a run with thresholds or a certificate."""
+    if summary.thresholds is not None:
+        is_printed = not settings.json_output and not settings.quiet
+        code = code_of_thresholds(code, summary.thresholds, settings, is_printed=is_printed)
+    if code or summary.certificate is None or summary.certificate.holds:
+        return code
+    differences = "; ".join(summary.certificate.differences)
+    file = summary.certificate.file
+    sys.stderr.write(f"Certificate {file} does not hold: {differences}\n")
+    return ExitCode.NOT_CERTIFIED
+
+
+def code_of_thresholds(
+    code: int, outcome: ThresholdOutcome, options: Unclear, *, is_printed: bool
+) -> int:
+    """The exit code of a run with thresholds; why they are not reached goes to stderr.
+
+    A run that could not go on or was interrupted keeps its code. `is_printed` says that the summary
+    has been printed, which has it already.
+    """
+    if outcome.outcome == "passed":
+        return code
+    if not is_printed:
+        sys.stderr.write(f"{one_line(str(outcome))}.\n")
+    if code not in (ExitCode.FINE, ExitCode.SOME_FAILED):
+        return code
+    return code_of(outcome.outcome, options) or code
+
+
+OUTCOMES = {
+    "worse": ExitCode.WORSE,
+    "not covered": ExitCode.UNDECIDED,
+    "below": ExitCode.BELOW,
+    "undecided": ExitCode.UNDECIDED,
+}
+"""The exit codes of the outcomes of gates at which a build fails in any case."""
+
+
+def code_of(outcome: str, settings: Unclear) -> int:
+    """The exit code of a gate's outcome; a gate that cannot tell warns on stderr."""
+    if outcome != "cannot tell":
+        return OUTCOMES.get(outcome, ExitCode.FINE)
+    if settings.on_unclear == "fail":
+        return ExitCode.UNCLEAR
+    sys.stderr.write("Warning: the gate cannot tell, and passes (--on-unclear fail: it fails).\n")
+    return ExitCode.FINE
+
+
+def warn_of_builtin(*judges: str) -> None:
+    """Warn on stderr where a gate rests on the built-in judge."""
+    if any("builtin" in judge for judge in judges):
+        sys.stderr.write(
+            "Warning: the judge builtin compares words: it does not see whether a text is right, "
+            "polite or complete, and neither does a gate on its verdicts.\n"
+        )
