@@ -48,13 +48,14 @@ from rubricate.judge.builtin._fit import (
     solve,
 )
 from rubricate.judge.builtin._inputs import SoughtText, question
+from rubricate.judge.builtin._judge import TASKS
 from rubricate.judge.builtin._text import Text, analyse
 from rubricate.stats import calibration
 
 Mask = NDArray[np.bool_]
 
 ROOT = Path(__file__).resolve().parents[1]
-DATE = "2026-11-22"
+DATE = "2026-11-24"
 SETS = {
     "physics": "MIT",
     "kqa": "MIT",
@@ -564,11 +565,12 @@ def tables(measured: dict[str, Any]) -> dict[tuple[str, str], list[list[str]]]:
     """The tables of the documentation: page and name -> rows, the first of them the heads."""
     found: dict[tuple[str, str], list[list[str]]] = {}
     for key in LEFT_OUT:
-        rows = [["data", "labels", "AUC", "kappa", "calibration error"]]
-        for name, own in measured[key].items():
-            if name != "mean":
+        rows = [["task", "data", "labels", "AUC", "kappa", "calibration error"]]
+        for task, names in TASKS.items():
+            for name in names:
+                own = measured[key][name]
                 figures = [f"{own[figure]:.3f}" for figure in ("auc", "kappa", "ece")]
-                rows.append([name, f"{own['labels']:,}", *figures])
+                rows.append([task, name, f"{own['labels']:,}", *figures])
         found["builtin-judge.md", key.split("_left_out")[0].replace("_", " ")] = rows
     rows = [["data", "calibration error", "less its bias", *(f"with {word}" for word in BEST)]]
     for name, own in measured["calibration_error"].items():

@@ -8,8 +8,9 @@ import pytest
 
 from rubricate import RubricDataset
 from rubricate.cli._label import LabelSettings, label
+from rubricate.dataset import LabelFile
 from rubricate.errors import InputError
-from rubricate.labelling import label_order
+from rubricate.labelling import LabelSession, label_order
 
 
 def entries(*items: dict[str, Any]) -> list[Any]:
@@ -56,6 +57,7 @@ def test_the_least_certain_come_first():
         ("data.json", {"order": "worst"}, "order must be 'random' or 'uncertainty', found 'worst'"),
         ("data.json", {"order": "uncertainty"}, "--order uncertainty needs --run"),
         ("nothing.json", {}, "nothing.json: file not found"),
+        ("data.json", {"item": ["onw"]}, "data.json: no item 'onw'"),
         ("data.json", {"run": "nowhere"}, "nowhere: no such run folder"),
     ],
 )
@@ -72,3 +74,11 @@ def test_a_run_on_another_dataset_is_refused(rubricate, write_dataset):
     rubricate("grade", "other.json", "--run-dir", "run", "--quiet")
     done = rubricate("label", "data.json", "--run", "run", "--no-browser")
     assert done.stderr == "Error: run: has none of the items of data.json\n"
+
+
+def test_only_the_items_that_are_named_are_labelled(write_dataset):
+    file = LabelFile(write_dataset())
+    second = file.items[1].id
+    session = LabelSession(file, items=[second])
+    assert [line["id"] for line in session.overview("ada")["items"]] == [second]
+    assert session.progress() == (1, 1)

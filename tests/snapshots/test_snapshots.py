@@ -229,7 +229,7 @@ FORMS = {
     "agree": ("trust", "agree", "run"),
     "agree-json": ("trust", "agree", "run", "--json", "--resamples", "200"),
     "prompts": ("show", "run", "--disagreements", "--prompt"),
-    "export": ("export", "run", "-o", "out.csv"),
+    "export": ("export", "run", "-o", "out.csv", "--no-texts"),
 }
 PLAIN = [
     Rule(submission="breaks the judge", criterion="kilometres", reply="nonsense"),

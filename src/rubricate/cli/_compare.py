@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rubricate._terminal import console
 from rubricate.cli._commands import command
 from rubricate.cli._ending import ExitCode, stop_on_signals
-from rubricate.cli._gates import code_of, warn_of_builtin
+from rubricate.cli._gates import code_of, warn_of_builtin, warn_of_refit
 from rubricate.cli._judging import Shell, exit_code, print_estimate, shared_places
 from rubricate.cli._printing import Groups, ReportOutput, print_report
 from rubricate.cli._progress import ProgressView
@@ -113,6 +113,7 @@ def compare(settings: CompareSettings) -> int:
             sys.stderr.write(f"{checked}\n")
         check = checked
     comparison = compare_runs(*runs, groups=settings.groups, by=settings.by)
+    warn_of_refit(*runs)
     margin, least = settings.fail_if_worse, settings.min_coverage
     least = MIN_COVERAGE if least is None else least
     if settings.confirm is not None and (check is None or not check.changed):
@@ -139,7 +140,7 @@ def compare(settings: CompareSettings) -> int:
         decision = sequential_gate(comparison, decision, runs, settings.sequential)
     _print(replace(comparison, decision=decision), settings)
     sys.stderr.write(f"{decision.why}\n")
-    warn_of_builtin(*(run.judge for run in runs))
+    warn_of_builtin(*runs)
     return code_of(decision.outcome, settings)
 
 

@@ -134,7 +134,8 @@ def thresholds_of(
     Raises:
         InputError: a criterion is not there, or is a penalty criterion.
     """
-    warn_of_builtin(run.judge)
+    warn_of_builtin(run)
+    warn_of_refit(run)
     return check_thresholds(
         summary,
         run.item_rows(),
@@ -192,10 +193,22 @@ def code_of(outcome: str, settings: Unclear) -> int:
     return ExitCode.FINE
 
 
-def warn_of_builtin(*judges: str) -> None:
+def warn_of_builtin(*runs: FinishedRun) -> None:
     """Warn on stderr where a gate rests on the built-in judge."""
-    if any("builtin" in judge for judge in judges):
+    if any("builtin" in run.judge for run in runs):
         sys.stderr.write(
             "Warning: the judge builtin compares words: it does not see whether a text is right, "
             "polite or complete, and neither does a gate on its verdicts.\n"
+        )
+
+
+def warn_of_refit(*runs: FinishedRun) -> None:
+    """Warn on stderr where the built-in judge was fitted to labels, perhaps of what it graded."""
+    from rubricate.judge.builtin import REFITTED
+
+    if any(REFITTED in str(run.summary.get("note")) for run in runs):
+        sys.stderr.write(
+            "Warning: the judge was fitted to labels (--examples): if graded items are among them, "
+            "its figures are flattered, and so is a gain over another judge. Grade items that it "
+            "was not fitted to.\n"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -27,6 +28,11 @@ class LabelSettings(Settings):
     annotator: str | None = option(None, "The annotator's name. [the user's name]")
     rubric: str | None = option(None, "A rubric file to use instead of the dataset's own.")
     map: str | None = option(None, "Which column of a table is what; see grade.")
+    item: Sequence[str] = option(
+        (),
+        "Label only this item; several times for several, such as those of trust ppi --next.",
+        input_type=list[str],
+    )
     order: Literal["random", "uncertainty"] | None = option(
         None,
         "random, or uncertainty: where people or the judge differ or it is unsure first. "
@@ -59,7 +65,9 @@ def label(settings: LabelSettings) -> int:
         None if settings.map is None else TableColumns.parse(settings.map),
     )
     run = None if settings.run is None else Path(settings.run)
-    session = LabelSession(file, run=run, order=settings.order, seed=settings.seed)
+    session = LabelSession(
+        file, run=run, order=settings.order, seed=settings.seed, items=settings.item
+    )
     annotator = _user() if settings.annotator is None else settings.annotator
     asyncio.run(_serve(session, annotator, settings.port, browser=not settings.no_browser))
     complete, items = session.progress()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rubricate._files import user_path
+from rubricate._spelling import did_you_mean
 from rubricate.analysis import read_run
 from rubricate.dataset import Adjudication, Change, Item, LabelFile, NewLabel
 from rubricate.errors import InputError
@@ -44,13 +45,16 @@ class LabelSession:
         run: the folder of a run on the dataset; its verdicts are shown afterwards.
         order: which items come first. Default: `uncertainty` with a run, else `random`.
         seed: of the random order.
+        items: the ids of the items to label, such as those that `trust ppi --next` names; none for
+            all.
 
     Attributes:
         order: the ids of all items, in the order in which to label them.
         how: which order it is.
 
     Raises:
-        InputError: it is no run folder, or has none of the dataset's items.
+        InputError: it is no run folder, or has none of the dataset's items; or an item is none of
+            the dataset's.
     """
 
     def __init__(
@@ -60,10 +64,16 @@ class LabelSession:
         run: str | Path | None = None,
         order: Order | None = None,
         seed: int = 0,
+        items: Collection[str] = (),
     ) -> None:
         if not file.items:
             raise InputError("the dataset has no items to label", file=file.path)
+        known = [entry.id for entry in file.items]
+        for item in items:
+            if item not in known:
+                raise InputError(f"no item '{item}'{did_you_mean(item, known)}", file=file.path)
         self.file = file
+        self.items = frozenset(items)
         self.judge: str | None = None
         self._judged: dict[str, _JudgeVerdicts] = {}
         if run is not None:
@@ -124,7 +134,7 @@ class LabelSession:
     def _ordered(self) -> Iterator[Item]:
         entries = {entry.id: entry for entry in self.file.items}
         for item in dict.fromkeys((*self.order, *entries)):
-            if item in entries:
+            if item in entries and (not self.items or item in self.items):
                 yield entries[item]
 
     def _line(self, entry: Item, annotator: str) -> dict[str, Any]:
@@ -219,8 +229,8 @@ class LabelSession:
 
     def progress(self) -> tuple[int, int]:
         """Items that have a label on every criterion, and all items."""
-        complete = sum(len(entry.labels()) == len(entry.rubric) for entry in self.file.items)
-        return complete, len(self.file.items)
+        entries = [*self._ordered()]
+        return sum(len(entry.labels()) == len(entry.rubric) for entry in entries), len(entries)
 
     def _own(self, entry: Item, annotator: str) -> dict[str, str]:
         own = entry.data.annotations.get(annotator, {})

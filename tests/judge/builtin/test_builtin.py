@@ -365,7 +365,7 @@ def test_a_refit_that_is_not_shown_to_be_better_is_not_taken(judge):
         replace(row, label="MET" if index * 7 % 11 < 5 else "UNMET")
         for index, row in enumerate(rows(strict=True))
     ]
-    kept, report = refit(noisy[:20])
+    kept, report = refit(noisy[:14])
     assert report.kept == "shipped"
     assert report.gain.low is None or report.gain.low <= 0.0
     assert kept.identity == judge.identity
@@ -501,10 +501,8 @@ def test_the_page_has_the_figures_of_every_set():
     page = (Path(__file__).parents[3] / "docs/builtin-judge.md").read_text("utf-8")
     for what in ("data_sets_left_out", "questions_left_out"):
         for one in figures_left_out(what):
-            row = (
-                f"| {one.name} | {one.labels:,} | {one.auc:.3f} | {one.kappa:.3f} | {one.ece:.3f} |"
-            )
-            assert row in page
+            figures = f"{one.auc:.3f} | {one.kappa:.3f} | {one.ece:.3f}"
+            assert f" | {one.name} | {one.labels:,} | {figures} |" in page
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/redteam.md", "docs/builtin-judge.md"])

@@ -138,7 +138,15 @@ def _document(value: Any, path: tuple[int, ...]) -> ContextDocument:
     return ContextDocument(value["text"], title)
 
 
-GroundTruth = list[CriterionVerdict | str | int | float | None]
+def _no_flag(label: Any) -> Any:
+    if isinstance(label, bool):
+        raise ValueError(f"expected a label such as 'MET' or 'yes' (a text), found {label}")
+    return label
+
+
+GroundTruth = list[
+    Annotated[CriterionVerdict | str | int | float | None, BeforeValidator(_no_flag)]
+]
 """One label per criterion: a `CriterionVerdict`, an option's label, a score, or None where
 unlabelled."""
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Option as Option,
     )
     from rubricate.judge.builtin._judge import (
+        REFITTED as REFITTED,
         BuiltinJudge as BuiltinJudge,
         unseen_figures as unseen_figures,
     )

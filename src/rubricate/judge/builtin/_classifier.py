@@ -23,10 +23,10 @@ from rubricate.judge.builtin._inputs import (
     option_text,
     question,
 )
-from rubricate.judge.builtin._language import other_language
+from rubricate.judge.builtin._language import not_english
 from rubricate.judge.builtin._text import analyse
 
-RULES = 2
+RULES = 3
 """The version of all that decides beside the numbers: raised when it changes an answer, so that
 journals and caches do not take an answer of other rules for one of these."""
 
@@ -204,10 +204,8 @@ class Classifier:
         if is_blank(submission):
             reason = "The submission is empty, so nothing that the criterion describes is there."
             return Look(fixed=BLANK_PROBABILITY, reason=reason)
-        languages = other_language(submission, sought.text)
-        if languages:
-            language, wanted = languages
-            return Look(abstention=f"The submission is {language}, what is looked for {wanted}.")
+        if reason := not_english(submission, sought.text):
+            return Look(abstention=reason)
         if sought.is_criterion and not sought.absence and repeats(submission, sought.text):
             reason = "The submission is the criterion word for word: a copy, or an answer."
             return Look(abstention=reason)
@@ -308,8 +306,7 @@ class Classifier:
         if is_blank(inputs.submission):
             reason = "The submission is empty: no option's text can be compared with it."
         texts = " ".join(map(option_text, sought.options))
-        if languages := other_language(inputs.submission, texts):
-            reason = f"The submission is {languages[0]}, the options are {languages[1]}."
+        reason = reason or not_english(inputs.submission, texts)
         if reason:
             return Classification(None, None, None, reason, None)
         matches = [self.match(inputs, option_text(option), False) for option in sought.options]

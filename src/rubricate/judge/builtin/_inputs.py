@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rubricate.judge.builtin._text import Text, analyse, cached_by_length, stem
 
@@ -103,8 +104,45 @@ class SoughtText:
         return self.source == "criterion"
 
 
+_ENDINGS = (
+    *("s", "es", "ed", "d", "ing", "ly", "ness", "ity", "er", "est"),
+    *("ies", "ied", "ily", "e", "y"),
+)
+
+
 def _stems(words: str) -> frozenset[str]:
     return frozenset(stem(word) for word in words.split())
+
+
+@lru_cache(maxsize=4096)
+def _forms(word: str) -> frozenset[str]:
+    """A word, and what is left of it without an ending: forms of one word share one of these.
+
+    "grams" shares none with "grammar", whose stem is the same.
+    """
+    bare = (word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending))
+    return frozenset([word, *(form for form in bare if len(form) > 2)])
+
+
+@dataclass(frozen=True)
+class _Words:
+    """A list of words: some known by their stem, the others only as whole words."""
+
+    stems: frozenset[str] = frozenset()
+    forms: frozenset[str] = frozenset()
+
+    @classmethod
+    def whole(cls, words: str) -> _Words:
+        return cls(forms=frozenset(form for word in words.split() for form in _forms(word)))
+
+    def __or__(self, other: _Words) -> _Words:
+        return _Words(self.stems | other.stems, self.forms | other.forms)
+
+    def has(self, text: Text, root: str) -> bool:
+        """Whether a stem of a text is of one of the words."""
+        if root in self.stems:
+            return True
+        return not self.forms.isdisjoint(_forms(text.surface[root].lower()))
 
 
 REPORTING = _stems(
@@ -114,24 +152,24 @@ REPORTING = _stems(
     specify list contain refer acknowledge present show write written detail demonstrate use
     satisfy rubric similar phrase name compare assistant output reply candidate summary user
     question statement define highlight recognize recognise recommend suggest make have respond
-    talk cover"""
+    talk cover tell information content"""
 )
 """Stems of a requirement that say how something is said, not what."""
 
-QUALITY = _stems(
+QUALITY = _Words.whole(
     """correct incorrect right wrong accurate accuracy inaccurate appropriate relevant irrelevant
     complete incomplete good bad great excellent poor quality helpful useful harmless harmful safe
     toxic honest truthful factual fact faithful hallucinate hallucination hallucinated grounded
     unbiased biased fair consistent inconsistent thorough comprehensive sufficient adequate
-    insightful creative original plausible reasonable satisfactory overall general information
-    content instruction follow valid invalid error mistake free well very fully partially partly
+    insightful creative original plausible reasonable satisfactory overall general
+    instruction follow valid invalid error mistake free well very fully partially partly
     properly adequately issue problem any all every requirement task request important relevance
     relevancy faithfulness completeness originality unique novel verifiable sophisticated
     satisfying surprising believable convincing compelling encouraging neutral offensive robotic
     artificial justified unjustified sense smooth smoothly unnecessarily unnecessary balance
     balanced feel sound depth nuanced rigorous sensible meaningful actionable specificity"""
 )
-"""Stems that ask for a quality which no single word shows."""
+"""Words that ask for a quality which no single word shows."""
 
 TEXTS = _stems(
     """tutor teacher story tale novel plot scene narrative narration narrator character writer
@@ -145,7 +183,7 @@ TEXTS = _stems(
 )
 """Stems that name a text, a part of one, or those who make and read it."""
 
-JUDGING = _stems(
+JUDGING = _Words.whole(
     """efficient efficiency inefficient maintainable robust elegant idiomatic reusable scalable
     secure testable modular persuasive effective ineffective practical realistic interesting
     entertaining enjoyable memorable vivid evocative evoke moving emotional
@@ -161,7 +199,7 @@ JUDGING = _stems(
     thoughtful intelligent clever smart wise lively touching gripping compelling tactful
     transparent responsible privacy bias hedged nuance catchy punchy crisp rich lush"""
 )
-"""Stems that judge, beyond those of `QUALITY` and `FORM`."""
+"""Words that judge, beyond those of `QUALITY` and `FORM`."""
 
 CORRECTNESS = _stems(
     """correct incorrect right wrong accurate accuracy complete completeness factual true false
@@ -176,7 +214,7 @@ COMPARING = _stems(
 )
 """Stems of a requirement that only says: compare with the reference."""
 
-FORM = _stems(
+FORM = _Words.whole(
     """length long short concise concisely concision brief brevity verbose verbosity wordy lengthy
     succinct tone formal informal polite politeness courteous professional friendly empathetic
     empathy respectful grammar grammatical grammatically spelling punctuation typo fluency fluent
@@ -188,14 +226,14 @@ FORM = _stems(
     presentation eloquent tidy neat neatly logical logically introduction conclusion transition
     persuasive syntax written readable tense"""
 )
-"""Stems of a criterion about how a text is written, which matching words cannot see."""
+"""Words of a criterion about how a text is written, which matching words cannot see."""
 
 _DEGREES = _stems(
     """yes no none not some somewhat mostly never always true false met unmet pass fail high medium
     low strong weak average moderate minimal minor major significant severe nothing most many few
     more less better best worst other unclear unknown"""
 )
-SCALE = QUALITY | COMPARING | REPORTING | FORM | _DEGREES
+SCALE = QUALITY | FORM | _Words(COMPARING | REPORTING | _DEGREES)
 """Stems of option texts that only name a place on a scale."""
 
 _IS_HOW = re.compile(
@@ -206,7 +244,7 @@ _IS_HOW = re.compile(
 """How a criterion begins that says of the submission how it is, or that this be assessed."""
 _SAYS = re.compile(
     r"\b(?:mention|stat(?:e|es|ing)\b|name|identif|list|cite|describ|explain|defin|discuss|say|argu"
-    r"|conclud|compares?\b|provid|giv|gav|specif|report|calculat)"
+    r"|conclud|compares?\b|provid|giv|gav|specif|report|calculat|indicat|wrote\b)"
     r"(?!\w*\W+(?:in|by|from) (?:the|this)\b)\w*",
     re.I,
 )
@@ -214,8 +252,23 @@ _SAYS = re.compile(
 _QUALITIES = QUALITY | FORM | JUDGING
 SUBJECT = 3
 """Content words at a criterion's beginning that name what it is about."""
-_UNNAMED = QUALITY | FORM | JUDGING | COMPARING | REPORTING | TEXTS
-_WRITINGS = _stems("student answer response explanation submission text essay report author reply")
+_UNNAMED = _QUALITIES | _Words(COMPARING | REPORTING | TEXTS)
+_NO_CONTENT = QUALITY | _Words(REPORTING | COMPARING)
+_WRITINGS = _stems(
+    "student answer response explanation submission text essay report author reply agent assistant"
+)
+KINDS = _stems(
+    """time times date day days hour week month year number name place price amount step next
+    deadline order happen something thing customer client person people"""
+)
+"""Stems that name a kind of thing: a text that has one need not have the word."""
+_ACT = re.compile(
+    r"\b(apologi[sz]es?|thanks|greets|reassures|encourages|sympathi[sz]es|empathi[sz]es|invites"
+    r"|congratulates|welcomes|insults|mocks|threatens|refuses|declines|complies|promises"
+    r"|blames the (?:customer|user|client|reader|person|other)s?)\b",
+    re.I,
+)
+"""What a text or its writer does with words that a criterion does not name."""
 
 _NAMES_CONTENT = re.compile(
     r"\b(?:mention|state|name|identif|list|cite|describ|explain|defin|discuss|say|argu|conclud"
@@ -265,9 +318,9 @@ def excludes(clause: str) -> bool:
     return match is not None and match.start() <= EARLY
 
 
-def content(text: Text, leave_out: frozenset[str]) -> list[str]:
+def content(text: Text, leave_out: _Words) -> list[str]:
     """Content stems of a text without some, in order."""
-    return [root for root in text.counts if root not in leave_out]
+    return [root for root in text.counts if not leave_out.has(text, root)]
 
 
 @cached_by_length
@@ -281,17 +334,17 @@ def question(
     order are distinguished by their texts.
     """
     text = analyse(requirement)
-    named = content(text, REPORTING | QUALITY | COMPARING)
+    named = content(text, _NO_CONTENT)
     worded = [root for root in named if not root[0].isdigit()]
-    form = [root for root in content(text, frozenset()) if root in FORM]
+    form = [root for root in text.counts if FORM.has(text, root)]
     names_content = _NAMES_CONTENT.search(requirement) is not None
-    rest = [root for root in worded if root not in FORM]
+    rest = [root for root in worded if root not in form]
     if form and (not rest or (len(form) >= 0.7 * len(rest) and not names_content)):
         words = ", ".join(text.surface[root] for root in form[:3])
         return SoughtText(
             abstention=f"The criterion is about form ({words}), which matching words cannot see."
         )
-    has_reference = bool(reference and content(analyse(reference), frozenset()))
+    has_reference = bool(reference and analyse(reference).counts)
     judges = _judges(text, requirement)
     generic = _ASKS_FOR_REFERENCE.search(requirement) is not None or (
         not named and (not judges or bool(CORRECTNESS & text.counts.keys()))
@@ -319,21 +372,36 @@ def _judges(text: Text, requirement: str) -> str:
     It does where it names nothing but texts and qualities, and where it says of a text, or of its
     writer, how it is, and not what it says.
     """
-    quality = [root for root in text.counts if root in _QUALITIES]
-    named = [root for root in text.counts if root not in _UNNAMED]
+    quality = [root for root in text.counts if _QUALITIES.has(text, root)]
+    named = content(text, _UNNAMED)
     first = list(text.counts)[:SUBJECT]
     of_a_text = _IS_HOW.match(requirement) is not None or any(
         root in TEXTS or root in _WRITINGS for root in first
     )
-    if named and (not quality or (not of_a_text and 2 * len(quality) < len(named))):
+    if (act := _ACT.search(requirement)) and (of_a_text or not act.start()):
+        return f"The criterion asks for an act ({act[1]}), which can be done in many words."
+    if named and all(root in KINDS for root in named) and not quality:
+        words = ", ".join(text.surface[root] for root in named[:3])
+        return f"The criterion asks for some {words}, and does not say which words show it."
+    if named and (not quality or (not of_a_text and _is_fact(requirement, named, quality))):
         return ""
     if len(named) >= len(quality) and _SAYS.search(requirement):
         return ""
     return _nothing_named(text)
 
 
+def _is_fact(requirement: str, named: list[str], quality: list[str]) -> bool:
+    """Whether a criterion states a fact, though with words of quality: "It is important to rest."
+
+    It has a number, or names more than it judges; a question names twice as much.
+    """
+    asks = requirement.rstrip().endswith("?")
+    numbered = any(root[0].isdigit() for root in named)
+    return numbered or len(quality) * (2 if asks else 1) < len(named)
+
+
 def _nothing_named(text: Text) -> str:
-    quality = [text.surface[root] for root in text.counts if root in QUALITY | FORM | JUDGING]
+    quality = [text.surface[root] for root in text.counts if _QUALITIES.has(text, root)]
     if not quality:
         return "The criterion has no content words to look for."
     return (

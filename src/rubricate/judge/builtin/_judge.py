@@ -28,6 +28,9 @@ WHAT_IT_IS = (
     "not a replacement for a language model."
 )
 
+REFITTED = "Refitted on"
+"""How the note begins of a judge that was fitted to a user's labels."""
+
 
 class BuiltinJudge(Judge):
     """Judges by comparing words: no download, no key, no cost.
@@ -183,7 +186,7 @@ def _refit_figures(report: FitReport) -> str:
         gain = f"log loss lower by {report.gain}"
     if report.kept == "fitted":
         return (
-            f"Refitted on {report.n} labels ({gain} than as shipped); measured out of fold on "
+            f"{REFITTED} {report.n} labels ({gain} than as shipped); measured out of fold on "
             f"them: {shown}. Where graded items were trained on, the agreement above is flattered."
         )
     return (
@@ -196,6 +199,11 @@ def _refit_figures(report: FitReport) -> str:
 # this by nested validation and writes it beside the weights. The summary of a run, the README and
 # the documentation give these figures and no others.
 
+TASKS = {
+    "answers against a reference": ("semeval2013", "saf_en"),
+    "statements that an answer should make": ("physics", "kqa"),
+}
+"""The kinds of task that the data sets are of."""
 DATA_SETS, QUESTIONS = "data_sets_left_out", "questions_left_out"
 
 
@@ -222,13 +230,14 @@ def figures_left_out(what: str = DATA_SETS) -> tuple[Unseen, ...]:
 
 
 def unseen_figures() -> str:
-    """The figures of data sets left out whole, in one sentence."""
-    sets = figures_left_out()
-    areas = [entry.auc for entry in sets]
-    kappas, errors = [entry.kappa for entry in sets], [entry.ece for entry in sets]
-    return (
-        f"On {len(sets)} public data sets, each left out of every choice and fit: "
-        f"AUC {min(areas):.2f} to {max(areas):.2f} (mean {sum(areas) / len(areas):.2f}), "
-        f"kappa {min(kappas):.2f} to {max(kappas):.2f}, "
-        f"calibration error {min(errors):.2f} to {max(errors):.2f}."
-    )
+    """The figures of data sets left out whole, by kind of task, in one sentence."""
+    sets = {entry.name: entry for entry in figures_left_out()}
+    tasks = []
+    for task, names in TASKS.items():
+        areas = [sets[name].auc for name in names]
+        kappas = [sets[name].kappa for name in names]
+        tasks.append(
+            f"{task}: AUC {min(areas):.2f} to {max(areas):.2f}, "
+            f"kappa {min(kappas):.2f} to {max(kappas):.2f}"
+        )
+    return f"On public data sets left out of every choice and fit, {'; '.join(tasks)}."

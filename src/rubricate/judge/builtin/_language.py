@@ -48,6 +48,16 @@ for _language, _words in _FUNCTION_WORDS.items():
         _LANGUAGES_OF[_word] = (*_LANGUAGES_OF.get(_word, ()), _language)
 _ENGLISH = frozenset(_FUNCTION_WORDS["English"].split())
 _WORD = re.compile(r"[^\W\d_]+")
+_CAPITAL = r"[A-Z\u00c0-\u00d6\u00d8-\u00de]\w*"
+_NAME = re.compile(rf"\b{_CAPITAL}(?:\s+(?:[^\W\d_A-Z]{{1,3}}\s+){{0,3}}{_CAPITAL})+")
+"""Names such as "Juan de la Cruz" and "Las Vegas", whose short words are of no language."""
+
+
+def _without_name(match: re.Match[str]) -> str:
+    """Nothing in place of a name; a text may begin with a function word ("Der Zug kommt")."""
+    name = match[0]
+    begins = not match.start() and name.split()[0].lower() in _LANGUAGES_OF
+    return name if begins else " "
 
 
 @lru_cache(maxsize=1024)
@@ -77,6 +87,7 @@ def language(beginning: str) -> str:
             if 2 * count > sum(min(4, len(word)) for word in words):
                 return script
     counts: Counter[str] = Counter()
+    words = _WORD.findall(_NAME.sub(_without_name, beginning).lower())
     for word in words:
         for name in _LANGUAGES_OF.get(word, ()):
             counts[name] += 1
@@ -89,14 +100,9 @@ def language(beginning: str) -> str:
     return name if 8 * count >= len(words) else ""
 
 
-def other_language(submission: str, criterion: str) -> tuple[str, str] | None:
-    """The languages of the two, where both are known and not the same.
-
-    A criterion that does not say is held to be English where its letters are.
-    """
-    own = language(submission[:LOOKED_AT])
-    if not own or own == "English":
-        wanted = language(criterion[:LOOKED_AT]) if own else ""
-        return (own, wanted) if wanted and wanted != own else None
-    wanted = language(criterion[:LOOKED_AT]) or ("English" if criterion.isascii() else "")
-    return (own, wanted) if wanted and wanted != own else None
+def not_english(submission: str, sought: str) -> str:
+    """Why two texts are not compared: one of them is not English; empty where they are."""
+    for what, text in (("The submission", submission), ("What is looked for", sought)):
+        if (own := language(text[:LOOKED_AT])) not in ("", "English"):
+            return f"{what} is {own}, and this judge compares English words."
+    return ""
