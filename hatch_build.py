@@ -1,7 +1,7 @@
 """The package's description: the README, whose links are whole addresses.
 
-The index shows the README by itself, where `docs/trust.md` leads nowhere. The repository's address
-is that of `[project.urls]`.
+The index shows the README by itself, where `docs/trust.md` leads nowhere. A wheel is built from the
+source distribution, where this is not called again: what it sets has to be dynamic.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ class CustomMetadataHook(MetadataHookInterface):
 
     def update(self, metadata: dict[str, Any]) -> None:
         """Set the readme, and the addresses that are made of the repository's."""
-        repository = metadata["urls"]["Repository"]
+        repository = self.config["repository"]
         text = (Path(self.root) / "README.md").read_text("utf-8")
         metadata["readme"] = {
             "content-type": "text/markdown",
             "text": with_addresses(text, repository),
         }
-        metadata["urls"] |= {
+        metadata["urls"] = {
+            "Repository": repository,
             "Changelog": f"{repository}/blob/{BRANCH}/CHANGELOG.md",
             "Documentation": f"{repository}/blob/{BRANCH}/docs/index.md",
             "Issues": f"{repository}/issues",
