@@ -72,7 +72,7 @@ def test_folders_that_cannot_be_read_are_lines_and_no_end(runs: Path, rubricate:
     unreadable = {"damaged", "other", "short", "folder"}
     assert {name for name, state in states.items() if state == "unreadable"} == unreadable
     assert all(found[name]["problem"] for name in unreadable)
-    assert "is not whole: it has 0 lines for 4 verdicts" in found["short"]["problem"]
+    assert "is incomplete: it has 0 lines for 4 verdicts" in found["short"]["problem"]
     assert rubricate("runs").returncode == 0
 
 

@@ -242,7 +242,7 @@ def test_results_that_are_not_whole_are_told_by_every_command(graded, tmp_path, 
     ):
         done = graded(*command)
         assert (done.returncode, done.stdout) == (1, ""), command
-        assert "results.jsonl: is not whole: it has" in done.stderr, command
+        assert "results.jsonl: is incomplete: it has" in done.stderr, command
         assert "run the same grade command again" in done.stderr, command
     path.write_bytes(whole)
     assert graded("show", "run").returncode == 2

@@ -1,4 +1,4 @@
-"""Attacks on a judge: what came of them, as data and as a table."""
+"""Attacks on a judge: their outcomes, as data and as a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Defence = Literal["on", "off", "own"]
 without both. `own`: the judge is no language model, or has a custom prompt."""
 
 Form = Literal["verdict", "choice", "pair"]
-"""How is judged: MET or UNMET; one of several options; or which of two answers is better."""
+"""The form of the question: MET or UNMET, one of several options, or the better of two answers."""
 
 WRONG, RIGHT = "wrong answer", "right answer"
 """The kinds of text that are no attack."""
@@ -31,7 +31,7 @@ kind."""
 
 
 class AttackFigures(BaseModel):
-    """What came of one family of attacks. The first five numbers add up to all its texts."""
+    """The outcomes of one family of attacks. The first five numbers add up to all its texts."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -76,7 +76,7 @@ class ControlFigures(BaseModel):
 
 
 class DefenceFigures(BaseModel):
-    """What attacks and controls came to, with the defence in one state."""
+    """The outcomes of attacks and controls, with the defence in one state."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -93,7 +93,7 @@ class RedTeamReport(JudgedReport):
         judge: the judge's name.
         defences: the figures with and without the defence of the prompt.
         run_dir: the run folder; None where nothing is kept.
-        usage: what the requests took: tokens, US dollars, seconds.
+        usage: tokens, US dollars and seconds of the requests.
     """
 
     questions: int

@@ -38,9 +38,9 @@ LABELS_GO = (
     "give labels in columns label.CRITERION of a table or as ground_truth in a dataset file "
     "(docs/datasets.md), or make them with rubricate label; then grade again"
 )
-"""What to do about a run without labels."""
+"""Advice for a run without labels."""
 AT_ONCE = 1 << 20
-"""Bytes that are counted through together."""
+"""Bytes that are read together when lines are counted."""
 LOW_CONFIDENCE = 0.75
 """A verdict with less confidence than this is shown as unsure."""
 
@@ -49,10 +49,10 @@ LOW_CONFIDENCE = 0.75
 class FinishedItem(ItemTexts):
     """One item of a finished run.
 
-    Its texts are None where the folder does not have them: one of an earlier version.
+    Its texts are None where the folder, of an earlier version, does not have them.
 
     Attributes:
-        rows: its verdicts, one a criterion.
+        rows: its verdicts, one for each criterion.
     """
 
     rows: tuple[ResultRow, ...]
@@ -62,15 +62,15 @@ class FinishedItem(ItemTexts):
 class FinishedRun(Tabular):
     """A run that has ended.
 
-    Its verdicts are read when they are asked for. Its tables (`to_csv` and the others) are read
-    from the folder row by row.
+    Its verdicts are read on first use. Its tables (`to_csv` and the others) are read from the
+    folder row by row.
 
     Attributes:
         path: its folder.
-        summary: what `summary.json` holds.
+        summary: the contents of `summary.json`.
         rubrics: the rubric of all items, or that of each by its id.
         document: the rubric or rubrics as JSON values.
-        held: what has the verdicts of a run in memory; None where the folder has them.
+        held: the result of a run in memory; None where the folder has the verdicts.
     """
 
     path: Path
@@ -97,10 +97,14 @@ class FinishedRun(Tabular):
         if self.held is not None:
             yield from self.held.item_rows()
             return
+        names: dict[int, frozenset[str]] = {}
         for rows in read_rows(self.path / "results.jsonl"):
-            names = self._names_of(rows[0].item)
+            item = rows[0].item
+            rubric = self.rubrics if isinstance(self.rubrics, Rubric) else self.rubrics.get(item)
+            if id(rubric) not in names:
+                names[id(rubric)] = frozenset(rubric.names if rubric is not None else ())
             for row in rows:
-                if row.criterion not in names:
+                if row.criterion not in names[id(rubric)]:
                     raise InputError(
                         f"has no criterion '{row.criterion}' for the item {row.item}, which "
                         f"results.jsonl has; {WRITE_ANEW}",
@@ -138,18 +142,6 @@ class FinishedRun(Tabular):
                 )
             yield of_item, rows
 
-    @cached_property
-    def _names(self) -> dict[int, frozenset[str]]:
-        return {}
-
-    def _names_of(self, item: str) -> frozenset[str]:
-        rubric = self.rubrics if isinstance(self.rubrics, Rubric) else self.rubrics.get(item)
-        if rubric is None:
-            return frozenset()
-        if id(rubric) not in self._names:
-            self._names[id(rubric)] = frozenset(rubric.names)
-        return self._names[id(rubric)]
-
     def _repr_html_(self) -> str:
         return read_summary(self)._repr_html_()
 
@@ -160,7 +152,7 @@ class FinishedRun(Tabular):
 
     @property
     def criteria(self) -> dict[str, Criterion]:
-        """What was asked, by name; where items have rubrics of their own, the first of a name."""
+        """The criteria by name; where items have different rubrics, the first of each name."""
         rubrics = (
             [self.rubrics] if isinstance(self.rubrics, Rubric) else list(self.rubrics.values())
         )
@@ -181,7 +173,7 @@ class FinishedRun(Tabular):
 
     @cached_property
     def rules(self) -> ScoringRules:
-        """How its scores were made; a length penalty, of which a folder has the sums, left out.
+        """How its scores were made, without a length penalty: a folder has only its amounts.
 
         Raises:
             InputError: its `summary.json` is damaged.
@@ -195,10 +187,10 @@ class FinishedRun(Tabular):
                 declared=None if declared is None else validate(DeclaredScoring, declared),
             )
         except (AttributeError, TypeError, ValueError):
-            raise InputError("not a run's summary", file=self.path / "summary.json") from None
+            raise InputError("not a run's summary", file=self.path / SUMMARY_NAME) from None
 
     def groups_by(self, field: str | None) -> Mapping[str, Any]:
-        """Each item's group: its value of a field of the metadata, or itself for None.
+        """Each item's group: its value of a field of the metadata; for None, the item itself.
 
         Raises:
             InputError: an item lacks the field, or has no number or short text there.
@@ -232,7 +224,7 @@ class FinishedRun(Tabular):
 
 
 def _runs_in(folder: Path) -> str:
-    """The end of an error about a folder that is no run folder: those in it."""
+    """The end of an error about a folder that is no run folder: the run folders in it."""
     runs = sorted(str(file.parent) for file in folder.glob(f"*/{SUMMARY_NAME}"))
     if not runs:
         return ""
@@ -241,7 +233,8 @@ def _runs_in(folder: Path) -> str:
 
 
 def _near_runs(path: Path) -> str:
-    """The end of an error about a missing run folder: one of a like name beside it, or in runs."""
+    """The end of an error about a missing run folder: one with a similar name, beside it or in
+    runs."""
     for folder in (path.parent, path.parent / "runs"):
         runs = {file.parent.name: file.parent for file in folder.glob(f"*/{SUMMARY_NAME}")}
         if near := suggestion(path.name, runs):
@@ -256,11 +249,11 @@ def read_run(folder: str | Path) -> FinishedRun:
         folder: the run folder, such as `runs/physics`.
 
     Returns:
-        The run; its verdicts are read when they are asked for.
+        The run; its verdicts are read on first use.
 
     Raises:
         InputError: it is no run folder, the run has not ended, its summary or rubric is damaged, or
-            its results are not all there.
+            some results are missing.
     """
     path = user_path(folder)
     if not path.is_dir():
@@ -274,7 +267,7 @@ def read_run(folder: str | Path) -> FinishedRun:
         raise InputError(f"no such run folder{hint or _near_runs(path)}", file=path)
     check_no_links(path)
     try:
-        summary = parse_json(read_text(path / "summary.json"), file=path / "summary.json")
+        summary = parse_json(read_text(path / SUMMARY_NAME), file=path / SUMMARY_NAME)
     except MissingFileError:
         if has_journal(path):
             raise InputError(
@@ -285,7 +278,7 @@ def read_run(folder: str | Path) -> FinishedRun:
             f"not a run folder: it has no summary.json{_runs_in(path)}", file=path
         ) from None
     if not isinstance(summary, dict) or "judge" not in summary:
-        raise InputError("not a run's summary", file=path / "summary.json")
+        raise InputError("not a run's summary", file=path / SUMMARY_NAME)
     check_whole(path, summary)
     document = read_document(path / "rubric.yaml")
     return FinishedRun(
@@ -302,20 +295,34 @@ def read_summary(run: FinishedRun) -> Summary:
     Raises:
         InputError: its `summary.json` is damaged.
     """
+    return _validated(run.summary, run.path / SUMMARY_NAME)
+
+
+def stored_summary(folder: Path) -> Summary:
+    """The figures of a run folder, without the rest of the run.
+
+    Raises:
+        InputError: its `summary.json` cannot be read, or is damaged.
+    """
+    path = folder / SUMMARY_NAME
+    return _validated(parse_json(read_text(path), file=path), path)
+
+
+def _validated(summary: Any, path: Path) -> Summary:
     try:
-        return Summary.model_validate(run.summary)
+        return Summary.model_validate(summary)
     except ValidationError as error:
-        raise input_error(error).within(file=run.path / "summary.json") from None
+        raise input_error(error).within(file=path) from None
 
 
 def mean_score(
     scores: Iterable[float | None], summary: Summary | None = None, *, confidence: float = 0.95
 ) -> Estimate:
-    """The mean of a run's scores, or of a criterion's values, with the interval that reports show.
+    """The mean of a run's scores, or of a criterion's values, with its interval.
 
     Args:
         scores: each item's score or value; None for an item without one.
-        summary: the run's. Where its rubric declares how items are put together, that is the score.
+        summary: the run's. If its rubric declares how items are combined, that score is used.
         confidence: the interval's nominal coverage.
     """
     from rubricate.stats import Estimate, clustered_mean
@@ -387,10 +394,10 @@ class SubmissionFile:
 
 
 def check_whole(folder: Path, summary: Mapping[str, Any]) -> None:
-    """See that `results.jsonl` has a whole line for each verdict of the summary.
+    """Check that `results.jsonl` has a whole line for each verdict of the summary.
 
     Raises:
-        InputError: it has not, or it cannot be read.
+        InputError: it has fewer, or cannot be read.
     """
     path, verdicts = folder / "results.jsonl", summary.get("verdicts")
     if not isinstance(verdicts, dict) or not all(type(n) is int for n in verdicts.values()):
@@ -406,6 +413,6 @@ def check_whole(folder: Path, summary: Mapping[str, Any]) -> None:
         raise InputError(f"cannot be read: {error.strerror}; {WRITE_ANEW}", file=path) from None
     if lines < expected or not rest.endswith(b"\n"):
         raise InputError(
-            f"is not whole: it has {lines} lines for {expected} verdicts; {WRITE_ANEW}",
+            f"is incomplete: it has {lines} lines for {expected} verdicts; {WRITE_ANEW}",
             file=path,
         )

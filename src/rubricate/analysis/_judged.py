@@ -1,4 +1,4 @@
-"""What every report has for which texts were judged, other than by grading."""
+"""The base of reports on judging other than grading: comparisons of pairs, red teaming."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from rubricate.views import Paragraph, Report, cost_text, say
 
 
 class JudgedReport(Report, Outcome):
-    """What a run came to, whose figures are not scores. Where it was stopped, they are of what was
+    """The outcome of a run whose figures are not scores. If it was stopped, they cover what was
     judged until then."""
 
     def ending(self) -> Iterator[Paragraph]:
-        """What is below the report's tables."""
+        """The lines below the report's tables."""
         yield from self.nothing()
         usage = self.usage
         known = usage.resumed + usage.cached

@@ -1,4 +1,4 @@
-"""What a run was about beyond grading, kept in its folder: `report.json`."""
+"""The report of a run beyond grading, stored in its folder: `report.json`."""
 
 from __future__ import annotations
 

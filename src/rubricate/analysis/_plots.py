@@ -1,4 +1,4 @@
-"""Plots of a run: what the report page shows, also as pictures for papers and slides.
+"""Plots of a run: those of the report page, also as pictures for papers and slides.
 
 The figures are those of the terminal and the report page: `agreement_report`, `stats.calibration`,
 `mean_score`.
@@ -91,7 +91,7 @@ class Plots:
         return self._picture([plot], path)
 
     def cost(self, path: str | Path | None = None) -> Picture:
-        """What verdicts took by criterion, in US dollars, or in tokens where a price is missing;
+        """The cost of verdicts by criterion, in US dollars, or in tokens where a price is missing;
         and how long they waited for their answers."""
         spent: dict[str, list[Usage]] = {}
         for rows in self._run.item_rows():
@@ -227,8 +227,8 @@ def waiting_plot(waited: Sequence[float], what: str = "judgement") -> Plot | Non
     """How long answers took; None where nothing waited.
 
     Args:
-        waited: the seconds, one for each.
-        what: what waited.
+        waited: seconds, one for each verdict.
+        what: the name of what waited.
     """
     seconds = [second for second in waited if second > 0]
     if not seconds:

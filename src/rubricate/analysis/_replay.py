@@ -1,4 +1,4 @@
-"""How judges whose verdicts are known, and panels of them, agree with people."""
+"""How judges with recorded verdicts, and panels of them, agree with people."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class ReplayReport(Report):
     """Agreement with the human labels: of each judge and of both panels.
 
     Attributes:
-        majority: the summary of a panel whose votes count alike.
-        weighted: that of the same judges with weights learnt from their votes.
-        unknown: recorded answers that are none of their criterion's, which count as failed, and
-            those on criteria that the rubric lacks, which count for nothing.
+        majority: the summary of a panel with equal votes.
+        weighted: the summary of the same judges with weights learnt from their votes.
+        unknown: recorded answers that their criterion does not have, which count as failed, and
+            those on criteria that the rubric does not have, which are ignored.
     """
 
     majority: Summary

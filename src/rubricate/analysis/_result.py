@@ -1,4 +1,4 @@
-"""What grading gives back: a graded dataset in memory."""
+"""The result of grading: a graded dataset in memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _Frame = TypeVar("_Frame")
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Result(RunFacts, Tabular):
-    """A graded dataset: an `RunFacts` with its items.
+    """A graded dataset: the facts of the run, and a result for each item.
 
     Attributes:
         items: one result per item, in the dataset's order.

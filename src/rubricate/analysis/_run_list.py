@@ -1,4 +1,4 @@
-"""The runs below a folder: what each graded, by whom, what came of it, when."""
+"""The runs below a folder: dataset, judge, outcome and time of each."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import orjson
-from pydantic import ValidationError
 
-from rubricate._documents import input_error, parse_json, read_text
 from rubricate._files import check_no_links, user_path
 from rubricate.analysis._attacks import RedTeamReport
-from rubricate.analysis._finished import check_whole, mean_score
+from rubricate.analysis._finished import SUMMARY_NAME, check_whole, mean_score, stored_summary
 from rubricate.analysis._kept_report import kept_report
-from rubricate.errors import InputError, MissingFileError, RubricateError
+from rubricate.errors import InputError, RubricateError
 from rubricate.run import JOURNAL_NAMES, REPORT_NAME
 from rubricate.run.results import Summary
 from rubricate.stats import Estimate
@@ -36,8 +34,8 @@ from rubricate.views import (
 
 State = Literal["complete", "stopped early", "not ended", "unreadable"]
 DEPTH = 4
-"""How many folders below the one that is named a run may be."""
-_FILES = ("summary.json", *JOURNAL_NAMES, "results.jsonl")
+"""How many folders deep run folders are looked for."""
+_FILES = (SUMMARY_NAME, *JOURNAL_NAMES, "results.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +45,21 @@ class ListedRun:
     Attributes:
         run: its folder, below the one that was listed.
         kind: `grade`, `compare-pair` or `redteam`.
-        state: `complete`; `stopped early` where it ended before all was judged; `not ended` where
-            it has a journal and no summary; `unreadable` where a file is damaged.
-        when: when it ended, in UTC (ISO 8601), by the time of its summary; of a run that has not
+        state: `complete`; `stopped early` if it ended before all was judged; `not ended` if it has
+            a journal and no summary; `unreadable` if a file is damaged.
+        when: when it ended, in UTC (ISO 8601), by the time of its summary; for a run that has not
             ended, when its journal was last written.
         dataset, judge: their names.
         items: how many items it has.
-        score: the mean score with its 95 % interval (bootstrapped over items); of another kind of
-            run, and where nothing was judged, None.
+        score: the mean score with its 95 % interval (bootstrapped over items); None if nothing was
+            judged, and for other kinds of runs.
         failed: verdicts that failed.
         accuracy, kappa: agreement with people's labels over all criteria; None without labels.
-        labels: pairs of a verdict and a label that these are of.
-        run_cost: US dollars that the run has cost in all; None where it is not known.
-        run_estimated_cost: those of them that are an estimate.
-        cost, estimated_cost: the same of its last command alone.
-        thresholds: what became of its thresholds, if there were any.
+        labels: the number of pairs of a verdict and a label for these.
+        run_cost: US dollars that the run has cost in all; None if unknown.
+        run_estimated_cost: the estimated part of it.
+        cost, estimated_cost: the same for its last command alone.
+        thresholds: the outcome of its thresholds, if it had any.
         problem: why it ended early, or cannot be read.
     """
 
@@ -204,9 +202,9 @@ def _listed(path: Path, name: str) -> ListedRun:
     kind = "grade"
     try:
         check_no_links(path)
-        summary = _summary(path)
-        if summary is None:
+        if not (path / SUMMARY_NAME).exists():
             return ListedRun(name, kind, "not ended", _when(path), problem=NOT_ENDED)
+        summary = stored_summary(path)
         if (path / REPORT_NAME).exists():
             report = kept_report(path)
             kind = "redteam" if isinstance(report, RedTeamReport) else "compare-pair"
@@ -257,23 +255,6 @@ def _when(path: Path) -> str:
             continue
         return datetime.fromtimestamp(written, UTC).isoformat(timespec="seconds")
     return datetime.fromtimestamp(0, UTC).isoformat(timespec="seconds")
-
-
-def _summary(path: Path) -> Summary | None:
-    """A run's figures; None where it has not ended.
-
-    Raises:
-        InputError: they are damaged, or are no run's.
-    """
-    file = path / "summary.json"
-    try:
-        data = parse_json(read_text(file), file=file)
-    except MissingFileError:
-        return None
-    try:
-        return Summary.model_validate(data)
-    except ValidationError as error:
-        raise input_error(error).within(file=file) from None
 
 
 def _score(path: Path, summary: Summary) -> Estimate | None:

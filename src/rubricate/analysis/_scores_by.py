@@ -1,4 +1,4 @@
-"""Scores of a finished run by tag: made of its verdicts anew, and nothing is asked."""
+"""Scores of a finished run by tag, computed from its verdicts; sends no request."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 def scores_by(run: FinishedRun, fields: Sequence[str] = ()) -> DeclaredFigures:
-    """A run's scores by the fields that it declares, and by others.
+    """A run's scores by the fields that its rubric declares, and by others.
 
     Args:
         run: the run.
         fields: `tags`, or fields of the criteria's tags, or of the items' tags or metadata.
 
     Raises:
-        InputError: neither a criterion nor an item has a field, with those that there are.
+        InputError: no criterion and no item has a field; the error lists the known fields.
     """
     declared = run.rules.declared or DeclaredScoring()
     by = tuple(dict.fromkeys((*declared.by, *fields)))
@@ -64,7 +64,7 @@ def scores_by(run: FinishedRun, fields: Sequence[str] = ()) -> DeclaredFigures:
 
 
 def summary_by(run: FinishedRun, summary: Summary, fields: Sequence[str]) -> Summary:
-    """A run's summary with its scores by more fields."""
+    """A run's summary with its scores by these fields, too."""
     return as_declared(summary, scores_by(run, fields))
 
 
@@ -78,7 +78,7 @@ def _fields(item: ItemResult) -> Iterator[str]:
 def _result(
     rows: Sequence[ResultRow], rubric: Rubric, rules: ScoringRules, index: int
 ) -> ItemResult:
-    """An item as far as its scores need it; its own score is that of its rows."""
+    """An item with what its scores need; the item's score is that of its rows."""
     first = rows[0]
     human = first.human_score
     result = ItemResult.of_verdicts(

@@ -1,4 +1,4 @@
-"""Some of a finished run's verdicts, picked by item, criterion, failure and disagreement."""
+"""A selection of a finished run's verdicts by item, criterion, failure and disagreement."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from rubricate.views import (
 )
 
 EXCERPT, WHOLE = 400, 4000
-"""Characters of a submission that are shown: among other items, and of items asked for by name."""
+"""Characters of a submission that are shown: among other items, and of items selected by name."""
 _TONES: dict[str, Tone] = {
     "failed": "alarm",
     "abstained": "warning",
@@ -58,14 +58,14 @@ class Selection(Report):
         items: identifiers of items; none for all.
         criteria: names of criteria; none for all.
         failed: only verdicts that failed.
-        disagreements: only verdicts that differ from the human label; where the run has no labels,
+        disagreements: only verdicts that differ from the human label; in a run without labels,
             those whose votes are not all the same answer.
-        prompts: whether `to_dict` has what was sent and received for each verdict.
-        journal: the database that has what was sent and received, where the user names it.
+        prompts: include the requests and replies of each verdict in `to_dict`.
+        journal: the database that has the requests and replies, if the user names it.
 
     Raises:
-        InputError: an item or a criterion is not in the run, or disagreements are asked for where
-            there are neither labels nor votes.
+        InputError: an item or a criterion is not in the run, or disagreements are selected in a run
+            with neither labels nor votes.
     """
 
     run: FinishedRun
@@ -136,7 +136,7 @@ class Selection(Report):
         yield say(counts if items else "no such verdicts", "quiet")
 
     def _criteria_sections(self) -> Iterator[Section]:
-        """What the criteria that were named ask, and how they were answered in the whole run."""
+        """The questions of the selected criteria, and their answers in the whole run."""
         known = self.run.criteria
         figures = {criterion["name"]: criterion for criterion in self.run.summary["criteria"]}
         for name in self.criteria:
@@ -256,7 +256,8 @@ def _check(what: str, names: Collection[str], known: Collection[str]) -> None:
 
 
 def conversation_lines(selection: Selection) -> Iterator[str]:
-    """The requests and replies behind each picked verdict, in order; texts can have many lines.
+    """The requests and replies behind each selected verdict, in order; a text can have many
+    lines.
 
     Raises:
         InputError: the journal cannot be read.

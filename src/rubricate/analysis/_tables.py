@@ -1,4 +1,4 @@
-"""Verdicts as a table: its columns, its rows, and its forms as data frame and file."""
+"""Verdicts as a table: its columns and rows, as a data frame and as a file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars
 
 By = Literal["verdict", "item"]
-"""What a row of a table is."""
+"""What a row of a table stores."""
 Kind = Literal["text", "number", "count", "flag", "texts", "object"]
 """What a column holds: text, a float, a whole number, true or false, a list of texts, or JSON."""
 

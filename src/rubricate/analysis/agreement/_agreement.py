@@ -13,7 +13,7 @@ from rubricate.analysis.agreement._annotators import (
     CriterionAnnotators,
     annotators_of,
 )
-from rubricate.analysis.agreement._pairs import Answers, answers_by_criterion, stratified
+from rubricate.analysis.agreement._pairs import Answers, Pair, answers_by_criterion, stratified
 from rubricate.analysis.agreement._probabilities import (
     DecisionRules,
     Probabilities,
@@ -23,7 +23,7 @@ from rubricate.analysis.agreement._probabilities import (
 )
 from rubricate.errors import InputError
 from rubricate.rubric import ABSTENTION, Measurement, Rubric
-from rubricate.run.results import Stratum, answers_of, kappa_name, number_of
+from rubricate.run.results import ResultRow, Stratum, answers_of, kappa_name, number_of
 from rubricate.stats import (
     Bootstrap,
     Estimate,
@@ -477,13 +477,11 @@ def _criterion(
     only_value: bool = False,
 ) -> CriterionAgreement:
     kind, comparable = answers.criterion.measurement, answers.applicable()
-    groups = None if group_of is None else [group_of[row.item] for row in comparable.rows]
     agreement: LabelAgreement | ScoreAgreement
     if answers.stratum.level in ("numbers", "steps"):
-        agreement = _of_numbers(answers, comparable, groups, group_of, bootstrap)
+        agreement = _of_numbers(comparable, group_of, bootstrap)
     else:
-        draws = None if only_value else bootstrap
-        agreement = _of_labels(answers, comparable, groups, undecided, draws)
+        agreement = _of_labels(comparable, undecided, group_of, None if only_value else bootstrap)
     own = group_of or {row.item: row.item for row in answers.rows}
     return CriterionAgreement(
         name=answers.stratum.name or f"{len(answers.of)} criteria of one pair",
@@ -497,25 +495,21 @@ def _criterion(
 
 
 def _of_numbers(
-    answers: Answers,
-    comparable: Answers,
-    groups: Sequence[Any] | None,
-    group_of: Mapping[str, Any] | None,
-    bootstrap: Bootstrap,
+    answers: Answers, group_of: Mapping[str, Any] | None, bootstrap: Bootstrap
 ) -> ScoreAgreement:
     is_scale = answers.stratum.level == "steps"
     scores = score_agreement(
-        [number_of(answer) for answer in comparable.judge],
-        [number_of(answer) for answer in comparable.human],
+        [number_of(answer) for answer in answers.judge],
+        [number_of(answer) for answer in answers.human],
         scale=is_scale,
-        groups=groups,
+        groups=_members(answers.rows, group_of),
         bootstrap=bootstrap,
     )
     pairs = answers.decided()
     # Of a scale equal labels count, though its numbers may be means.
     exact = clustered_share(
         [pair.equal for pair in pairs],
-        groups=None if group_of is None else [group_of[pair.item] for pair in pairs],
+        groups=_members(pairs, group_of),
         confidence=bootstrap.confidence,
     )
     steps = [*map(float, answers.stratum.labels)] if is_scale else [0.0, 1.0]
@@ -525,12 +519,11 @@ def _of_numbers(
 
 def _of_labels(
     answers: Answers,
-    comparable: Answers,
-    groups: Sequence[Any] | None,
     undecided: Undecided,
+    group_of: Mapping[str, Any] | None,
     bootstrap: Bootstrap | None,
 ) -> LabelAgreement:
-    judge, human = comparable.judge, comparable.human
+    judge, human = answers.judge, answers.human
     labels, ordered = answers_of(answers.criterion), answers.stratum.level == "ordered"
     if not ordered:  # those of other items' criteria of this name come last
         others = [label for label in (*judge, *human) if label not in (None, ABSTENTION)]
@@ -541,9 +534,16 @@ def _of_labels(
         labels=labels,
         ordered=ordered,
         undecided="exclude" if ordered else undecided,
-        groups=groups,
+        groups=_members(answers.rows, group_of),
         bootstrap=bootstrap,
     )
+
+
+def _members(
+    parts: Sequence[ResultRow] | Sequence[Pair], group_of: Mapping[str, Any] | None
+) -> list[Any] | None:
+    """The group of each row or pair; None where each item is by itself."""
+    return None if group_of is None else [group_of[part.item] for part in parts]
 
 
 # Rows, and what a report says of a criterion below its tables
