@@ -31,7 +31,7 @@ NAMES = {"one", "found", "given", "asked", "told", "said", "had", "left", "taken
     for verb in ("make", "made", "led", "take", "tell", "left", "late", "unknown", "opened")
 }
 CEILINGS = {
-    "analysis": 133,
+    "analysis": 0,
     "cli": 0,
     "dataset": 0,
     "dialects": 26,

@@ -231,8 +231,8 @@ class RunComparison(Report):
     @property
     def causes(self) -> str:
         """Why verdicts of run A are not compared, with how many, in words."""
-        told = [f"{count} {cause}" for cause, count in self.not_compared.items()]
-        return ", ".join(told) or "A decided nothing"
+        counts = [f"{count} {cause}" for cause, count in self.not_compared.items()]
+        return ", ".join(counts) or "A decided nothing"
 
     @property
     def title(self) -> str:
@@ -252,21 +252,21 @@ class RunComparison(Report):
     @property
     def notes(self) -> tuple[str, ...]:
         """What should be known before the figures are believed."""
-        found = []
+        lines = []
         if self.differences:
             shown, more = self.differences[:SHOWN_DIFFERENCES], len(self.differences)
             more -= len(shown)
             rest = [f"and {more} more"] if more > 0 else []
             named = "; ".join([*shown, *rest])
-            found.append(f"Both are scored as B is. Not the same in A and B: {named}.")
+            lines.append(f"Both are scored as B is. Not the same in A and B: {named}.")
         if self.only_a or self.only_b:
-            found.append(f"Left out: {self.only_a} items only in A, {self.only_b} only in B.")
+            lines.append(f"Left out: {self.only_a} items only in A, {self.only_b} only in B.")
         if self.not_compared:
             share = percent(self.coverage)
-            found.append(f"Compared: {share} of the verdicts of A; of the others {self.causes}.")
+            lines.append(f"Compared: {share} of the verdicts of A; of the others {self.causes}.")
         if self.not_covered:
-            found.append(f"Nothing to compare on: {', '.join(self.not_covered)}.")
-        return tuple(found)
+            lines.append(f"Nothing to compare on: {', '.join(self.not_covered)}.")
+        return tuple(lines)
 
     @property
     def method(self) -> str:
@@ -284,17 +284,17 @@ class RunComparison(Report):
         """The score, then every criterion."""
 
         def row(
-            name: str, found: PairedComparison, p: float | None, q: float | None, flips: int
+            name: str, values: PairedComparison, p: float | None, q: float | None, flips: int
         ) -> Row:
             others = (
-                ends(found.bootstrapped.low, found.bootstrapped.high, sign=True) or NONE,
+                ends(values.bootstrapped.low, values.bootstrapped.high, sign=True) or NONE,
                 p_text(q),
-                p_text(found.wilcoxon.p_value),
-                NONE if found.mcnemar is None else p_text(found.mcnemar.p_value),
-                figure(found.smallest_detectable or None, 3),
+                p_text(values.wilcoxon.p_value),
+                NONE if values.mcnemar is None else p_text(values.mcnemar.p_value),
+                figure(values.smallest_detectable or None, 3),
             )
-            tone: Literal["", "strong"] = "strong" if found is self.score else ""
-            return Row([name, *_means(found), p_text(p), str(found.n), str(flips), *others], tone)
+            tone: Literal["", "strong"] = "strong" if values is self.score else ""
+            return Row([name, *_means(values), p_text(p), str(values.n), str(flips), *others], tone)
 
         return Table(
             [
@@ -307,13 +307,13 @@ class RunComparison(Report):
                 row("score", self.score, self.score.permutation.p_value, None, len(self.flips)),
                 *(
                     row(
-                        one.name + (" (penalty)" if one.weight < 0 else ""),
-                        one.values,
-                        one.p_value,
-                        one.q_value,
-                        one.flips,
+                        criterion.name + (" (penalty)" if criterion.weight < 0 else ""),
+                        criterion.values,
+                        criterion.p_value,
+                        criterion.q_value,
+                        criterion.flips,
                     )
-                    for one in self.criteria
+                    for criterion in self.criteria
                 ),
             ],
             f"{self.b} (B) against {self.a} (A): {self.score.n} items scored in both",
@@ -326,9 +326,9 @@ class RunComparison(Report):
         tables = []
         for field in dict.fromkeys(part.field for part in self.parts):
             rows = [
-                Row([one.name, *_means(one.scores), p_text(one.p_value), str(one.scores.n)])
-                for one in self.parts
-                if one.field == field
+                Row([part.name, *_means(part.scores), p_text(part.p_value), str(part.scores.n)])
+                for part in self.parts
+                if part.field == field
             ]
             columns = [
                 Column(field, is_text=True),
@@ -355,8 +355,8 @@ class RunComparison(Report):
             yield say(self.decision.why, "strong")
 
 
-def _means(found: PairedComparison) -> tuple[str, str, Estimate]:
-    return figure(found.mean_a, 3), figure(found.mean_b, 3), found.difference
+def _means(values: PairedComparison) -> tuple[str, str, Estimate]:
+    return figure(values.mean_a, 3), figure(values.mean_b, 3), values.difference
 
 
 def _changes(heading: str, flips: Sequence[Flip], lead: str = "") -> Changes:
@@ -412,7 +412,7 @@ def compare_runs(
         )
         for pairs in by_name.values()
     ]
-    raw = [found.permutation.p_value for found in values]
+    raw = [comparison.permutation.p_value for comparison in values]
     fates = alike.fates(a)
     counts = sum(fates.values(), Counter())
     relevant = counts.total() - counts[ABSTAINED_BEFORE]
@@ -447,13 +447,13 @@ def compare_runs(
             CriterionComparison(
                 name,
                 pairs[0].criterion.weight,
-                found,
+                comparison,
                 p_value,
                 q_value,
                 sum(pair.is_flip for pair in pairs),
                 sum(pair.is_one_sided for pair in pairs),
             )
-            for (name, pairs), found, p_value, q_value in zip(
+            for (name, pairs), comparison, p_value, q_value in zip(
                 by_name.items(), values, holm(raw), benjamini_hochberg(raw), strict=True
             )
         ),
@@ -489,7 +489,9 @@ def _scored(alike: AlikeRuns, group_of: Mapping[str, Any] | None) -> Iterator[It
             noise_of([(row, pair.criterion.weight) for pair, row in zip(pairs, rows, strict=True)])
             for rows in ([pair.a for pair in pairs], [pair.b for pair in pairs])
         ]
-        known = None if None in noise else sum(one for one in noise if one is not None)
+        known = (
+            None if None in noise else sum(variance for variance in noise if variance is not None)
+        )
         yield ItemPair(item, _group(group_of, item), score_a, score_b, known)
 
 
@@ -526,9 +528,9 @@ def _parts(
             )
             for name in names
         ]
-        corrected = holm([found.permutation.p_value for found in parts])
-        for name, found, p_value in zip(names, parts, corrected, strict=True):
-            yield PartComparison(field, name, found, p_value)
+        corrected = holm([comparison.permutation.p_value for comparison in parts])
+        for name, comparison, p_value in zip(names, parts, corrected, strict=True):
+            yield PartComparison(field, name, comparison, p_value)
 
 
 def _check_something_in_common(a: FinishedRun, b: FinishedRun, alike: AlikeRuns) -> None:
@@ -565,18 +567,18 @@ def _compared(
 ) -> PairedComparison:
     """Each item's two values, or scores; `bounded` are from 0 to 1: an interval of t knows no
     bounds."""
-    found = compare_paired(
+    comparison = compare_paired(
         [a for _, a, _ in values],
         [b for _, _, b in values],
         groups=None if group_of is None else [group_of[item] for item, *_ in values],
         bootstrap=bootstrap,
     )
     if not bounded:
-        return found
+        return comparison
     return replace(
-        found,
-        difference=found.difference.within(-1.0, 1.0),
-        bootstrapped=found.bootstrapped.within(-1.0, 1.0),
+        comparison,
+        difference=comparison.difference.within(-1.0, 1.0),
+        bootstrapped=comparison.bootstrapped.within(-1.0, 1.0),
     )
 
 

@@ -174,11 +174,13 @@ class LosingVerdicts:
         if check.figure == "confidence bound":
             is_below = test.low is None or test.low < check.threshold
         own = [row for row in self._rows if _lowers(row, check)]
-        given = [anew[row.item, row.criterion] for row in own if (row.item, row.criterion) in anew]
+        repeated = [
+            anew[row.item, row.criterion] for row in own if (row.item, row.criterion) in anew
+        ]
         update = {
             "outcome": "below" if is_below else "cannot tell",
-            "asked_again": len(given),
-            "held": sum(before.label == after.label for before, after in given),
+            "asked_again": len(repeated),
+            "held": sum(before.label == after.label for before, after in repeated),
         }
         return check.model_copy(update=update)
 

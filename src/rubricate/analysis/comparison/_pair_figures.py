@@ -157,19 +157,19 @@ class PairTallies:
         index: int,
         id: str,
         weights: Mapping[str, float],
-        given: Mapping[str, Verdict],
+        forward: Mapping[str, Verdict],
         reverse: Mapping[str, Verdict],
     ) -> PairResult:
         """Count a pair in, and give what came of it; the arguments are those of `pair_result`."""
-        result = pair_result(id, weights, given, reverse, index=index)
+        result = pair_result(id, weights, forward, reverse, index=index)
         self._pairs += 1
         self._overall[result.outcome] += 1
-        self._note_answers(result, weights, given, reverse)
+        self._note_answers(result, weights, forward, reverse)
         for position, (name, verdict) in enumerate(result.criteria.items()):
             place = (index, position)
             self._places[name] = min(place, self._places.get(name, place))
             self._criteria.setdefault(name, Counter())[verdict.outcome] += 1
-            self._failures.add((*place, 0), given[name])
+            self._failures.add((*place, 0), forward[name])
             self._failures.add((*place, 1), reverse[name])
         return result
 
@@ -177,15 +177,15 @@ class PairTallies:
         self,
         result: PairResult,
         weights: Mapping[str, float],
-        given: Mapping[str, Verdict],
+        forward: Mapping[str, Verdict],
         reverse: Mapping[str, Verdict],
     ) -> None:
-        """Count what was answered in the two orders, by the place and by who stood there."""
+        """Count what was answered in the two orders, by the place and by who was shown there."""
         by_place: list[float] = []
         leanings: list[tuple[float, float]] = []
         differ = 0
         for name, verdict in result.criteria.items():
-            first, second = given[name], reverse[name]
+            first, second = forward[name], reverse[name]
             if verdict.outcome == "failed" or first.value is None or second.value is None:
                 continue
             differ += verdict.outcome == "disagreed"
@@ -199,9 +199,11 @@ class PairTallies:
             return
         self._questions += len(by_place)
         self._differing[differ] += 1
-        self._by_place[fsum(by_place), fsum(one * one for one in by_place), len(by_place)] += 1
+        self._by_place[
+            fsum(by_place), fsum(share * share for share in by_place), len(by_place)
+        ] += 1
         weight = fsum(part for part, _ in leanings)
-        leaning = fsum(part * one for part, one in leanings) / weight
+        leaning = fsum(part * lean for part, lean in leanings) / weight
         self._leaning.setdefault(None, Counter())[leaning] += 1
 
     def summary(self, facts: RunFacts, not_compared: Sequence[str]) -> PairSummary:
@@ -258,8 +260,8 @@ def _figures(
         leaning: how often the answers leant so far to the first, from -1 to 1.
     """
     rate = wilson_interval(counts["first"], counts["first"] + counts["second"])
-    found = sorted((leaning or {}).items())
-    lean = asymmetry([one for one, _ in found], counts=[times for _, times in found])
+    leanings = sorted((leaning or {}).items())
+    lean = asymmetry([lean for lean, _ in leanings], counts=[times for _, times in leanings])
     return PairFigures(
         name=name,
         **{str(outcome): counts[outcome] for outcome in COUNTED},

@@ -53,7 +53,7 @@ class PairResult(BaseModel):
 def pair_result(
     id: str,
     weights: Mapping[str, float],
-    given: Mapping[str, Verdict],
+    forward: Mapping[str, Verdict],
     reverse: Mapping[str, Verdict],
     *,
     index: int = 0,
@@ -63,34 +63,34 @@ def pair_result(
     Args:
         id, index: the pair's.
         weights: what each criterion counts, by name; more than 0 (see `pair_criterion`).
-        given: the verdicts with the first submission shown first.
+        forward: the verdicts with the first submission shown first.
         reverse: those with the second shown first.
     """
-    found: dict[str, PairVerdict] = {}
+    verdicts: dict[str, PairVerdict] = {}
     decided: list[tuple[float, float]] = []
     lost = 0.0
     for name, weight in weights.items():
-        verdict = found[name] = _verdict(given[name], reverse[name])
+        verdict = verdicts[name] = _verdict(forward[name], reverse[name])
         value = {"first": 1.0, "second": 0.0, "tie": 0.5, "disagreed": 0.5}.get(verdict.outcome)
         if value is not None:
             decided.append((weight, value))
         elif verdict.outcome == "failed":
             lost += weight
-    outcome, preference = _together(found, decided, lost)
-    return PairResult(id=id, index=index, outcome=outcome, preference=preference, criteria=found)
+    outcome, preference = _together(verdicts, decided, lost)
+    return PairResult(id=id, index=index, outcome=outcome, preference=preference, criteria=verdicts)
 
 
 def _together(
-    found: Mapping[str, PairVerdict], decided: list[tuple[float, float]], lost: float
+    verdicts: Mapping[str, PairVerdict], decided: list[tuple[float, float]], lost: float
 ) -> tuple[PairOutcome, float | None]:
     """Who is better by all criteria, and how far.
 
     Args:
-        found: the criteria.
+        verdicts: the criteria.
         decided: weight and value of those that were decided.
         lost: the weight of those without an answer.
     """
-    outcomes = {one.outcome for one in found.values()}
+    outcomes = {verdict.outcome for verdict in verdicts.values()}
     weight = sum(part for part, _ in decided)
     if not weight:
         return "failed" if "failed" in outcomes else "abstained", None
@@ -109,23 +109,23 @@ def _better(preference: float) -> PairOutcome:
     return "first" if preference > 0.5 else "second"
 
 
-def _verdict(given: Verdict, reverse: Verdict) -> PairVerdict:
-    both = (given, reverse)
+def _verdict(forward: Verdict, reverse: Verdict) -> PairVerdict:
+    both = (forward, reverse)
     statuses = {verdict.status for verdict in both}
     outcome: PairOutcome
     if "failed" in statuses:
         outcome = "failed"
-    elif given.value is None or reverse.value is None:
+    elif forward.value is None or reverse.value is None:
         outcome = "abstained"
-    elif given.value != 1.0 - reverse.value:
+    elif forward.value != 1.0 - reverse.value:
         outcome = "disagreed"
     else:
-        outcome = _better(given.value)
+        outcome = _better(forward.value)
     errors = [v.error and str(v.error) for v in both]
     return PairVerdict(
         outcome=outcome,
-        labels=(given.label, reverse.label),
-        reasons=(given.reason, reverse.reason),
+        labels=(forward.label, reverse.label),
+        reasons=(forward.reason, reverse.reason),
         errors=(errors[0], errors[1]),
     )
 
@@ -137,11 +137,11 @@ def finished_pairs(folder: str | Path) -> Iterator[PairResult]:
         InputError: `results.jsonl` is missing or damaged.
     """
     items = read_rows(user_path(folder) / "results.jsonl")
-    for index, (given, reverse) in enumerate(zip(items, items, strict=False)):
+    for index, (forward, reverse) in enumerate(zip(items, items, strict=False)):
         yield pair_result(
-            pair_id(given[0].item),
-            {row.criterion: row.weight for row in given},
-            {row.criterion: row for row in given},
+            pair_id(forward[0].item),
+            {row.criterion: row.weight for row in forward},
+            {row.criterion: row for row in forward},
             {row.criterion: row for row in reverse},
             index=index,
         )

@@ -58,7 +58,7 @@ class VerdictPair:
 
     @property
     def fate(self) -> str:
-        """`COMPARED` where both decided, else what stands in the way, in words."""
+        """`COMPARED` where both decided, else what prevents it, in words."""
         if self.a.status in UNDECIDED:
             return f"{self.a.status} in A"
         if self.b.status in UNDECIDED:
@@ -199,11 +199,11 @@ class _Rules:
 
     def differences(self, other: _Rules) -> Iterator[str]:
         """What another run does in another way, in words."""
-        texts = [one._abstentions for one in (self, other)]
+        texts = [rules._abstentions for rules in (self, other)]
         if texts[0] != texts[1]:
             yield f"abstentions count as {texts[0]} in A, {texts[1]} in B"
         if self.scoring.of_items != other.scoring.of_items:
-            items = ["raw" if one.scoring.of_items.raw else "clamped" for one in (self, other)]
+            items = ["raw" if rules.scoring.of_items.raw else "clamped" for rules in (self, other)]
             yield f"items are scored {items[0]} in A, {items[1]} in B"
         if not self.same_penalty(other):
             yield "the length penalty, which is left out"
@@ -237,11 +237,11 @@ class _Rules:
         """
         counted = self._counted(pairs)
 
-        def less(found: float | None, row: ResultRow) -> float | None:
+        def less(score: float | None, row: ResultRow) -> float | None:
             penalty = row.item_score.penalty * self.same_penalty(rules_a)
-            return found if found is None or not penalty else max(0.0, found - penalty)
+            return score if score is None or not penalty else max(0.0, score - penalty)
 
-        a, b = (one[0].value for one in self._scored(rubric, counted))
+        a, b = (scored[0].value for scored in self._scored(rubric, counted))
         return less(a, rows[0]), less(b, rows[1])
 
     def parts(
@@ -255,14 +255,14 @@ class _Rules:
         names, counted = rubric.names, self._counted(pairs)
         for tag, places in tags.items():
             own = {name: counted[name] for name in (names[at] for at in places) if name in counted}
-            a, b = (one[0].value for one in self._scored(rubric, own))
+            a, b = (scored[0].value for scored in self._scored(rubric, own))
             if a is None or b is None:
                 continue
             for field in fields:
                 if tags_by(field, (tag,)):
                     yield (field, tag if field == TAGS else split_tag(tag)[1]), (a, b)
         if groups:
-            of_a, of_b = (one[1] for one in self._scored(rubric, counted))
+            of_a, of_b = (scored[1] for scored in self._scored(rubric, counted))
             for name in groups:
                 a, b = (of[name].value if name in of else None for of in (of_a, of_b))
                 if a is not None and b is not None:
@@ -308,7 +308,8 @@ class _Match:
             if name in self._names
         }
         self._same = {
-            name: _answers(one) == _answers(other) for name, (one, other) in self._criteria.items()
+            name: _answers(criterion) == _answers(other)
+            for name, (criterion, other) in self._criteria.items()
         }
         self.differences = [*self._difference_texts(a, b)]
 
@@ -328,11 +329,11 @@ class _Match:
         """A verdict of A as B's criterion values it; None where that has no such answer."""
         if self._same[name] or row.label is None or row.status in UNDECIDED:
             return row
-        one, other = self._criteria[name]
-        if not _same_form(one, other):
+        criterion, other = self._criteria[name]
+        if not _same_form(criterion, other):
             return None
         try:
-            own, value = one.value(row.label), other.value(row.label)
+            own, value = criterion.value(row.label), other.value(row.label)
             status = other.status(row.label)
         except InputError:
             return None
@@ -346,15 +347,15 @@ class _Match:
         matched = set(self._names.values())
         yield from (f"'{name}' is only in A" for name in a.names if name not in matched)
         yield from (f"'{name}' is only in B" for name in b.names if name not in self._names)
-        for name, (one, other) in self._criteria.items():
+        for name, (criterion, other) in self._criteria.items():
             if self._names[name] != name:
                 yield f"'{self._names[name]}' of A is '{name}' in B"
-            if one.weight != other.weight:
-                yield f"'{name}' weighs {one.weight:g} in A, {other.weight:g} in B"
-            if (one.requirement, one.note) != (other.requirement, other.note):
+            if criterion.weight != other.weight:
+                yield f"'{name}' weighs {criterion.weight:g} in A, {other.weight:g} in B"
+            if (criterion.requirement, criterion.note) != (other.requirement, other.note):
                 yield f"'{name}' is worded otherwise"
             if not self._same[name]:
-                yield from _answer_differences(name, one, other)
+                yield from _answer_differences(name, criterion, other)
 
 
 def _answer_differences(name: str, a: Criterion, b: Criterion) -> Iterator[str]:
@@ -364,14 +365,14 @@ def _answer_differences(name: str, a: Criterion, b: Criterion) -> Iterator[str]:
         return
     common = [label for label in a.labels if label in b.labels]
     values = [(label, a.value(label), b.value(label)) for label in common]
-    told = [
-        f"'{label}' of '{name}' has the value {_value(one)} in A, {_value(other)} in B"
-        for label, one, other in values
-        if one != other
+    texts = [
+        f"'{label}' of '{name}' has the value {_value(before)} in A, {_value(after)} in B"
+        for label, before, after in values
+        if before != after
     ]
     if set(a.labels) != set(b.labels):
-        told.append(f"'{name}' has other answers")
-    yield from told or [f"'{name}' is asked, or counted, otherwise"]
+        texts.append(f"'{name}' has other answers")
+    yield from texts or [f"'{name}' is asked, or counted, otherwise"]
 
 
 def _value(value: float | None) -> str:
@@ -382,25 +383,25 @@ def _matched(a: Rubric, b: Rubric) -> Iterator[tuple[str, str]]:
     """Names of the same criteria, B's and A's, in B's order."""
     of_a = a.by_name
     of_b = b.by_name
-    found = {
+    names = {
         name: name
         for name, criterion in of_b.items()
         if name in of_a and criterion.is_named and of_a[name].is_named
     }
-    asked = [
-        Counter(_question(criterion) for name, criterion in of.items() if name not in found)
+    questions = [
+        Counter(_question(criterion) for name, criterion in of.items() if name not in names)
         for of in (of_a, of_b)
     ]
-    places = {_question(criterion): name for name, criterion in of_a.items() if name not in found}
+    places = {_question(criterion): name for name, criterion in of_a.items() if name not in names}
     for name, criterion in of_b.items():
         question = _question(criterion)
-        if name not in found and asked[0][question] == asked[1][question] == 1:
-            found[name] = places[question]
-    taken = set(found.values())
+        if name not in names and questions[0][question] == questions[1][question] == 1:
+            names[name] = places[question]
+    used = set(names.values())
     for name in of_b:
-        if name not in found and name in of_a and name not in taken:
-            found[name] = name
-    yield from ((name, found[name]) for name in of_b if name in found)
+        if name not in names and name in of_a and name not in used:
+            names[name] = name
+    yield from ((name, names[name]) for name in of_b if name in names)
 
 
 def _question(criterion: Criterion) -> str:
