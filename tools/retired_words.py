@@ -35,7 +35,7 @@ CEILINGS = {
     "cli": 0,
     "dataset": 0,
     "dialects": 26,
-    "docs": 1,
+    "docs": 0,
     "judge": 10,
     "labelling": 0,
     "redteaming": 0,
