@@ -39,7 +39,7 @@ def _part(name: str) -> list[str]:
     usage = " ".join(one.collect_usage_pieces(context))
     lines = [f"## {name}", "", _text(one.help), "", f"`rubricate {name} {usage}`", ""]
     rows, shared = [], []
-    for parameter in one.get_params(context):
+    for parameter in one.worded(context):
         flag = max(parameter.opts, key=len)
         key = flag.removeprefix("--")
         if key in EVERYWHERE:

@@ -188,13 +188,18 @@ class _Command(TyperCommand):
                 raise InputError(f"{what} is empty; is a variable of the shell not set?")
         return super().parse_args(ctx, args)
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options with their defaults, of many the common ones."""
+    def worded(self, ctx: Any) -> list[Any]:
+        """The arguments and options with their help, which nothing else needs."""
         parameters: list[Any] = self.get_params(ctx)
         for parameter in parameters:
             if option := self.declared.get(parameter.name or ""):
                 default = self.defaults.get(parameter.name or "", option.shown_default)
                 parameter.help = option.help + (f" [{default}]" if default else "")
+        return parameters
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options with their defaults, of many the common ones."""
+        parameters = self.worded(ctx)
         common = [name for name, option in self.declared.items() if option.common]
         if not common:
             super().format_options(ctx, formatter)
