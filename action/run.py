@@ -43,7 +43,8 @@ def main() -> int:
     if baseline := given("BASELINE"):
         gate = ["--fail-if-worse", given("FAIL_IF_WORSE"), *unclear()]
         gate = gate if given("FAIL_IF_WORSE") else []
-        compared = rubricate("compare", baseline, run_dir, "-o", str(report), *gate)
+        arguments = ["compare", baseline, run_dir, "-o", str(report), *gate]
+        compared = with_more("COMPARE_ARGUMENTS", arguments)
     if not report.exists():
         rubricate("show", run_dir, "-o", str(report), quiet=True)
     reached = summary.get("thresholds") or {}
@@ -78,12 +79,17 @@ def grade(run_dir: str) -> int:
             arguments.append(f"--{option.lower().replace('_', '-')}={value}")
     if any(map(given, THRESHOLDS)):
         arguments += unclear()
+    return with_more("ARGUMENTS", ["grade", *arguments])
+
+
+def with_more(name: str, arguments: list[str]) -> int:
+    """Run a command with the further arguments of an input; gives the exit code."""
     try:
-        more = shlex.split(given("ARGUMENTS"))
+        more = shlex.split(given(name))
     except ValueError as error:
-        print(f"Error: arguments: {error}", file=sys.stderr)
+        print(f"Error: {name.lower().replace('_', '-')}: {error}", file=sys.stderr)
         return 1
-    return rubricate("grade", *arguments, *more)
+    return rubricate(*arguments, *more)
 
 
 def unclear() -> list[str]:

@@ -235,6 +235,21 @@ def test_what_cannot_be_graded_fails_without_a_comment_on_an_earlier_run(
     assert github.comments == []
 
 
+def test_the_comparison_has_arguments_of_its_own(
+    act: Act, github: GitHub, write_dataset: Any, tmp_path: Path
+):
+    for name, text in (("base", "Roughly 300000 kilometres."), ("new", "Bananas.")):
+        write_dataset(items=[{"id": name, "submission": text} for name in "abcdefghijkl"])
+        done = act(
+            run_dir=name,
+            baseline="base" if name == "new" else "",
+            fail_if_worse="0.02",
+            compare_arguments="--confirm 3 --judge builtin",
+        )
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "held when asked 3 more times" in github.comments[-1]["body"]
+
+
 def test_arguments_that_cannot_be_split_are_one_line(act: Act, github: GitHub):
     done = act(arguments="--rubric 'rubric.yaml")
     assert (done.returncode, done.stderr) == (1, "Error: arguments: No closing quotation\n")

@@ -112,7 +112,8 @@ class GradeSettings(Shell, GradingOptions, ThresholdOptions):
     confirm: int | None = option(
         None,
         "With --fail-under: before it fails, ask N more times about the verdicts that keep a "
-        "figure below, and fail only if it is below by those that hold.",
+        "figure below, and fail only if it is below by those that hold. compare asks about the "
+        "verdicts that differ, in both runs.",
         group="Scores",
         ge=1,
     )
