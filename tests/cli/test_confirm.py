@@ -158,6 +158,10 @@ def test_another_judge_is_refused(
         (("--dry-run",), "--dry-run is for --confirm and --anchors"),
         (("--confirm", "3"), "--confirm 5 --judge"),
         (("--confirm", "0", "--judge", "m"), "confirm"),
+        (
+            ("--confirm", "3", "--judge", "m", "--fail-if-worse", "0", "--sequential", "s"),
+            "--confirm and --sequential exclude each other",
+        ),
     ],
 )
 def test_options_that_go_together(rubricate: Any, options: tuple[str, ...], message: str) -> None:

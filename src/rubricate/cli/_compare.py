@@ -87,6 +87,11 @@ class CompareSettings(Groups, Tags, Unclear, ReportOutput, Shell, ConfirmOptions
             ):
                 if is_set:
                     raise InputError(f"{name} is for --fail-if-worse: give both")
+        if self.confirm is not None and self.sequential is not None:
+            raise InputError(
+                "--confirm and --sequential exclude each other: the file counts the first answers "
+                "of each push, whether they hold or not"
+            )
         if self.judge is None and (self.confirm, self.anchors) != (None, None):
             raise InputError(
                 "--confirm and --anchors ask a judge: name who judged both runs, with the options "
