@@ -87,7 +87,7 @@ def test_the_least_sure_come_first_where_that_is_wanted(tmp_path: Path, rubricat
     package.grade(data, Sure(), run_dir=tmp_path / "run")
     done = rubricate("trust", "ppi", "run", "--next", "3", "--uncertain")
     assert "(the least sure first): i1, i3, i0" in done.stdout
-    assert "bend the means" in done.stdout
+    assert "bias the means" in done.stdout
     assert ppi_report(read_run(tmp_path / "run")).next_random is None
 
 

@@ -83,7 +83,7 @@ class Selection(Report):
             _check("item", self.items, known)
         if self.disagreements and not self._has_labels and not self.run.summary.get("judges"):
             raise InputError(
-                "no verdict can be disagreed with: the run has no human labels, and one judge",
+                "there are no disagreements to select: the run has no human labels, and one judge",
                 file=self.run.path,
             )
 

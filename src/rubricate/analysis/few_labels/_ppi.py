@@ -91,7 +91,7 @@ class PPIReport(Report):
             how = "a random sample" if self.next_random else "the least sure first"
             yield say(f"To label next ({how}): {', '.join(self.next_items) or 'none is left'}")
         if self.next_random is False:
-            yield say("These show where the judge errs; labels of them bend the means above.")
+            yield say("These show where the judge errs; their labels bias the means above.")
         yield say(
             f"Intervals: {percent(self.confidence)}, by {units(self.groups)}. All but the judge's "
             "own mean, which is of all items, need labels of a random sample (n of them); items "
