@@ -28,6 +28,7 @@ from rubricate.choosing import chosen_dataset, chosen_rubric
 from rubricate.dataset import ContextDocument, Gradable
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import (
+    BETTER,
     Endpoint,
     Judge,
     JudgesLike,
@@ -84,6 +85,13 @@ class PairOptions(AskingOptions, PairVoting):
         unit="pairs",
         common=True,
         ge=1,
+    )
+    better: str | None = option(
+        None,
+        "Which one people call better, for the accuracy: the field that says so (first, second, "
+        "tie; A>B, model_b, ...), or first or second for all pairs.",
+        group="What is graded",
+        common=True,
     )
     context: Sequence[ContextDocument | str] = ()
     judge: JudgesLike = None
@@ -255,6 +263,7 @@ class PairStream(Stream[PairResult]):
             dict(zip(forward.rubric.names, weights, strict=True)),
             forward.criteria,
             reverse.criteria,
+            forward.metadata.get(BETTER),
         )
 
     async def aclose(self) -> None:
@@ -291,6 +300,7 @@ def _pairs(first: Data, second: Data, options: PairOptions) -> Pairs:
         reference=options.reference,
         context=options.context,
         limit=options.limit,
+        better=options.better,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from typing import Literal
 
 from rubricate.dataset import (
     ContextDocument,
@@ -17,10 +18,18 @@ from rubricate.dataset import (
     read_context,
     survey_of,
 )
-from rubricate.errors import InputError
-from rubricate.judge import GIVEN, OTHER, REVERSE, pair_criterion
+from rubricate.errors import InputError, shown
+from rubricate.judge import BETTER, GIVEN, OTHER, REVERSE, pair_criterion
 from rubricate.rubric import Rubric, flat_weights, restricted
 
+PairLabel = Literal["first", "second", "tie"]
+
+_LABELS: dict[str, PairLabel] = {
+    **dict.fromkeys(("first", "a", "a>b", "a>>b", "model_a", "response_a", "1"), "first"),
+    **dict.fromkeys(("second", "b", "b>a", "b>>a", "model_b", "response_b", "2"), "second"),
+    **dict.fromkeys(("tie", "a=b", "equal", "both"), "tie"),
+}
+"""What files of the field call the better one, in lower case."""
 LISTED = 5
 """How many items that have no other are named."""
 
@@ -45,6 +54,8 @@ class Pairs:
         first, second: the datasets. Prompt, reference, context and rubric are the first's.
         rubric: what to compare by, in place of the first's.
         limit: the most pairs, from the first.
+        better: which one people call better: a field of the first's items, or `first` or `second`
+            for all pairs.
 
     Attributes:
         name: the first's.
@@ -61,6 +72,7 @@ class Pairs:
         *,
         rubric: Rubric | None = None,
         limit: int | None = None,
+        better: str | None = None,
     ) -> None:
         if limit is not None and limit < 1:
             raise InputError(f"the limit must be at least 1, found {limit}")
@@ -70,6 +82,7 @@ class Pairs:
         self._second = second
         self._own = rubric
         self._limit = limit
+        self._better = better
         self._asked: tuple[Rubric, Rubric] | None = None
 
     def survey(self, limit: int | None = None) -> Survey:
@@ -96,16 +109,17 @@ class Pairs:
                     "the two submissions have different prompts", path=("items", pair.id)
                 )
             rubric = self._questions(self._own or pair.first.rubric)
-            for order, shown, other in (
+            labelled = self._label_of(pair)
+            for order, own, other in (
                 (GIVEN, pair.first, pair.second),
                 (REVERSE, pair.second, pair.first),
             ):
                 item = DataItem(
-                    shown.data.submission,
+                    own.data.submission,
                     id=f"{pair.id}/{order}",
                     context=pair.first.data.context,
-                    metadata={"pair": pair.id, OTHER: other.data.submission},
-                    unseen=shown.unseen or other.unseen,
+                    metadata={"pair": pair.id, **labelled, OTHER: other.data.submission},
+                    unseen=own.unseen or other.unseen,
                 )
                 yield Item.of(
                     item,
@@ -114,6 +128,22 @@ class Pairs:
                     prompt=pair.first.prompt,
                     reference=pair.first.reference,
                 )
+
+    def _label_of(self, pair: _Pair) -> dict[str, PairLabel]:
+        """Which of a pair people call better, as metadata."""
+        if self._better is None:
+            return {}
+        if self._better in ("first", "second"):
+            return {BETTER: _LABELS[self._better]}
+        value = pair.first.data.metadata.get(self._better)
+        label = _LABELS.get(str(value).strip().casefold())
+        if label is None:
+            raise InputError(
+                f"'{self._better}' says which is better: expected first, second or tie (also A>B, "
+                f"model_b, ...), found {shown(value)}",
+                path=("items", pair.id),
+            )
+        return {BETTER: label}
 
     def _questions(self, rubric: Rubric) -> Rubric:
         """The questions which of two is better by a rubric; that asked for last is kept."""
@@ -202,6 +232,7 @@ def pairs_of(
     reference: str | None = None,
     context: Sequence[ContextDocument | str] = (),
     limit: int | None = None,
+    better: str | None = None,
 ) -> Pairs:
     """Two texts or two datasets as pairs; the arguments are those of `acompare_pair`.
 
@@ -230,4 +261,4 @@ def pairs_of(
                 f"expected a text, a RubricDataset or a table (open_items), found "
                 f"{type(side).__name__}"
             )
-    return Pairs(first, second, rubric=rubric, limit=limit)
+    return Pairs(first, second, rubric=rubric, limit=limit, better=better)

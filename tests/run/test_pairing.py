@@ -208,3 +208,46 @@ def test_the_table_keeps_its_columns_with_many_pairs_and_long_names():
     figures = [line.split() for line in lines if line.endswith("–")]
     assert [row[-7:-1] for row in figures[:2]] == [["0", "0", "1", "0", "0", "0"]] * 2
     assert figures[2] == ["all", "0", "0", "1000000", "1000000", "0", "0", "–"]
+
+
+def first_that_is_good(request: Any) -> Rule:
+    """Names the submission with the word excellent; without one, what is shown first."""
+    text = request.body["messages"][-1]["content"]
+    at = [text.rfind(word) for word in ("excellent", "mediocre")]
+    return Rule(verdict="FIRST" if -1 in at or at[0] < at[1] else "SECOND")
+
+
+def test_outcomes_are_compared_with_what_people_call_better(tmp_path):
+    rows = [
+        ("excellent", "mediocre", "A>B"),  # right
+        ("mediocre", "excellent", "B>A"),  # right
+        ("excellent", "mediocre", "model_b"),  # wrong in both orders
+        ("same", "same", "first"),  # the order decides, so that it is wrong
+    ]
+    sides = [
+        RubricDataset(
+            "p",
+            RUBRIC,
+            [
+                DataItem(row[side], id=str(n), metadata={"label": row[2]})
+                for n, row in enumerate(rows)
+            ],
+        )
+        for side in (0, 1)
+    ]
+    with ScriptedEndpoint(respond=first_that_is_good) as endpoint:
+        told = {"judge": "m", "base_url": endpoint.url, "run_dir": tmp_path / "run"}
+        report = rubricate.compare_pair(*sides, better="label", **told)
+        assert report.labels is not None
+        assert (report.labels.n, report.labels.right, report.labels.accuracy) == (4, 2, 0.5)
+        assert "2 of 4 pairs, the same in both orders" in " ".join(str(report).split())
+        assert [pair.label for pair in report.results] == ["first", "second", "second", "first"]
+        lines = (tmp_path / "run/pairs.jsonl").read_text("utf-8").splitlines()
+        assert [json.loads(line)["label"] for line in lines] == [p.label for p in report.results]
+        asked = len(endpoint.requests)
+        chosen = rubricate.compare_pair(*sides, better="first", **told)
+        assert chosen.labels is not None
+        assert (chosen.labels.right, len(endpoint.requests)) == (2, asked)
+    assert rubricate.compare_pair(*sides, judge=JUDGE).labels is None
+    with pytest.raises(InputError, match="'id' says which is better: expected first, second"):
+        rubricate.compare_pair(*sides, better="id", judge=JUDGE)

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         GIVEN as GIVEN,
         MODES as MODES,
         NOTE as NOTE,
+        BETTER as BETTER,
         OTHER as OTHER,
         REQUIRED as REQUIRED,
         REVERSE as REVERSE,

@@ -136,9 +136,10 @@ def test_the_example_of_a_split_runs_as_written(page: dict[str, object]) -> None
 
 
 def test_the_dialects_names_are_the_cores_own_or_derive_from_them() -> None:
-    for name in ("Criterion", "CriterionOption", "CriterionVerdict", "DataItem", "Rubric"):
+    for name in ("Criterion", "CriterionOption", "DataItem", "Rubric"):
         assert issubclass(getattr(autorubric, name), getattr(rubricate, name))
     assert issubclass(autorubric.RubricDataset, rubricate.RubricDataset)
+    assert list(autorubric.CriterionVerdict) == list(rubricate.CriterionVerdict)
 
 
 def test_the_pages_module_has_its_place_too() -> None:

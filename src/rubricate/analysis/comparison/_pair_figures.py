@@ -81,6 +81,25 @@ class PositionFigures(BaseModel):
     """The 95% interval of the bias, by pairs (`stats.asymmetry`)."""
 
 
+class LabelFigures(BaseModel):
+    """How often the better one by all criteria is the one that people call better."""
+
+    model_config = ConfigDict(frozen=True)
+
+    n: int
+    """Pairs with a label and an answer; those that failed or were abstained from are left out."""
+    right: int
+    """Of them, how many have the label's outcome in both orders: answers that differ between the
+    orders are wrong, and so is a tie unless people call it one."""
+    left_out: int
+    """Pairs with a label and no answer."""
+    accuracy: float | None
+    """`right` / `n`, in [0, 1]."""
+    low: float | None
+    high: float | None
+    """Its 95% interval (Wilson 1927)."""
+
+
 class PairSummary(JudgedReport):
     """The figures of a comparison, without its pairs. `print` shows it as a table."""
 
@@ -91,6 +110,8 @@ class PairSummary(JudgedReport):
     position: PositionFigures
     not_compared: list[str]
     """Criteria that code computes; no judge is asked about them."""
+    labels: LabelFigures | None = None
+    """The outcomes against people's; None where there are no labels."""
 
     @property
     def title(self) -> str:
@@ -109,6 +130,14 @@ class PairSummary(JudgedReport):
         if fair.corrected_win_rate is not None:
             rate = _rate(fair.corrected_win_rate, fair.corrected_low, fair.corrected_high)
             yield say(f"first wins {rate}, corrected for position: each order counts one half")
+        if self.labels is not None:
+            people = self.labels
+            rate = _rate(people.accuracy, people.low, people.high)
+            left_out = f"; {people.left_out} without an answer" if people.left_out else ""
+            yield say(
+                f"accuracy {rate} against people: {people.right} of {people.n} pairs, the same in "
+                f"both orders{left_out}"
+            )
         if self.not_compared:
             names = ", ".join(self.not_compared)
             yield say(f"not compared, because code computes them: {names}")
@@ -151,6 +180,7 @@ class PairTallies:
         self._differing: Counter[int] = Counter()
         self._questions = 0
         self._failures = OutcomeTally()
+        self._labelled: Counter[bool | None] = Counter()
 
     def add(
         self,
@@ -159,9 +189,13 @@ class PairTallies:
         weights: Mapping[str, float],
         forward: Mapping[str, Verdict],
         reverse: Mapping[str, Verdict],
+        label: object = None,
     ) -> PairResult:
         """Count a pair in, and give what came of it; the arguments are those of `pair_result`."""
-        result = pair_result(id, weights, forward, reverse, index=index)
+        result = pair_result(id, weights, forward, reverse, index=index, label=label)
+        if label is not None:
+            is_answered = result.outcome not in ("abstained", "failed")
+            self._labelled[result.outcome == label if is_answered else None] += 1
         self._pairs += 1
         self._overall[result.outcome] += 1
         self._note_answers(result, weights, forward, reverse)
@@ -218,6 +252,21 @@ class PairTallies:
             overall=_figures("all", self._overall, self._leaning.get(None)),
             position=self._position(),
             not_compared=list(not_compared),
+            labels=self._labels(),
+        )
+
+    def _labels(self) -> LabelFigures | None:
+        if not self._labelled:
+            return None
+        right, n = self._labelled[True], self._labelled[True] + self._labelled[False]
+        rate = wilson_interval(right, n)
+        return LabelFigures(
+            n=n,
+            right=right,
+            left_out=self._labelled[None],
+            accuracy=rate.value,
+            low=rate.low,
+            high=rate.high,
         )
 
     def _position(self) -> PositionFigures:

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from rubricate._files import user_path
-from rubricate.judge import pair_id
+from rubricate.judge import BETTER, pair_id
 from rubricate.rubric import Verdict
 from rubricate.run.results import read_rows
 
@@ -48,6 +48,8 @@ class PairResult(BaseModel):
     """How far the first is better, from 0 to 1: the weighted mean over the criteria that were
     decided, with 1 where the first is better, 0 where the second is, 0.5 for ties."""
     criteria: dict[str, PairVerdict]
+    label: Literal["first", "second", "tie"] | None = None
+    """Which one people call better; None where nobody said."""
 
 
 def pair_result(
@@ -57,6 +59,7 @@ def pair_result(
     reverse: Mapping[str, Verdict],
     *,
     index: int = 0,
+    label: object = None,
 ) -> PairResult:
     """What came of a pair.
 
@@ -65,6 +68,7 @@ def pair_result(
         weights: what each criterion counts, by name; more than 0 (see `pair_criterion`).
         forward: the verdicts with the first submission shown first.
         reverse: those with the second shown first.
+        label: which one people call better.
     """
     verdicts: dict[str, PairVerdict] = {}
     decided: list[tuple[float, float]] = []
@@ -77,7 +81,14 @@ def pair_result(
         elif verdict.outcome == "failed":
             lost += weight
     outcome, preference = _together(verdicts, decided, lost)
-    return PairResult(id=id, index=index, outcome=outcome, preference=preference, criteria=verdicts)
+    return PairResult(
+        id=id,
+        index=index,
+        outcome=outcome,
+        preference=preference,
+        criteria=verdicts,
+        label=label,
+    )
 
 
 def _together(
@@ -144,4 +155,5 @@ def finished_pairs(folder: str | Path) -> Iterator[PairResult]:
             {row.criterion: row for row in forward},
             {row.criterion: row for row in reverse},
             index=index,
+            label=reverse[0].metadata.get(BETTER),
         )

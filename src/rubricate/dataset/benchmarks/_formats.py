@@ -61,7 +61,8 @@ RUBRICS = (
 REFERENCES = (
     *("reference", "reference_answer", "reference_response", "reference_submission", "references"),
     *("ideal_answer", "ideal_response", "gold_answer", "golden_answer", "gold", "ground_truth"),
-    *("target", "expected_output", "expected_answer"),
+    *("target", "expected_output", "expected_answer", "correct_answer", "ref_answer", "ideal"),
+    *("ideal_completion", "solution", "gold_response", "golden_response", "model_answer"),
 )
 IDS = (*("id", "task_id", "prompt_id", "sample_id", "question_id", "instance_id", "uid", "uuid"),)
 ANSWERS = ("submission", "response", "completion", "answer", "output", "generation")

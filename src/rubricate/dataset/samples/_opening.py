@@ -31,7 +31,7 @@ class Source:
     Attributes:
         given: the path or address as text.
         remote: whether it is an address.
-        location: the absolute path, of what a link leads to, or the address.
+        location: the absolute path, of what a link leads to, or the address; a scheme stays.
         shown: the same for messages, without a query, which may hold a signature.
         name: the file's name without its last suffix.
         suffix: its suffix in lower case, a compression's left out: `.jsonl` of `a.jsonl.gz`.
@@ -41,7 +41,8 @@ class Source:
         address = os.fspath(file)
         if not isinstance(address, str):
             raise InputError(f"expected a path or an address as text, found {address!r}")
-        if address.startswith("file://"):
+        scheme = "file://" if address.startswith("file://") else ""
+        if scheme:
             address = local_path(address)
         self.remote = "://" in address or address.startswith("memory:")
         if address.startswith("~"):
@@ -51,7 +52,7 @@ class Source:
         wanted = self.options.pop("compression", "infer")
         is_web = self.is_web
         path = PurePosixPath(urlsplit(address).path) if is_web else Path(address)
-        self.location = address if self.remote else str(Path(address).resolve())
+        self.location = address if self.remote else f"{scheme}{Path(address).resolve()}"
         self.shown = address.partition("?")[0] if is_web else address
         self.name = path.stem
         self._compression = COMPRESSIONS.get(path.suffix.lower())

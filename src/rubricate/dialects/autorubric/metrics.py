@@ -133,7 +133,7 @@ class CriterionMetrics:
         accuracy: the share of equal answers; also `exact_accuracy`.
         adjacent_accuracy: that of answers one step apart or less.
         precision, recall, f1, fpr, fnr: of MET.
-        support_true, support_pred: how often people, and the judge, said MET.
+        support_true, support_pred: how often people, and the judge, gave MET.
         kappa: Cohen's, with squared distances where the answers are in order.
         phi: Matthews' correlation, of a binary criterion.
         krippendorff_alpha: of the judges among each other, where there are several.
@@ -417,9 +417,9 @@ def _metrics(
                 for column, j in enumerate(at):
                     pairs[row, column] += 0 if i is None or j is None else matrix[i][j]
     (both, missed), (wrong, neither) = pairs.tolist()
-    n, said, meant = int(pairs.sum()), both + wrong, both + missed
+    n, predicted, meant = int(pairs.sum()), both + wrong, both + missed
     equal = _ratio(both + neither, n)
-    chance = _ratio(said * meant + (n - said) * (n - meant), n * n)
+    chance = _ratio(predicted * meant + (n - predicted) * (n - meant), n * n)
     if not n:
         counted = sum(figures.n_samples for figures in each)
         equal = _ratio(sum((f.accuracy or 0.0) * f.n_samples for f in each), counted)
@@ -427,12 +427,13 @@ def _metrics(
     scores = _scores(items)
     return MetricsResult(
         criterion_accuracy=equal,
-        criterion_precision=_ratio(both, said),
+        criterion_precision=_ratio(both, predicted),
         criterion_recall=_ratio(both, meant),
-        criterion_f1=_ratio(2 * both, said + meant),
+        criterion_f1=_ratio(2 * both, predicted + meant),
         micro_kappa=None if equal is None or chance is None else _ratio(equal - chance, 1 - chance),
         criterion_phi=_ratio(
-            both * neither - wrong * missed, math.sqrt(said * meant * (n - said) * (n - meant))
+            both * neither - wrong * missed,
+            math.sqrt(predicted * meant * (n - predicted) * (n - meant)),
         ),
         confusion_matrix=ConfusionMatrix(pairs.tolist(), [MET, UNMET]) if n else None,
         macro_accuracy=_mean(figures.accuracy for figures in each),
@@ -502,25 +503,25 @@ def _confusion(
     criterion: CriterionAgreement, items: Sequence[ItemResult]
 ) -> ConfusionMatrix | None:
     """How often each pair of answers came; None of numbers."""
-    agreement, asked = criterion.agreement, _criterion(criterion, items)
+    agreement, question = criterion.agreement, _criterion(criterion, items)
     if isinstance(agreement, LabelAgreement):
         return ConfusionMatrix([list(row) for row in agreement.confusion], list(agreement.labels))
-    if asked.options is None:
+    if question.options is None:
         return None
-    labels = [option.label for option in asked.options if not option.na]
+    labels = [option.label for option in question.options if not option.na]
     pairs = Counter(
-        (item.labels[asked.name].label, item.criteria[asked.name].label)
+        (item.labels[question.name].label, item.criteria[question.name].label)
         for item in items
-        if asked.name in item.labels
+        if question.name in item.labels
     )
     return ConfusionMatrix([[pairs[row, column] for column in labels] for row in labels], labels)
 
 
 def _option(counted: ConfusionMatrix, index: int) -> OptionMetrics:
     both, meant = counted.matrix[index][index], sum(counted.matrix[index])
-    said = sum(row[index] for row in counted.matrix)
-    shares = _ratio(both, said), _ratio(both, meant), _ratio(2 * both, said + meant)
-    return OptionMetrics(counted.labels[index], index, *shares, meant, said)
+    predicted = sum(row[index] for row in counted.matrix)
+    shares = _ratio(both, predicted), _ratio(both, meant), _ratio(2 * both, predicted + meant)
+    return OptionMetrics(counted.labels[index], index, *shares, meant, predicted)
 
 
 def _criterion(criterion: CriterionAgreement, items: Sequence[ItemResult]) -> Criterion:
@@ -609,9 +610,9 @@ def _intervals(report: AgreementReport, bootstrap: Bootstrap) -> BootstrapResult
         return estimate.low, estimate.high
 
     every = report.stratified
-    one = report.criteria[0] if len(report.criteria) == 1 else None
-    accuracy = every.accuracy if every else one.accuracy if one else None
-    kappa = every.kappa if every else one.kappa if one else None
+    single = report.criteria[0] if len(report.criteria) == 1 else None
+    accuracy = every.accuracy if every else single.accuracy if single else None
+    kappa = every.kappa if every else single.kappa if single else None
     rmse = ends(_score(report, "rmse"))
     return BootstrapResults(
         ends(accuracy), ends(kappa), rmse, bootstrap.resamples, bootstrap.confidence

@@ -34,7 +34,7 @@ def compute_length_penalty(text: ToGrade, config: core.LengthPenalty) -> float:
 
 
 def aggregate_token_usage(usages: Iterable[TokenUsage | None]) -> TokenUsage | None:
-    """The sum of what is known; None where nothing is."""
+    """The sum of the known ones; None without any."""
     known = [usage for usage in usages if usage is not None]
     names = [field.name for field in fields(TokenUsage)]
     sums = {name: sum(getattr(usage, name) for usage in known) for name in names}
@@ -42,7 +42,7 @@ def aggregate_token_usage(usages: Iterable[TokenUsage | None]) -> TokenUsage | N
 
 
 def aggregate_completion_cost(costs: Iterable[float | None]) -> float | None:
-    """The sum of what is known; None where nothing is."""
+    """The sum of the known ones; None without any."""
     known = [cost for cost in costs if cost is not None]
     return sum(known) if known else None
 

@@ -19,11 +19,25 @@ from rubricate.dataset import (
     json_dataset as _json_dataset,
 )
 
+from rubricate.errors import InputError
+
 _OF_JSON = (
     *("cls", "object_hook", "object_pairs_hook"),
     *("parse_constant", "parse_float", "parse_int", "strict"),
 )
 """Options of the standard library's `json.loads`."""
+
+
+def example_dataset(name: str, sample_fields: Any = None) -> MemoryDataset:
+    """Inspect's own examples, which are not here.
+
+    Raises:
+        InputError: always; says what to use.
+    """
+    raise InputError(
+        f"example_dataset: '{name}' comes with inspect_ai: save it there "
+        "(inspect_ai.dataset.example_dataset), and read the file with json_dataset or csv_dataset"
+    )
 
 
 def json_dataset(

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         EQUAL as EQUAL,
         FIRST as FIRST,
         GIVEN as GIVEN,
+        BETTER as BETTER,
         OTHER as OTHER,
         REVERSE as REVERSE,
         SECOND as SECOND,

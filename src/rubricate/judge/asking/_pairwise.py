@@ -26,6 +26,8 @@ from rubricate.rubric import Criterion, CriterionOption
 PAIR_PROMPT = "pairwise-1"
 """The folder of templates in use. A changed wording is a new folder, and a new journal key."""
 FIRST, SECOND, EQUAL = "FIRST", "SECOND", "EQUAL"
+BETTER = "better"
+"""Where an item's metadata have which of the two people call better."""
 OTHER = "second"
 """Where an item's metadata have the submission that is shown second."""
 
