@@ -178,7 +178,7 @@ function question(one, number) {
     one.path.length ? make("p", { className: "sub path" }, one.path.join(" › ")) : null,
     make("h2", {}, one.criterion),
     one.fault ? make("p", { className: "sub" }, "A fault: MET means that it is there.") : null,
-    make("p", { className: "requirement" }, one.requirement),
+    make("p", { className: "requirement", tabIndex: 0 }, one.requirement),
     one.note ? make("p", { className: "sub" }, one.note) : null,
     one.material ? make("pre", {}, one.material) : null);
   box.append(answers(one, item.labels[one.criterion], (label) => { current = number; give(label); }));
