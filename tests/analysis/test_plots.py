@@ -135,7 +135,7 @@ def test_without_what_makes_png_it_is_one_line_that_says_how_to_install(
 ):
     plots = Plots(rubricate.read_run(folder))
     monkeypatch.setitem(sys.modules, "resvg_py", None)
-    with pytest.raises(MissingExtraError, match=r"pip install .*\[png\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[png\]"):
         plots.scores(tmp_path / "scores.png")
     assert not list(tmp_path.iterdir())
     plots.scores(tmp_path / "scores.svg")

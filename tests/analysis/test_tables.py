@@ -227,7 +227,7 @@ def test_a_missing_package_is_one_line_that_says_how_to_install(run, tmp_path, m
     ):
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, package, None)
-            with pytest.raises(MissingExtraError, match=rf"pip install .*\[{extra}\]'"):
+            with pytest.raises(MissingExtraError, match=rf"pip install .*\[{extra}\]"):
                 call()
 
 

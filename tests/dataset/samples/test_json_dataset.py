@@ -94,7 +94,7 @@ def test_files_are_known_by_their_whole_name(write, name):
 def test_without_the_extra_a_zstd_file_is_one_line_that_names_it(write, monkeypatch):
     path = write("a.jsonl.zst", zstandard.compress(lines(3).encode()))
     monkeypatch.setitem(sys.modules, "zstandard", None)
-    with pytest.raises(MissingExtraError, match=r"a\.jsonl\.zst needs .*\[zstd\]'"):
+    with pytest.raises(MissingExtraError, match=r"a\.jsonl\.zst needs .*\[zstd\]"):
         json_dataset(path)
 
 
