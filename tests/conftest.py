@@ -53,7 +53,11 @@ KEY_VARIABLES = ("_API_KEY", "_BASE_URL")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--renew-snapshots", action="store_true", help="write tests/snapshots anew")
+    parser.addoption(
+        "--renew-snapshots",
+        action="store_true",
+        help="write tests/snapshots and the output in docs anew",
+    )
     parser.addoption(
         "--generated", type=int, default=60, help="cases that a generator makes of each kind (60)"
     )

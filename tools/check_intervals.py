@@ -30,6 +30,7 @@ from rubricate.stats import (
     Bootstrap,
     Estimate,
     _confusion,
+    calibration,
     clustered_mean,
     corrected_mean,
     fleiss_kappa,
@@ -51,6 +52,8 @@ RIGHT: tuple[float, ...] = (0.7, 0.9, 0.95, 0.99)
 """How often the judge is right."""
 STEPS = ((0.1, 0.2, 0.4, 0.2, 0.1), (0.02, 0.05, 0.1, 0.33, 0.5), (0.01, 0.02, 0.05, 0.12, 0.8))
 """How often each answer from 1 to 5 is given, even and skewed."""
+DRAWS = Bootstrap(400)
+"""Of each interval that is made of draws; reports have 2,000, whose ends vary less."""
 LEAST = 0.2
 """Of draws with an interval: in a cell with fewer, the coverage says more of chance."""
 
@@ -175,9 +178,13 @@ def raters() -> Iterator[Cell]:
     def draw(n: int, k: int, items: float, between: float, chance: np.random.Generator) -> Found:
         rated = items * chance.normal(size=(n, 1)) + between * chance.normal(size=(1, k))
         rated = rated + chance.normal(size=(n, k))
-        found = intraclass_correlation(rated.tolist())
-        judge = variance_components(rated[:, :, None].tolist()).shares["judge"]
-        return {"icc_2_1": found["icc_2_1"], "icc_2_k": found["icc_2_k"], "share of judges": judge}
+        found = intraclass_correlation(rated.tolist(), bootstrap=DRAWS)
+        shares = variance_components(rated[:, :, None].tolist(), bootstrap=DRAWS).shares
+        return {
+            **{name: found[name] for name in ("icc_2_1", "icc_2_k", "icc_3_1")},
+            "share of items": shares["item"],
+            "share of judges": shares["judge"],
+        }
 
     for n, k, (items, between) in itertools.product(
         ITEMS, (2, 3, 5), ((1.0, 0.0), (1.0, 0.5), (1.0, 1.0), (3.0, 0.3))
@@ -186,6 +193,8 @@ def raters() -> Iterator[Cell]:
         truth = {
             "icc_2_1": items**2 / whole,
             "icc_2_k": items**2 / (items**2 + (between**2 + 1) / k),
+            "icc_3_1": items**2 / (items**2 + 1),
+            "share of items": items**2 / whole,
             "share of judges": between**2 / whole,
         }
         name = f"{k} raters, items {items} and raters {between} apart"
@@ -231,12 +240,13 @@ def labels(grouped: bool) -> Iterator[Cell]:
         found = label_agreement(
             np.where(says, "MET", "UNMET").tolist(),
             np.where(truth, "MET", "UNMET").tolist(),
+            labels=["UNMET", "MET"],
             groups=groups,
-            bootstrap=Bootstrap(1000),
+            bootstrap=DRAWS,
         )
         names = ("accuracy", "balanced_accuracy", "macro_f1", "cohen_kappa", "gwet_ac1")
         figures = {name: found.figures[name] for name in (*names, "krippendorff_alpha", "matthews")}
-        figures["f1"] = found.by_label["MET"]["f1"] if "MET" in found.by_label else Estimate(None)
+        figures |= {name: found.by_label["MET"][name] for name in ("recall", "f1")}
         figures["auc"] = roc_auc(scores.tolist(), truth.tolist(), groups=groups)
         return {f"{name}, by groups" if grouped else name: one for name, one in figures.items()}
 
@@ -245,17 +255,19 @@ def labels(grouped: bool) -> Iterator[Cell]:
     ):
         table = table_of(share, right)
         whole = table[None] * 1e9
+        f1 = 2 * np.diagonal(table) / (table.sum(0) + table.sum(1))
         truth = {
             "accuracy": right,
             "balanced_accuracy": right,
-            "macro_f1": float(_confusion.macro_f1(whole)[0]),
+            "recall": right,
+            "macro_f1": float(f1.mean()),
             "cohen_kappa": float(_confusion.cohen_kappa(whole)[0]),
             "gwet_ac1": float(_confusion.gwet_ac(whole)[0]),
             "krippendorff_alpha": float(
                 _confusion.krippendorff_alpha(whole + np.swapaxes(whole, 1, 2))[0]
             ),
             "matthews": float(_confusion.matthews(whole)[0]),
-            "f1": float(_confusion.f1(whole)[0, 1]),
+            "f1": float(f1[1]),
             "auc": float(special.ndtr(SHIFT[right] / np.sqrt(2))),
         }
         if grouped:
@@ -277,6 +289,7 @@ def together() -> Iterator[Cell]:
             np.where(truth, "MET", "UNMET").ravel().tolist(),
             np.tile(np.arange(criteria), n).tolist(),
             groups=np.repeat(np.arange(n), criteria).tolist(),
+            bootstrap=DRAWS,
         )
         return {"stratified kappa": found.kappa, "accuracy of all criteria": found.accuracy}
 
@@ -294,9 +307,9 @@ def several() -> Iterator[Cell]:
         truth = chance.random((n, 1)) < share
         rated = (truth ^ (chance.random((n, 3)) < 1 - right)).astype(int).tolist()
         return {
-            "fleiss_kappa": fleiss_kappa(rated),
-            "alpha of three raters": krippendorff_alpha(rated),
-            "gwet_ac of three raters": gwet_ac(rated, labels=[0, 1]),
+            "fleiss_kappa": fleiss_kappa(rated, bootstrap=DRAWS),
+            "alpha of three raters": krippendorff_alpha(rated, bootstrap=DRAWS),
+            "gwet_ac of three raters": gwet_ac(rated, labels=[0, 1], bootstrap=DRAWS),
         }
 
     for n, share, right in itertools.product(ITEMS, SHARES, RIGHT):
@@ -331,6 +344,7 @@ def scales(of_three: bool) -> Iterator[Cell]:
             human.tolist(),
             scale=True,
             groups=None if group is None else group.tolist(),
+            bootstrap=DRAWS,
         ).figures
         return {f"{name}, 1 to 5": found[name] for name in SCALE_FIGURES}
 
@@ -338,10 +352,10 @@ def scales(of_three: bool) -> Iterator[Cell]:
         truth = chance.choice(5, n, p=steps)
         edges = noisy(right).cumsum(1)
         rated = (chance.random((n, 3, 1)) > edges[truth][:, None, :]).sum(2)
-        found = intraclass_correlation(rated.tolist())
+        found = intraclass_correlation(rated.tolist(), bootstrap=DRAWS)
         figures = {f"{name} of three raters, 1 to 5": found[name] for name in ICC}
-        alpha = krippendorff_alpha(rated.tolist(), level="interval")
-        ordinal = krippendorff_alpha(rated.tolist(), level="ordinal")
+        alpha = krippendorff_alpha(rated.tolist(), level="interval", bootstrap=DRAWS)
+        ordinal = krippendorff_alpha(rated.tolist(), level="ordinal", bootstrap=DRAWS)
         return figures | {"alpha of three raters, 1 to 5": alpha, ORDINAL: ordinal}
 
     for n, steps, right in itertools.product(ITEMS, STEPS, RIGHT):
@@ -384,6 +398,55 @@ def of_scale(joint: np.ndarray) -> dict[str, float]:
     return {name: float(found[name].value or 0.0) for name in SCALE_FIGURES}
 
 
+def probabilities() -> Iterator[Cell]:
+    """The Brier score of calibrated probabilities, and of ones that are too sure."""
+
+    def chances(
+        n: int, shape: tuple[float, float], sure: float, chance: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        odds = shape[0] + shape[1] * chance.normal(size=n)
+        return special.expit(odds), special.expit(sure * odds)
+
+    def draw(n: int, shape: tuple[float, float], sure: float, chance: np.random.Generator) -> Found:
+        right, says = chances(n, shape, sure, chance)
+        truth = chance.random(n) < right
+        return {"brier": calibration(says.tolist(), truth.tolist(), bootstrap=DRAWS).brier}
+
+    for n, middle, spread, sure in itertools.product(
+        ITEMS, (-3.0, 0.0, 2.0), (0.5, 2.0, 4.0), (1.0, 2.5)
+    ):
+        shape = (middle, spread)
+        right, says = chances(200_000, shape, sure, np.random.default_rng(SEED))
+        brier = float((right * (1 - says) ** 2 + (1 - right) * says**2).mean())
+        name = f"log-odds {middle} by {spread}, sure {sure}"
+        yield Cell(name, n, {"brier": brier}, partial(draw, n, shape, sure))
+
+
+def numbers() -> Iterator[Cell]:
+    """Correlations and mean errors of normal numbers of a judge and people."""
+
+    def draw(n: int, judge: float, chance: np.random.Generator) -> Found:
+        people = chance.normal(size=n)
+        says = judge * people + np.sqrt(1 - judge**2) * chance.normal(size=n)
+        figures = score_agreement(says.tolist(), people.tolist(), bootstrap=DRAWS).figures
+        names = ("pearson", "spearman", "kendall_tau_b", "mae", "rmse", "bias", "icc_3_1")
+        return {f"{name}, numbers": figures[name] for name in names}
+
+    for n, judge in itertools.product(ITEMS, (0.0, 0.5, 0.8, 0.95)):
+        spread = np.sqrt(2 - 2 * judge)
+        truth = {
+            "pearson": judge,
+            "spearman": 6 / np.pi * np.arcsin(judge / 2),
+            "kendall_tau_b": 2 / np.pi * np.arcsin(judge),
+            "mae": spread * np.sqrt(2 / np.pi),
+            "rmse": spread,
+            "bias": 0.0,
+            "icc_3_1": judge,
+        }
+        named = {f"{name}, numbers": float(value) for name, value in truth.items()}
+        yield Cell(f"correlation {judge}", n, named, partial(draw, n, judge))
+
+
 FIGURES: dict[str, Callable[[], Iterator[Cell]]] = {
     "ppi": partial(corrected, "prediction_powered", "PPI++ mean of yes and no"),
     "difference": partial(differences, False),
@@ -397,6 +460,8 @@ FIGURES: dict[str, Callable[[], Iterator[Cell]]] = {
     "several": several,
     "scales": partial(scales, False),
     "three": partial(scales, True),
+    "probabilities": probabilities,
+    "numbers": numbers,
 }
 
 

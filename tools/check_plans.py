@@ -26,6 +26,7 @@ from rubricate.stats import (
     clustered_share,
     corrected_mean,
     corrected_mean_width,
+    exact_interval,
     label_agreement,
     lower_end_power,
     mcnemar_power,
@@ -34,7 +35,6 @@ from rubricate.stats import (
     paired_power,
     permutation_test,
     share_width,
-    wilson_interval,
 )
 
 SEED = 20261123
@@ -93,7 +93,7 @@ def of_shares(sets: int) -> Iterator[Checked]:
     """Accuracies, plain and in clusters, and the lower ends that certificates go by."""
 
     def interval(n: int, share: float, chance: Chance) -> Estimate:
-        return wilson_interval(int(chance.binomial(n, share)), n)
+        return exact_interval(int(chance.binomial(n, share)), n)
 
     def certified(n: int, share: float, promise: float, chance: Chance) -> bool:
         return (interval(n, share, chance).low or 0.0) >= promise

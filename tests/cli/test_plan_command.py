@@ -220,10 +220,10 @@ def test_a_plan_is_told_in_all_forms(rubricate: Any, tmp_path: Path):
     plan = ("trust", "plan", "accuracy", "--value", "0.85", "--half-width", "0.05")
     shown = rubricate(*plan, "-o", "plan.html").stdout
     assert "The accuracy: within 0.05 to either side" in shown
-    assert "194" in shown
-    assert "194" in (tmp_path / "plan.html").read_text()
+    assert "213" in shown
+    assert "213" in (tmp_path / "plan.html").read_text()
     rubricate(*plan, "-o", "plan.md")
-    assert "| **accuracy 0.85** | 194 | 194 | 0.050 |" in (tmp_path / "plan.md").read_text()
+    assert "| **accuracy 0.85** | 213 | 213 | 0.050 |" in (tmp_path / "plan.md").read_text()
 
 
 def test_where_no_number_is_enough_it_says_so():

@@ -1,4 +1,9 @@
-"""Every code block of README.md and docs/ runs, and prints what the page says it prints."""
+"""Every code block of README.md and docs/ runs, and prints what the page says it prints.
+
+Where that is to change (a word, a figure), renew the pages and read the diff:
+
+    pytest -n 0 tests/docs/test_code_blocks.py --renew-snapshots
+"""
 
 from __future__ import annotations
 
@@ -40,8 +45,9 @@ def same_but_for_times(text: str) -> str:
 class OpenPage:
     """A page whose blocks are run one after the other, in one folder and against one endpoint."""
 
-    def __init__(self, page: Path, folder: Path, run_here: Any) -> None:
+    def __init__(self, page: Path, folder: Path, run_here: Any, *, is_renewed: bool) -> None:
         self.page, self._folder, self._run_here = page, folder, run_here
+        self._is_renewed = is_renewed
         self._blocks = BLOCKS[page]
         self._next = 0
         self._names: dict[str, object] = {"__name__": "page"}
@@ -87,8 +93,13 @@ class OpenPage:
                 continue
             printed = self._shell(command)
             assert "Traceback" not in printed
-            if expected.strip():
+            if not expected.strip() or same_but_for_times(printed) == same_but_for_times(expected):
+                continue
+            if not self._is_renewed:
                 assert same_but_for_times(printed) == same_but_for_times(expected)
+            lines = [line.rstrip() for line in printed.strip().splitlines()]
+            anew = "\n".join([part.removesuffix(expected).rstrip("\n"), *lines, ""])
+            self.page.write_text(self.page.read_text("utf-8").replace(f"$ {part}", f"$ {anew}"))
 
     def _shell(self, script: str) -> str:
         printed = self._printed(script)
@@ -139,7 +150,9 @@ def check_data(language: str, block: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def open_page(run_here: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def open_page(
+    run_here: Any, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Any]:
     """Open a page at its beginning, or give the one that is open."""
     now: list[OpenPage] = []
 
@@ -147,7 +160,9 @@ def open_page(run_here: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         if not now or now[0].page != page:
             for one in now:
                 one.close()
-            now[:] = [OpenPage(page, tmp_path_factory.mktemp(page.stem), run_here)]
+            folder = tmp_path_factory.mktemp(page.stem)
+            is_renewed = request.config.getoption("renew_snapshots")
+            now[:] = [OpenPage(page, folder, run_here, is_renewed=is_renewed)]
         return now[0]
 
     yield give

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 from sklearn import metrics
 
 from rubricate.errors import InputError
@@ -33,20 +33,30 @@ def test_the_area_is_that_of_scikit_learn(seed: int):
     assert found.value == pytest.approx(metrics.roc_auc_score(outcome, rounded), abs=1e-12)
 
 
-def test_the_interval_is_that_of_delong_on_the_logit_scale():
+def test_the_interval_is_the_wider_of_delongs_and_newcombes():
     scores, outcome, _ = drawn(3, 60, 1)
     scores = np.round(scores, 1)
-    true, false = scores[outcome], scores[~outcome]
-    beats = (true[:, None] > false) + 0.5 * (true[:, None] == false)
+    true_scores, false = scores[outcome], scores[~outcome]
+    beats = (true_scores[:, None] > false) + 0.5 * (true_scores[:, None] == false)
     area = beats.mean()
-    parts = beats.mean(1).var(ddof=1) / len(true), beats.mean(0).var(ddof=1) / len(false)
+    parts = beats.mean(1).var(ddof=1) / len(true_scores), beats.mean(0).var(ddof=1) / len(false)
     variance = sum(parts)
-    apart = parts[0] ** 2 / (len(true) - 1) + parts[1] ** 2 / (len(false) - 1)
+    apart = parts[0] ** 2 / (len(true_scores) - 1) + parts[1] ** 2 / (len(false) - 1)
     half = stats.t.ppf(0.975, variance**2 / apart) * math.sqrt(variance) / (area * (1 - area))
-    found = roc_auc(scores.tolist(), outcome.tolist())
-    logits = [math.log(end / (1 - end)) for end in (found.low or 0, found.high or 0)]
     middle = math.log(area / (1 - area))
-    assert logits == pytest.approx([middle - half, middle + half], abs=1e-9)
+    delong = [1 / (1 + math.exp(-end)) for end in (middle - half, middle + half)]
+    others = 60 / 2 - 1
+    t = stats.t.ppf(0.975, 59)
+
+    def excess(true: float) -> float:  # Newcombe (2006), method 5
+        factor = 1 + others * ((1 - true) / (2 - true) + true / (1 + true))
+        variance = true * (1 - true) * factor / (len(true_scores) * len(false))
+        return (area - true) ** 2 - t**2 * variance
+
+    newcombe = optimize.brentq(excess, 0, area), optimize.brentq(excess, area, 1)
+    found = roc_auc(scores.tolist(), outcome.tolist())
+    expected = min(delong[0], newcombe[0]), max(delong[1], newcombe[1])
+    assert (found.low, found.high) == pytest.approx(expected, abs=1e-9)
 
 
 def test_few_labels_of_one_kind_widen_the_interval_or_leave_none():
@@ -96,10 +106,10 @@ def test_the_interval_holds_the_truth_nearly_as_often_as_it_says(
 
 
 def test_a_perfect_order_has_an_interval_below_1():
-    found = roc_auc([0.1, 0.2, 0.3, 0.8, 0.9, 0.95], [0, 0, 0, 1, 1, 1])
+    found = roc_auc([index / 10 for index in range(10)], [0] * 5 + [1] * 5)
     assert found.value == 1
     assert found.low is not None
-    assert 0.2 < found.low < 0.7
+    assert 0.4 < found.low < 0.8
     assert found.high == 1
 
 
@@ -118,7 +128,7 @@ def test_without_a_contrast_there_is_no_area():
     assert roc_auc([0.1, 0.9], [1, 1]).undefined == "there is no pair of a true and a false outcome"
     few = roc_auc([0.1, 0.9, 0.8], [0, 1, 1])
     assert few.value == 1
-    assert "two clusters" in (few.undefined or "")
+    assert "five clusters" in (few.undefined or "")
 
 
 def test_the_threshold_costs_least_of_all():

@@ -321,7 +321,7 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         },
     ),
     "wilcoxon_test": (stats.wilcoxon_test, {"differences": [1, -2, 3]}),
-    "wilson_interval": (stats.wilson_interval, {"successes": 1, "n": 3, "confidence": 0.9}),
+    "exact_interval": (stats.exact_interval, {"successes": 1, "n": 3, "confidence": 0.9}),
 }
 
 ONLY_RESULTS = {

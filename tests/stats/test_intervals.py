@@ -16,30 +16,39 @@ from rubricate.stats import (
     clustered_mean,
     clustered_share,
     compare_paired,
-    wilson_interval,
+    exact_interval,
 )
 from rubricate.stats import label_agreement as agree
 
 
-def test_wilsons_interval_of_a_published_example():
-    # Newcombe (1998), table I, method 3: 81 of 263 gives 0.2553 to 0.3662; 0 of 20, 0 to 0.1611.
-    found = wilson_interval(81, 263)
-    assert (found.low, found.high) == pytest.approx((0.2553, 0.3662), abs=5e-5)
-    found = wilson_interval(0, 20)
-    assert (found.value, found.low, found.high) == pytest.approx((0.0, 0.0, 0.1611), abs=5e-5)
+def test_the_exact_interval_of_a_published_example():
+    # Newcombe (1998), table I, method 5: 81 of 263 gives 0.2527 to 0.3676; 0 of 20, 0 to 0.1684.
+    found = exact_interval(81, 263)
+    assert (found.low, found.high) == pytest.approx((0.2527, 0.3676), abs=5e-5)
+    found = exact_interval(0, 20)
+    assert (found.value, found.low, found.high) == pytest.approx((0.0, 0.0, 0.1684), abs=5e-5)
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 1), (1, 1), (3, 10), (50, 50), (999, 1000)])
-def test_wilsons_interval_is_that_of_scipy(successes: int, n: int):
-    found = wilson_interval(successes, n, confidence=0.9)
-    theirs = stats.binomtest(successes, n).proportion_ci(0.9, method="wilson")
+def test_the_exact_interval_is_that_of_scipy(successes: int, n: int):
+    found = exact_interval(successes, n, confidence=0.9)
+    theirs = stats.binomtest(successes, n).proportion_ci(0.9, method="exact")
     assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
+@pytest.mark.parametrize("n", [1, 5, 10, 35, 100])
+def test_the_exact_interval_covers_every_true_share_as_often_as_it_says(n: int):
+    ends = [exact_interval(count, n) for count in range(n + 1)]
+    for share in np.linspace(0.001, 0.999, 200):
+        chances = stats.binom.pmf(np.arange(n + 1), n, share)
+        covers = [end.low <= share <= end.high for end in ends]
+        assert chances[covers].sum() >= 0.95
+
+
 def test_a_proportion_of_nothing_is_undefined():
-    assert wilson_interval(0, 0).value is None
+    assert exact_interval(0, 0).value is None
     with pytest.raises(InputError, match="between 0 and 3"):
-        wilson_interval(4, 3)
+        exact_interval(4, 3)
 
 
 def test_the_mean_without_clusters_is_that_of_the_textbook():
@@ -95,11 +104,11 @@ def test_the_bootstrap_of_a_mean_is_that_of_scipy():
     assert (ours.low, ours.high) == pytest.approx(tuple(theirs), abs=0.02)
 
 
-def test_shares_of_independent_items_have_wilsons_interval():
+def test_shares_of_independent_items_have_the_exact_interval():
     found = agree(["A"] * 20 + ["B"] * 10, ["A"] * 20 + ["A"] + ["B"] * 9)
-    assert found.figures["accuracy"] == wilson_interval(29, 30)
-    assert found.by_label["A"]["precision"] == wilson_interval(20, 20)
-    assert found.by_label["B"]["false_positive_rate"] == wilson_interval(1, 21)
+    assert found.figures["accuracy"] == exact_interval(29, 30)
+    assert found.by_label["A"]["precision"] == exact_interval(20, 20)
+    assert found.by_label["B"]["false_positive_rate"] == exact_interval(1, 21)
 
 
 def test_a_judge_that_is_always_right_has_an_interval_below_1_too():
@@ -200,7 +209,7 @@ def test_accuracy_by_groups_is_a_clustered_share():
     assert found.figures["accuracy"] == clustered_share(right, groups=groups)
     recall = [one == "A" if other == "A" else None for one, other in zip(judge, human, strict=True)]
     assert found.by_label["A"]["recall"] == clustered_share(recall, groups=groups)
-    assert clustered_share(right) == wilson_interval(sum(right), 30)
+    assert clustered_share(right) == exact_interval(sum(right), 30)
     always = clustered_share([True] * 6, groups=list("aabbcc"))
     assert (always.value, always.high) == (1.0, 1.0)
     assert always.low < 0.7

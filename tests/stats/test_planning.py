@@ -14,13 +14,13 @@ from rubricate import InputError
 from rubricate.stats import (
     corrected_mean,
     corrected_mean_width,
+    exact_interval,
     lower_end_power,
     mcnemar_power,
     mcnemar_test,
     mean_width,
     paired_power,
     share_width,
-    wilson_interval,
 )
 
 
@@ -38,7 +38,7 @@ def test_widths_are_within_5_percent_and_powers_within_3_points(
 
 def test_widths_and_powers_of_shares_are_sums_over_all_outcomes():
     for n, share, promise in ((30, 0.8, 0.7), (57, 0.95, 0.9), (200, 0.8, 0.75)):
-        ends = [wilson_interval(count, n) for count in range(n + 1)]
+        ends = [exact_interval(count, n) for count in range(n + 1)]
         weights = scipy_stats.binom.pmf(np.arange(n + 1), n, share)
         expected = sum(w * (e.high - e.low) / 2 for w, e in zip(weights, ends, strict=True))
         assert share_width(n, share) == pytest.approx(expected, abs=1e-9)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rubricate.errors import InputError
-from rubricate.stats import clustered_share, corrected_mean, next_to_label, wilson_interval
+from rubricate.stats import clustered_share, corrected_mean, exact_interval, next_to_label
 
 TRUTH, SENSITIVITY, SPECIFICITY = 0.6, 0.9, 0.75
 
@@ -63,7 +63,7 @@ def test_labels_without_an_error_are_worth_no_more_than_the_errors_they_leave_po
     human = [one if place < labelled else None for place, one in enumerate(judge)]
     groups = [place // (2 * size) for place in range(1000)] if size > 1 else None
     found = corrected_mean(judge, human, groups=groups)
-    possible = wilson_interval(0, labelled).high  # errors; labels then correlate by at most
+    possible = exact_interval(0, labelled).high  # errors; labels then correlate by at most
     correlation = 1 - 2 * possible
     assert 1 <= found.effective_labels / labelled < 1 / (1 - correlation**2)
     assert found.prediction_powered.low < 0.5 < found.prediction_powered.high

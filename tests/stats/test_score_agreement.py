@@ -144,7 +144,7 @@ def test_what_is_no_number_is_refused():
         score_agreement([math.inf], [1.0])
 
 
-def test_intervals_are_those_of_a_jackknife_over_scipy():
+def test_intervals_are_those_of_a_jackknife_over_scipy_with_unseen_documents():
     generator = np.random.default_rng(3)
     human = generator.normal(size=60)
     judge = human + generator.normal(size=60)
@@ -158,7 +158,9 @@ def test_intervals_are_those_of_a_jackknife_over_scipy():
             ]
         )
         point = statistic(judge, human).statistic
-        error = np.sqrt(19 / 20 * ((without - without.mean()) ** 2).sum())
+        squares = (without - without.mean()) ** 2
+        unseen = stats.norm.ppf(0.975) ** 2 / 2  # documents like the most influential one
+        error = np.sqrt(19 / 20 * (squares.sum() + unseen * squares.max()))
         half = stats.t.ppf(0.975, 19) * error / (1 - point**2)
         ends = np.tanh(np.arctanh(point) - half), np.tanh(np.arctanh(point) + half)
         estimate = found.figures[name]
@@ -182,7 +184,7 @@ def test_the_interval_of_a_correlation_holds_the_truth_with_few_documents():
 
 
 def test_a_figure_that_hangs_on_one_item_has_no_interval():
-    found = score_agreement([1.0, 1.0, 1.0, 2.0], [1.0, 2.0, 1.0, 2.0]).figures["pearson"]
+    found = score_agreement([1.0, 1.0, 1.0, 2.0], [1.0, 2.0, 3.0, 2.0]).figures["pearson"]
     assert found.value is not None
     assert (found.low, found.high) == (None, None)
     assert "without one of the items" in (found.undefined or "")

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from rubricate.analysis._judged import JudgedReport
 from rubricate.rubric import CriterionVerdict, Verdict
 from rubricate.run.results import OutcomeTally
-from rubricate.stats import Estimate, clustered_share, wilson_interval
+from rubricate.stats import Estimate, clustered_share, exact_interval
 from rubricate.views import GAP, Column, Row, Section, Table, estimate_text, numbers, say
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class ControlFigures(BaseModel):
     """`correct` / `n`, in [0, 1]; None for n = 0."""
     low: float | None
     high: float | None
-    """The accuracy's 95% interval (Wilson 1927)."""
+    """The accuracy's 95% interval (Clopper and Pearson 1934)."""
 
 
 class DefenceFigures(BaseModel):
@@ -210,7 +210,7 @@ def _control_figures(
     verdicts = [verdict for (_, k), of_kind in outcomes.items() if k == kind for verdict in of_kind]
     labels = [verdict.label for verdict in verdicts if verdict.status == "judged"]
     correct = labels.count(right)
-    accuracy = wilson_interval(correct, len(labels))
+    accuracy = exact_interval(correct, len(labels))
     return ControlFigures(
         control=kind,
         correct=correct,

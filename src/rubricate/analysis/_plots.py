@@ -80,7 +80,7 @@ class Plots:
     def calibration(self, path: str | Path | None = None) -> Picture:
         """How often people say MET where the judge's probability of MET is so high.
 
-        With Wilson intervals; of all binary criteria together.
+        With exact intervals; of all binary criteria together.
         """
         plot = calibration_plot(agreement_report(self._run))
         if plot is None:

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
         clustered_mean as clustered_mean,
         clustered_share as clustered_share,
         stratified_mean as stratified_mean,
-        wilson_interval as wilson_interval,
+        exact_interval as exact_interval,
     )
     from rubricate.stats._labels import (
         LabelAgreement as LabelAgreement,

@@ -14,9 +14,16 @@ from rubricate.errors import InputError
 from rubricate.stats._discrimination import folds_of, with_outcome
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import check_choice, count_of, number_of, same_length
-from rubricate.stats._intervals import design_effect, mean_of, resampled_mean, wilson_interval
+from rubricate.stats._intervals import design_effect, exact_interval, mean_of
 from rubricate.stats._numbers import Floats, Integers, numbers, probabilities_of
-from rubricate.stats._resampling import CHUNK, Bootstrap, Groups, batches, rows_in
+from rubricate.stats._resampling import (
+    CHUNK,
+    Bootstrap,
+    Groups,
+    batches,
+    check_bootstrap,
+    rows_in,
+)
 
 MOST_BINS = 10_000
 LEAST_CLUSTERS = 10
@@ -33,7 +40,7 @@ class ReliabilityBin:
         low, high: the bin has the probabilities `low <= p < high`; the last bin also `high`.
         n: the number of probabilities in the bin.
         mean_probability: their mean; None for n = 0.
-        frequency: the share of true outcomes, with Wilson's interval.
+        frequency: the share of true outcomes, with an exact interval.
     """
 
     low: float
@@ -83,6 +90,9 @@ def calibration(
 ) -> Calibration:
     """Brier score (Brier 1950), ECE (Naeini et al. 2015) and reliability table of probabilities.
 
+    The Brier score has a t interval that allows for errors of a judge that was sure, which are rare
+    and large: 1.9 values of 0 and of 1 are added (Agresti and Coull 1998).
+
     ECE depends on the bins, so `binning` describes them. With 50 pairs a calibrated judge has an
     ECE of 0.15 by noise alone: see `Calibration.calibration_error` and `miscalibration`.
 
@@ -114,7 +124,12 @@ def calibration(
     member = np.zeros((len(p), count))
     member[np.arange(len(p)), at] = 1.0
 
-    brier = resampled_mean((p - y) ** 2, clusters, bootstrap, NONE)
+    check_bootstrap(bootstrap)
+    brier = Estimate(None, undefined=NONE)
+    if len(p):
+        probability = 0.975 if bootstrap is None else bootstrap.tails[1]
+        brier = mean_of((p - y) ** 2, clusters, probability, (0.0, 1.0), rare=True).mean
+        brier = Estimate(brier.value) if bootstrap is None else brier
     gap = float(np.abs((p - y) @ member).sum())
     effect = design_effect(p - y, clusters)[0] if len(np.unique(clusters)) > 1 else 1.0
     words = f"{count} bins, {'equally wide' if binning == 'uniform' else 'equally full'}"
@@ -184,7 +199,7 @@ def _with_outcome(
 
 def _bin(low: float, high: float, p: Floats, y: Floats) -> ReliabilityBin:
     mean = float(p.mean()) if len(p) else None
-    return ReliabilityBin(low, high, len(p), mean, wilson_interval(int(y.sum()), len(p)))
+    return ReliabilityBin(low, high, len(p), mean, exact_interval(int(y.sum()), len(p)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,6 +130,7 @@ def conformal_sets(
             sets[index] = _set(cases[index][0], thresholds)
     of = clusters.tolist() if groups is not None else None
     sizes = [len(labels_in) for labels_in in sets]
+    most = float(max(len(shares) for shares, _ in cases))
     single = [size == 1 for size in sizes]
     hits = [truth in labels_in for labels_in, (_, truth) in zip(sets, cases, strict=True)]
     return ConformalSets(
@@ -142,7 +143,7 @@ def conformal_sets(
         single_right=clustered_share(
             [hit if alone else None for hit, alone in zip(hits, single, strict=True)], groups=of
         ),
-        size=mean_of(np.array(sizes, dtype=np.float64), clusters, 0.975).mean,
+        size=mean_of(np.array(sizes, dtype=np.float64), clusters, 0.975, (0.0, most)).mean,
     )
 
 

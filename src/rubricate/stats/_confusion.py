@@ -1,8 +1,7 @@
 """Statistics of a stack of confusion matrices.
 
 A confusion matrix has the truth in its rows and the judge's labels in its columns. Every function
-takes a stack of them, (b, K, K), and returns (b,) or, one label against the rest, (b, K); NaN where
-the statistic is undefined.
+takes a stack of them, (b, K, K), and returns (b,); NaN where the statistic is undefined.
 """
 
 from __future__ import annotations
@@ -20,27 +19,6 @@ def _ratio(above: Floats, below: Floats) -> Floats:
 
 def _hits(confusion: Floats) -> Floats:
     return np.diagonal(confusion, axis1=-2, axis2=-1)
-
-
-def _mean_of_defined(values: Floats) -> Floats:
-    """The mean along the last axis of what is not NaN."""
-    defined = ~np.isnan(values)
-    return _ratio(np.where(defined, values, 0.0).sum(-1), defined.sum(-1).astype(np.float64))
-
-
-def balanced_accuracy(confusion: Floats) -> Floats:
-    """The mean recall of the labels that the truth has (Brodersen et al. 2010)."""
-    return _mean_of_defined(_ratio(_hits(confusion), confusion.sum(-1)))
-
-
-def f1(confusion: Floats) -> Floats:
-    """The F1 of each label (van Rijsbergen 1979), (b, K)."""
-    return _ratio(2 * _hits(confusion), confusion.sum(-1) + confusion.sum(-2))
-
-
-def macro_f1(confusion: Floats) -> Floats:
-    """The mean F1 of the labels that either side has."""
-    return _mean_of_defined(f1(confusion))
 
 
 def label_weights(kinds: int, power: int = 0) -> Floats:

@@ -7,11 +7,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import optimize
 
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import check_share, count_of, number_of, same_length
-from rubricate.stats._intervals import mean_of, score_interval, share_of
+from rubricate.stats._intervals import mean_of, share_of
 from rubricate.stats._numbers import (
     Floats,
     Integers,
@@ -25,7 +26,7 @@ from rubricate.stats._unseen import LEAST_OTHERS, freedom_of
 
 NO_CONTRAST = "there is no pair of a true and a false outcome"
 RARE = "no interval: it needs five clusters with a true outcome and five with a false one"
-FEW = "no interval: it needs two clusters with a true outcome and two with a false one"
+
 FOLDS = 10
 """Parts of the data, each of which is held out once."""
 
@@ -40,13 +41,15 @@ def roc_auc(
 ) -> Estimate:
     """The area under the ROC curve: how often a true outcome has a higher score than a false one.
 
-    Ties count one half (Mann and Whitney 1947). The variance is that of DeLong, DeLong and
-    Clarke-Pearson (1988), with groups that of Obuchowski (1997); the interval is on the logit scale
-    with the quantile of t, whose degrees of freedom are Satterthwaite's (1946) of the two sides.
-    With fewer than 5 clusters of either outcome there is none. For a perfect order, whose variance
-    is 0, it is Wilson's (1927) for the smaller of the two sides. Over several criteria (`strata`)
-    only pairs of one criterion are compared: one area of all would count it as merit that some
-    criteria are met more often.
+    Ties count one half (Mann and Whitney 1947). The interval is the wider of two. One has the
+    variance of DeLong, DeLong and Clarke-Pearson (1988), with groups that of Obuchowski (1997), on
+    the logit scale with the quantile of t, whose degrees of freedom are Satterthwaite's (1946) of
+    the two sides. The other has all areas whose own variance does not exclude the one that was
+    seen (Newcombe 2006, method 5, with the formula of Hanley and McNeil 1982): an area near 1, or
+    of few outcomes of one kind, varies more than its sample shows. With fewer than 5 clusters of
+    either outcome there is no interval. Over several criteria (`strata`) only pairs of one
+    criterion are compared: one area of all would count it as merit that some criteria are met more
+    often.
 
     Args:
         scores: probabilities, or any numbers, (n,); None for a missing one.
@@ -87,14 +90,9 @@ def roc_auc(
         part = np.where(y == side, above - area * weight, 0.0) / contrasts
         sides.append(np.bincount(clusters, part))
         many.append(len(np.unique(clusters[(y == side) & (weight > 0)])))
-    if min(many) < 2:
-        return Estimate(area, undefined=FEW)
-    count = len(np.unique(clusters))
-    if area in (0.0, 1.0):
-        t = t_quantile((1 + confidence) / 2, count - 1)
-        return score_interval(area, float(min(many)), t)
     if min(many) < LEAST_OTHERS:
         return Estimate(area, undefined=RARE)
+    count = len(np.unique(clusters))
     # A cluster that holds a large part of a side pulls the area to itself: CR2's factor.
     scaled = []
     for of_side, wanted in zip(sides, (1.0, 0.0), strict=True):
@@ -110,11 +108,35 @@ def roc_auc(
         of_sides = zip(parts, freedoms, strict=True)
         apart = sum(part**2 / max(number, 1.0) for part, number in of_sides)
         freedom = min(freedom, sum(parts) ** 2 / apart)
-    t = t_quantile((1 + confidence) / 2, freedom)
-    middle = math.log(area / (1 - area))
-    half = t * math.sqrt(max(0.0, variance)) / (area * (1 - area))
-    low, high = (1 / (1 + math.exp(min(700.0, -end))) for end in (middle - half, middle + half))
+    alone = float(((np.where(y == 1, 1, -1) * (above - area * weight) / contrasts) ** 2).sum())
+    effect = len(x) / count
+    if count < len(x) and alone > 0:
+        effect = max(1.0, variance / alone)
+    # The mean over strata of the factor of Hanley and McNeil, for sides of about one size.
+    others = float((weight * (weight - 1)).sum()) / (2 * contrasts)
+    scale = t_quantile((1 + confidence) / 2, count - 1) ** 2 * effect / contrasts
+    low, high = _areas_not_excluded(area, others, scale)
+    if variance > 0:
+        middle = math.log(area / (1 - area))
+        half = t_quantile((1 + confidence) / 2, freedom) * math.sqrt(variance)
+        half /= area * (1 - area)
+        low = min(low, 1 / (1 + math.exp(min(700.0, half - middle))))
+        high = max(high, 1 / (1 + math.exp(min(700.0, -half - middle))))
     return Estimate(area, low, high)
+
+
+def _areas_not_excluded(area: float, others: float, scale: float) -> tuple[float, float]:
+    """The least and the greatest area that are not further from this one than `scale` times their
+    own variance allows (Newcombe 2006, method 5)."""
+
+    def excess(true: float) -> float:
+        several = 1 + others * ((1 - true) / (2 - true) + true / (1 + true))
+        return (area - true) ** 2 - scale * true * (1 - true) * several
+
+    # An area of 0 or 1, which has no variance, is never excluded: the other end is what counts.
+    low = optimize.brentq(excess, 0.0, min(area, 1 - 1e-9)) if area > 0 else 0.0
+    high = optimize.brentq(excess, max(area, 1e-9), 1.0) if area < 1 else 1.0
+    return float(low), float(high)
 
 
 def _below(values: Floats, others: Floats) -> Floats:
@@ -220,8 +242,10 @@ def decision_threshold(
         paid[out] = _paid(p[out], y[out], rest, costs)
     at_half = _paid(p, y, 0.5, costs)
 
-    def mean(values: Floats) -> Estimate:
-        return mean_of(values, clusters, (1 + confidence) / 2).mean
+    most = max(costs)
+
+    def mean(values: Floats, least: float) -> Estimate:
+        return mean_of(values, clusters, (1 + confidence) / 2, (least, most)).mean
 
     def rate(side: float) -> Estimate:
         at = y == side
@@ -229,16 +253,15 @@ def decision_threshold(
         members = clusters[at]
         return share_of(wrong, members, confidence, independent=groups is None)
 
-    most = max(costs)
     return DecisionThreshold(
         threshold,
         *costs,
         n=len(p),
         false_positive_rate=rate(0.0),
         false_negative_rate=rate(1.0),
-        cost=mean(paid).within(0.0, most),
-        cost_at_half=mean(at_half).within(0.0, most),
-        saved=mean(at_half - paid).within(-most, most),
+        cost=mean(paid, 0.0).within(0.0, most),
+        cost_at_half=mean(at_half, 0.0).within(0.0, most),
+        saved=mean(at_half - paid, -most).within(-most, most),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -31,11 +32,19 @@ class Estimate:
             lowest: the least that the figure can be.
             highest: the greatest that it can be.
         """
+        return self.mapped(lambda number: min(highest, max(lowest, number)))
 
-        def inside(number: float | None) -> float | None:
-            return None if number is None else min(highest, max(lowest, number))
+    def mapped(self, increasing: Callable[[float], float]) -> Estimate:
+        """The estimate of an increasing function of the figure.
 
-        return Estimate(inside(self.value), inside(self.low), inside(self.high), self.undefined)
+        Args:
+            increasing: is applied to the value and the ends.
+        """
+        value, low, high = (
+            None if number is None else increasing(number)
+            for number in (self.value, self.low, self.high)
+        )
+        return Estimate(value, low, high, self.undefined)
 
     def __str__(self) -> str:
         if self.value is None:

@@ -24,11 +24,10 @@ from rubricate.stats._inputs import (
     labels_of,
     same_length,
 )
-from rubricate.stats._intervals import share_interval, wilson_interval
+from rubricate.stats._intervals import exact_interval, share_interval
 from rubricate.stats._numbers import Floats, Integers
 from rubricate.stats._posterior import coefficient_intervals, table_prior
 from rubricate.stats._resampling import Bootstrap, Groups, cluster_indices, explained
-from rubricate.stats._unseen import LEAST_OTHERS
 
 Undecided: TypeAlias = Literal["exclude", "label", "wrong"]
 NO_ANSWER = "(no answer)"
@@ -48,9 +47,9 @@ FIGURES = (
 IN_ORDER = ("linear_kappa", "quadratic_kappa", "linear_ac2", "quadratic_ac2")
 BY_LABEL = ("precision", "recall", "f1", "false_positive_rate", "false_negative_rate")
 
-OF_RARE = frozenset({"balanced_accuracy", "macro_f1", "f1"})
-"""Figures in which a rare label counts as much as a frequent one."""
-RARE = "no interval: it needs five items or groups of each label"
+MEANS = {"balanced_accuracy": "recall", "macro_f1": "f1"}
+"""Figures that are the mean over labels of another."""
+NOT_ALL = "no interval: it needs two labels, and people's answers with each label"
 
 _WHY = {
     **dict.fromkeys(("accuracy", "balanced_accuracy", "macro_f1"), NO_PAIR),
@@ -111,11 +110,16 @@ def label_agreement(
 
     The formulas and their sources: accuracy; balanced accuracy (Brodersen et al. 2010); precision,
     recall, F1 (van Rijsbergen 1979); kappa (Cohen 1960, 1968); AC1 and AC2 (Gwet 2008, 2014); alpha
-    (Krippendorff 2011; ordinal if `ordered`); Matthews (Gorodkin 2004). Intervals of plain shares
-    (accuracy, precision, recall, error rates) are Wilson's (1927), with groups for the effective
-    number of pairs (see `clustered_share`). The other intervals are the middle of the coefficient's
-    posterior distribution (Agresti and Min 2005), with a prior worth 1.6 pairs, one of which
-    agrees, also for the effective number of pairs.
+    (Krippendorff 2011; ordinal if `ordered`); Matthews (Gorodkin 2004).
+
+    Intervals of shares (accuracy, precision, recall, error rates) are exact (Clopper and Pearson
+    1934), with groups for the effective number of pairs (see `clustered_share`). F1 is 2 J / (1 +
+    J), where J is the share of pairs in which both sides gave the label among those in which either
+    did, so its ends are those of J. The ends of balanced accuracy and macro-F1 are the means of
+    their labels' ends (Zou and Donner 2008, for estimates that may depend on each other), and there
+    are none if people never gave one of the labels. The other intervals are the middle of the
+    coefficient's posterior distribution (Agresti and Min 2005), with a prior worth 1.6 pairs, one
+    of which agrees, also for the effective number of pairs.
 
     Args:
         judge, human: labels of the same items in the same order, (n,); None for no answer.
@@ -155,28 +159,34 @@ def label_agreement(
         index, members, table_prior(kinds), partial(_coefficients, ordered=ordered), bootstrap
     )
     confusion = np.bincount(index, minlength=kinds * kinds).reshape(kinds, kinds)
-    by_cluster = _by_cluster(index, members, kinds)
-    of_people = (by_cluster.sum(2) > 0).sum(0)
-    shares = _shares(by_cluster)
+    shares = _shares(_by_cluster(index, members, kinds))
 
-    def figure(name: str, *at: int) -> Estimate:
-        why = _WHY[name] if kept else NO_PAIR
-        if name not in shares:
-            spread = explained(spreads[f"{name} {at[0]}" if at else name], why)
-            if name in OF_RARE and spread.low is not None:
-                clusters_with = of_people[list(at)] if at else of_people[of_people > 0]
-                if clusters_with.min() < LEAST_OTHERS or len(at) + len(clusters_with) < 2:
-                    return Estimate(spread.value, undefined=RARE)
-            return spread
+    def share(name: str, *at: int) -> Estimate:
         part, whole = (counts[:, at[0]] if at else counts for counts in shares[name])
         if whole.sum() == 0:
-            return Estimate(None, undefined=why)
+            return Estimate(None, undefined=_WHY[name] if kept else NO_PAIR)
         if bootstrap is None:
-            return Estimate(float(part.sum() / whole.sum()))
-        level = bootstrap.confidence
-        if groups is None:
-            return wilson_interval(int(part.sum()), int(whole.sum()), confidence=level)
-        return share_interval(part, whole, level)
+            estimate = Estimate(float(part.sum() / whole.sum()))
+        elif groups is None:
+            n, level = int(whole.sum()), bootstrap.confidence
+            estimate = exact_interval(int(part.sum()), n, confidence=level)
+        else:
+            estimate = share_interval(part, whole, bootstrap.confidence)
+        return estimate.mapped(lambda both: 2 * both / (1 + both)) if name == "f1" else estimate
+
+    by_label = [{name: share(name, position) for name in BY_LABEL} for position in range(kinds)]
+    every_label = kinds > 1 and all(
+        of_people or name == NO_ANSWER
+        for name, of_people in zip(names, confusion.sum(1).tolist(), strict=True)
+    )
+
+    def figure(name: str) -> Estimate:
+        if name in spreads:
+            return explained(spreads[name], _WHY[name] if kept else NO_PAIR)
+        if name not in MEANS:
+            return share(name)
+        why_not = None if every_label or bootstrap is None else NOT_ALL
+        return _mean_over_labels([figures[MEANS[name]] for figures in by_label], why_not)
 
     return LabelAgreement(
         n=len(kept),
@@ -184,10 +194,7 @@ def label_agreement(
         labels=tuple(names),
         confusion=tuple(tuple(int(count) for count in row) for row in confusion),
         figures={name: figure(name) for name in (*FIGURES, *(IN_ORDER if ordered else ()))},
-        by_label={
-            label: {name: figure(name, position) for name in BY_LABEL}
-            for position, label in enumerate(names)
-        },
+        by_label=dict(zip(names, by_label, strict=True)),
         undecided=undecided,
         not_decided=dict(sorted(Counter(filter(None, causes)).items())),
     )
@@ -277,6 +284,20 @@ def _names(
     return names + in_order(present - set(names)) or [""]
 
 
+def _mean_over_labels(figures: Sequence[Estimate], why_not: str | None) -> Estimate:
+    """The mean of the figures that are defined; `why_not` is the reason for no interval."""
+    values = [figure.value for figure in figures if figure.value is not None]
+    if not values:
+        return Estimate(None, undefined=NO_PAIR)
+    value = sum(values) / len(values)
+    lows = [figure.low for figure in figures if figure.low is not None]
+    highs = [figure.high for figure in figures if figure.high is not None]
+    if why_not is not None or len(lows) < len(values):
+        reasons = (figure.undefined for figure in figures if figure.value is not None)
+        return Estimate(value, undefined=why_not or next(filter(None, reasons), None))
+    return Estimate(value, sum(lows) / len(lows), sum(highs) / len(highs))
+
+
 def _by_cluster(index: Integers, clusters: Integers, kinds: int) -> Floats:
     """Each cluster's confusion matrix, (G, K, K)."""
     _, position = np.unique(clusters, return_inverse=True)
@@ -294,6 +315,7 @@ def _shares(confusion: Floats) -> dict[str, tuple[Floats, Floats]]:
         "accuracy": (hits.sum(1), n),
         "precision": (hits, judge),
         "recall": (hits, truth),
+        "f1": (hits, truth + judge - hits),
         "false_positive_rate": (judge - hits, n[:, None] - truth),
         "false_negative_rate": (truth - hits, truth),
     }
@@ -304,8 +326,6 @@ def _coefficients(counts: Floats, *, ordered: bool) -> dict[str, Floats]:
     kinds = math.isqrt(counts.shape[-1])
     confusion = counts.reshape(-1, kinds, kinds)
     coefficients = {
-        "balanced_accuracy": _confusion.balanced_accuracy(confusion),
-        "macro_f1": _confusion.macro_f1(confusion),
         "cohen_kappa": _confusion.cohen_kappa(confusion),
         "gwet_ac1": _confusion.gwet_ac(confusion),
         "krippendorff_alpha": _confusion.krippendorff_alpha(
@@ -313,8 +333,7 @@ def _coefficients(counts: Floats, *, ordered: bool) -> dict[str, Floats]:
         ),
         "matthews": _confusion.matthews(confusion),
     }
-    for at, of_label in enumerate(np.moveaxis(_confusion.f1(confusion), -1, 0)):
-        coefficients[f"f1 {at}"] = of_label
+
     if ordered:
         coefficients["linear_kappa"] = _confusion.cohen_kappa(confusion, 1)
         coefficients["quadratic_kappa"] = _confusion.cohen_kappa(confusion, 2)

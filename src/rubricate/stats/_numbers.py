@@ -66,3 +66,8 @@ def bounds_of(bounds: Any, name: str) -> tuple[float, float]:
 def t_quantile(probability: float, freedom: float) -> float:
     """The quantile of Student's t."""
     return float(special.stdtrit(freedom, probability))
+
+
+def widening(probability: float, freedom: float) -> float:
+    """The factor by which fewer outcomes make an interval as wide as the quantile of t does."""
+    return (t_quantile(probability, freedom) / float(special.ndtri(probability))) ** 2

@@ -9,8 +9,8 @@ from scipy import special, stats
 
 from rubricate.errors import InputError
 from rubricate.stats._inputs import brief, check_share, count_of, number_of
-from rubricate.stats._intervals import score_interval
-from rubricate.stats._numbers import Floats, t_quantile
+from rubricate.stats._intervals import effective_interval
+from rubricate.stats._numbers import Floats, t_quantile, widening
 from rubricate.stats._unseen import unseen
 
 TAIL = 9.0
@@ -33,7 +33,7 @@ def share_width(
 ) -> float:
     """Half the width that the interval of a share is expected to have.
 
-    Without clusters that of `wilson_interval`, its mean over the binomial distribution, which is
+    Without clusters that of `exact_interval`, its mean over the binomial distribution, which is
     exact. With clusters that of `clustered_share` for the effective number of outcomes,
     `n / (1 + (cluster_size - 1) * correlation)` (Kish 1965).
 
@@ -52,24 +52,26 @@ def share_width(
 
     Example:
         >>> round(share_width(100, 0.9), 3)
-        0.059
+        0.063
     """
     n = count_of(n, "n", 1, LARGEST_N)
     share = _between(share, "share", 0.0, 1.0)
     check_share(confidence, "confidence")
     effect, clusters = _clusters(n, cluster_size, correlation)
     if effect == 1 and clusters == n:
-        z = float(special.ndtri((1 + confidence) / 2))
-        counts, weights = _binomial(n, share)
-        observed = counts / n
-        spread = observed * (1 - observed) / n + z * z / (4 * n * n)
-        return float((weights * z / (1 + z * z / n) * np.sqrt(spread)).sum())
-    return _score_width(share, n / effect, clusters, confidence)
+        hits, weights = _binomial(n, share)
+        # SciPy's inverse is NaN for a parameter of 0, where the end is 0 or 1.
+        low = special.betaincinv(np.maximum(hits, 1.0), n - hits + 1, (1 - confidence) / 2)
+        high = special.betaincinv(hits + 1, np.maximum(n - hits, 1.0), (1 + confidence) / 2)
+        widths = np.where(hits < n, high, 1.0) - np.where(hits > 0, low, 0.0)
+        return float((weights * widths).sum()) / 2
+    return _share_width(share, n / effect, clusters, confidence)
 
 
-def _score_width(share: float, effective: float, clusters: float, confidence: float) -> float:
-    """Half the width of `score_interval` with the quantile of t for this many clusters."""
-    interval = score_interval(share, effective, t_quantile((1 + confidence) / 2, clusters - 1))
+def _share_width(share: float, effective: float, clusters: float, confidence: float) -> float:
+    """Half the width of the interval of this share and effective number, for this many clusters."""
+    effective /= widening((1 + confidence) / 2, clusters - 1)
+    interval = effective_interval(share, effective, confidence)
     return ((interval.high or 0.0) - (interval.low or 0.0)) / 2
 
 
@@ -176,7 +178,7 @@ def corrected_mean_width(
         ...     100, 1000, spread=0.5, judge_spread=0.5, correlation=0.8, share=0.5
         ... )
         >>> round(width, 3)
-        0.069
+        0.072
     """
     labelled = count_of(labelled, "labelled", 2, LARGEST_N)
     unlabelled = count_of(unlabelled, "unlabelled", 0, LARGEST_N)
@@ -212,14 +214,14 @@ def corrected_mean_width(
     if tuning == 0:
         return share_width(labelled, share, confidence=confidence)
     effective = max(labelled, share * (1 - share) / variance)
-    return _score_width(share, effective, labelled, confidence)
+    return _share_width(share, effective, labelled, confidence)
 
 
 def lower_end_power(n: int, share: float, promise: float, *, confidence: float = 0.95) -> float:
     """The probability that the lower end of a share's interval will be `promise` or more.
 
-    Exact: Wilson's interval (1927) reaches this from a number of successes on, whose probability is
-    binomial.
+    Exact: the interval of Clopper and Pearson (1934) reaches this from a number of successes on,
+    whose probability is binomial.
 
     Args:
         n: the number of outcomes, 1 or more.
@@ -235,15 +237,15 @@ def lower_end_power(n: int, share: float, promise: float, *, confidence: float =
 
     Example:
         >>> round(lower_end_power(100, 0.9, 0.8), 2)
-        0.8
+        0.7
     """
     n = count_of(n, "n", 1, LARGEST_N)
     share = _between(share, "share", 0.0, 1.0)
     check_share(promise, "promise")
     check_share(confidence, "confidence")
-    z = float(special.ndtri((1 + confidence) / 2))
-    needed = math.ceil(n * promise + z * math.sqrt(n * promise * (1 - promise)) - 1e-9)
-    return float(stats.binom.sf(needed - 1, n, share))
+    # As many successes as come with `promise` in less than half of what the interval may miss.
+    too_few = stats.binom.ppf((1 + confidence) / 2, n, promise)
+    return float(stats.binom.sf(too_few, n, share))
 
 
 def paired_power(

@@ -8,7 +8,7 @@ pairs, most of one label: counted exactly, 86.6 % at 14 pairs and 88.5 % at 20. 
 coverage is 93.7 % or more. Pairs of one cluster count as the effective number of pairs, by the
 design effect of this coefficient (Kish 1965), with the quantile of t for few clusters (Korn and
 Graubard 1998), as in `clustered_share`. A table of agreement alone has an interval, too, whose end
-is below 1, as Wilson's of a share.
+is below 1, as that of a share.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import ndtri
 
 from rubricate.stats._estimate import Estimate
-from rubricate.stats._numbers import Floats, Integers, t_quantile
+from rubricate.stats._numbers import Floats, Integers, widening
 from rubricate.stats._resampling import (
     TOO_FEW,
     Bootstrap,
@@ -67,7 +66,7 @@ def coefficient_intervals(
         if bootstrap is None or count < 2:
             why = None if bootstrap is None else TOO_FEW
             return {name: point(value, why) for name, value in values.items()}
-        effects = dict.fromkeys(values, _widening(count - 1, bootstrap))
+        effects = dict.fromkeys(values, widening(bootstrap.tails[1], count - 1))
         if count < n:
             slopes = _slopes(counts, counts + prior, of)
             effects = {
@@ -127,12 +126,6 @@ def _slopes(counts: Floats, table: Floats, of: Coefficients) -> dict[str, Floats
     return slopes
 
 
-def _widening(freedom: float, bootstrap: Bootstrap) -> float:
-    """The factor by which fewer pairs make the interval as wide as the quantile of t does."""
-    probability = bootstrap.tails[1]
-    return (t_quantile(probability, freedom) / float(ndtri(probability))) ** 2
-
-
 def _design_effect(
     slope: Floats, counts: Floats, index: Integers, clusters: Integers, bootstrap: Bootstrap
 ) -> float:
@@ -148,9 +141,9 @@ def _design_effect(
     clustered = float((parts**2).sum())
     most = len(sums) - 1.0
     if not (np.isfinite(clustered) and independent > 0):
-        return _widening(most, bootstrap)
+        return widening(bootstrap.tails[1], most)
     freedom = min(most, max(1.0, freedom_of(parts)))
-    return max(1.0, clustered / independent) * _widening(freedom, bootstrap)
+    return max(1.0, clustered / independent) * widening(bootstrap.tails[1], freedom)
 
 
 def _interval(value: float, drawn: Floats, bootstrap: Bootstrap) -> Estimate:

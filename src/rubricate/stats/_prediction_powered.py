@@ -14,12 +14,12 @@ from rubricate.stats._inputs import check_share, count_of, same_length
 from rubricate.stats._intervals import (
     clustered_variance,
     design_effect,
+    effective_interval,
     mean_of,
-    score_interval,
     share_of,
     t_interval,
 )
-from rubricate.stats._numbers import Floats, Integers, numbers, outcomes, t_quantile
+from rubricate.stats._numbers import Floats, Integers, numbers, outcomes, t_quantile, widening
 from rubricate.stats._resampling import ROUNDING, Groups, cluster_indices
 from rubricate.stats._unseen import are_few, mostly_same, unseen
 
@@ -176,10 +176,11 @@ def _prediction_powered(
     value = float(residuals.mean()) + tuning * float(unlabelled.mean())
     effective = n * of_labels / error if error > 0 else None
     if binary:
-        z = t_quantile((1 + confidence) / 2, freedom)
         share = min(1.0, max(0.0, value))
         # The effective number of labels is at least that of their clusters.
-        return score_interval(share, max(count, share * (1 - share) / error), z), tuning, effective
+        labels_worth = max(count, share * (1 - share) / error)
+        labels_worth /= widening((1 + confidence) / 2, freedom)
+        return effective_interval(share, labels_worth, confidence), tuning, effective
     spread = math.sqrt(error)
     if spread <= ROUNDING * float(np.abs(np.concatenate([every, labels])).max()):
         spread, effective = 0.0, None

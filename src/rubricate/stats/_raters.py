@@ -36,7 +36,7 @@ from rubricate.stats._resampling import (
     jackknife_totals,
 )
 from rubricate.stats._strata import mean_of_strata
-from rubricate.stats._unseen import FEW_DIFFER, few_differ
+from rubricate.stats._unseen import FEW_DIFFER, few_differ, is_skewed
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 Ratings: TypeAlias = Sequence[Sequence[Any]]
@@ -92,9 +92,12 @@ def krippendorff_alpha(
     """
     check_choice(level, "level", *LEVELS)
     rows = [listed(row, f"ratings of item {item}") for item, row in _rows(ratings)]
+    clusters, few = cluster_indices(groups, len(rows)), False
     if level == "interval":
-        contributions, statistic = _interval_contributions(rows), _interval_alpha
+        table = _table(rows)
+        contributions, statistic = _interval_contributions(table), _interval_alpha
         sizes = contributions[:, 0]
+        few = is_skewed(table, clusters)
     else:
         counts = counts_of(rows, labels, ranked=level == "ordinal")
         kinds = counts.shape[1]
@@ -107,7 +110,6 @@ def krippendorff_alpha(
             return _coincidences(some).reshape(len(some), kinds * kinds)
 
         if strata is None:
-            clusters = cluster_indices(groups, len(rows))
             alpha = _of_patterns(counts, parts, statistic, clusters, bootstrap)
             return explained(alpha, SAME_RATINGS)
         contributions = parts(counts)
@@ -118,7 +120,7 @@ def krippendorff_alpha(
     width = contributions.shape[1] + 1
     columns = (np.zeros_like(index) if strata is None else index)[:, None] * width
     entries = np.column_stack([sizes, contributions])
-    table = sparse.csr_matrix(
+    totals_of = sparse.csr_matrix(
         (
             entries.ravel(),
             (np.repeat(np.arange(len(rows)), width), (columns + np.arange(width)).ravel()),
@@ -131,15 +133,17 @@ def krippendorff_alpha(
         alphas = statistic(parts[:, 1:]).reshape(len(totals), count)
         return {"alpha": mean_of_strata(alphas, parts[:, 0].reshape(len(totals), count))}
 
-    estimates = jackknife_totals(
-        table,
+    alpha = jackknife_totals(
+        totals_of,
         statistics,
         scales={"alpha": "correlation"},
-        clusters=cluster_indices(groups, len(rows)),
+        clusters=clusters,
         bootstrap=bootstrap,
         corrected=count > 1,
-    )
-    return explained(estimates["alpha"], SAME_RATINGS)
+    )["alpha"]
+    if few and alpha.low is not None:
+        alpha = Estimate(alpha.value, undefined=FEW_DIFFER)
+    return explained(alpha, SAME_RATINGS)
 
 
 def _of_patterns(
@@ -212,20 +216,25 @@ def _coincidences(counts: Floats) -> Floats:
     return np.asarray(pairs / np.maximum(raters - 1, 1)[:, None, None])
 
 
-def _interval_contributions(ratings: Ratings) -> Floats:
-    """For each item the number of ratings, their sum, sum of squares and squared distances."""
+def _table(ratings: Ratings) -> Floats:
+    """Numbers, (n, k); NaN for missing ratings, also at the end of shorter rows."""
     rows = [numbers(row, f"ratings of item {item}") for item, row in _rows(ratings)]
-    known = np.concatenate([row[~np.isnan(row)] for row in rows]) if rows else np.empty(0)
-    middle = float(known.mean()) if len(known) else 0.0
-    contributions = np.zeros((len(rows), 4))
+    table = np.full((len(rows), max(map(len, rows), default=0)), np.nan)
     for item, row in enumerate(rows):
-        values = row[~np.isnan(row)] - middle
-        count = len(values)
-        if count < 2:
-            continue
-        apart = 2 * count * float(((values - values.mean()) ** 2).sum()) / (count - 1)
-        contributions[item] = count, values.sum(), (values**2).sum(), apart
-    return contributions
+        table[item, : len(row)] = row
+    return table
+
+
+def _interval_contributions(table: Floats) -> Floats:
+    """For each item the number of ratings, their sum, sum of squares and squared distances."""
+    known = ~np.isnan(table)
+    count = known.sum(1).astype(np.float64)
+    values = np.where(known, table - (table[known].mean() if known.any() else 0.0), 0.0)
+    sums = values.sum(1)
+    apart = np.where(known, values - (sums / np.maximum(count, 1))[:, None], 0.0)
+    distances = 2 * count * (apart**2).sum(1) / np.maximum(count - 1, 1)
+    contributions = np.column_stack([count, sums, (values**2).sum(1), distances])
+    return np.asarray(contributions * (count > 1)[:, None])
 
 
 def _interval_alpha(totals: Floats) -> Floats:
@@ -324,13 +333,11 @@ def intraclass_correlation(
         0.71
     """
     check_bootstrap(bootstrap)
-    rows = [numbers(row, f"ratings of item {item}") for item, row in _rows(ratings)]
-    if len({len(row) for row in rows}) > 1:
+    if len({len(listed(row, f"ratings of item {item}")) for item, row in _rows(ratings)}) > 1:
         raise InputError("ratings: the rows are not equally long; use None for a missing rating")
-    k = len(rows[0]) if rows else 0
-    table = np.array(rows).reshape(len(rows), k)
+    table = _table(ratings)
     complete = ~np.isnan(table).any(axis=1)
-    clusters = cluster_indices(groups, len(rows))[complete]
+    clusters = cluster_indices(groups, len(table))[complete]
     return icc_of(table[complete], clusters, bootstrap)
 
 
@@ -413,7 +420,7 @@ def _log_ratio_ends(
     tails = bootstrap.tails
     ends: dict[str, tuple[float, float] | str | None] = {}
     for kind, (between, within) in without.items():
-        error = jackknife_error(np.log(between / within))
+        error = jackknife_error(np.log(between / within), tails[1])
         if isinstance(error, str):
             ends[kind] = error
         elif kind == "icc_2":

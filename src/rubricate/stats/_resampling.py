@@ -21,13 +21,13 @@ from math import atanh, copysign, exp, isfinite, log, sqrt, tanh
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from scipy import sparse
+from scipy import sparse, special
 
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import answers, brief, check_share, count_of
 from rubricate.stats._numbers import Floats, Integers, t_quantile
-from rubricate.stats._unseen import freedom_of
+from rubricate.stats._unseen import freedom_of, unseen
 
 Groups: TypeAlias = Sequence[Hashable] | None
 """The cluster of each item, such as the document that it comes from. None: items are independent.
@@ -232,7 +232,7 @@ def jackknife_totals(
             estimates[name] = point(value, None)
             continue
         without = np.concatenate([part[name] for part in parts])
-        error = jackknife_error(without)
+        error = jackknife_error(without, bootstrap.tails[1])
         if isinstance(error, str):
             estimates[name] = Estimate(value, undefined=error)
             continue
@@ -265,13 +265,23 @@ class JackknifeError:
     freedom: float
 
 
-def jackknife_error(without: Floats) -> JackknifeError | str:
+def jackknife_error(without: Floats, probability: float) -> JackknifeError | str:
     """The standard error of a statistic, from its values without each block, (blocks,); or why
-    there is none."""
+    there is none.
+
+    It is that of Tukey (1958) with `unseen` more blocks as influential as the most influential one:
+    a large error that was seen once, or never, may not be rare.
+
+    Args:
+        without: the statistic without each block.
+        probability: that of the upper end of the interval.
+    """
     if not np.isfinite(without).all():
         return HANGS
     count = len(without)
-    error = sqrt((count - 1) / count * float(((without - without.mean()) ** 2).sum()))
+    squares = (without - without.mean()) ** 2
+    more = unseen(float(special.ndtri(probability))) * float(squares.max())
+    error = sqrt((count - 1) / count * (float(squares.sum()) + more))
     if error <= ROUNDING * max(1.0, float(np.abs(without).max())):
         return NO_SPREAD
     return JackknifeError(error, min(count - 1.0, freedom_of(without)))

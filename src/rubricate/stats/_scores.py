@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from rubricate.stats._resampling import (
     explained,
     jackknife_totals,
 )
+from rubricate.stats._unseen import FEW_DIFFER, is_skewed, mostly_same
 
 CONSTANT = "one of the two gave one number throughout"
 SAME = "both gave one and the same number throughout"
@@ -34,14 +36,14 @@ _WHY = {
     **dict.fromkeys(("pearson", "spearman", "kendall_tau_b"), CONSTANT),
     **dict.fromkeys(("quadratic_kappa", "krippendorff_alpha"), SAME),
 }
+COEFFICIENTS = {"pearson", "spearman", "kendall_tau_b", "krippendorff_alpha", "quadratic_kappa"}
 SCALES: dict[str, Scale] = {
     **dict.fromkeys(("mae", "rmse"), "size"),
-    **dict.fromkeys(("pearson", "spearman", "kendall_tau_b"), "correlation"),
-    **dict.fromkeys(("krippendorff_alpha", "quadratic_kappa"), "correlation"),
+    **dict.fromkeys(COEFFICIENTS, "correlation"),
 }
 STEPS = 12
-"""Scales up to this many steps have the interval of a confusion matrix, which allows for answers
-that were not seen: without it, a mean error or kappa of skewed scores covered 70 to 90 %."""
+"""Coefficients of scales up to this many steps have the interval of a confusion matrix, which
+allows for answers that were not seen: without it, kappa of skewed scores covered 70 to 90 %."""
 NO_DISTANCE = "no interval: samples of one distribution are apart too"
 
 
@@ -100,12 +102,14 @@ def score_agreement(
     with interval distances (Krippendorff 2011); the Wasserstein-1 distance (earth mover's) and the
     Kolmogorov-Smirnov distance of the two empirical distributions; quadratic kappa (Cohen 1968).
 
-    The bias has a t interval, the two accuracies have Wilson's (1927), with groups for the
-    effective number of pairs, the intraclass correlations those of `intraclass_correlation`, and
-    the others have that of the jackknife (Tukey 1958) with the quantile of t: correlations on the
-    scale of Fisher's z (1921), mean errors on that of their logarithm. Two samples of one
-    distribution have a distance (`wasserstein`, `ks`) above 0, so that an interval would never
-    contain 0: there is none.
+    The bias, and the mean errors of a scale, have the interval of `clustered_mean`, which allows
+    for errors up to the range of the numbers; the two accuracies that of `clustered_share`, and the
+    intraclass correlations those of `intraclass_correlation`. Coefficients of a scale of up to 12
+    steps have the interval of `label_agreement`. The others have that of the jackknife (Tukey 1958)
+    with the quantile of t: correlations on the scale of Fisher's z (1921), mean errors on that of
+    their logarithm. If more than half of all numbers are the same, coefficients have an interval
+    only if 10 items or groups have others. Two samples of one distribution have a distance
+    (`wasserstein`, `ks`) above 0, so that an interval would never contain 0: there is none.
 
     Args:
         judge, human: numbers for the same items in the same order, (n,); None for a missing one.
@@ -159,11 +163,17 @@ def score_agreement(
         name: explained(figure, _WHY.get(name, NO_PAIR) if len(x) else NO_PAIR)
         for name, figure in spreads.items()
     }
-    figures |= icc_of(np.stack([x, y], axis=1), clusters, bootstrap)
+    table = np.stack([x, y], axis=1)
+    figures |= icc_of(table, clusters, bootstrap)
     if len(x) and bootstrap is not None:
-        figures["bias"] = mean_of(x - y, clusters, bootstrap.tails[1]).mean
+        errors = _error_intervals(x, y, clusters, bootstrap)
+        figures |= errors if scale else {"bias": errors["bias"]}
         for name in ("wasserstein", "ks"):
             figures[name] = Estimate(figures[name].value, undefined=NO_DISTANCE)
+        if is_skewed(table, clusters):
+            for name in COEFFICIENTS & figures.keys():
+                value, why = figures[name].value, figures[name].undefined
+                figures[name] = Estimate(value, undefined=why if value is None else FEW_DIFFER)
         if scale:
             apart = np.abs(x - y)
             for name, hits in (
@@ -184,6 +194,29 @@ def score_agreement(
     )
 
 
+def _error_intervals(
+    x: Floats, y: Floats, clusters: Integers, bootstrap: Bootstrap
+) -> dict[str, Estimate]:
+    """Bias, mean and root mean squared error with the interval of `clustered_mean`, for errors up
+    to the range of the numbers."""
+    numbers_range = float(np.ptp([x, y]))
+
+    def mean(errors: Floats, least: float, most: float) -> Estimate:
+        bounds = (least, most) if numbers_range > 0 else None
+        return mean_of(errors, clusters, bootstrap.tails[1], bounds).mean
+
+    # One error from end to end makes most of a mean square, however many small ones were seen.
+    rare = numbers_range > 0 and mostly_same(np.abs(x - y)) is not None
+    squares = (0.0, numbers_range**2) if numbers_range > 0 else None
+    squared = mean_of((x - y) ** 2, clusters, bootstrap.tails[1], squares, rare=rare).mean
+    squared = squared.within(0.0, math.inf)
+    return {
+        "bias": mean(x - y, -numbers_range, numbers_range),
+        "mae": mean(np.abs(x - y), 0.0, numbers_range).within(0.0, math.inf),
+        "rmse": squared.mapped(math.sqrt),
+    }
+
+
 def _by_level(
     x: Floats, y: Floats, clusters: Integers, bootstrap: Bootstrap | None
 ) -> tuple[LevelBias, ...]:
@@ -194,7 +227,7 @@ def _by_level(
         apart = x[at] - y[at]
         bias = Estimate(float(apart.mean()))
         if bootstrap is not None:
-            bias = mean_of(apart, clusters[at], bootstrap.tails[1]).mean
+            bias = _error_intervals(x[at], y[at], clusters[at], bootstrap)["bias"]
         levels.append(LevelBias(level, len(apart), bias))
     return tuple(levels)
 

@@ -130,7 +130,7 @@ def threshold_point(
     *,
     groups: Groups = None,
 ) -> ThresholdPoint:
-    """The effect of a threshold, with 95 % intervals: Wilson's (1927), as in `clustered_share`.
+    """The effect of a threshold, with the 95 % intervals of Clopper and Pearson (1934).
 
     Args:
         confidence: the confidence of each verdict, (n,); None for a missing one.

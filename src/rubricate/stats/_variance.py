@@ -180,7 +180,7 @@ def _ends(
         drawn = shares(others, len(contributions))
     ends: dict[_Term, tuple[float, float] | str] = {}
     for term, share in without.items():
-        error = jackknife_error(share)
+        error = jackknife_error(share, bootstrap.tails[1])
         if isinstance(error, str):
             ends[term] = error
             continue

@@ -286,7 +286,7 @@ def pairs_plot(pairs: Mapping[tuple[float, float], int], label: str) -> Drawing:
 
 
 def reliability_plot(calibration: Calibration) -> Drawing:
-    """How often people said MET against how probable the judge held it, with Wilson's intervals."""
+    """How often people said MET against how probable the judge held it, with exact intervals."""
     most = max((group.n for group in calibration.bins), default=1) or 1
     parts = []
     for group in calibration.bins:

@@ -269,7 +269,7 @@ class AgreementReport(Report):
         if self.few is not None:
             yield say(self.few, "warning")
         yield say(
-            f"Intervals: {percent(self.bootstrap.confidence)}, Wilson's for shares, of the "
+            f"Intervals: {percent(self.bootstrap.confidence)}, exact for shares, of the "
             f"posterior for kappa ({self.bootstrap.resamples} draws), else the jackknife over "
             f"{units(self.groups)}. Pairs in which one did not decide: "
             f"{_UNDECIDED[self.undecided]}. --json has all figures.",

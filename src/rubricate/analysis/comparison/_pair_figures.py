@@ -14,7 +14,7 @@ from rubricate.analysis.comparison._pairs import PairOutcome, PairResult, pair_r
 from rubricate.judge import EQUAL, FIRST, SECOND
 from rubricate.rubric import Verdict
 from rubricate.run.results import OutcomeTally
-from rubricate.stats import Estimate, asymmetry, wilson_interval
+from rubricate.stats import Estimate, asymmetry, exact_interval
 from rubricate.views import GAP, Column, Paragraph, Row, Section, Table, estimate_text, numbers, say
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class PairFigures(BaseModel):
     """`first` / (`first` + `second`), in [0, 1]; None where there is neither."""
     low: float | None
     high: float | None
-    """The 95% interval of the win rate (Wilson 1927)."""
+    """The 95% interval of the win rate (Clopper and Pearson 1934)."""
     corrected_win_rate: float | None
     """The share of answers that name the first, over all pairs with an answer in both orders: each
     order counts one half, so that what the place adds in one it takes in the other, and an answer
@@ -71,7 +71,7 @@ class PositionFigures(BaseModel):
     """`inconsistent` / `n`, in [0, 1]."""
     low: float | None
     high: float | None
-    """The 95% interval of the rate (Wilson 1927), as if the questions were independent."""
+    """The 95% interval of the rate (Clopper and Pearson 1934), for independent questions."""
     bias: float | None
     """How much likelier a submission is named when it is shown first than when it is shown second,
     from -1 (always what is shown second) to 1; 0 for a judge that does not mind the place, however
@@ -259,7 +259,7 @@ class PairTallies:
         if not self._labelled:
             return None
         right, n = self._labelled[True], self._labelled[True] + self._labelled[False]
-        rate = wilson_interval(right, n)
+        rate = exact_interval(right, n)
         return LabelFigures(
             n=n,
             right=right,
@@ -271,7 +271,7 @@ class PairTallies:
 
     def _position(self) -> PositionFigures:
         inconsistent = sum(differ * pairs for differ, pairs in self._differing.items())
-        rate = wilson_interval(inconsistent, self._questions)
+        rate = exact_interval(inconsistent, self._questions)
         places = sorted(self._by_place.items())
         bias = asymmetry(
             [total for (total, _, _), _ in places],
@@ -308,7 +308,7 @@ def _figures(
         counts: how often each outcome came.
         leaning: how often the answers leant so far to the first, from -1 to 1.
     """
-    rate = wilson_interval(counts["first"], counts["first"] + counts["second"])
+    rate = exact_interval(counts["first"], counts["first"] + counts["second"])
     leanings = sorted((leaning or {}).items())
     lean = asymmetry([lean for lean, _ in leanings], counts=[times for _, times in leanings])
     return PairFigures(

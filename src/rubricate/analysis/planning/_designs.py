@@ -300,7 +300,7 @@ def _share(options: PlanCall, value: float, part: float, which: str = "") -> Des
     return Design(
         f"{options.figure} {shown(value)}{which}",
         at,
-        "closed form: Wilson's interval (1927) over the binomial distribution",
+        "closed form: the exact interval (Clopper and Pearson 1934) over the binomial distribution",
         in_steps=lowest is not None,
         labels=1.0,
         assumed={options.figure: value, **({} if part == 1 else {"share of items": part})},

@@ -1,0 +1,79 @@
+"""No observed error or spread is not evidence of none: intervals are wide, or there are none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rubricate.stats import (
+    Bootstrap,
+    calibration,
+    intraclass_correlation,
+    krippendorff_alpha,
+    label_agreement,
+    score_agreement,
+)
+
+SHORT = Bootstrap(200)
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "right"), [(10, 0.9, 0.99), (20, 0.9, 0.99), (50, 0.1, 0.95)]
+)
+def test_f1_of_few_items_or_rare_errors_is_covered(n: int, share: float, right: float):
+    table = np.array(
+        [[(1 - share) * right, (1 - share) * (1 - right)], [share * (1 - right), share * right]]
+    )
+    each = 2 * np.diagonal(table) / (table.sum(0) + table.sum(1))
+    true = {"f1": each[1], "macro_f1": each.mean(), "balanced_accuracy": right, "accuracy": right}
+    covered, made = dict.fromkeys(true, 0), dict.fromkeys(true, 0)
+    for seed in range(150):
+        chance = np.random.default_rng([n, seed])
+        people = chance.random(n) < share
+        judge = people ^ (chance.random(n) > right)
+        agreement = label_agreement(
+            np.where(judge, "MET", "UNMET").tolist(),
+            np.where(people, "MET", "UNMET").tolist(),
+            labels=["UNMET", "MET"],
+            bootstrap=SHORT,
+        )
+        figures = {**agreement.figures, "f1": agreement.by_label["MET"]["f1"]}
+        for name, value in true.items():
+            if figures[name].low is not None:
+                made[name] += 1
+                covered[name] += figures[name].low <= value <= figures[name].high
+    for name in true:
+        assert covered[name] >= 0.92 * made[name], name
+    assert made["f1"] > 100
+
+
+def test_without_answers_of_people_with_a_label_means_over_labels_have_no_interval():
+    agreement = label_agreement(["a", "a", "b"] * 5, ["a"] * 15, bootstrap=SHORT)
+    for name in ("balanced_accuracy", "macro_f1"):
+        assert agreement.figures[name].value is not None
+        assert agreement.figures[name].low is None
+        assert "each label" in (agreement.figures[name].undefined or "")
+
+
+def test_a_judge_that_was_sure_and_right_ten_times_may_have_a_brier_score_of_a_tenth():
+    brier = calibration([0.99] * 10, [True] * 10).brier
+    assert brier.value == pytest.approx(0.0001)
+    assert brier.high is not None
+    assert 0.1 < brier.high < 0.6
+
+
+def test_errors_of_a_scale_that_was_not_used_have_no_interval():
+    figures = score_agreement([5.0] * 10, [5.0] * 10, scale=True).figures
+    for name in ("bias", "mae", "rmse"):
+        assert (figures[name].value, figures[name].low) == (0.0, None)
+        assert figures[name].undefined
+
+
+def test_numbers_that_are_mostly_the_same_need_ten_others():
+    ratings = [[5, 5, 5]] * 15 + [[5, 4, 5], [4, 4, 3], [2, 1, 2], [3, 4, 5], [1, 1, 2], [4, 3, 4]]
+    assert krippendorff_alpha(ratings, level="interval").low is None
+    assert intraclass_correlation(ratings)["icc_3_1"].low is None
+    more = ratings + ratings[15:]
+    assert krippendorff_alpha(more, level="interval").low is not None
+    judge, people = [float(row[0]) for row in ratings], [float(row[1]) for row in ratings]
+    assert score_agreement(judge, people, scale=True).figures["quadratic_kappa"].low is None
