@@ -16,7 +16,7 @@ TOOL = Path(__file__).parents[1] / "tools" / "trace_calls.py"
     ("option", "ceiling"),
     [
         (None, {"calls": 169, "files": 40}),  # to the first request of `grade()`
-        ("--shell", {"calls": 949, "files": 91}),  # to the first request of `rubricate grade`
+        ("--shell", {"calls": 951, "files": 91}),  # to the first request of `rubricate grade`
         ("--job", {"files loaded": 137, "lines executed": 11270}),  # lines vary by 60
     ],
     ids=["grade", "shell", "job"],

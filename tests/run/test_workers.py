@@ -597,11 +597,18 @@ def test_stopping_a_run_by_workers_keeps_what_was_judged(tmp_path):
 
     async def stopped() -> int:
         stop = asyncio.Event()
-        asyncio.get_running_loop().call_later(0.5, stop.set)
+
+        async def stop_soon() -> None:
+            while len(endpoint.requests) < 10:
+                await asyncio.sleep(0.01)
+            stop.set()
+
         with ScriptedEndpoint([Rule(delay=0.05)]) as endpoint:
             run = {"base_url": endpoint.url, "run_dir": tmp_path, "concurrency": 2}
+            stopping = asyncio.create_task(stop_soon())
             with pytest.raises(RunStopped) as error:
                 await rubricate.agrade(dataset, "m", workers=2, stop=stop, **run)
+            await stopping
         assert error.value.interrupted
         assert error.value.result.resumed == 0
         return error.value.result.calls
