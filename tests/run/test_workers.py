@@ -24,6 +24,7 @@ from rubricate.dataset import Item
 from rubricate.errors import JournalError, MissingExtraError
 from rubricate.judge import Endpoint, Judge, named_judge
 from rubricate.options import GradingOptions
+from rubricate.run import Progress
 from rubricate.run.journal import open_journal, to_json
 from rubricate.run.workers import _driving, _ray, _worker
 from rubricate.run.workers._blocks import Blocks, Numbered, block_size
@@ -598,17 +599,16 @@ def test_stopping_a_run_by_workers_keeps_what_was_judged(tmp_path):
     async def stopped() -> int:
         stop = asyncio.Event()
 
-        async def stop_soon() -> None:
-            while len(endpoint.requests) < 10:
-                await asyncio.sleep(0.01)
-            stop.set()
+        def stop_soon(progress: Progress) -> None:
+            if progress.done:
+                stop.set()
 
         with ScriptedEndpoint([Rule(delay=0.05)]) as endpoint:
             run = {"base_url": endpoint.url, "run_dir": tmp_path, "concurrency": 2}
-            stopping = asyncio.create_task(stop_soon())
             with pytest.raises(RunStopped) as error:
-                await rubricate.agrade(dataset, "m", workers=2, stop=stop, **run)
-            await stopping
+                await rubricate.agrade(
+                    dataset, "m", workers=2, stop=stop, on_progress=stop_soon, **run
+                )
         assert error.value.interrupted
         assert error.value.result.resumed == 0
         return error.value.result.calls
