@@ -25,9 +25,9 @@ what can be expected of a judge. `python tools/agreement_tables.py FOLDER` write
 data that is not in this repository: physics (exam answers; MIT), ttcw (short stories; BSD
 3-Clause), recipes (Apache-2.0, CC BY 4.0) and summeval_op (summaries of reviews; MIT).
 
-Intervals are 95 %, by bootstrap over texts with 2,000 resamples; those of accuracy are Wilson's,
-for the effective number. Krippendorff's alpha is nominal for yes and no, and interval for scales.
-Alpha, kappa and correlation are means over the criteria, weighted by n.
+Intervals are 95 %, by whole texts; [statistics](statistics.md) says how each is made.
+Krippendorff's alpha is nominal for yes and no, and interval for scales. Alpha, kappa and
+correlation are means over the criteria, weighted by n.
 
 ## People among themselves
 

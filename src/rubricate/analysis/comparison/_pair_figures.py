@@ -97,7 +97,7 @@ class LabelFigures(BaseModel):
     """`right` / `n`, in [0, 1]."""
     low: float | None
     high: float | None
-    """Its 95% interval (Wilson 1927)."""
+    """Its exact 95% interval (Clopper and Pearson 1934)."""
 
 
 class PairSummary(JudgedReport):
