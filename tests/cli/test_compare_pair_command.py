@@ -32,7 +32,7 @@ def test_two_files_are_compared_and_nothing_is_asked_twice(compare, endpoint, tm
     done = compare("good.txt", "bad.md", "--prompt", "How fast?")
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if line.startswith("all")]
-    assert rows == [["all", "1", "0", "0", "0", "0", "0", "1.00", "[0.21,", "1.00]"]]
+    assert rows == [["all", "1", "0", "0", "0", "0", "0", "1.00", "[0.03,", "1.00]"]]
     assert "position bias 0.00" in done.stdout
     assert (tmp_path / "runs/pair-good-bad-m/journal.sqlite").exists()
     turned = json.loads(compare("bad.md", "good.txt", "--prompt", "How fast?", "--json").stdout)

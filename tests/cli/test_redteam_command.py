@@ -21,7 +21,7 @@ def test_it_prints_a_table_and_asks_nothing_twice(rubricate, tmp_path):
         again = rubricate(*options)
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if line.startswith("closing")]
-    assert rows == [["closing", "the", "fence", "1.00", "[0.01,", "1.00]", "4", "0", "0", "0"]] * 2
+    assert rows == [["closing", "the", "fence", "1.00", "[0.00,", "1.00]", "4", "0", "0", "0"]] * 2
     assert "attack success, defence on" in done.stdout
     assert "attack success, defence off" in done.stdout
     assert (tmp_path / "runs" / "redteam-m" / "journal.sqlite").exists()
@@ -160,7 +160,7 @@ def test_ones_own_items_and_attacks_are_attacked_in_the_form_that_is_named(rubri
         assert done.returncode == 0, done.stderr
         assert "1 wrong answer under attack in pairs with right ones, judged by m" in done.stdout
         (row,) = [line.split() for line in done.stdout.splitlines() if line.startswith("plea")]
-        assert row[1:] == ["0.50", "[0.002,", "0.998]", "2", "0", "0", "0"]
+        assert row[1:] == ["0.50", "[0.00,", "1.00]", "2", "0", "0", "0"]
         assert (tmp_path / "runs" / "redteam-m-mine-own-pair").exists()
         shown = rubricate("show", "runs/redteam-m-mine-own-pair")
         assert shown.stdout == done.stdout

@@ -34,8 +34,9 @@ def changed_answers_test(
         InputError: different lengths, or a number of answers below 0.
 
     Example:
-        >>> changed_answers_test([{"MET": 9}] * 3, [{"UNMET": 1}] * 3)
-        (3, 0.001...)
+        >>> unusual, p = changed_answers_test([{"MET": 9}] * 3, [{"UNMET": 1}] * 3)
+        >>> unusual, round(p, 3)
+        (3, 0.001)
     """
     same_length(before=before, after=after)
     unusual, chances = 0, np.ones(1)

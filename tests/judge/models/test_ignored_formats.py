@@ -18,6 +18,7 @@ from rubricate import Criterion, HTTPModel, Rubric, RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge import Completion
 from rubricate.judge.models._forms import ReplyForms, ignores_schema
+from rubricate.run.sending import _sender
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 ANSWER = {"reason": "It says so.", "evidence": [], "verdict": "MET"}
@@ -26,6 +27,12 @@ TAGS = "<reason>It says so.</reason>\n<verdict>MET</verdict>"
 FIRST = 6
 """Requests for which a form is found that works: two for each of two, and those in flight then."""
 Answer = Callable[[str, int], "str | dict[str, Any]"]
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first request goes alone, however late a busy machine answers it."""
+    monkeypatch.setattr(_sender, "ALONE", 60.0)
 
 
 class Endpoint(ScriptedEndpoint):
