@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from rubricate.judge import JudgesLike
     from rubricate.options import Data
 
-AHEAD = 48
+AHEAD = 16
 """Results that wait to be taken before the run waits too."""
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

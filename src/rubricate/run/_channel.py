@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 _T = TypeVar("_T")
@@ -52,6 +53,11 @@ class Channel(Generic[_T]):
             if not space.done():
                 space.set_result(None)
         return self._things.popleft()
+
+    def remaining(self) -> Iterator[_T]:
+        """What has not been taken, when nobody takes any more."""
+        while self._things:
+            yield self._things.popleft()
 
     def _wake_taker(self) -> None:
         taker, self._taker = self._taker, None

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from rubricate._sync import in_thread
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import Judge, LabelFile
 from rubricate.run._channel import Channel
-from rubricate.run._executor import Execution, Listeners, RunParts, rarer_collections
+from rubricate.run._executor import Execution, Give, Listeners, RunParts, rarer_collections
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
     from rubricate.run._weights import Held
     from rubricate.run.workers import Driving
 
+BACKLOG = 32
+"""Judged items that wait for their results before judging waits too. Results are made of all that
+wait, one after the other: made of each when it is judged, they cost 3 % of a run's CPU time."""
 INTERRUPTED = "interrupted"
 """Why a run ended that somebody stopped."""
 
@@ -167,12 +171,11 @@ async def run(
             RunParts(plan, stages, answers, sender, options, progress, of_execution, stop)
         )
 
+        done: Channel[JudgedItem] = Channel(BACKLOG)
+
         def rest() -> Iterator[JudgedItem]:
-            return (
-                execution.unfinished()
-                if held is None
-                else held.weighted_items(execution.unfinished())
-            )
+            items = chain(done.remaining(), execution.unfinished())
+            return items if held is None else held.weighted_items(items)
 
         def conclude(stopped: str | None) -> None:
             for item in rest():
@@ -208,7 +211,7 @@ async def run(
             listeners.on_end(outcome)
 
         try:
-            await execution.judge(output.give)
+            await _judge(execution, done, output.give)
             for item in rest():
                 await results.put(output.add(item))
             stopped = None
@@ -217,6 +220,19 @@ async def run(
         finally:
             if answers.lease is None or not answers.lease.is_lost:  # else its results are another's
                 conclude(stopped)
+
+
+async def _judge(execution: Execution | Driving, done: Channel[JudgedItem], give: Give) -> None:
+    """Have items judged, and give those that are `done`, as many at a time as there are."""
+    judging = asyncio.create_task(execution.judge(done.put))
+    judging.add_done_callback(lambda _: done.close())
+    try:
+        while (item := await done.take()) is not None:
+            await give(item)
+        judging.result()
+    finally:
+        judging.cancel()
+        await asyncio.gather(judging, return_exceptions=True)
 
 
 def _of_several_processes(
