@@ -13,6 +13,8 @@ import pytest
 import rubricate as package
 from rubricate import Criterion, Judge, RubricDataset, Verdict
 from rubricate.analysis import compare_runs, read_run
+from rubricate.rubric import Usage
+from rubricate.run.journal import Answers
 from rubricate.testing import Rule, ScriptedEndpoint
 
 GOOD, BAD = "Roughly 300000 kilometres a second.", "It is quite fast."
@@ -212,6 +214,20 @@ def test_a_threshold_that_is_missed_still_fails(
     assert (done.returncode, len(endpoint.requests)) == (6, before)  # too far below for noise
     done = rubricate("grade", "b.json", *asking, "--confirm", "3")
     assert done.stderr == "Error: --confirm is for --fail-under: give both\n"
+
+
+def test_where_the_cost_so_far_is_unknown_a_budget_lets_nothing_be_asked_again(
+    run_here: Any, tmp_path: Path, endpoint: ScriptedEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Answers, "run_usage", lambda self: Usage(cost=None))
+    dataset(tmp_path, "b", 14)
+    (tmp_path / "prices.json").write_text(json.dumps({"m": {"input": 1, "output": 1}}))
+    asking = ("--judge", "m", "--base-url", endpoint.url, "--no-cache", "--prices", "prices.json")
+    limits = ("--fail-under", "speed=0.8", "--confirm", "3", "--max-cost", "9")
+    done = run_here(tmp_path, "grade", "b.json", *asking, "--run-dir", "b", *limits)
+    assert done.returncode == 6
+    assert "Nothing is asked again: what the run has cost is not known." in done.stderr
+    assert len(endpoint.requests) == ITEMS * len(CRITERIA)
 
 
 class Noisy(Judge):

@@ -51,7 +51,7 @@ def with_gates(
     if settings.thresholds:
         outcome = thresholds_of(settings, summary, run)
         if settings.confirm is not None and outcome.outcome == "below" and summary.stopped is None:
-            outcome = _confirmed(run, outcome, settings, judge)
+            outcome = _confirmed(run, summary, outcome, settings, judge)
         outcomes["thresholds"] = outcome
     checked = summary.model_copy(update=outcomes)
     RunFolder(run_dir).write_summary(checked.to_dict())
@@ -59,7 +59,11 @@ def with_gates(
 
 
 def _confirmed(
-    run: FinishedRun, outcome: ThresholdOutcome, settings: GradeSettings, judge: Judge
+    run: FinishedRun,
+    summary: Summary,
+    outcome: ThresholdOutcome,
+    settings: GradeSettings,
+    judge: Judge,
 ) -> ThresholdOutcome:
     """What thresholds come to once the verdicts that keep figures below were asked about again.
 
@@ -78,9 +82,10 @@ def _confirmed(
         **shared_places(settings),
     )
     if settings.max_cost is not None:
-        paid = (run.summary.get("usage") or {}).get("run_cost") or 0.0
-        if paid >= settings.max_cost:
-            sys.stderr.write("Nothing is asked again: --max-cost is reached.\n")
+        paid = summary.usage.run_cost
+        if paid is None or paid >= settings.max_cost:
+            why = "what the run has cost is not known" if paid is None else "--max-cost is reached"
+            sys.stderr.write(f"Nothing is asked again: {why}.\n")
             return outcome
         options = replace(options, max_cost=settings.max_cost - paid)
 
