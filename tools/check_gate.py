@@ -91,7 +91,7 @@ def confirmed(verdicts: Runs, margin: float, size: int = 1) -> GateOutcome:
 
 def decide(verdicts: Runs, margin: float, size: int = 1) -> BoundTest:
     """What the gate says of two runs."""
-    difference = verdicts[1].mean(1) - verdicts[0].mean(1) * 1.0
+    difference = verdicts[1].mean(1) - verdicts[0].mean(1)
     return bound_test(
         difference.tolist(),
         -margin,

@@ -25,7 +25,7 @@ from rubricate.analysis import (
 from rubricate.choosing import chosen_judge
 from rubricate.confirming import ConfirmOptions, answered
 from rubricate.dataset import RubricDataset
-from rubricate.judge import JudgesLike, Panel, made_for
+from rubricate.judge import JudgesLike, Panel
 from rubricate.run import RunOptions
 from rubricate.settings import Settings, option, part, takes
 from rubricate.streaming import plain
@@ -92,9 +92,7 @@ async def kept_anchors(
     if choice.panel is None:
         return choice.kept(())
     running = part(RunOptions, options)
-    closes = made_for(judge, choice.panel)
-    results = await answered(choice.dataset, choice.panel, running, closes=closes, stop=stop)
-    return choice.kept(results)
+    return choice.kept(await answered(choice.dataset, choice.panel, running, judge, stop))
 
 
 class CheckCall(ConfirmOptions, kw_only=False):
@@ -109,8 +107,8 @@ class CheckCall(ConfirmOptions, kw_only=False):
 async def acheck_anchors(call: CheckCall) -> AnchorCheck:
     """Ask a judge about its anchors, and say whether it has changed.
 
-    Each anchor is asked about once; if that leaves a doubt, twice more. Stored answers are not
-    used.
+    Each anchor is asked about once; if that leaves a doubt, up to four more times. Stored answers
+    are not used.
 
     Args:
         file: the anchors.
@@ -144,8 +142,7 @@ async def checked_anchors(
     check = None
     for times in (1, 1 + further_answers(kept)):
         panel = Panel([own]).again(times, after=moment)
-        closes = made_for(judge, panel)
-        results = await answered(kept, panel, running, closes=closes, stop=stop)
+        results = await answered(kept, panel, running, judge, stop)
         check = check_answers(kept, own, results)
         if check.changed or check.p_value > 2 * DOUBT:
             break

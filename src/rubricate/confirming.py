@@ -9,7 +9,7 @@ What is asked about again is an ordinary run, in a folder of run B.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from rubricate.analysis import (
 )
 from rubricate.choosing import chosen_judge
 from rubricate.dataset import RubricDataset
-from rubricate.judge import Judge, JudgesLike, made_for
+from rubricate.judge import Judge, JudgesLike, Panel, made_for
 from rubricate.options import JudgeOptions
 from rubricate.run import (
     Budget,
@@ -106,25 +106,31 @@ async def confirmed(
     results = []
     if check.dataset is not None:
         running = running_options(runs, options)
-        closes = made_for(judge, check.panel)
-        results = await answered(check.dataset, check.panel, running, closes=closes, stop=stop)
+        results = await answered(check.dataset, check.panel, running, judge, stop)
     return compare_runs(*runs, groups=groups, by=by, confirmed=check.outcome(results))
 
 
 async def answered(
     dataset: RubricDataset,
-    judge: Judge,
+    panel: Panel,
     options: RunOptions,
-    *,
-    closes: Iterable[Judge] = (),
-    stop: asyncio.Event | None = None,
+    judge: JudgesLike,
+    stop: asyncio.Event | None,
 ) -> list[ItemResult]:
     """The results of a run that asks again.
+
+    Args:
+        dataset: what to ask about.
+        panel: who is asked.
+        options: how.
+        judge: what the caller has named, of which the panel was made: what a name made is closed.
+        stop: set it to end early.
 
     Raises:
         RunStopped: the run ended before all was answered.
     """
-    stream = ResultStream(Plan(dataset, options), judge, options, stop=stop, closes=closes)
+    plan, closes = Plan(dataset, options), made_for(judge, panel)
+    stream = ResultStream(plan, panel, options, stop=stop, closes=closes)
     async with stream:
         return [item async for item in stream]
 
@@ -157,7 +163,7 @@ async def confirmed_thresholds(
     if losing.dataset is None:
         return outcome
     running = part(RunOptions, options)
-    results = await answered(losing.dataset, losing.panel, running, stop=stop)
+    results = await answered(losing.dataset, losing.panel, running, judge, stop)
     return outcome_of(
         losing.outcomes(outcome.checks, results, None if groups is None else run.groups_by(groups))
     )

@@ -156,9 +156,9 @@ else:
     option = Option
 
 
-def again(kind: type, name: str, default: _T) -> _T:
-    """The field of an option that another class declares, with another default."""
-    inherited: Any = replace(options_of(kind)[name], default=default)
+def again(kind: type, name: str, default: _T, **changes: Any) -> _T:
+    """The field of an option that another class declares, with another default or other words."""
+    inherited: Any = replace(options_of(kind)[name], default=default, **changes)
     return cast("_T", inherited)
 
 

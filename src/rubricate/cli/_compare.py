@@ -109,19 +109,17 @@ def compare(settings: CompareSettings) -> int:
 
     _check_asks(settings)
     runs = read_run(settings.run_a), read_run(settings.run_b)
-    check = None
-    if settings.anchors is not None:
-        checked = _checked(settings, runs)
-        if isinstance(checked, int):
-            return checked
-        if checked is not None:
-            sys.stderr.write(f"{checked}\n")
-        check = checked
+    check = None if settings.anchors is None else _checked(settings, runs, settings.anchors)
+    if isinstance(check, int):
+        return check
+    if check is not None:
+        sys.stderr.write(f"{check}\n")
+    has_changed = check is not None and check.changed
     comparison = compare_runs(*runs, groups=settings.groups, by=settings.by)
     warn_of_refit(*runs)
     margin, least = settings.fail_if_worse, settings.min_coverage
     least = MIN_COVERAGE if least is None else least
-    if settings.confirm is not None and (check is None or not check.changed):
+    if settings.confirm is not None and not has_changed:
         if margin is None or comparison.gate(margin, min_coverage=least).may_be_worse:
             confirmed = _confirmed(settings, runs)
             if isinstance(confirmed, int):
@@ -141,7 +139,7 @@ def compare(settings: CompareSettings) -> int:
         _print(comparison, settings)
         return 0
     decision = comparison.gate(margin, min_coverage=least)
-    if settings.sequential is not None and (check is None or not check.changed):
+    if settings.sequential is not None and not has_changed:
         decision = sequential_gate(comparison, decision, runs, settings.sequential)
     _print(replace(comparison, decision=decision), settings)
     sys.stderr.write(f"{decision.why}\n")
@@ -166,21 +164,20 @@ def _print(comparison: RunComparison, settings: CompareSettings) -> None:
         print_report(comparison, settings)
 
 
-def _checked(settings: CompareSettings, runs: Runs) -> AnchorCheck | int | None:
+def _checked(settings: CompareSettings, runs: Runs, file: str) -> AnchorCheck | int | None:
     """What the anchors say of the judge; an exit code where that ended early, None where it was
     only estimated."""
     from rubricate.analysis import further_answers, one_judge, read_anchors
     from rubricate.anchoring import checked_anchors
     from rubricate.choosing import chosen_judge
 
-    assert settings.anchors is not None
     results = runs[1].path / "results.jsonl"
-    folder = runs[1].path / f"anchors-{Path(settings.anchors).stem}"
+    folder = runs[1].path / f"anchors-{Path(file).stem}"
     options, view = _asking(settings)
     options = replace(options, run_dir=folder)
     if settings.dry_run:
         judge = one_judge(chosen_judge(settings.judge, options)).members[0].judge
-        kept = read_anchors(settings.anchors, judge)
+        kept = read_anchors(file, judge)
         count = sum(len(item.rubric.names) for item in kept.items if item.rubric is not None)
         most = count * (1 + further_answers(kept))
         sys.stderr.write(
@@ -192,7 +189,7 @@ def _checked(settings: CompareSettings, runs: Runs) -> AnchorCheck | int | None:
         stop = stop_on_signals()
         with view:
             return await checked_anchors(
-                str(settings.anchors),
+                file,
                 options,
                 settings.judge,
                 moment=int(results.stat().st_mtime),

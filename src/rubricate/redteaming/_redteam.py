@@ -48,7 +48,7 @@ from rubricate.judge import (
     named_judge,
     pair_criterion,
 )
-from rubricate.options import AskingOptions, JudgeOptions
+from rubricate.options import AskingOptions, GradingOptions, JudgeOptions
 from rubricate.redteaming._attacks import (
     AttackedQuestion,
     AttackFamily,
@@ -58,7 +58,7 @@ from rubricate.redteaming._attacks import (
 )
 from rubricate.rubric import Criterion, CriterionOption, CriterionVerdict, Rubric, Verdict
 from rubricate.run import Plan, RunEstimate, RunOptions, estimate
-from rubricate.settings import option, part, takes
+from rubricate.settings import again, option, part, takes
 from rubricate.streaming import ResultStream, plain
 
 if TYPE_CHECKING:
@@ -79,20 +79,14 @@ class RedTeamOptions(AskingOptions, OwnPrompt):
         "to each binary criterion by which people label it UNMET.",
         group="What is graded",
     )
-    rubric: RubricLike | None = option(
+    rubric: RubricLike | None = again(GradingOptions, "rubric", None, common=False)
+    map: Columns | None = again(
+        GradingOptions,
+        "map",
         None,
-        "The rubric of a table; or one that is used in place of the dataset's own.",
-        more="A `Rubric`, the path of a file, or a list of criteria or of sentences.",
-        group="What is graded",
-        input_type=str | None,
-        is_path=True,
-    )
-    map: Columns | None = option(
-        None,
-        "Which column of a table is what: submission=answer,label.CRITERION=human; see grade.",
+        help="Which column of a table is what: submission=answer,label.CRITERION=human; see grade.",
         more="As such text, or as a dictionary.",
-        group="What is graded",
-        input_type=str | dict[str, str] | None,
+        common=False,
     )
     attacks: str | Path | None = option(
         None,
