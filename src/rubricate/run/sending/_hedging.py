@@ -138,6 +138,7 @@ class Hedging:
         self._bill = bill
         self._watches: set[_Watch] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._paused = False
         self._loop: asyncio.AbstractEventLoop
 
     @property
@@ -208,9 +209,15 @@ class Hedging:
             self._stop()
 
     def _look(self) -> None:
-        now = time.monotonic()
-        for watch in tuple(self._watches):
-            watch.look(now)
+        # After a pause of this process (a laptop that slept, a loop that was kept busy) everything
+        # seems late, but the answers may be here, and unread: they are read before the next look.
+        assert self._timer is not None
+        late = self._loop.time() - self._timer.when()
+        self._paused = late > LOOK_EVERY and not self._paused
+        if not self._paused:
+            now = time.monotonic()
+            for watch in tuple(self._watches):
+                watch.look(now)
         self._timer = self._loop.call_later(LOOK_EVERY, self._look)
 
     def _stop(self) -> None:
