@@ -15,6 +15,7 @@ from rubricate import LengthPenalty, RubricDataset, grade
 from rubricate.analysis import RunComparison, compare_runs, read_run
 from rubricate.judge import Panel, RecordedJudge
 from rubricate.report import write_report
+from rubricate.testing import Rule, ScriptedEndpoint
 
 ABSTAINS = "CANNOT_ASSESS"
 TONE = {
@@ -351,3 +352,46 @@ def test_every_view_of_a_comparison_says_the_same(graded: Grade, rubricate: Any,
         assert "criteria corrected by Holm" in flat
     assert "item-1, right: UNMET -> failed" in done.stdout
     assert "## 1 verdicts that only one run decided" in texts["markdown"]
+
+
+def test_asking_about_all_criteria_at_once_is_weighed_by_what_changes_and_what_it_saves(tmp_path):
+    data = RubricDataset.from_dict(
+        {
+            "prompt": "",
+            "rubric": [{"name": name, "requirement": f"Is {name}"} for name in "abcde"],
+            "items": [{"submission": f"text {n}", "description": ""} for n in range(2, 22)],
+        }
+    )
+
+    changes = [
+        Rule(submission=f"text {n}", criterion="Is a", verdict="UNMET") for n in (3, 8, 12, 17)
+    ]
+    prices = tmp_path / "prices.json"
+    prices.write_text(json.dumps({"m": {"input": 1.0, "output": 4.0}}))
+    asked = (("single", 1, []), ("together", "all", changes))
+    for name, size, rules in asked:
+        with ScriptedEndpoint([*rules, Rule(verdict="MET")]) as endpoint:
+            grade(
+                data,
+                "m",
+                base_url=endpoint.url,
+                prices=prices,
+                criteria_per_call=size,
+                run_dir=tmp_path / name,
+            )
+    comparison = compare_runs(read_run(tmp_path / "single"), read_run(tmp_path / "together"))
+    changed, before, after = comparison.changed, comparison.usage_a, comparison.usage_b
+    assert changed.value == 4 / 100
+    assert (changed.low or 1) < 0.04 < (changed.high or 0)
+    assert (before.requests, after.requests) == (5.0, 1.0)
+    spent = [read_run(tmp_path / name).summary["usage"] for name in ("single", "together")]
+    assert [before.cost, after.cost] == pytest.approx([usage["cost"] / 20 for usage in spent])
+    said = re.search(r": (\d+)% less\.$", comparison.change_and_cost[1])
+    assert said is not None
+    assert abs(int(said[1]) - 100 * (1 - spent[1]["cost"] / spent[0]["cost"])) < 1
+
+
+def test_of_no_changed_verdict_the_share_still_has_an_upper_bound(graded):
+    comparison = compared(graded("before"), graded("after"))
+    assert comparison.changed.value == 0.0
+    assert 0.05 < (comparison.changed.high or 0) < 0.25

@@ -29,13 +29,14 @@ from rubricate.analysis.comparison._scored_alike import (
     scored_alike,
 )
 from rubricate.errors import InputError
-from rubricate.rubric import Rubric
+from rubricate.rubric import Rubric, Usage
 from rubricate.run.results import ResultRow
 from rubricate.stats import (
     Bootstrap,
     Estimate,
     PairedComparison,
     benjamini_hochberg,
+    clustered_share,
     compare_paired,
     holm,
 )
@@ -101,6 +102,36 @@ class CriterionComparison:
 
 
 @dataclass(frozen=True, slots=True)
+class ItemUsage:
+    """What judging an item took in a run, on average, whenever its answers were asked for.
+
+    Attributes:
+        requests: how many were sent.
+        tokens: of prompts and replies.
+        cost: US dollars; None where not known.
+    """
+
+    requests: float
+    tokens: float
+    cost: float | None
+
+    def __str__(self) -> str:
+        cost = "" if self.cost is None else f" (${self.cost:.4f})"
+        return f"{self.requests:.1f} requests, {self.tokens:,.0f} tokens{cost}"
+
+    def less_than(self, other: ItemUsage) -> str:
+        """By how much it is cheaper, or dearer, than another, in words; in tokens where a price is
+        not known."""
+        own, others = self.tokens, other.tokens
+        if self.cost is not None and other.cost is not None and (self.cost or other.cost):
+            own, others = self.cost, other.cost
+        if not others:
+            return ""
+        ratio = own / others - 1.0
+        return f": {percent(abs(ratio))} {'more' if ratio > 0 else 'less'}"
+
+
+@dataclass(frozen=True, slots=True)
 class PartComparison:
     """The scores of parts of items, or of some items, B against A.
 
@@ -136,10 +167,11 @@ class RunComparison(Report):
         score: the paired comparison of the items' scores, by what counts in both runs.
         criteria: those in both, in run B's order.
         flips: answers that changed, in run B's order.
+        changed: their share of the verdicts that both decided.
         one_sided: verdicts that one run decided, and on which the other failed or abstained.
         scored: both scores of each item that has them.
         bounded: whether scores are from 0 to 1, and not raw sums.
-        item_cost: US dollars that an item took in both runs together; None where not known.
+        usage_a, usage_b: what an item took in each.
         parts: the scores by tag (by the fields that run B declares, and those that are asked for)
             and by group of a tree; empty where there are none.
         decision: whether B may pass, where that was asked (`rubricate compare --fail-if-worse`).
@@ -162,10 +194,12 @@ class RunComparison(Report):
     score: PairedComparison
     criteria: tuple[CriterionComparison, ...]
     flips: tuple[Flip, ...]
+    changed: Estimate
     one_sided: tuple[Flip, ...]
     scored: tuple[ItemPair, ...]
     bounded: bool
-    item_cost: float | None
+    usage_a: ItemUsage
+    usage_b: ItemUsage
     parts: tuple[PartComparison, ...] = ()
     decision: Gate | None = None
     confirmation: Confirmation | None = None
@@ -229,6 +263,12 @@ class RunComparison(Report):
         return replace(decision, outcome="cannot tell", why=why)
 
     @property
+    def item_cost(self) -> float | None:
+        """US dollars that an item took in both runs together; None where not known."""
+        costs = (self.usage_a.cost, self.usage_b.cost)
+        return None if costs[0] is None or costs[1] is None else costs[0] + costs[1]
+
+    @property
     def causes(self) -> str:
         """Why verdicts of run A are not compared, with how many, in words."""
         counts = [f"{count} {cause}" for cause, count in self.not_compared.items()]
@@ -266,6 +306,23 @@ class RunComparison(Report):
             lines.append(f"Compared: {share} of the verdicts of A; of the others {self.causes}.")
         if self.not_covered:
             lines.append(f"Nothing to compare on: {', '.join(self.not_covered)}.")
+        return tuple(lines)
+
+    @property
+    def change_and_cost(self) -> tuple[str, ...]:
+        """How many verdicts changed, and what B costs beside A: what a cheaper way of asking does
+        to the verdicts, and what it saves."""
+        lines = []
+        if self.changed.value is not None:
+            low, high = self.changed.low, self.changed.high
+            between = "" if low is None or high is None else f" ({percent(low)} to {percent(high)})"
+            lines.append(
+                f"Changed: {percent(self.changed.value)}{between} of the verdicts that both "
+                "decided. A judge that is asked again changes some, too: see trust variance."
+            )
+        if self.usage_a.requests or self.usage_b.requests:
+            less = self.usage_b.less_than(self.usage_a)
+            lines.append(f"An item took {self.usage_a} in A, and {self.usage_b} in B{less}.")
         return tuple(lines)
 
     @property
@@ -345,6 +402,7 @@ class RunComparison(Report):
         yield from notes(*self.notes[:before])
         yield self.table
         yield from self.part_tables
+        yield from notes(*self.change_and_cost)
         yield _changes("answers changed", self.flips)
         if self.one_sided:
             heading = "verdicts that only one run decided"
@@ -458,10 +516,12 @@ def compare_runs(
             )
         ),
         flips=tuple(_flip(pair) for pair in alike.pairs if pair.is_flip),
+        changed=_changed(alike.pairs, group_of),
         one_sided=tuple(_flip(pair) for pair in alike.pairs if pair.is_one_sided),
         scored=tuple(_scored(alike, group_of)),
         bounded=not b.rules.of_items.raw,
-        item_cost=_item_cost(a, b),
+        usage_a=_item_usage(a),
+        usage_b=_item_usage(b),
         parts=tuple(_parts(b, alike, by, compared)),
         confirmation=confirmed
         and replace(
@@ -495,15 +555,21 @@ def _scored(alike: AlikeRuns, group_of: Mapping[str, Any] | None) -> Iterator[It
         yield ItemPair(item, _group(group_of, item), score_a, score_b, known)
 
 
-def _item_cost(*runs: FinishedRun) -> float | None:
-    """US dollars that an item took in all runs together; None where a run does not know."""
-    total = 0.0
-    for run in runs:
-        cost = (run.summary.get("usage") or {}).get("run_cost")
-        if not isinstance(cost, int | float):
-            return None
-        total += cost / max(1, len({row.item for row in run.rows}))
-    return total
+def _changed(pairs: Sequence[VerdictPair], group_of: Mapping[str, Any] | None) -> Estimate:
+    """The share of the verdicts that both decided whose answers differ."""
+    compared = [pair for pair in pairs if pair.fate == COMPARED]
+    return clustered_share(
+        [pair.is_flip for pair in compared],
+        groups=[_group(group_of, pair.b.item) for pair in compared],
+    )
+
+
+def _item_usage(run: FinishedRun) -> ItemUsage:
+    items = max(1, len({row.item for row in run.rows}))
+    usage = Usage.total(row.usage for row in run.rows)
+    cost = None if usage.cost is None else usage.cost / items
+    tokens = usage.input_tokens + usage.output_tokens
+    return ItemUsage(usage.requests / items, tokens / items, cost)
 
 
 def _parts(
