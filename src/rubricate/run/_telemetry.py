@@ -181,7 +181,7 @@ def _attributes(model: Model) -> dict[str, str | int]:
     known = "openai" if address.hostname else "in_process"  # unknown servers speak OpenAI's dialect
     attributes: dict[str, str | int] = {
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": PROVIDERS.get(provider.prefix, provider.prefix)
+        "gen_ai.provider.name": PROVIDERS.get(provider.company, provider.company)
         if provider
         else known,
         "gen_ai.request.model": name,

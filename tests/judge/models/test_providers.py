@@ -12,11 +12,13 @@ KEY = "sk-planted-0123456789"
 LOCAL = {"ollama", "vllm"}
 PROXY = "litellm_proxy"
 """On one's own machine unless API_BASE_URL says otherwise, and with a key."""
+COMPANIES = {"openai-responses": "openai", PROXY: "litellm"}
+"""Whose key it is, where the prefix has more than that in it."""
 
 
 def test_the_table_has_the_providers_that_the_readme_names():
-    names = "openai anthropic gemini openrouter groq mistral deepseek together litellm_proxy"
-    assert " ".join(PROVIDERS) == f"{names} ollama vllm"
+    names = "openai openai-responses anthropic gemini openrouter groq mistral deepseek together"
+    assert " ".join(PROVIDERS) == f"{names} {PROXY} ollama vllm"
 
 
 @pytest.mark.parametrize("prefix", sorted(PROVIDERS))
@@ -33,7 +35,7 @@ def test_a_prefix_leads_to_its_address_and_key(prefix: str, monkeypatch: pytest.
     monkeypatch.setenv(provider.key_variable, KEY)
     model = HTTPModel(f"{prefix}/some/model")
     assert model.endpoint == provider.base_url
-    assert model.key_variable == f"{prefix.upper().removesuffix('_PROXY')}_API_KEY"
+    assert model.key_variable == f"{COMPANIES.get(prefix, prefix).upper()}_API_KEY"
     assert model.fingerprint()["model"] == "some/model"
 
 

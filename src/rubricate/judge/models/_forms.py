@@ -42,10 +42,13 @@ quote without end."""
 FORMAT_WORDS = ("response_format", "json_schema", "json_object", "structured", "schema")
 
 
-_OURS = ("model", "messages", "response_format", "stream", "n", "logprobs", "top_logprobs")
+_OURS = (
+    *("model", "messages", "input", "response_format", "stream", "n"),
+    *("logprobs", "top_logprobs"),
+)
 _HAVE_OPTIONS = {
     "temperature": "temperature",
-    **dict.fromkeys(("max_tokens", "max_completion_tokens"), "max_tokens"),
+    **dict.fromkeys(("max_tokens", "max_completion_tokens", "max_output_tokens"), "max_tokens"),
 }
 
 

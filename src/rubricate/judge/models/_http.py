@@ -65,6 +65,8 @@ _NO_WORD = 16
 """A key of this many characters is no word of a reply; those of your own servers may be."""
 _VERSION = re.compile(r"/v\d")
 """What nearly all addresses of OpenAI-compatible servers have in them."""
+_NO_CHAT = "v1/responses"
+"""What OpenAI's refusal names where a model has the Responses interface alone."""
 
 
 class HTTPModel(Model):
@@ -395,7 +397,8 @@ class HTTPModel(Model):
             return ModelError(
                 "not_found",
                 f"{refusal}; asked was model '{self._model}' at {self._url}{self._wire.PATH}"
-                + ("" if _VERSION.search(self._url) else " (most addresses end in /v1)"),
+                + ("" if _VERSION.search(self._url) else " (most addresses end in /v1)")
+                + (f"; name it openai-responses/{self._model}" if _NO_CHAT in str(refusal) else ""),
                 status=status,
             )
         if refusal.kind != "auth":

@@ -94,7 +94,7 @@ def price(
         return 0.0
     from genai_prices import Usage, calc_price
 
-    name = _PRICE_TABLE_NAMES.get(provider.prefix, provider.prefix)
+    name = _PRICE_TABLE_NAMES.get(provider.company, provider.company)
     usage = Usage(
         input_tokens=input_tokens,
         cache_read_tokens=cached_tokens,

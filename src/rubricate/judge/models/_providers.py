@@ -21,7 +21,8 @@ class Provider:
     """One row of the table.
 
     Attributes:
-        prefix: what comes before the slash in a judge's name.
+        prefix: what comes before the slash in a judge's name. What follows a '-' in it names
+            another interface of the same company.
         base_url: the address of its interface.
         key_required: False for servers on one's own machine.
         url_variable: the environment variable that moves it elsewhere, if there is a usual one.
@@ -41,14 +42,27 @@ class Provider:
     wire: str = "_openai"
 
     @property
+    def company(self) -> str:
+        """Whose it is, such as `openai`."""
+        return self.prefix.partition("-")[0]
+
+    @property
     def key_variable(self) -> str:
         """The environment variable of its API key, such as `OPENAI_API_KEY`."""
-        return f"{self.prefix.upper().removesuffix('_PROXY')}_API_KEY"
+        return f"{self.company.upper().removesuffix('_PROXY')}_API_KEY"
 
 
 _ROWS = (
     Provider(
         "openai", "https://api.openai.com/v1", url_variable="OPENAI_BASE_URL", caches_prefixes=True
+    ),
+    Provider(
+        "openai-responses",
+        "https://api.openai.com/v1",
+        url_variable="OPENAI_BASE_URL",
+        caches_prefixes=True,
+        gives_logprobs=False,
+        wire="_openai_responses",
     ),
     Provider(
         "anthropic",
@@ -199,6 +213,10 @@ def settings_of(provider: Provider) -> tuple[Setting | None, Setting | None]:
     return key, moved
 
 
+_PATHS = ("/chat/completions", "/completions", "/messages", "/responses")
+"""What interfaces have behind their address."""
+
+
 def _check_address(what: str, url: str) -> None:
     """Raise `InputError` for what is no address of an HTTP interface, without repeating secrets."""
     if not url.startswith(("http://", "https://")):
@@ -212,11 +230,12 @@ def _check_address(what: str, url: str) -> None:
         raise InputError(f"{what} is not a usable address")
     if parts.query or parts.fragment:
         raise InputError(f"{what} must be an address up to /v1, without '?' or '#'")
-    if parts.path.rstrip("/").endswith(("/chat/completions", "/completions", "/messages")):
-        shown = url.rstrip("/").removesuffix("/messages").removesuffix("/completions")
+    if parts.path.rstrip("/").endswith(_PATHS):
+        shown = url.rstrip("/")
+        for path in _PATHS:
+            shown = shown.removesuffix(path)
         raise InputError(
-            f"{what} is the address up to /v1, to which the rest is added: write "
-            f"{shown.removesuffix('/chat')}"
+            f"{what} is the address up to /v1, to which the rest is added: write {shown}"
         )
     if parts.username or parts.password:
         raise InputError(f"{what} must not contain a user name or password")

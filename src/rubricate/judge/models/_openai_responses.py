@@ -1,0 +1,105 @@
+"""The Responses interface of OpenAI: `payload`, `reply` and `usage`, as `_openai.py` has them.
+
+Some models have no other. What was asked and answered is not stored there (`store`), unless the
+user's own options say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rubricate.errors import ModelError
+from rubricate.judge.models import _openai
+from rubricate.judge.models._forms import CHOICE_TEMPERATURE, Form
+from rubricate.judge.models._model import Message, Request
+from rubricate.judge.models._responses import COST_HEADER, MOST_TOKENS
+from rubricate.judge.models._wire import Reply, Sampling, TokenCounts
+
+PATH = "/responses"
+headers = _openai.headers
+
+
+def payload(
+    model: str,
+    request: Request,
+    messages: tuple[Message, ...],
+    form: Form,
+    sampling: Sampling,
+) -> dict[str, Any]:
+    """What is posted; the arguments are those of `_openai.payload`."""
+    sent: dict[str, Any] = {"model": model, "input": messages, "store": False}
+    sent |= parameters(request, form, sampling)
+    if request.schema is not None and form.rung == "json_schema":
+        shape = {"name": "judgement", "strict": True, "schema": request.schema}
+        sent["text"] = {**sent.get("text", {}), "format": {"type": "json_schema", **shape}}
+    elif request.schema is not None and form.rung == "json_object":
+        sent["text"] = {**sent.get("text", {}), "format": {"type": "json_object"}}
+    return sent
+
+
+def parameters(request: Request, form: Form, sampling: Sampling) -> dict[str, Any]:
+    """How a request is sampled, as it is sent: `max_output_tokens`, `temperature` and the like."""
+    sent = dict(sampling.options)
+    if form.temperature is not None:
+        sent["temperature"] = CHOICE_TEMPERATURE if request.choices else form.temperature
+    if sampling.max_tokens is not None:
+        sent["max_output_tokens"] = sampling.max_tokens
+    return sent
+
+
+def reply(body: Mapping[str, Any]) -> Reply:
+    """What a body says of its reply: the text of its messages, not its reasoning.
+
+    Raises:
+        ModelError: `truncated` where it has no output, `refused` where the model or a filter
+            declined, `server` where it broke off.
+    """
+    output = body.get("output")
+    if not isinstance(output, list):
+        raise ModelError("truncated", "the answer has no output")
+    if body.get("status") in ("failed", "cancelled"):
+        error = body.get("error") or {}
+        why = error.get("message") if isinstance(error, dict) else None
+        raise ModelError("server", f"the answer is {body['status']}: {why or 'no reason given'}")
+    items = [item for item in output if isinstance(item, dict)]
+    messages = [item.get("content") for item in items if item.get("type") == "message"]
+    parts = [
+        part
+        for content in messages
+        if isinstance(content, list)
+        for part in content
+        if isinstance(part, dict)
+    ]
+    if refusals := [part.get("refusal") for part in parts if part.get("type") == "refusal"]:
+        raise ModelError("refused", f"the model refused: {refusals[0]}")
+    details = body.get("incomplete_details") or {}
+    end = details.get("reason") if isinstance(details, dict) else None
+    if end == "content_filter":
+        raise ModelError("refused", "the endpoint's content filter stopped the answer")
+    texts = [part.get("text") for part in parts if part.get("type") == "output_text"]
+    text = "".join(part for part in texts if isinstance(part, str))
+    calls = [item.get("arguments") for item in items if item.get("type") == "function_call"]
+    elsewhere = "\n".join(call for call in calls if isinstance(call, str))
+    if body.get("status") == "completed":
+        return Reply(text, elsewhere)
+    if body.get("status") != "incomplete":
+        raise ModelError("truncated", f"the answer is {body.get('status')}, and not completed")
+    return Reply(text, elsewhere, end if isinstance(end, str) else "max_output_tokens")
+
+
+def usage(body: object, raw: bytes, headers: Mapping[str, str]) -> TokenCounts | None:
+    """The tokens of a body that reports them as OpenAI does; None for any other."""
+    counts = body.get("usage") if isinstance(body, dict) else None
+    if not isinstance(counts, dict) or COST_HEADER in headers or b"cost" in raw.lower():
+        return None
+    read: Any = counts.get("input_tokens")
+    output: Any = counts.get("output_tokens")
+    cached = (counts.get("input_tokens_details") or {}).get("cached_tokens") or 0
+    thought = (counts.get("output_tokens_details") or {}).get("reasoning_tokens") or 0
+    known = (read, cached, output, thought)
+    if not all(type(count) is int and 0 <= count <= MOST_TOKENS for count in known):
+        return None
+    if cached > read or thought > output or counts.get("total_tokens") != read + output:
+        return None
+    return TokenCounts(read, cached, 0, output, thought)
