@@ -3,7 +3,7 @@
     python tools/screenshots.py
 
 Needs Chromium (`apt-get install chromium`), the extra `dev`, and `pip install pillow`. The pages
-are those of a run of the built-in judge on `examples/physics.json`.
+are those of runs of the built-in judge on `examples/physics.json` and `examples/returns.csv`.
 """
 
 from __future__ import annotations
@@ -61,6 +61,13 @@ def report(browser: Browser, folder: Path) -> None:
     keep(page, "report-dark")
 
 
+def item(browser: Browser, folder: Path) -> None:
+    """One answer of the README's example, with verdicts, reasons and quotes."""
+    page = opened(browser, f"{(folder / 'returns.html').as_uri()}#/items?item=r1", "light")
+    page.set_viewport_size({"width": 1000, "height": 560})
+    keep(page, "item")
+
+
 def label(browser: Browser, folder: Path) -> None:
     """The labelling page: blind, and then with what the judge says."""
     arguments = ["label", "blind.json", "--run", "run", "--annotator", "ada", "--no-browser"]
@@ -97,7 +104,12 @@ def main() -> None:
             item["ground_truth"] = None
         (folder / "blind.json").write_text(json.dumps(data))
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        returns = str(ROOT / "examples" / "returns")
+        options = ("--rubric", f"{returns}.yaml", "--run-dir", "returns", "--quiet")
+        rubricate(folder, "grade", f"{returns}.csv", *options)
+        rubricate(folder, "report", "returns", "-o", "returns.html")
         report(browser, folder)
+        item(browser, folder)
         label(browser, folder)
         browser.close()
 

@@ -48,7 +48,6 @@ from rubricate.judge.builtin._fit import (
     solve,
 )
 from rubricate.judge.builtin._inputs import SoughtText, question
-from rubricate.judge.builtin._judge import TASKS
 from rubricate.judge.builtin._text import Text, analyse
 from rubricate.stats import calibration
 
@@ -56,6 +55,11 @@ Mask = NDArray[np.bool_]
 
 ROOT = Path(__file__).resolve().parents[1]
 DATE = "2026-11-24"
+TASKS = {
+    "answers against a reference": ("semeval2013", "saf_en"),
+    "statements that an answer should make": ("physics", "kqa"),
+}
+"""The kinds of task that the data sets are of."""
 SETS = {
     "physics": "MIT",
     "kqa": "MIT",

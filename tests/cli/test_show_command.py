@@ -124,7 +124,9 @@ def test_disagreements_without_labels_are_those_of_the_judges(rubricate, write_d
 @pytest.mark.parametrize("width", ["40", "72"])
 def test_the_tables_fit_the_width(graded, width):
     shown = graded("show", "run", "--item", "short", "--item", "broken", COLUMNS=width)
-    assert max(map(len, shown.stdout.splitlines())) <= int(width)
+    *tables, to_copy = shown.stdout.splitlines()
+    assert max(map(len, tables)) <= int(width)
+    assert to_copy.endswith("rubricate report run")
 
 
 def test_what_is_not_in_the_run_is_one_line_with_a_suggestion(graded):

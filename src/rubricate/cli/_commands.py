@@ -24,7 +24,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from rubricate._spelling import suggestion
 from rubricate._terminal import one_line
-from rubricate.cli._ending import ExitCode
+from rubricate.cli._ending import ExitCode, print_next
 from rubricate.errors import InputError
 from rubricate.settings import GROUPS, Option, Settings, options_of, written_types
 
@@ -228,6 +228,7 @@ def command(
     *,
     defaults: Mapping[str, str] = {},
     load: Callable[[Raw, str | None], _S] | None = None,
+    then: str | None = None,
 ) -> Callable[[Callable[[_S], int]], Callable[[_S], int]]:
     """A decorator: a function of a value of settings is a command with their options.
 
@@ -236,10 +237,12 @@ def command(
         defaults: by option, what the command does where it is not set, in words.
         load: makes the value of the shell's options and of a file of them (`--config`), which the
             command has if this is set. Default: `read`.
+        then: what a user does next, printed last: `To see all of it: rubricate report {run}`. Names
+            in braces are options.
     """
 
     def decorate(function: Callable[[_S], int]) -> Callable[[_S], int]:
-        vars(function).update(settings=kind, defaults=defaults, load=load)
+        vars(function).update(settings=kind, defaults=defaults, load=load, then=then)
         return function
 
     return decorate
@@ -257,7 +260,11 @@ def _entry(function: Any) -> Callable[..., int]:
             for name, kinds in kinds_of.items()
             if values.get(name) not in (None, [], ())
         }
-        return int(function(read(kind, raw) if load is None else load(raw, config)))
+        settings = read(kind, raw) if load is None else load(raw, config)
+        code = int(function(settings))
+        if function.then is not None and code in (ExitCode.FINE, ExitCode.SOME_FAILED):
+            print_next(function.then, settings)
+        return code
 
     required: dict[str, Any] = {}
     optional: dict[str, Any] = {}

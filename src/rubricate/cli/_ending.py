@@ -1,4 +1,4 @@
-"""How a command ends: its exit code, and what signals do.
+"""How a command ends: its exit code, its last line, and what signals do.
 
 Ctrl-C, termination, a lost terminal: the first signal ends a run cleanly, the second at once.
 
@@ -20,7 +20,10 @@ from rubricate.errors import RubricateError
 
 if TYPE_CHECKING:
     import asyncio
+    from pathlib import Path
     from socket import socket
+
+    from rubricate.run.results import Summary
 
 
 class ExitCode(IntEnum):
@@ -58,6 +61,35 @@ SIGNALS: tuple[signal.Signals, ...] = tuple(
 SECONDS = 4.5
 """Seconds after the first signal in which a command ends. At half, a slow database has no time to
 confirm the last answers; at double, people press Ctrl-C again."""
+
+
+def print_next(advice: str, settings: Any, **further: object) -> None:
+    """Print what a user does next, as the last line; nothing with --json or --quiet.
+
+    It is one line however narrow the terminal is, so that its command can be copied.
+
+    Args:
+        advice: `Next, to see all of it: rubricate report {run}`.
+        settings: options whose values are the names in braces, ready for a shell.
+        further: values of other names.
+    """
+    import shlex
+
+    values = vars(settings) | further
+    if not any(values.get(name) for name in ("json_output", "quiet", "dry_run")):
+        ready = {name: shlex.quote(str(value)) for name, value in values.items()}
+        print(advice.format(**ready))
+
+
+READ = "Next, to read answers beside verdicts: rubricate report {run}"
+
+
+def print_next_of_run(summary: Summary, settings: Any, run: Path) -> None:
+    """Print what a user does next with a run."""
+    if summary.agreement is not None:
+        print_next("Next, for intervals: rubricate trust agree {run}", settings, run=run)
+    elif not summary.nothing_judged:
+        print_next(READ, settings, run=run)
 
 
 def interrupt_on_signals() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rubricate._files import check_no_links, table_name
 from rubricate._terminal import console
 from rubricate.choosing import chosen_calibrator, chosen_judge, chosen_rubric
-from rubricate.cli._ending import stop_on_signals
+from rubricate.cli._ending import print_next_of_run, stop_on_signals
 from rubricate.cli._grade_settings import GradeSettings
 from rubricate.cli._judging import (
     NO_JUDGE,
@@ -113,6 +113,7 @@ def graded(settings: GradeSettings) -> int:
         interrupted=summary.stopped == INTERRUPTED,
         failed=summary.verdicts["failed"],
     )
+    print_next_of_run(summary, settings, run_dir)
     if summary.thresholds is None and summary.certificate is None:
         return code
     from rubricate.cli._gates import code_of_gates

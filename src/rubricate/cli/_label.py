@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from rubricate.cli._commands import command
+from rubricate.cli._ending import print_next
 from rubricate.errors import InputError
 from rubricate.settings import Settings, option
 
@@ -72,6 +73,11 @@ def label(settings: LabelSettings) -> int:
     asyncio.run(_serve(session, annotator, settings.port, browser=not settings.no_browser))
     complete, items = session.progress()
     print(f"{complete} of {items} items have all labels; they are in {file.path}")
+    print_next(
+        "Next, to compare a judge with them: rubricate grade {file} --judge JUDGE",
+        settings,
+        file=file.path,
+    )
     return 0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rubricate._terminal import NARROWEST, one_line
 from rubricate.cli._commands import command
-from rubricate.cli._ending import ExitCode
+from rubricate.cli._ending import READ, ExitCode, print_next, print_next_of_run
 from rubricate.cli._gates import code_of_thresholds, thresholds_of
 from rubricate.cli._printing import (
     JsonOutput,
@@ -60,7 +60,7 @@ class RunsSettings(ReportOutput):
     folder: str = option("runs", "A folder with run folders.", is_argument=True)
 
 
-@command(RunsSettings)
+@command(RunsSettings, then="Next, to see one of them: rubricate show RUN")
 def runs(settings: RunsSettings) -> int:
     """List runs, the oldest first: dataset, judge, score with interval, agreement, cost, state."""
     from rubricate.analysis import list_runs
@@ -145,13 +145,16 @@ def show(settings: ShowSettings) -> int:
         if settings.prompt and not settings.json_output:
             for line in conversation_lines(selection):
                 print(line)
+        print_next(READ, settings)
     elif settings.by:
         summary = summary_by(finished, summary, settings.by)
         print_report(summary, settings)
+        print_next_of_run(summary, settings, folder)
     elif is_report:
         _print_kept(folder, settings)
     else:
         print_report(summary, settings)
+        print_next_of_run(summary, settings, folder)
     code = ExitCode.SOME_FAILED if summary.verdicts["failed"] else ExitCode.FINE
     if reached is None:
         return code
@@ -184,7 +187,10 @@ class ReportSettings(Run, Journal, JsonOutput):
     )
 
 
-@command(ReportSettings)
+@command(
+    ReportSettings,
+    then="Next, to check the judge against your own labels: rubricate label DATA --run {run}",
+)
 def report(settings: ReportSettings) -> int:
     """Write a run as one HTML page: figures, plots, every verdict."""
     from dataclasses import asdict

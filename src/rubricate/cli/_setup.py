@@ -8,6 +8,7 @@ from pathlib import Path
 from rubricate._files import user_path, write_text
 from rubricate._terminal import console
 from rubricate.cli._commands import command
+from rubricate.cli._ending import print_next
 from rubricate.cli._printing import JsonOutput, print_json
 from rubricate.errors import InputError
 from rubricate.settings import Settings, option
@@ -15,7 +16,10 @@ from rubricate.settings import Settings, option
 START_FILES = ("dataset.json", "rubric.yaml", "run.yaml")
 
 
-@command(JsonOutput)
+@command(
+    JsonOutput,
+    then="Next, to grade with one: rubricate grade DATA --rubric RUBRIC --judge NAME",
+)
 def judges(settings: JsonOutput) -> int:
     """List the judges: addresses, keys, and installed extras."""
     from rubricate.judge.models import GENERIC_KEY, PROVIDERS, settings_of
@@ -155,5 +159,5 @@ def init(settings: InitSettings) -> int:
         print_json({"folder": str(folder), "files": [str(folder / name) for name in START_FILES]})
         return 0
     print(f"Wrote {', '.join(START_FILES)} in {folder.resolve()}.")
-    print(f"Try: rubricate grade --config {folder / 'run.yaml'}")
+    print_next("Next: rubricate grade --config {config}", settings, config=folder / "run.yaml")
     return 0

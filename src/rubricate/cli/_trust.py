@@ -59,7 +59,10 @@ class AgreeSettings(LabelledRun, Undecided, Groups, ReportOutput):
     every_criterion: bool = option(False, "A row for each criterion, even one with a single pair.")
 
 
-@command(AgreeSettings)
+@command(
+    AgreeSettings,
+    then="Next, to read where they differ: rubricate show {run} --disagreements",
+)
 def agree(settings: AgreeSettings) -> int:
     """Show how far judge and people agree, with intervals."""
     from rubricate.analysis import DecisionRules, agreement_report, read_run
@@ -105,7 +108,10 @@ class CalibrateSettings(Groups, JsonOutput):
     force: bool = option(False, "Write the map even if it is not shown to be better.")
 
 
-@command(CalibrateSettings)
+@command(
+    CalibrateSettings,
+    then="Next, to grade with it: rubricate grade DATA --calibration {output}",
+)
 def calibrate(settings: CalibrateSettings) -> int:
     """Fit a map from probabilities to how often they were right.
 
@@ -226,7 +232,9 @@ class PpiSettings(Groups, ReportOutput):
             raise InputError("--uncertain is for --next: give both")
 
 
-@command(PpiSettings)
+@command(
+    PpiSettings, then="Next, to label some of them: rubricate label DATA --run {run} --item ITEM"
+)
 def ppi(settings: PpiSettings) -> int:
     """Show the means that people would give, from a few labels. Name more to label."""
     from rubricate.analysis import ppi_report, read_run
@@ -271,7 +279,10 @@ class CertifySettings(LabelledRun, Undecided, Groups, JsonOutput):
     output: str = option("certificate.json", "Where to write the certificate.", shell="--output -o")
 
 
-@command(CertifySettings)
+@command(
+    CertifySettings,
+    then="Next, to grade with it: rubricate grade DATA --certificate {output}",
+)
 def certify(settings: CertifySettings) -> int:
     """Write down how far judge, prompt and rubric agreed."""
     from rubricate.analysis import certify as certified

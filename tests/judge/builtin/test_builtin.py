@@ -27,7 +27,6 @@ from rubricate.judge.builtin import (
     Option,
     _features,
     refit,
-    unseen_figures,
 )
 from rubricate.judge.builtin._classifier import level_probabilities
 from rubricate.judge.builtin._features import target
@@ -487,9 +486,10 @@ def test_the_shipped_file_is_small_and_says_what_it_was_fitted_on(judge):
     assert judge.training == training
 
 
-def test_the_judge_says_what_it_reaches_on_data_that_was_left_out():
+def test_the_judge_says_that_it_is_a_baseline_and_where_its_figures_are():
     note = BuiltinJudge().note
-    assert unseen_figures() in note
+    assert "not a replacement for a language model" in note
+    assert "docs/builtin-judge.md" in note
     assert note == BuiltinJudge(Classifier.load()).note
     for what in ("data_sets_left_out", "questions_left_out"):
         sets = figures_left_out(what)
@@ -503,13 +503,6 @@ def test_the_page_has_the_figures_of_every_set():
         for one in figures_left_out(what):
             figures = f"{one.auc:.3f} | {one.kappa:.3f} | {one.ece:.3f}"
             assert f" | {one.name} | {one.labels:,} | {figures} |" in page
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/redteam.md", "docs/builtin-judge.md"])
-def test_the_pages_say_the_figures_of_unseen_data(page):
-    text = " ".join((Path(__file__).parents[3] / page).read_text("utf-8").split())
-    assert unseen_figures() in text
-    assert "AUC 0.89" not in text
 
 
 def test_the_shipped_file_is_what_its_classifier_writes(judge):

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from rubricate.judge.builtin._judge import (
         REFITTED as REFITTED,
         BuiltinJudge as BuiltinJudge,
-        unseen_figures as unseen_figures,
     )
     from rubricate.judge.builtin._text import STOP_WORDS as STOP_WORDS, stem as stem
 else:

@@ -27,6 +27,7 @@ WHAT_IT_IS = (
     "builtin compares words: a baseline that shows the pipeline and catches the obvious, "
     "not a replacement for a language model."
 )
+WHERE_MEASURED = "How often it agrees with people: see docs/builtin-judge.md."
 
 REFITTED = "Refitted on"
 """How the note begins of a judge that was fitted to a user's labels."""
@@ -58,7 +59,7 @@ class BuiltinJudge(Judge):
         self._mode = mode
         self.classifier = classifier or Classifier.load()
         self.report = report
-        figures = _refit_figures(report) if report else _shipped_figures(self.classifier)
+        figures = _refit_figures(report) if report else WHERE_MEASURED
         self.note = f"{WHAT_IT_IS} {figures}"
 
     @classmethod
@@ -171,11 +172,6 @@ def _inputs(item: Item, criterion: Criterion) -> Inputs:
     )
 
 
-def _shipped_figures(classifier: Classifier) -> str:
-    """What the shipped numbers reach on data that they have not seen, and what they have."""
-    return f"{unseen_figures()} Trained on {', '.join(classifier.training['data'])}."
-
-
 def _refit_figures(report: FitReport) -> str:
     """What a refit has shown, and which of the two judges is used for it."""
     figures = (("AUC", report.auc), ("kappa", report.kappa), ("calibration error", report.ece))
@@ -196,14 +192,8 @@ def _refit_figures(report: FitReport) -> str:
 
 
 # What it reaches on data that it was neither chosen nor fitted on. tools/train_builtin.py measures
-# this by nested validation and writes it beside the weights. The summary of a run, the README and
-# the documentation give these figures and no others.
+# this by nested validation and writes it beside the weights; docs/builtin-judge.md gives them.
 
-TASKS = {
-    "answers against a reference": ("semeval2013", "saf_en"),
-    "statements that an answer should make": ("physics", "kqa"),
-}
-"""The kinds of task that the data sets are of."""
 DATA_SETS, QUESTIONS = "data_sets_left_out", "questions_left_out"
 
 
@@ -227,17 +217,3 @@ def figures_left_out(what: str = DATA_SETS) -> tuple[Unseen, ...]:
         for name, entry in table.items()
         if name != "mean"
     )
-
-
-def unseen_figures() -> str:
-    """The figures of data sets left out whole, by kind of task, in one sentence."""
-    sets = {entry.name: entry for entry in figures_left_out()}
-    tasks = []
-    for task, names in TASKS.items():
-        areas = [sets[name].auc for name in names]
-        kappas = [sets[name].kappa for name in names]
-        tasks.append(
-            f"{task}: AUC {min(areas):.2f} to {max(areas):.2f}, "
-            f"kappa {min(kappas):.2f} to {max(kappas):.2f}"
-        )
-    return f"On public data sets left out of every choice and fit, {'; '.join(tasks)}."

@@ -322,7 +322,7 @@ def _criterion_row(
 def _total_row(summary: Summary, answers: bool) -> list[Cell]:
     met = sum(figures.labels.get("MET", 0) for figures in summary.criteria)
     unmet = sum(figures.labels.get("UNMET", 0) for figures in summary.criteria)
-    row: list[Cell] = ["all, stratified" if _is_stratified(summary) else "all", ""]
+    row: list[Cell] = ["all", ""]
     row += [""] if answers else [str(met), str(unmet)]
     counts = summary.verdicts
     row.append(str(counts["abstained"]))
@@ -406,13 +406,13 @@ def _score_rows(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "score", line
     if score.human_mean is not None:
         yield (
-            "by human labels",
+            "human labels",
             f"{figure(score.human_mean)}   n {score.labelled}   "
             f"the judge on the same items {figure(score.judge_mean)}",
         )
     over = summary.stratified
     if over is not None:
-        yield "stratified kappa", stratified_text(over.criteria, over.left_out)
+        yield "kappa of all", stratified_text(over.criteria, over.left_out)
     if score.penalty is not None:
         yield "length penalty", f"{figure(score.penalty)} on average, in the score"
 
