@@ -1,5 +1,7 @@
 """Every code block of README.md and docs/ runs, and prints what the page says it prints.
 
+The model answers by keywords; on a page with rules in `rules/PAGE.yaml`, by these.
+
 Where that is to change (a word, a figure), renew the pages and read the diff:
 
     pytest -n 0 tests/docs/test_code_blocks.py --renew-snapshots
@@ -23,7 +25,7 @@ import yaml
 
 from rubricate import Rubric, RubricDataset
 from rubricate.errors import MissingExtraError
-from rubricate.testing import ScriptedEndpoint
+from rubricate.testing import ScriptedEndpoint, load_rules
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -51,7 +53,8 @@ class OpenPage:
         self._blocks = BLOCKS[page]
         self._next = 0
         self._names: dict[str, object] = {"__name__": "page"}
-        self._endpoint = ScriptedEndpoint()
+        rules = Path(__file__).with_name("rules") / f"{page.stem}.yaml"
+        self._endpoint = ScriptedEndpoint(load_rules(rules) if rules.exists() else [])
         self._endpoint.__enter__()
         shutil.copytree(ROOT / "examples", folder / "examples")
 
