@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 import numpy as np
 from check_intervals import flipped, judged
@@ -162,6 +163,16 @@ def of_means(sets: int) -> Iterator[Checked]:
     yield widths("PPI++, 50 labels of 500, scores", width, sets, scores)
 
 
+SKEWED = "rare large losses"
+DIFFERENCES = {
+    "flips": ((0, 1, -1), (0.88, 0.1, 0.02)),
+    "thirds": ((0, 1 / 3, -1 / 3, 2 / 3), (0.55, 0.3, 0.1, 0.05)),
+    "tenths": ((0, 0.1, -0.1, 0.2, -0.2), (0.4, 0.3, 0.15, 0.1, 0.05)),
+    SKEWED: ((0, -1, 0.05), (0.65, 0.06, 0.29)),
+}
+"""Differences of two runs as there are, and the shares of items that have each."""
+
+
 def differs(differences: np.ndarray) -> bool:
     """Whether a permutation test finds them significant."""
     return (permutation_test(differences.tolist(), rounds=999).p_value or 1) < 0.05
@@ -172,23 +183,26 @@ def of_comparisons(sets: int) -> Iterator[Checked]:
     for n, difference in ((20, 0.15), (30, 0.1), (100, 0.05)):
         yield powers(
             f"permutation test, {n} differences of {difference}",
-            paired_power(n, difference, 0.2),
+            paired_power(n, difference, 0.2, differing=1),
             sets,
             lambda chance, n=n, mean=difference: differs(chance.normal(mean, 0.2, n)),  # type: ignore[misc]
         )
-    for n, sizes, shares in (
-        (20, (0, 1 / 3, -1 / 3, 2 / 3), (0.55, 0.3, 0.1, 0.05)),
-        (50, (0, 1, -1), (0.88, 0.1, 0.02)),
-        (100, (0, 1, -1), (0.88, 0.1, 0.02)),
-    ):
+    for (name, (sizes, shares)), n in product(DIFFERENCES.items(), (20, 50, 100)):
         mean = float(np.dot(sizes, shares))
         spread, differing = math.sqrt(np.dot(np.square(sizes), shares) - mean**2), 1 - shares[0]
-        yield powers(
-            f"permutation test, {n} differences of {mean:.2g}, {differing:.2g} differ",
-            paired_power(n, mean, spread, differing=differing),
-            sets,
-            lambda chance, n=n, of=sizes, p=shares: differs(chance.choice(of, n, p=p)),  # type: ignore[misc]
-        )
+
+        def detected(  # in the right direction
+            n: int, sizes: tuple[float, ...], shares: tuple[float, ...], up: bool, chance: Chance
+        ) -> bool:
+            drawn = chance.choice(sizes, n, p=shares)
+            return differs(drawn) and (drawn.sum() > 0) == up
+
+        draw = partial(detected, n, sizes, shares, mean > 0)
+        known = paired_power(n, mean, spread, differing=differing)
+        if name != SKEWED:
+            yield powers(f"{n} differences, {name}, {differing:.2g} differ", known, sets, draw)
+        least = paired_power(n, mean, spread)
+        yield powers(f"{n} differences, {name}, by spread", least, sets, draw, "power at least")
     for n, criteria, flips, lost in ((100, 1, 0.12, 5 / 6), (50, 5, 0.2, 0.7), (200, 2, 0.05, 0.9)):
 
         def changed(n: int, criteria: int, flips: float, lost: float, chance: Chance) -> bool:

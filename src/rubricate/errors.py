@@ -52,6 +52,8 @@ RETRYABLE: frozenset[str] = frozenset(
     {"connection", "timeout", "rate_limit", "loading", "server", "truncated"}
 )
 FATAL: frozenset[str] = frozenset({"auth", "not_found"})
+WHATEVER_THE_TEXT: frozenset[str] = FATAL | {"connection", "timeout", "deadline"}
+"""Kinds that say that the endpoint is dead, whatever text it was asked about."""
 UNANSWERED: frozenset[str] = frozenset(
     {"connection", "timeout", "truncated", "refused", "deadline"}
 )

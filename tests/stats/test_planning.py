@@ -66,21 +66,22 @@ def test_the_power_of_a_paired_comparison_is_the_noncentral_ts(n, difference, sp
     critical = scipy_stats.t.ppf(0.975, n - 1)
     expected = scipy_stats.nct.sf(critical, n - 1, shift)
     expected += scipy_stats.nct.cdf(-critical, n - 1, shift)
-    assert paired_power(n, difference, spread) == pytest.approx(expected, abs=1e-4)
-    assert paired_power(n, -difference, spread) == pytest.approx(expected, abs=1e-4)
+    for each in (difference, -difference):
+        assert paired_power(n, each, spread, differing=1) == pytest.approx(expected, abs=1e-4)
 
 
 def test_items_that_do_not_differ_give_no_power():
     flips = {"difference": 0.08, "spread": 0.3371}  # 10 % better, 2 % worse
-    assert paired_power(20, **flips) > 0.15
-    assert paired_power(20, differing=0.12, **flips) == pytest.approx(
-        mcnemar_power(20, 0.08, 0.12), abs=0.005
-    )
+    assert paired_power(20, differing=1, **flips) > 0.15
+    by_sign = pytest.approx(mcnemar_power(20, 0.08, 0.12), abs=0.005)
+    assert paired_power(20, differing=0.12, **flips) == by_sign
+    assert paired_power(20, **flips) == by_sign  # what is not known is not promised
     with pytest.raises(InputError, match=r"differing must be 0\.0533 or more"):
         paired_power(20, differing=0.05, **flips)
     # By flipping signs, five clusters can show no difference.
-    assert paired_power(5, 0.5, 0.01) == paired_power(20, 0.5, 0.01, cluster_size=4) == 0
-    assert paired_power(6, 0.5, 0.01) > 0.99
+    every = {"difference": 0.5, "spread": 0.01, "differing": 1}
+    assert paired_power(5, **every) == paired_power(20, cluster_size=4, **every) == 0
+    assert paired_power(6, **every) > 0.99
 
 
 def test_a_prediction_powered_plan_is_never_wider_than_the_labels_alone():

@@ -18,7 +18,13 @@ from rubricate._terminal import one_line
 from rubricate.analysis import Result
 from rubricate.choosing import chosen_judge
 from rubricate.dataset import DataItem, RubricDataset
-from rubricate.errors import InputError, JudgementError, ModelError, RunStopped
+from rubricate.errors import (
+    WHATEVER_THE_TEXT,
+    InputError,
+    JudgementError,
+    ModelError,
+    RunStopped,
+)
 from rubricate.grading import collected
 from rubricate.judge import JudgesLike, closing, made_for
 from rubricate.options import JudgingOptions
@@ -29,8 +35,6 @@ from rubricate.streaming import ResultStream, shared_sender
 from rubricate.views import figure
 
 Require = Iterable[str] | Mapping[str, float]
-AT_ONCE = ("connection", "timeout", "deadline", "auth", "not_found")
-"""Failures that no text can cause. Any other must happen with two texts in a row."""
 Patience = tuple[int, float, float, float]
 """The options that say how long an answer is waited for: attempts, deadline, max_outage, timeout.
 A longer wait may get one."""
@@ -38,6 +42,8 @@ A longer wait may get one."""
 
 class GivenUp:
     """The models that were found dead, by endpoint and name, and why.
+
+    A failure that a text may have caused must happen with two texts in a row.
 
     To find out that an endpoint is dead takes seconds. One test waits for that, not every test.
 
@@ -62,7 +68,7 @@ class GivenUp:
         for model, why in sender.lost.items():
             if model in dead:
                 continue
-            if why.kind in AT_ONCE or failing.setdefault(model, text) != text:
+            if why.kind in WHATEVER_THE_TEXT or failing.setdefault(model, text) != text:
                 dead[model] = why
 
 

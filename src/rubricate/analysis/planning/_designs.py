@@ -45,10 +45,6 @@ MOST_SIMULATED = 20_000
 THREE_POINTS = ((-math.sqrt(3), 1 / 6), (0.0, 2 / 3), (math.sqrt(3), 1 / 6))
 """Gauss-Hermite nodes and weights: the mean of a function over a normal distribution is nearly its
 mean over these."""
-SHARES_DIFFERING = 5
-"""Shares of items that differ, between the least possible and all, at which the power is computed
-when the share is unknown. With the least alone, plans promised up to 5 points too much (simulated
-flips of 1 to 10 criteria)."""
 
 
 class PlanCall(PlanOptions, kw_only=False):
@@ -506,22 +502,15 @@ def _comparison(options: PlanCall) -> list[Design]:
 def _permutation_power(
     options: PlanOptions, spread: float, n: int, difference: float, _: int
 ) -> float:
-    """The power if a share of the items differs, or as many more as scores from 0 to 1 need; the
-    lowest power if the share is unknown."""
+    """The power; where scores from 0 to 1 need more items that differ, of as many."""
     together = spread**2 + difference**2
-    least = max(together, 1.001 * difference**2 / together)
-    shares = [options.differing]
-    if options.differing is None:
-        shares = np.geomspace(min(1.0, least), 1.0, SHARES_DIFFERING).tolist()
-    return min(
-        paired_power(
-            n,
-            difference,
-            spread,
-            significance=options.significance,
-            differing=min(1.0, max(share or 0.0, least)),
-        )
-        for share in shares
+    least = min(1.0, max(together, 1.001 * difference**2 / together))
+    return paired_power(
+        n,
+        difference,
+        spread,
+        significance=options.significance,
+        differing=None if options.differing is None else max(options.differing, least),
     )
 
 
