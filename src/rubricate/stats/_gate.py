@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import special, stats
+from scipy import optimize, special
 
 from rubricate.errors import InputError
-from rubricate.stats._comparison import permutation_test
+from rubricate.stats._comparison import TIED, permutation_test
 from rubricate.stats._inputs import check_share, number_of
 from rubricate.stats._intervals import design_effect, mean_of
 from rubricate.stats._numbers import Floats, Integers, bounds_of, numbers, t_quantile
@@ -27,6 +27,10 @@ SIGNIFICANCE = 0.04
 """The one-sided error rate of either side, for a promise of 5 %. At .05 every second simulated cell
 of noisy runs is above 5 % by chance; at .025 the power for the drop that `trust plan comparison`
 names is below .8."""
+CONTINUITY = 0.3
+"""Added to the log of the likelihood ratio that rules out a mean, because few values make it jump.
+In simulations of means at the bound, the error of either side is 5 % or less with it, up to 6 %
+without; at double, a fifth fewer real drops of 50 items are shown."""
 POWER = 0.8
 """The power that `detectable`, `items_needed` and `replicates_needed` are for."""
 
@@ -79,11 +83,13 @@ def bound_test(
 ) -> BoundTest:
     """Test whether a mean is below a bound, not below it, or neither is shown.
 
-    The bounds are those of t by groups (`clustered_mean`, one-sided). If fewer than five groups
-    have another value than the rest, the bounds are no narrower than the exact interval of Clopper
-    and Pearson (1934) allows for the share of such groups, with each at a limit. Differences are
-    below only if the permutation test of no change agrees, so two runs of one system give `below`
-    with probability `significance` at most, whatever the spread.
+    The bounds are of the likelihood ratio, by groups: the means of all distributions within the
+    limits that these values do not rule out (empirical likelihood, Owen 1988, with the limits among
+    the possible values: Honda and Takemura 2010). So large values that were not seen count. If
+    fewer than five groups have another value than the rest, the ratio must reach 1 / significance,
+    which is exact where none has. Without limits the bounds are those of t. Differences are below
+    only if the permutation test of no change agrees, so two runs of one system give `below` with
+    probability `significance` at most, whatever the spread.
 
     Args:
         values: numbers, (n,); None for a missing one, which is left out.
@@ -122,13 +128,13 @@ def bound_test(
     assert mean.mean.high is not None
     low, high = mean.mean.low, mean.mean.high
     quantile = t_quantile(1 - significance, mean.freedom)
+    if limits is not None:
+        low = -_upper_bound(-known, clusters, -limits[0], significance, quantile, error)
+        high = _upper_bound(known, clusters, limits[1], significance, quantile, error)
     by_judge = float(variances[indices].sum()) / n**2
     if by_judge > error**2:
         error = math.sqrt(by_judge)
         low, high = min(low, value - quantile * error), max(high, value + quantile * error)
-    if limits is not None:
-        least, most = _exact_bounds(known, clusters, limits, significance)
-        low, high = max(limits[0], min(low, least)), min(limits[1], max(high, most))
     p_value = None
     side: Side = "not below" if low >= bound - 1e-12 else "cannot tell"
     if high < bound:
@@ -148,29 +154,78 @@ def bound_test(
         high,
         p_value,
         apart,
-        float(stats.t.cdf(apart / error - quantile, mean.freedom)),
+        float(special.stdtr(mean.freedom, apart / error - quantile)),
         both * error,
         *_needed(known, clusters, limits, apart, apart / both, by_judge, significance),
     )
 
 
-def _exact_bounds(
-    values: Floats, clusters: Integers, limits: tuple[float, float], significance: float
-) -> tuple[float, float]:
-    """Exact bounds of a mean if few groups have other values than the rest; else no bounds."""
+def _upper_bound(
+    values: Floats,
+    clusters: Integers,
+    limit: float,
+    significance: float,
+    quantile: float,
+    error: float,
+) -> float:
+    """The greatest mean that these values do not rule out, of any distribution up to a limit.
+
+    Args:
+        error: about the standard error of the mean, from which the search starts.
+    """
+    value = float(values.mean())
+    if not value < limit:
+        return limit
     same = mostly_same(values)
-    if same is None or not are_few(same, clusters):
-        return math.inf, -math.inf
-    common, count = float(np.median(values)), len(np.unique(clusters))
+    if same is not None and are_few(same, clusters):
+        needed = -math.log(significance)
+    else:
+        needed = quantile**2 / 2 + CONTINUITY
+    sums, sizes = np.bincount(clusters, weights=values), np.bincount(clusters)
+    groups, counts = np.unique(np.column_stack([sums, sizes]), axis=0, return_counts=True)
+    most = groups[:, 1].max()
 
-    def at_most(exceptional: np.ndarray) -> float:
-        """The upper end of the share of groups that have one of these values."""
-        groups = len(np.unique(clusters[exceptional]))
-        return float(special.betaincinv(groups + 1, count - groups, 1 - significance))
+    share = 0.0
 
-    lower = at_most(~same & (values < common))
-    higher = at_most(~same & (values > common))
-    return common - (common - limits[0]) * lower, common + (limits[1] - common) * higher
+    def apart(mean: float) -> float:  # the root of a ratio is nearly linear
+        nonlocal share
+        stakes = (groups[:, 0] - mean * groups[:, 1]) / (most * (limit - mean))
+        ratio, share = _log_ratio(np.minimum(stakes, 1.0), counts, share)
+        return math.sqrt(ratio) - math.sqrt(needed)
+
+    near, end = value, value + min(quantile * error, (limit - value) / 2)
+    while apart(end) <= 0:
+        near, end = end, end + min(end - value, (limit - end) / 2)
+        if limit - end < TIED * (limit - value):
+            return limit
+    return float(optimize.brentq(apart, near, end, xtol=1e-9, rtol=1e-9))
+
+
+def _log_ratio(stakes: Floats, counts: Integers, share: float) -> tuple[float, float]:
+    """The greatest log of the wealth from betting a share of all on each of these stakes.
+
+    Args:
+        stakes: 1 at most.
+        counts: how often there is each.
+        share: where to look first.
+
+    Returns:
+        That log, and the share.
+    """
+    if not stakes.any():
+        return 0.0, share
+    low, high = 0.0, 1.0
+    for _ in range(60):  # Newton's method, and bisection where it leaves what is left
+        ratios = stakes / (1 - share * stakes)
+        weighted = counts * ratios
+        slope = -float(weighted.sum())
+        low, high = (share, high) if slope > 0 else (low, share)
+        step = share + slope / float(weighted @ ratios)
+        step = step if low < step < high else (low + high) / 2
+        if abs(step - share) < 1e-6:
+            break
+        share = step
+    return max(0.0, float((counts * np.log1p(-share * stakes)).sum())), share
 
 
 def _needed(
