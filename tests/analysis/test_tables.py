@@ -65,7 +65,8 @@ def test_the_columns_of_a_table_by_verdict_stay(run):
     assert list(run.to_pandas().columns) == [
         *("item", "description", "prompt", "submission", "reference"),
         *("criterion", "weight", "status", "label", "value"),
-        *("human_label", "human_value", "human_reason", "probability", "reason", "evidence"),
+        *("human_label", "human_value", "human_reason", "human_selection"),
+        *("probability", "reason", "evidence"),
         *(*USAGE, "error.kind", "error.message", "judge", "resumed", "detail", "tied", "order"),
         *("stage", *SCORE),
     ]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import rubricate as package
-from rubricate import Criterion, InputError, PythonModel, Rubric, RubricDataset, Verdict
-from rubricate.analysis import ppi_report, read_run
+from rubricate import Criterion, PythonModel, Rubric, RubricDataset, Verdict
+from rubricate.analysis import read_run
 from rubricate.dataset import Item
 from rubricate.judge import Judge
 from rubricate.stats import corrected_mean
@@ -54,7 +54,7 @@ def run(tmp_path: Path) -> Path:
 
 def test_labels_of_some_items_correct_the_mean_of_all(run: Path, rubricate: Any):
     report = json.loads(rubricate("trust", "ppi", "run", "--json").stdout)
-    assert (report["items"], report["labelled"], report["next_items"]) == (200, 40, [])
+    assert (report["items"], report["labelled"], report["next_items"]) == (200, 40, None)
     rows = read_run(run).rows
     expected = corrected_mean([row.value for row in rows], [row.human_value for row in rows])
     found = report["criteria"][0]["mean"]
@@ -71,7 +71,6 @@ def test_what_to_label_next_is_a_random_sample_of_what_has_no_label(run: Path, r
     options = ("trust", "ppi", "run", "--next", "20", "--json")
     first = json.loads(rubricate(*options).stdout)
     assert len(set(first["next_items"])) == 20
-    assert first["next_random"] is True
     assert all(int(item[1:]) % 5 for item in first["next_items"])
     assert json.loads(rubricate(*options).stdout) == first
     other = json.loads(rubricate(*options, "--seed", "1").stdout)
@@ -80,23 +79,9 @@ def test_what_to_label_next_is_a_random_sample_of_what_has_no_label(run: Path, r
     assert f"a random sample): {', '.join(first['next_items'][:2])}" in shown
 
 
-def test_the_least_sure_come_first_where_that_is_wanted(tmp_path: Path, rubricate: Any):
-    data = RubricDataset("t", Rubric([Criterion(name="c", requirement="x")]))
-    for place, sure in enumerate((0.9, 0.6, 0.99, 0.7)):
-        data.add_item(f"Text {sure}", id=f"i{place}")
-    package.grade(data, Sure(), run_dir=tmp_path / "run")
-    done = rubricate("trust", "ppi", "run", "--next", "3", "--uncertain")
-    assert "(the least sure first): i1, i3, i0" in done.stdout
-    assert "bias the means" in done.stdout
-    assert ppi_report(read_run(tmp_path / "run")).next_random is None
-
-
 def test_what_makes_no_sense_is_one_clear_line(run: Path, rubricate: Any):
-    with pytest.raises(InputError, match="m does not say how sure it is"):
-        ppi_report(read_run(run), next_items=3, uncertain=True)
     for options, message in (
         (("--next", "-1"), "next must be at least 0"),
-        (("--uncertain",), "--uncertain is for --next"),
         (("--groups", "nope"), "no item has metadata 'nope'"),
         (("--confidence", "95"), "confidence must be less than 1, found 95"),
     ):

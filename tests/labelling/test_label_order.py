@@ -54,8 +54,13 @@ def test_the_least_certain_come_first():
 @pytest.mark.parametrize(
     ("data", "options", "said"),
     [
-        ("data.json", {"order": "worst"}, "order must be 'random' or 'uncertainty', found 'worst'"),
+        (
+            "data.json",
+            {"order": "worst"},
+            "order must be 'random', 'active' or 'uncertainty', found",
+        ),
         ("data.json", {"order": "uncertainty"}, "--order uncertainty needs --run"),
+        ("data.json", {"order": "active"}, "--order active needs --run"),
         ("nothing.json", {}, "nothing.json: file not found"),
         ("data.json", {"item": ["onw"]}, "data.json: no item 'onw'"),
         ("data.json", {"run": "nowhere"}, "nowhere: no such run folder"),

@@ -244,7 +244,7 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "next_to_label": (
         stats.next_to_label,
-        {"labelled": [True, False, False], "count": 1, "uncertainty": [0.1, 0.2, 0.3], "seed": 2},
+        {"labelled": [True, False, False], "count": 1, "seed": 2},
     ),
     "paired_power": (
         stats.paired_power,
@@ -319,6 +319,21 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "factors": ["judge"],
             **BOTH,
         },
+    ),
+    "weights_by_chance": (stats.weights_by_chance, {"chances": [0.1, 0.2, 0.1], "total": 9}),
+    "label_agreement with weights": (stats.label_agreement, {**LABELS, "weights": [1, 2.5, 1]}),
+    "score_agreement with weights": (stats.score_agreement, {**SCORES, "weights": [1, 2.5, 1]}),
+    "clustered_share with weights": (
+        stats.clustered_share,
+        {"successes": [1, 0, 1], "weights": [1, 2.5, 1]},
+    ),
+    "corrected_mean with weights": (
+        stats.corrected_mean,
+        {"judge": [1, 0, 1, 1], "human": [1, 0, 0, None], "weights": [1, 2.5, 1, None]},
+    ),
+    "stratified_agreement with weights": (
+        stats.stratified_agreement,
+        {**LABELS, "strata": [1, 1, 2], "weights": [1, 2.5, 1]},
     ),
     "wilcoxon_test": (stats.wilcoxon_test, {"differences": [1, -2, 3]}),
     "exact_interval": (stats.exact_interval, {"successes": 1, "n": 3, "confidence": 0.9}),

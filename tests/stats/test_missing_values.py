@@ -90,7 +90,7 @@ def test_nan_and_na_are_missing_as_none_is(gap):
     assert calibration(with_gap(flat), with_gap(happened)) == calibration(flat, happened)
     assert clustered_share(with_gap(happened)) == clustered_share(happened)
     assert mcnemar_test(with_gap(happened), [0, 1, 1, 0, 1, 1]).differing == 4
-    assert next_to_label(with_gap([None, True]), 2).items == (0,)
+    assert next_to_label(with_gap([None, True]), 2) == (0,)
     stratum = ["a", "a", "b", "b", "b"]
     assert stratified_agreement(*map(with_gap, labels), stratum).n == 3
     cube = [[[1], [2]], [[3], [None]], [[2], [2]], [[4], [1]]]

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from rubricate.errors import InputError
-from rubricate.stats import clustered_share, corrected_mean, exact_interval, next_to_label
+from rubricate.stats import (
+    clustered_share,
+    corrected_mean,
+    exact_interval,
+    label_agreement,
+    next_to_label,
+    score_agreement,
+    weights_by_chance,
+)
 
 TRUTH, SENSITIVITY, SPECIFICITY = 0.6, 0.9, 0.75
 
@@ -166,15 +174,64 @@ def test_all_labelled_is_the_plain_mean():
     assert found.prediction_powered == found.labelled_only
 
 
-def test_what_to_label_next_is_a_random_sample_or_the_most_uncertain():
+def test_what_to_label_next_is_a_random_sample():
     labelled = [True, False, False, True, False, False]
-    plan = next_to_label(labelled, 3)
-    assert plan.random
-    assert len(plan.items) == 3
-    assert set(plan.items) <= {1, 2, 4, 5}
-    assert next_to_label(labelled, 3) == plan
-    assert set(next_to_label(labelled, 10).items) == {1, 2, 4, 5}
-    sharp = next_to_label(labelled, 2, uncertainty=[0.9, 0.1, None, 0.9, 0.4, 0.2])
-    assert (sharp.items, sharp.random) == ((2, 4), False)
+    chosen = next_to_label(labelled, 3)
+    assert len(chosen) == 3
+    assert set(chosen) <= {1, 2, 4, 5}
+    assert next_to_label(labelled, 3) == chosen
+    assert set(next_to_label(labelled, 10)) == {1, 2, 4, 5}
     with pytest.raises(InputError, match="0 or more"):
         next_to_label(labelled, -1)
+
+
+def test_weights_sum_to_the_items_and_none_is_below_one():
+    assert weights_by_chance([0.1, 0.1, 0.2], 10) == pytest.approx([4, 4, 2])
+    weights = weights_by_chance([0.9, 0.001, 0.002, 0.004], 20)
+    assert (weights[0], sum(weights)) == (1.0, pytest.approx(20))
+    assert weights[1] / weights[2] == pytest.approx(2)
+    assert weights_by_chance([0.5, 0.1], 2) == [1.0, 1.0]
+    with pytest.raises(InputError, match="2 or more"):
+        weights_by_chance([0.5, 0.1], 1)
+
+
+def test_weights_that_are_all_the_same_change_no_figure():
+    generator = np.random.default_rng(3)
+    human = (generator.random(60) < 0.4).astype(float)
+    judge = np.where(generator.random(60) < 0.8, human, 1 - human)
+    words = [["MET" if met else "UNMET" for met in side] for side in (judge, human)]
+    plain, weighted = (label_agreement(*words, weights=each) for each in (None, [3.0] * 60))
+    for name in ("accuracy", "cohen_kappa", "macro_f1"):
+        a, b = plain.figures[name], weighted.figures[name]
+        assert b.value == pytest.approx(a.value)
+        assert b.low == pytest.approx(a.low, abs=0.02)
+    numbers = score_agreement(judge, human), score_agreement(judge, human, weights=[2.0] * 60)
+    for name in ("bias", "pearson", "mae"):
+        a, b = (each.figures[name] for each in numbers)
+        assert (b.value, b.high) == (pytest.approx(a.value), pytest.approx(a.high, abs=0.03))
+
+
+def test_items_chosen_where_the_judge_is_unsure_give_unbiased_figures_by_their_weights():
+    """A judge right in 95 % of easy items and 40 % of hard ones, which are chosen more often."""
+    generator = np.random.default_rng(1)
+    hard = np.arange(1000) % 4 == 0
+    right = generator.random(1000) < np.where(hard, 0.4, 0.95)
+    human = (generator.random(1000) < 0.5).astype(float)
+    judge = np.where(right, human, 1 - human)
+    chance = np.where(hard, 2.0, 1.0) / 1250
+    naive, weighted, held, mean_held = [], [], [], []
+    for _ in range(200):
+        chosen = np.argsort(generator.random(1000) / chance)[:60]
+        worth = weights_by_chance(chance[chosen].tolist(), 1000)
+        share = clustered_share(right[chosen].tolist(), weights=worth)
+        naive.append(right[chosen].mean())
+        weighted.append(share.value)
+        held.append(share.low <= right.mean() <= share.high)
+        labels, weights = np.full((2, 1000), np.nan)
+        labels[chosen], weights[chosen] = human[chosen], worth
+        mean = corrected_mean(judge, labels, weights=weights).prediction_powered
+        mean_held.append(mean.low <= human.mean() <= mean.high)
+    assert np.mean(weighted) == pytest.approx(right.mean(), abs=0.012)
+    assert np.mean(naive) < right.mean() - 0.06
+    assert np.mean(held) > 0.92
+    assert np.mean(mean_held) > 0.92

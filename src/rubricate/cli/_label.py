@@ -34,10 +34,11 @@ class LabelSettings(Settings):
         "Label only this item; several times for several, such as those of trust ppi --next.",
         input_type=list[str],
     )
-    order: Literal["random", "uncertainty"] | None = option(
+    order: Literal["random", "active", "uncertainty"] | None = option(
         None,
-        "random, or uncertainty: where people or the judge differ or it is unsure first. "
-        "[uncertainty with --run, else random]",
+        "random; active: items that the judge is unsure of have a higher chance, which is recorded "
+        "so that figures stay unbiased; or uncertainty: the least sure first, to find errors. "
+        "[random]",
         input_type=str | None,
     )
     seed: int = option(0, "Random seed of the order.", ge=0)
@@ -47,8 +48,8 @@ class LabelSettings(Settings):
     no_browser: bool = option(False, "Print the page's address, and open no browser.")
 
     def check(self) -> None:
-        if self.order == "uncertainty" and self.run is None:
-            raise InputError("--order uncertainty needs --run: the judge says where it is not sure")
+        if self.order in ("active", "uncertainty") and self.run is None:
+            raise InputError(f"--order {self.order} needs --run: its judge says where it is unsure")
 
 
 @command(LabelSettings)
@@ -110,7 +111,9 @@ async def _serve(session: LabelSession, annotator: str, port: int, *, browser: b
             )
         if session.how == "uncertainty":
             sys.stderr.write(
-                "The least sure items come first: good for finding errors, but no random sample.\n"
+                "The least sure items come first: good for finding errors. Their labels are no "
+                "sample: trust ppi, certify, cascade and calibrate refuse them (see --order active)"
+                ".\n"
             )
         if browser:
             await asyncio.to_thread(webbrowser.open, server.url)

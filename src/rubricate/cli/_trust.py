@@ -223,13 +223,8 @@ class PpiSettings(Groups, ReportOutput):
     next_items: int = option(
         0, "Name N items to label next, a random sample.", shell="--next", ge=0
     )
-    uncertain: bool = option(False, "With --next: the least sure first; this biases the means.")
     confidence: float = option(0.95, "Confidence level of the intervals.", gt=0, lt=1)
     seed: int = option(0, "Random seed of the sample.", ge=0)
-
-    def check(self) -> None:
-        if self.uncertain and not self.next_items:
-            raise InputError("--uncertain is for --next: give both")
 
 
 @command(
@@ -242,7 +237,6 @@ def ppi(settings: PpiSettings) -> int:
     report = ppi_report(
         read_run(settings.run),
         next_items=settings.next_items,
-        uncertain=settings.uncertain,
         groups=settings.groups,
         confidence=settings.confidence,
         seed=settings.seed,

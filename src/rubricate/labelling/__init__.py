@@ -6,6 +6,10 @@ adjudicates. `label_order` says which items come first. A `LabelServer` serves t
 machine alone; each label is on disk (`rubricate.dataset.LabelFile`) before it counts as given.
 """
 
-from rubricate.labelling._order import Order as Order, label_order as label_order
+from rubricate.labelling._order import (
+    Order as Order,
+    chances as chances,
+    label_order as label_order,
+)
 from rubricate.labelling._server import LabelServer as LabelServer
 from rubricate.labelling._session import LabelSession as LabelSession

@@ -10,9 +10,9 @@ from typing import Any
 from rubricate._files import user_path
 from rubricate._spelling import did_you_mean
 from rubricate.analysis import read_run
-from rubricate.dataset import Adjudication, Change, Item, LabelFile, NewLabel
+from rubricate.dataset import Adjudication, Change, Item, LabelFile, LabelSelection, NewLabel
 from rubricate.errors import InputError
-from rubricate.labelling._order import Order, label_order
+from rubricate.labelling._order import Order, chances, label_order
 from rubricate.rubric import ABSTENTION, Criterion, confidence
 from rubricate.views import opening, tell_apart
 
@@ -43,7 +43,8 @@ class LabelSession:
     Args:
         file: where the labels go.
         run: the folder of a run on the dataset; its verdicts are shown afterwards.
-        order: which items come first. Default: `uncertainty` with a run, else `random`.
+        order: which items come first; see `label_order`. Each label keeps how its item was chosen.
+            Default: `random`. With `items`, the choice is by hand, unless the order is given.
         seed: of the random order.
         items: the ids of the items to label, such as those that `trust ppi --next` names; none for
             all.
@@ -54,7 +55,7 @@ class LabelSession:
 
     Raises:
         InputError: it is no run folder, or has none of the dataset's items; or an item is none of
-            the dataset's.
+            the dataset's, or an order needs a run.
     """
 
     def __init__(
@@ -78,11 +79,18 @@ class LabelSession:
         self._judged: dict[str, _JudgeVerdicts] = {}
         if run is not None:
             self._read(user_path(run))
-        self.how: Order = order or ("random" if run is None else "uncertainty")
+        self.how: Order = order or "random"
+        if run is None and self.how != "random":
+            raise InputError(
+                f"the order '{self.how}' needs a run: its judge says where it is unsure"
+            )
+        confidences = {item: verdicts.confidences for item, verdicts in self._judged.items()}
+        self._chances = chances(file.items, confidences if self.how == "active" else {})
+        self._by_hand = bool(items) and order is None
         self.order = label_order(
             file.items,
             self.how,
-            confidences={item: verdicts.confidences for item, verdicts in self._judged.items()},
+            confidences=confidences,
             labels={item: verdicts.labels for item, verdicts in self._judged.items()},
             seed=seed,
         )
@@ -210,7 +218,13 @@ class LabelSession:
         entry, annotator = self.file.item(item), checked_name(annotator)
         if (annotator, item) in self._seen:
             raise InputError("you have seen what the others say: decide instead of relabelling")
-        return NewLabel(item, annotator, criterion, _label(entry, criterion, label))
+        chosen = _label(entry, criterion, label)
+        return NewLabel(item, annotator, criterion, chosen, self._selection(item))
+
+    def _selection(self, item: str) -> LabelSelection:
+        if self._by_hand or item not in self._chances:  # an item that was added meanwhile
+            return LabelSelection("by_hand")
+        return LabelSelection(self.how, None if self.how == "uncertainty" else self._chances[item])
 
     def adjudicate(
         self, item: str, annotator: str, criterion: str, label: object, reason: str

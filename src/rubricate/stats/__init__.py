@@ -90,9 +90,9 @@ if TYPE_CHECKING:
     )
     from rubricate.stats._prediction_powered import (
         CorrectedMean as CorrectedMean,
-        LabelPlan as LabelPlan,
         corrected_mean as corrected_mean,
         next_to_label as next_to_label,
+        weights_by_chance as weights_by_chance,
     )
     from rubricate.stats._raters import (
         Level as Level,

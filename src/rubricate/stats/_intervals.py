@@ -17,9 +17,11 @@ from rubricate.stats._numbers import (
     Floats,
     Integers,
     bounds_of,
+    effective,
     numbers,
     outcomes,
     t_quantile,
+    weights_of,
     widening,
 )
 from rubricate.stats._resampling import (
@@ -31,7 +33,7 @@ from rubricate.stats._resampling import (
     cluster_indices,
     complete_cases,
 )
-from rubricate.stats._unseen import are_few, mostly_same, with_unseen
+from rubricate.stats._unseen import FEW_DIFFER, are_few, mostly_same, with_unseen
 
 NO_SPREAD = "no interval: all clusters have the same mean"
 NO_VALUES = "there are no values"
@@ -174,11 +176,43 @@ def mean_of(
     return MeanEstimate(len(values), count, interval, error, freedom)
 
 
-def design_effect(values: Floats, clusters: Integers) -> tuple[float, float]:
+def weighted_mean(
+    values: Floats, worth: Floats, clusters: Integers, probability: float
+) -> Estimate:
+    """The weighted mean (Hajek 1971) with its t interval, from a linearised variance."""
+    if len(values) == 0:
+        return Estimate(None, undefined=NO_VALUES)
+    mean = float(np.average(values, weights=worth))
+    if len(np.unique(clusters)) < 2:
+        return Estimate(mean, undefined=TOO_FEW)
+    same = mostly_same(values)
+    if same is not None and are_few(same, clusters):
+        return Estimate(mean, undefined=FEW_DIFFER)
+    variance, freedom = weighted_variance(values, worth, clusters)
+    return t_interval(mean, math.sqrt(variance), freedom, probability)
+
+
+def weighted_variance(values: Floats, worth: Floats, clusters: Integers) -> tuple[float, float]:
+    """The variance of the weighted mean by clusters (at least two), and its degrees of freedom."""
+    _, index = np.unique(clusters, return_inverse=True)
+    apart = worth * (values - np.average(values, weights=worth))
+    sums = np.bincount(index, apart)
+    count, total = len(sums), float(worth.sum())
+    return count / (count - 1) * float((sums**2).sum()) / total**2, count - 1.0
+
+
+def design_effect(
+    values: Floats, clusters: Integers, worth: Floats | None = None
+) -> tuple[float, float]:
     """The variance of the mean of these values over that of independent ones, 1 or more, and its
     degrees of freedom. For values without spread it is that of whole clusters (Kish 1965)."""
-    variance, freedom = clustered_variance(values, clusters)
-    alone = float(values.var(ddof=1)) / len(values)
+    if worth is not None:
+        variance, freedom = weighted_variance(values, worth, clusters)
+        apart = (values - np.average(values, weights=worth)) ** 2
+        alone = float(np.average(apart, weights=worth)) / float(worth.sum())
+    else:
+        variance, freedom = clustered_variance(values, clusters)
+        alone = float(values.var(ddof=1)) / len(values)
     if alone <= ROUNDING**2 * float((values**2).max()):
         return len(values) / len(np.unique(clusters)), freedom
     return max(1.0, variance / alone), freedom
@@ -269,7 +303,11 @@ def stratified_mean(
 
 
 def clustered_share(
-    successes: Sequence[bool | None], *, groups: Groups = None, confidence: float = 0.95
+    successes: Sequence[bool | None],
+    *,
+    groups: Groups = None,
+    weights: Sequence[float] | None = None,
+    confidence: float = 0.95,
 ) -> Estimate:
     """A proportion with a cluster-robust interval.
 
@@ -281,6 +319,8 @@ def clustered_share(
         successes: outcomes, true or false (1 or 0), (n,); None for a missing one, which is left
             out.
         groups: the cluster of each outcome. Default: outcomes are independent.
+        weights: what each outcome counts, (n,): one over the chance with which it was chosen.
+            Default: all the same.
         confidence: the interval's nominal coverage.
 
     Returns:
@@ -294,20 +334,28 @@ def clustered_share(
         0.833 [0.012, 1.000]
     """
     check_share(confidence, "confidence")
-    _, clusters, (kept,) = complete_cases(groups, outcomes(successes, "successes"))
-    return share_of(kept, clusters, confidence, independent=groups is None)
+    known, clusters, (kept,) = complete_cases(groups, outcomes(successes, "successes"))
+    worth = None if weights is None else effective(weights_of(weights, len(successes))[known])
+    return share_of(kept, clusters, confidence, independent=groups is None, worth=worth)
 
 
 def share_of(
-    hits: Floats | Flags, clusters: Integers, confidence: float, *, independent: bool = False
+    hits: Floats | Flags,
+    clusters: Integers,
+    confidence: float,
+    *,
+    independent: bool = False,
+    worth: Floats | None = None,
 ) -> Estimate:
-    """`clustered_share` without missing outcomes; `independent` if each is its own cluster."""
-    if independent:
+    """`clustered_share` without missing outcomes; `independent` if each is its own cluster. `worth`
+    is what each counts, `effective`."""
+    if independent and worth is None:
         return exact_interval(int(hits.sum()), len(hits), confidence=confidence)
     if len(hits) == 0:
         return Estimate(None, undefined=NO_COUNT)
-    sizes = np.bincount(clusters).astype(np.float64)
-    return share_interval(np.bincount(clusters, hits).astype(np.float64), sizes, confidence)
+    worth = np.ones(len(hits)) if worth is None else worth
+    parts, wholes = np.bincount(clusters, worth * hits), np.bincount(clusters, worth)
+    return share_interval(parts.astype(np.float64), wholes.astype(np.float64), confidence)
 
 
 def share_interval(parts: Floats, wholes: Floats, confidence: float) -> Estimate:
@@ -320,7 +368,7 @@ def share_interval(parts: Floats, wholes: Floats, confidence: float) -> Estimate
     if count < 2:
         return Estimate(share, undefined=TOO_FEW)
     variance, freedom = _of_clusters(parts, parts, wholes)
-    effective = float(count) if variance == 0 else min(n, share * (1 - share) / variance)
+    effective = min(n, count) if variance == 0 else min(n, share * (1 - share) / variance)
     effective /= widening((1 + confidence) / 2, freedom)
     return effective_interval(share, effective, confidence)
 

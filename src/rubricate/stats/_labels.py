@@ -25,7 +25,7 @@ from rubricate.stats._inputs import (
     same_length,
 )
 from rubricate.stats._intervals import exact_interval, share_interval
-from rubricate.stats._numbers import Floats, Integers
+from rubricate.stats._numbers import Floats, Integers, effective, weights_of
 from rubricate.stats._posterior import coefficient_intervals, table_prior
 from rubricate.stats._resampling import Bootstrap, Groups, cluster_indices, explained
 
@@ -104,6 +104,7 @@ def label_agreement(
     undecided: Undecided = "exclude",
     abstention: str | None = "CANNOT_ASSESS",
     groups: Groups = None,
+    weights: Sequence[float] | None = None,
     bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
 ) -> LabelAgreement:
     """Agreement of two raters' labels of the same items.
@@ -121,6 +122,9 @@ def label_agreement(
     coefficient's posterior distribution (Agresti and Min 2005), with a prior worth 1.6 pairs, one
     of which agrees, also for the effective number of pairs.
 
+    With weights, every share is that of the weights (Hajek 1971), and the effective number of pairs
+    is smaller by their spread, too (Kish 1965). The confusion counts pairs.
+
     Args:
         judge, human: labels of the same items in the same order, (n,); None for no answer.
         labels: all possible labels, in order. Default: those that occur, sorted.
@@ -131,6 +135,8 @@ def label_agreement(
             rank, so `ordered` must be false.
         abstention: the label that is an abstention; None if there is none.
         groups: the cluster of each pair, for the intervals. Default: pairs are independent.
+        weights: what each pair counts, (n,): one over the chance with which its item was chosen.
+            Default: all the same.
         bootstrap: the number of draws, confidence and seed; None for no intervals.
 
     Returns:
@@ -154,12 +160,19 @@ def label_agreement(
     number = {name: position for position, name in enumerate(names)}
     kinds = len(names)
     index = np.array([number[t] * kinds + number[a] for a, t in kept], dtype=np.int64)
-    members = clusters[[position for position, _, _ in pairs]]
+    places = [position for position, _, _ in pairs]
+    members = clusters[places]
+    worth = None if weights is None else effective(weights_of(weights, len(causes))[places])
     spreads = coefficient_intervals(
-        index, members, table_prior(kinds), partial(_coefficients, ordered=ordered), bootstrap
+        index,
+        members,
+        table_prior(kinds),
+        partial(_coefficients, ordered=ordered),
+        bootstrap,
+        worth,
     )
     confusion = np.bincount(index, minlength=kinds * kinds).reshape(kinds, kinds)
-    shares = _shares(_by_cluster(index, members, kinds))
+    shares = _shares(_by_cluster(index, members, kinds, worth))
 
     def share(name: str, *at: int) -> Estimate:
         part, whole = (counts[:, at[0]] if at else counts for counts in shares[name])
@@ -167,7 +180,7 @@ def label_agreement(
             return Estimate(None, undefined=_WHY[name] if kept else NO_PAIR)
         if bootstrap is None:
             estimate = Estimate(float(part.sum() / whole.sum()))
-        elif groups is None:
+        elif groups is None and worth is None:
             n, level = int(whole.sum()), bootstrap.confidence
             estimate = exact_interval(int(part.sum()), n, confidence=level)
         else:
@@ -298,12 +311,14 @@ def _mean_over_labels(figures: Sequence[Estimate], why_not: str | None) -> Estim
     return Estimate(value, sum(lows) / len(lows), sum(highs) / len(highs))
 
 
-def _by_cluster(index: Integers, clusters: Integers, kinds: int) -> Floats:
+def _by_cluster(
+    index: Integers, clusters: Integers, kinds: int, worth: Floats | None = None
+) -> Floats:
     """Each cluster's confusion matrix, (G, K, K)."""
     _, position = np.unique(clusters, return_inverse=True)
     count = int(position.max()) + 1 if len(position) else 0
     cells_of = position * kinds * kinds + index
-    counts = np.bincount(cells_of, minlength=count * kinds * kinds)
+    counts = np.bincount(cells_of, worth, minlength=count * kinds * kinds)
     return counts.reshape(count, kinds, kinds).astype(np.float64)
 
 

@@ -71,3 +71,23 @@ def t_quantile(probability: float, freedom: float) -> float:
 def widening(probability: float, freedom: float) -> float:
     """The factor by which fewer outcomes make an interval as wide as the quantile of t does."""
     return (t_quantile(probability, freedom) / float(special.ndtri(probability))) ** 2
+
+
+def weights_of(weights: Any, length: int, name: str = "weights") -> Floats:
+    """Weights above 0, one for each value.
+
+    Raises:
+        InputError: there are not as many as values, or one is no number above 0.
+    """
+    array = numbers(weights, name)
+    if len(array) != length:
+        raise InputError(f"{name} has {len(array)} entries for {length} values")
+    if not (array > 0).all():
+        raise InputError(f"{name} must all be numbers above 0")
+    return array
+
+
+def effective(weights: Floats) -> Floats:
+    """Weights in proportion, whose sum is the effective number of values (Kish 1965)."""
+    squares = float((weights**2).sum())
+    return weights * (float(weights.sum()) / squares) if squares else weights

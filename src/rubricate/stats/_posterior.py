@@ -47,6 +47,7 @@ def coefficient_intervals(
     prior: Floats,
     of: Coefficients,
     bootstrap: Bootstrap | None,
+    weights: Floats | None = None,
 ) -> dict[str, Estimate]:
     """Coefficients of the table of all pairs, each with its interval.
 
@@ -56,21 +57,23 @@ def coefficient_intervals(
         prior: how many items of each kind the prior is worth, (p,); see `table_prior`.
         of: the coefficients, as a function of counts.
         bootstrap: the number of draws, their seed and the confidence; None for no intervals.
+        weights: what each pair counts, (n,), `effective`. Default: 1.
     """
     check_bootstrap(bootstrap)
-    counts = np.bincount(index, minlength=len(prior)).astype(np.float64)
+    worth = np.ones(len(index)) if weights is None else weights
+    counts = np.bincount(index, worth, minlength=len(prior)).astype(np.float64)
     _, clusters = np.unique(clusters, return_inverse=True)
-    count, n = int(clusters.max(initial=-1)) + 1, len(index)
+    count, n = int(clusters.max(initial=-1)) + 1, float(counts.sum())
     with np.errstate(divide="ignore", invalid="ignore"):
         values = {name: float(value[0]) for name, value in of(counts[None]).items()}
         if bootstrap is None or count < 2:
             why = None if bootstrap is None else TOO_FEW
             return {name: point(value, why) for name, value in values.items()}
         effects = dict.fromkeys(values, widening(bootstrap.tails[1], count - 1))
-        if count < n:
+        if count < len(index) or weights is not None:
             slopes = _slopes(counts, counts + prior, of)
             effects = {
-                name: _design_effect(slope, counts, index, clusters, bootstrap)
+                name: _design_effect(slope, counts, index, worth, clusters, bootstrap)
                 for name, slope in slopes.items()
             }
         drawn = {
@@ -127,17 +130,23 @@ def _slopes(counts: Floats, table: Floats, of: Coefficients) -> dict[str, Floats
 
 
 def _design_effect(
-    slope: Floats, counts: Floats, index: Integers, clusters: Integers, bootstrap: Bootstrap
+    slope: Floats,
+    counts: Floats,
+    index: Integers,
+    worth: Floats,
+    clusters: Integers,
+    bootstrap: Bootstrap,
 ) -> float:
     """The number of pairs over the number of independent pairs with the same variance.
 
     The variance by clusters has the factors of Bell and McCaffrey (2002) and is at least that of
     independent pairs; its degrees of freedom are fewer where few clusters make most of it.
     """
-    influence = slope - float((counts * slope).sum()) / len(index)
+    n = float(counts.sum())
+    influence = slope - float((counts * slope).sum()) / n
     independent = float((counts * influence**2).sum())
-    sums = np.bincount(clusters, influence[index])
-    parts = sums / np.sqrt(1 - np.bincount(clusters) / len(index))
+    sums = np.bincount(clusters, worth * influence[index])
+    parts = sums / np.sqrt(1 - np.bincount(clusters, worth) / n)
     clustered = float((parts**2).sum())
     most = len(sums) - 1.0
     if not (np.isfinite(clustered) and independent > 0):

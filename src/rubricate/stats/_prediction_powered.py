@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from rubricate.stats._estimate import Estimate
-from rubricate.stats._inputs import check_share, count_of, same_length
+from rubricate.stats._inputs import check_share, count_of, listed, same_length
 from rubricate.stats._intervals import (
     clustered_variance,
     design_effect,
@@ -18,8 +18,18 @@ from rubricate.stats._intervals import (
     mean_of,
     share_of,
     t_interval,
+    weighted_mean,
 )
-from rubricate.stats._numbers import Floats, Integers, numbers, outcomes, t_quantile, widening
+from rubricate.stats._numbers import (
+    Floats,
+    Integers,
+    effective,
+    numbers,
+    outcomes,
+    t_quantile,
+    weights_of,
+    widening,
+)
 from rubricate.stats._resampling import ROUNDING, Groups, cluster_indices
 from rubricate.stats._unseen import are_few, mostly_same, unseen
 
@@ -62,6 +72,7 @@ def corrected_mean(
     human: Sequence[float | None],
     *,
     groups: Groups = None,
+    weights: Sequence[float | None] | None = None,
     confidence: float = 0.95,
 ) -> CorrectedMean:
     """The mean that people would give, from a judge's numbers and a few labels.
@@ -83,13 +94,17 @@ def corrected_mean(
     Lang and Reiczigel (2014), which assumes independent items and is somewhat wide, since the
     labelled items are among those judged.
 
-    The labelled items must be a random sample of all (see `next_to_label`): labels of the hard
-    items only would bias every estimate.
+    The labelled items must be a random sample of all (see `next_to_label`), or one with known
+    chances: labels of the hard items only would bias every estimate. With weights, means over
+    labels are weighted (active inference: Zrnic and Candes 2024, with the weights of Hajek 1971),
+    and the judge's mean is that of all items.
 
     Args:
         judge: the judge's numbers, (n,); items with None are left out.
         human: people's numbers for the same items, (n,); None without a label.
         groups: the cluster of each item, (n,). Default: items are independent.
+        weights: what the label of each item counts, (n,): one over the chance with which it was
+            chosen; only those of labelled items count. Default: all the same.
         confidence: the intervals' nominal coverage.
 
     Returns:
@@ -111,28 +126,50 @@ def corrected_mean(
     labelled, unlabelled = judged & ~np.isnan(y), judged & np.isnan(y)
     guessed, labels = f[labelled], y[labelled]
     binary = bool(np.isin(np.concatenate([f[judged], labels]), (0.0, 1.0)).all())
-    powered, tuning, effective = _prediction_powered(
-        f[unlabelled], guessed, labels, clusters[unlabelled], clusters[labelled], confidence, binary
+    worth, others = None, unlabelled
+    if weights is not None:
+        same_length(judge=judge, weights=weights)
+        weight = weights_of(numbers(weights, "weights")[labelled], int(labelled.sum()))
+        worth, others = effective(weight), judged
+    powered, tuning, worth_labels = _prediction_powered(
+        f[others],
+        guessed,
+        labels,
+        clusters[others],
+        clusters[labelled],
+        confidence,
+        binary,
+        worth,
     )
-    gladen, sensitivity, specificity = _rogan_gladen(f[judged], guessed, labels, confidence, binary)
+    gladen, sensitivity, specificity = _rogan_gladen(
+        f[judged], guessed, labels, confidence, binary, worth
+    )
     return CorrectedMean(
         labelled=int(labelled.sum()),
         unlabelled=int(unlabelled.sum()),
         left_out=int((~judged).sum()),
         naive=_mean(f[judged], clusters[judged], confidence, binary),
-        labelled_only=_mean(labels, clusters[labelled], confidence, binary),
+        labelled_only=_mean(labels, clusters[labelled], confidence, binary, worth),
         prediction_powered=powered,
         tuning=tuning,
         rogan_gladen=gladen,
         sensitivity=sensitivity,
         specificity=specificity,
-        effective_labels=effective,
+        effective_labels=worth_labels,
     )
 
 
-def _mean(values: Floats, clusters: Integers, confidence: float, binary: bool) -> Estimate:
+def _mean(
+    values: Floats,
+    clusters: Integers,
+    confidence: float,
+    binary: bool,
+    worth: Floats | None = None,
+) -> Estimate:
     if binary:
-        return share_of(values, clusters, confidence)
+        return share_of(values, clusters, confidence, worth=worth)
+    if worth is not None:
+        return weighted_mean(values, worth, clusters, (1 + confidence) / 2)
     within = bool(((values >= 0) & (values <= 1)).all())
     return mean_of(values, clusters, (1 + confidence) / 2, (0.0, 1.0) if within else None).mean
 
@@ -145,55 +182,57 @@ def _prediction_powered(
     labelled_clusters: Integers,
     confidence: float,
     binary: bool,
+    worth: Floats | None,
 ) -> tuple[Estimate, float | None, float | None]:
     """The estimate, the tuning weight, and the number of labels alone that it is worth."""
-    n, many = len(labels), len(unlabelled)
+    each = np.ones(len(labels)) if worth is None else worth
+    n, many = float(each.sum()), len(unlabelled)
     count = len(np.unique(labelled_clusters))
     if count < 2:
         return Estimate(None, undefined="it needs two labelled clusters or more"), None, None
-    alone = _mean(labels, labelled_clusters, confidence, binary), 0.0, float(n)
-    every = np.concatenate([unlabelled, labelled])
+    alone = _mean(labels, labelled_clusters, confidence, binary, worth), 0.0, n
+    every = np.concatenate([unlabelled, labelled]) if worth is None else unlabelled
     variance = float(every.var(ddof=1))
     if len(np.unique(unlabelled_clusters)) < 2 or variance == 0:
         return alone
     errors = labels - labelled
     weight = 0.0
     if binary:
-        effect, freedom = design_effect(errors, labelled_clusters)
+        effect, freedom = design_effect(errors, labelled_clusters, worth)
         weight = effect * unseen(t_quantile((1 + confidence) / 2, freedom))
     elif (same := mostly_same(errors)) is not None and are_few(same, labelled_clusters):
         return alone
-    of_labels, together, of_judge = _moments_with_errors(labels, labelled, weight)
+    of_labels, together, of_judge = _moments_with_errors(labels, labelled, weight, each)
     tuning = min(1.0, max(0.0, together / ((1 + n / many) * variance)))
     residuals = labels - tuning * labelled
-    effect, freedom = design_effect(residuals, labelled_clusters)
+    effect, freedom = design_effect(residuals, labelled_clusters, worth)
     error = of_labels - 2 * tuning * together + tuning**2 * of_judge
     error *= effect / (n + 2 * weight)
     error += tuning**2 * clustered_variance(unlabelled, unlabelled_clusters)[0]
-    of_labels *= design_effect(labels, labelled_clusters)[0] / (n + 2 * weight)
+    of_labels *= design_effect(labels, labelled_clusters, worth)[0] / (n + 2 * weight)
     if error >= of_labels:
         return alone
-    value = float(residuals.mean()) + tuning * float(unlabelled.mean())
-    effective = n * of_labels / error if error > 0 else None
+    value = float(np.average(residuals, weights=each)) + tuning * float(unlabelled.mean())
+    equivalent = n * of_labels / error if error > 0 else None
     if binary:
         share = min(1.0, max(0.0, value))
         # The effective number of labels is at least that of their clusters.
-        labels_worth = max(count, share * (1 - share) / error)
+        labels_worth = max(min(count, n), share * (1 - share) / error)
         labels_worth /= widening((1 + confidence) / 2, freedom)
-        return effective_interval(share, labels_worth, confidence), tuning, effective
+        return effective_interval(share, labels_worth, confidence), tuning, equivalent
     spread = math.sqrt(error)
     if spread <= ROUNDING * float(np.abs(np.concatenate([every, labels])).max()):
-        spread, effective = 0.0, None
-    return t_interval(value, spread, freedom, (1 + confidence) / 2), tuning, effective
+        spread, equivalent = 0.0, None
+    return t_interval(value, spread, freedom, (1 + confidence) / 2), tuning, equivalent
 
 
 def _moments_with_errors(
-    labels: Floats, judge: Floats, weight: float
+    labels: Floats, judge: Floats, weight: float, each: Floats
 ) -> tuple[float, float, float]:
     """The variance of the labels, their covariance with the judge's numbers and the variance of
     the judge's numbers, with this many errors of each kind (label 1 and judge 0, and the reverse)
     added."""
-    weights = np.append(np.ones(len(labels)), (weight, weight))
+    weights = np.append(each, (weight, weight))
     pairs = np.array([np.append(labels, (1.0, 0.0)), np.append(judge, (0.0, 1.0))])
     total = float(weights.sum())
     covariance = np.cov(pairs, aweights=weights, ddof=0) * total / (total - 1)
@@ -201,16 +240,23 @@ def _moments_with_errors(
 
 
 def _rogan_gladen(
-    judge: Floats, labelled: Floats, labels: Floats, confidence: float, binary: bool
+    judge: Floats,
+    labelled: Floats,
+    labels: Floats,
+    confidence: float,
+    binary: bool,
+    worth: Floats | None,
 ) -> tuple[Estimate, float | None, float | None]:
     """The corrected share, with sensitivity and specificity."""
     if not binary:
         return Estimate(None, undefined="the numbers are not all 0 or 1"), None, None
-    positive, negative = int(labels.sum()), int(len(labels) - labels.sum())
+    each = np.ones(len(labels)) if worth is None else worth
+    of_met, of_unmet = (effective(each[labels == kind]) for kind in (1, 0))
+    positive, negative = float(of_met.sum()), float(of_unmet.sum())
     if positive == 0 or negative == 0:
         return Estimate(None, undefined="it needs labels of both kinds, 0 and 1"), None, None
-    hits = float(labelled[labels == 1].sum())
-    rejections = float((1 - labelled[labels == 0]).sum())
+    hits = float((of_met * labelled[labels == 1]).sum())
+    rejections = float((of_unmet * (1 - labelled[labels == 0])).sum())
     sensitivity, specificity = hits / positive, rejections / negative
     informed = sensitivity + specificity - 1
     if informed <= 0:
@@ -234,52 +280,61 @@ def _rogan_gladen(
     return Estimate(value, min(low, value), max(high, value)), sensitivity, specificity
 
 
-@dataclass(frozen=True, slots=True)
-class LabelPlan:
-    """The items to label next.
-
-    Attributes:
-        items: their positions, in the order to label them.
-        random: whether they are a random sample, which `corrected_mean` needs.
-    """
-
-    items: tuple[int, ...]
-    random: bool
-
-
-def next_to_label(
-    labelled: Sequence[bool],
-    count: int,
-    *,
-    uncertainty: Sequence[float | None] | None = None,
-    seed: int = 0,
-) -> LabelPlan:
-    """Choose which of the unlabelled items to label next.
-
-    Without `uncertainty` it is a simple random sample, which `corrected_mean` needs. With it, the
-    most uncertain items come first (uncertainty sampling, Lewis and Gale 1994): use this to find
-    where the judge errs and what to fix, but not to estimate a mean.
+def next_to_label(labelled: Sequence[bool], count: int, *, seed: int = 0) -> tuple[int, ...]:
+    """Choose which of the unlabelled items to label next: a simple random sample (Cochran 1977).
 
     Args:
         labelled: whether each item has a label already, (n,); None means no.
         count: the number of items to choose; fewer if there are fewer.
-        uncertainty: the judge's uncertainty about each item, (n,), such as `1 - probability` or the
-            standard deviation of several judges; None counts as most uncertain.
-        seed: random seed of the order, and of the order of equally uncertain items.
+        seed: random seed of the order.
+
+    Returns:
+        Their positions, in the order in which to label them.
 
     Raises:
-        InputError: different lengths, or a count or seed that is not a whole number from 0 on.
+        InputError: a count or seed that is not a whole number from 0 on.
 
     Example:
-        >>> next_to_label([True, False, False, False], 2, uncertainty=[0.5, 0.1, 0.4, 0.3]).items
-        (2, 3)
+        >>> sorted(next_to_label([True, False, False, True], 2))
+        [1, 2]
     """
     count, seed = count_of(count, "count"), count_of(seed, "seed")
     indices = np.flatnonzero(np.nan_to_num(outcomes(labelled, "labelled")) == 0)
     order = np.random.default_rng(seed).permutation(indices)
-    if uncertainty is None:
-        return LabelPlan(tuple(int(index) for index in order[:count]), True)
-    same_length(labelled=labelled, uncertainty=uncertainty)
-    values = np.nan_to_num(numbers(uncertainty, "uncertainty"), nan=np.inf)
-    order = order[np.argsort(-values[order], kind="stable")]
-    return LabelPlan(tuple(int(index) for index in order[:count]), False)
+    return tuple(int(index) for index in order[:count])
+
+
+def weights_by_chance(chances: Sequence[float], total: int) -> list[float]:
+    """What the labels of a sample count, if its items had different chances of being chosen.
+
+    An item's weight is `1 / min(1, c * chance)`: one over the probability that it is in the sample
+    (Horvitz and Thompson 1952). c is such that the weights sum to the number of items, which is
+    known.
+
+    Args:
+        chances: of each item in the sample, above 0; only their proportions count.
+        total: how many items the sample was drawn from.
+
+    Returns:
+        Weights of 1 or more, in the order of the chances.
+
+    Raises:
+        InputError: a chance that is no number above 0, or fewer items than chances.
+
+    Example:
+        >>> weights_by_chance([0.25, 0.25, 0.5], 10)
+        [4.0, 4.0, 2.0]
+    """
+    every = listed(chances, "chances")
+    known = weights_of(every, len(every), "chances")
+    total = count_of(total, "total", least=len(every))
+    certain = np.zeros(len(known), dtype=bool)
+    while not certain.all():
+        rest = known[~certain]
+        c = float((1 / rest).sum()) / (total - certain.sum())
+        more = ~certain & (c * known >= 1)
+        if not more.any():
+            pairs = zip(certain.tolist(), known.tolist(), strict=True)
+            return [1.0 if is_certain else 1 / (c * chance) for is_certain, chance in pairs]
+        certain |= more
+    return [1.0] * len(known)

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from rubricate.stats._agreement import SAME_STEP
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import check_flag, same_length
-from rubricate.stats._intervals import mean_of, share_of
+from rubricate.stats._intervals import mean_of, share_of, weighted_mean
 from rubricate.stats._labels import NO_PAIR
-from rubricate.stats._numbers import Floats, Integers, numbers
+from rubricate.stats._numbers import Floats, Integers, effective, numbers, weights_of
 from rubricate.stats._posterior import coefficient_intervals, table_prior
 from rubricate.stats._raters import icc_of
 from rubricate.stats._resampling import (
@@ -44,6 +45,11 @@ SCALES: dict[str, Scale] = {
 STEPS = 12
 """Coefficients of scales up to this many steps have the interval of a confusion matrix, which
 allows for answers that were not seen: without it, kappa of skewed scores covered 70 to 90 %."""
+NOT_WEIGHTED = {
+    *("kendall_tau_b", "wasserstein", "ks"),
+    *("icc_1_1", "icc_2_1", "icc_3_1", "icc_1_k", "icc_2_k", "icc_3_k"),
+}
+WITHOUT_WEIGHTS = "it is not defined for weighted labels"
 NO_DISTANCE = "no interval: samples of one distribution are apart too"
 
 
@@ -93,6 +99,7 @@ def score_agreement(
     *,
     scale: bool = False,
     groups: Groups = None,
+    weights: Sequence[float] | None = None,
     bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
 ) -> ScoreAgreement:
     """Agreement of two raters' numbers for the same items.
@@ -118,6 +125,9 @@ def score_agreement(
             `exact_accuracy` is the share of pairs less than half a step apart, and
             `within_one_accuracy` that of pairs a step apart or less.
         groups: the cluster of each pair, for the intervals. Default: pairs are independent.
+        weights: what each pair counts, (n,): one over the chance with which its item was chosen.
+            The intraclass correlations, tau-b, the distances and the bias by step are without
+            weights only. Default: all the same.
         bootstrap: the number of draws, confidence and seed; None for no intervals.
 
     Returns:
@@ -141,7 +151,10 @@ def score_agreement(
             "no number of the judge": int((np.isnan(x) & ~np.isnan(y)).sum()),
         }
     )
-    _, clusters, (x, y) = complete_cases(groups, x, y)
+    is_weighted = weights is not None
+    worth = np.ones(len(x)) if weights is None else weights_of(weights, len(x))
+    _, clusters, (x, y, worth) = complete_cases(groups, x, y, worth)
+    worth = effective(worth)
     distinct, index = np.unique(np.stack([x, y], axis=1), axis=0, return_inverse=True)
     pairs = _Pairs(distinct[:, 0], distinct[:, 1], steps=scale)
     if scale and len(x) and (distinct == np.round(distinct)).all() and np.ptp(distinct) < STEPS:
@@ -149,11 +162,16 @@ def score_agreement(
         grid = _Pairs(np.tile(steps, len(steps)), np.repeat(steps, len(steps)), steps=True)
         cell = ((y - steps[0]) * len(steps) + x - steps[0]).astype(np.int64)
         spreads = coefficient_intervals(
-            cell, clusters, table_prior(len(steps)), grid.statistics, bootstrap
+            cell,
+            clusters,
+            table_prior(len(steps)),
+            grid.statistics,
+            bootstrap,
+            worth if is_weighted else None,
         )
     else:
         spreads = jackknife_totals(
-            cells(index.reshape(-1), len(distinct)),
+            sparse.diags(worth) @ cells(index.reshape(-1), len(distinct)),
             pairs.statistics,
             scales=SCALES,
             clusters=clusters,
@@ -165,10 +183,13 @@ def score_agreement(
     }
     table = np.stack([x, y], axis=1)
     figures |= icc_of(table, clusters, bootstrap)
+    if is_weighted:
+        for name in NOT_WEIGHTED & figures.keys():
+            figures[name] = Estimate(None, undefined=WITHOUT_WEIGHTS)
     if len(x) and bootstrap is not None:
-        errors = _error_intervals(x, y, clusters, bootstrap)
+        errors = _error_intervals(x, y, clusters, bootstrap, worth if is_weighted else None)
         figures |= errors if scale else {"bias": errors["bias"]}
-        for name in ("wasserstein", "ks"):
+        for name in ("wasserstein", "ks") if not is_weighted else ():
             figures[name] = Estimate(figures[name].value, undefined=NO_DISTANCE)
         if is_skewed(table, clusters):
             for name in COEFFICIENTS & figures.keys():
@@ -181,34 +202,47 @@ def score_agreement(
                 ("within_one_accuracy", apart <= 1),
             ):
                 figures[name] = share_of(
-                    hits, clusters, bootstrap.confidence, independent=groups is None
+                    hits,
+                    clusters,
+                    bootstrap.confidence,
+                    independent=groups is None,
+                    worth=worth if is_weighted else None,
                 )
     return ScoreAgreement(
         n=len(x),
         clusters=len(set(clusters.tolist())),
-        judge_mean=float(x.mean()) if len(x) else None,
-        human_mean=float(y.mean()) if len(x) else None,
+        judge_mean=float(np.average(x, weights=worth)) if len(x) else None,
+        human_mean=float(np.average(y, weights=worth)) if len(x) else None,
         figures=figures,
         not_decided={cause: count for cause, count in causes.items() if count},
-        levels=_by_level(x, y, clusters, bootstrap) if scale else (),
+        levels=_by_level(x, y, clusters, bootstrap) if scale and not is_weighted else (),
     )
 
 
 def _error_intervals(
-    x: Floats, y: Floats, clusters: Integers, bootstrap: Bootstrap
+    x: Floats,
+    y: Floats,
+    clusters: Integers,
+    bootstrap: Bootstrap,
+    worth: Floats | None = None,
 ) -> dict[str, Estimate]:
     """Bias, mean and root mean squared error with the interval of `clustered_mean`, for errors up
     to the range of the numbers."""
     numbers_range = float(np.ptp([x, y]))
 
     def mean(errors: Floats, least: float, most: float) -> Estimate:
+        if worth is not None:
+            return weighted_mean(errors, worth, clusters, bootstrap.tails[1])
         bounds = (least, most) if numbers_range > 0 else None
         return mean_of(errors, clusters, bootstrap.tails[1], bounds).mean
 
     # One error from end to end makes most of a mean square, however many small ones were seen.
     rare = numbers_range > 0 and mostly_same(np.abs(x - y)) is not None
     squares = (0.0, numbers_range**2) if numbers_range > 0 else None
-    squared = mean_of((x - y) ** 2, clusters, bootstrap.tails[1], squares, rare=rare).mean
+    if worth is None:
+        squared = mean_of((x - y) ** 2, clusters, bootstrap.tails[1], squares, rare=rare).mean
+    else:
+        squared = mean((x - y) ** 2, 0.0, numbers_range**2)
     squared = squared.within(0.0, math.inf)
     return {
         "bias": mean(x - y, -numbers_range, numbers_range),

@@ -16,7 +16,7 @@ from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import answers, is_missing, number_of, same_length
 from rubricate.stats._intervals import share_of
 from rubricate.stats._labels import NO_PAIR
-from rubricate.stats._numbers import Floats, Integers, outcomes
+from rubricate.stats._numbers import Floats, Integers, effective, outcomes, weights_of
 from rubricate.stats._posterior import coefficient_intervals, table_prior
 from rubricate.stats._resampling import (
     Bootstrap,
@@ -59,6 +59,7 @@ def stratified_agreement(
     equal: Sequence[bool] | None = None,
     without_kappa: Collection[Hashable] = (),
     groups: Groups = None,
+    weights: Sequence[float] | None = None,
     bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
 ) -> StratifiedAgreement:
     """The agreement of pairs of several criteria, each with its own chance.
@@ -82,6 +83,7 @@ def stratified_agreement(
         without_kappa: criteria whose pairs count for the accuracy only, as labels: those whose
             answers are numbers that are not on a scale.
         groups: the cluster of each pair, such as its item. Default: pairs are independent.
+        weights: what each pair counts, (n,); see `label_agreement`. Default: all the same.
         bootstrap: the number of draws, confidence and seed; None for no intervals.
 
     Returns:
@@ -106,6 +108,7 @@ def stratified_agreement(
     kept = [at for at, row in enumerate(rows) if not any(map(is_missing, row))]
     n, clusters, of = len(kept), clusters[kept], [of[at] for at in kept]
     pairs = [rows[at][:2] for at in kept]
+    worth = None if weights is None else effective(weights_of(weights, len(rows))[kept])
     judged, truth = [label for label, _ in pairs], [label for _, label in pairs]
     index = cluster_indices(of, n)
     in_steps = np.array([_are_numbers(pair) for pair in pairs], dtype=bool)
@@ -127,6 +130,8 @@ def stratified_agreement(
         return {"kappa": mean_of_strata(*kappas(totals))}
 
     every = sparse.hstack([of_labels, of_steps], format="csr")
+    if worth is not None:
+        every = sparse.diags(worth) @ every
     with np.errstate(divide="ignore", invalid="ignore"):
         each = kappas(np.asarray(every.sum(axis=0)).reshape(1, -1))[0][0]
     few = _few_others(pairs, index)
@@ -138,6 +143,7 @@ def stratified_agreement(
             table_prior(kinds),
             statistics,
             bootstrap,
+            None if worth is None else worth[pairs_of.row],
         )
     else:
         intervals = jackknife_totals(
@@ -157,9 +163,9 @@ def stratified_agreement(
     if not n:
         accuracy = Estimate(None, undefined=NO_PAIR)
     elif bootstrap is None:
-        accuracy = Estimate(float(hits.mean()))
+        accuracy = Estimate(float(np.average(hits, weights=worth)))
     else:
-        accuracy = share_of(hits, clusters, bootstrap.confidence)
+        accuracy = share_of(hits, clusters, bootstrap.confidence, worth=worth)
     return StratifiedAgreement(
         n=n,
         clusters=len(set(clusters.tolist())),

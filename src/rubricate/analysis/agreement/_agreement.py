@@ -8,12 +8,24 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from rubricate.analysis._finished import LABELS_GO, FinishedRun
+from rubricate.analysis._label_choice import (
+    LabelChoice,
+    item_weights,
+    label_choice,
+    label_weights,
+)
 from rubricate.analysis.agreement._annotators import (
     AnnotatorsTogether,
     CriterionAnnotators,
     annotators_of,
 )
-from rubricate.analysis.agreement._pairs import Answers, Pair, answers_by_criterion, stratified
+from rubricate.analysis.agreement._pairs import (
+    Answers,
+    Pair,
+    answers_by_criterion,
+    stratified,
+    worth_of,
+)
 from rubricate.analysis.agreement._probabilities import (
     DecisionRules,
     Probabilities,
@@ -178,6 +190,7 @@ class AgreementReport(Report):
             they among themselves; see `CriterionAnnotators`.
         annotators_together: the same over all criteria with labels or steps of a scale, stratified;
             None with fewer than two.
+        labels: how the labels were chosen; figures are weighted by it where that is possible.
         undecided: the policy for pairs in which one did not decide.
         bootstrap: how the intervals were made.
         groups: the field of the metadata that says which items belong together; None for none.
@@ -193,6 +206,7 @@ class AgreementReport(Report):
     scores: ScoreAgreement | None
     annotators: tuple[CriterionAnnotators, ...]
     annotators_together: AnnotatorsTogether | None
+    labels: LabelChoice
     undecided: Undecided
     bootstrap: Bootstrap
     groups: str | None = None
@@ -268,6 +282,8 @@ class AgreementReport(Report):
             yield say(f"{hidden} criteria have no row here: see --every-criterion")
         if self.few is not None:
             yield say(self.few, "warning")
+        if self.labels.text is not None:
+            yield say(self.labels.text, "quiet" if self.labels.problem is None else "warning")
         yield say(
             f"Intervals: {percent(self.bootstrap.confidence)}, exact for shares, of the "
             f"posterior for kappa ({self.bootstrap.resamples} draws), else the jackknife over "
@@ -388,6 +404,7 @@ def agreement_report(
     binary = [row for row in labelled if id(row) in of_binary]
     flat = [pair for pairs in counted for pair in pairs]
     over_all = len({pair.stratum for pair in flat}) > 1
+    weights = label_weights(run)
     annotators, annotators_together = annotators_of(run, group_of, bootstrap)
     return AgreementReport(
         judge=run.judge,
@@ -398,24 +415,28 @@ def agreement_report(
                 undecided,
                 cluster,
                 bootstrap,
+                weights,
                 only_value=bootstrapped is not None and place >= bootstrapped,
             )
             for place, answers in enumerate(every)
         ),
         alone=tuple(
-            _criterion(Answers.together(stratum, parts), undecided, group_of, bootstrap)
+            _criterion(Answers.together(stratum, parts), undecided, group_of, bootstrap, weights)
             for stratum, parts in alone.items()
             if len(parts) > 1
         ),
-        stratified=stratified(flat, every, group_of, bootstrap) if over_all else None,
+        stratified=(stratified(flat, every, group_of, bootstrap, weights) if over_all else None),
         scores=_scores(run, cluster, bootstrap),
         annotators=annotators,
         annotators_together=annotators_together,
+        labels=label_choice(run),
         undecided=undecided,
         bootstrap=bootstrap,
         groups=groups,
-        probabilities=probabilities_of(binary, group_of, bootstrap, rules),
-        levels=tuple(_levels(run, group_of, bootstrap)),
+        probabilities=(
+            probabilities_of(binary, group_of, bootstrap, rules) if weights is None else None
+        ),
+        levels=tuple(_levels(run, group_of, bootstrap)) if weights is None else (),
     )
 
 
@@ -447,10 +468,12 @@ def _scores(
     judge, human = run.item_scores, run.human_scores
     if all(score is None for score in human.values()):
         return None
+    weights = item_weights(run)
     agreement = score_agreement(
         [judge[item] for item in human],
         list(human.values()),
         groups=None if group_of is None else [group_of[item] for item in human],
+        weights=None if weights is None else [weights.get(item, 1.0) for item in human],
         bootstrap=bootstrap,
     )
     return _bounded(agreement, 1.0)
@@ -473,15 +496,17 @@ def _criterion(
     undecided: Undecided,
     group_of: Mapping[str, Any] | None,
     bootstrap: Bootstrap,
+    weights: Mapping[tuple[str, str], float] | None = None,
     *,
     only_value: bool = False,
 ) -> CriterionAgreement:
     kind, comparable = answers.criterion.measurement, answers.applicable()
     agreement: LabelAgreement | ScoreAgreement
     if answers.stratum.level in ("numbers", "steps"):
-        agreement = _of_numbers(comparable, group_of, bootstrap)
+        agreement = _of_numbers(comparable, group_of, bootstrap, weights)
     else:
-        agreement = _of_labels(comparable, undecided, group_of, None if only_value else bootstrap)
+        drawn = None if only_value else bootstrap
+        agreement = _of_labels(comparable, undecided, group_of, drawn, weights)
     own = group_of or {row.item: row.item for row in answers.rows}
     return CriterionAgreement(
         name=answers.stratum.name or f"{len(answers.of)} criteria of one pair",
@@ -489,13 +514,20 @@ def _criterion(
         statuses=dict(Counter(row.status for row in answers.rows)),
         not_applicable=len(answers.rows) - len(comparable.rows),
         agreement=agreement,
-        probabilities=probabilities_of(answers.rows, own, bootstrap) if kind == "binary" else None,
+        probabilities=(
+            probabilities_of(answers.rows, own, bootstrap)
+            if kind == "binary" and weights is None
+            else None
+        ),
         of=answers.of,
     )
 
 
 def _of_numbers(
-    answers: Answers, group_of: Mapping[str, Any] | None, bootstrap: Bootstrap
+    answers: Answers,
+    group_of: Mapping[str, Any] | None,
+    bootstrap: Bootstrap,
+    weights: Mapping[tuple[str, str], float] | None,
 ) -> ScoreAgreement:
     is_scale = answers.stratum.level == "steps"
     scores = score_agreement(
@@ -503,6 +535,7 @@ def _of_numbers(
         [number_of(answer) for answer in answers.human],
         scale=is_scale,
         groups=_members(answers.rows, group_of),
+        weights=worth_of(answers.rows, weights),
         bootstrap=bootstrap,
     )
     pairs = answers.decided()
@@ -510,6 +543,7 @@ def _of_numbers(
     exact = clustered_share(
         [pair.equal for pair in pairs],
         groups=_members(pairs, group_of),
+        weights=worth_of(pairs, weights),
         confidence=bootstrap.confidence,
     )
     steps = [*map(float, answers.stratum.labels)] if is_scale else [0.0, 1.0]
@@ -522,6 +556,7 @@ def _of_labels(
     undecided: Undecided,
     group_of: Mapping[str, Any] | None,
     bootstrap: Bootstrap | None,
+    weights: Mapping[tuple[str, str], float] | None,
 ) -> LabelAgreement:
     judge, human = answers.judge, answers.human
     labels, ordered = answers_of(answers.criterion), answers.stratum.level == "ordered"
@@ -535,6 +570,7 @@ def _of_labels(
         ordered=ordered,
         undecided="exclude" if ordered else undecided,
         groups=_members(answers.rows, group_of),
+        weights=worth_of(answers.rows, weights),
         bootstrap=bootstrap,
     )
 

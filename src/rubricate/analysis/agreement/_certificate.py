@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from rubricate.analysis._finished import FinishedRun
+from rubricate.analysis._label_choice import label_choice
 from rubricate.analysis._sealed import SealedReport, hash_of
 from rubricate.analysis.agreement._agreement import (
     AgreementReport,
@@ -163,6 +164,7 @@ def certify(
         raise InputError(
             "this run ended early: let it finish before it is certified", file=run.path
         )
+    label_choice(run).check("a certificate")
     report = agreement_report(run, undecided=undecided, groups=groups, bootstrap=bootstrap)
     try:
         return _certificate(run, report, groups)

@@ -34,13 +34,17 @@ _MAJORITY = Aggregation()
 
 
 class Pair(NamedTuple):
-    """Two answers as kappa takes them, whether they are equal, and their criterion and item."""
+    """Two answers as kappa takes them, whether they are equal, and their criterion and item.
+
+    `stratum` is where the pair is counted, `criterion` the name of the criterion.
+    """
 
     stratum: Stratum
     item: str
     judge: str | float
     human: str | float
     equal: bool
+    criterion: str
 
 
 class Answers:
@@ -140,7 +144,7 @@ class Answers:
 
     def _pair(self, row: ResultRow, judge: Answer, human: Answer) -> Pair:
         keys = key_of(self.stratum, judge), key_of(self.stratum, human)
-        return Pair(self.stratum, row.item, *keys, same(judge, human))
+        return Pair(self.stratum, row.item, *keys, same(judge, human), row.criterion)
 
 
 def _vote(criterion: Criterion, label: str) -> Verdict:
@@ -194,6 +198,7 @@ def stratified(
     criteria: Collection[Answers],
     group_of: Mapping[str, Any],
     bootstrap: Bootstrap | None,
+    weights: Mapping[tuple[str, str], float] | None = None,
 ) -> StratifiedAgreement:
     """Agreement over several criteria; those of one pair each and the same answers are one."""
     where = strata_of(Counter(pair.stratum for pair in pairs), criteria)
@@ -204,8 +209,16 @@ def stratified(
         equal=[pair.equal for pair in pairs],
         without_kappa={stratum for stratum in where.values() if stratum.level == "numbers"},
         groups=[group_of[pair.item] for pair in pairs],
+        weights=worth_of(pairs, weights),
         bootstrap=bootstrap,
     )
+
+
+def worth_of(
+    parts: Sequence[ResultRow] | Sequence[Pair], weights: Mapping[tuple[str, str], float] | None
+) -> list[float] | None:
+    """What the label of each row or pair counts; None where all count the same."""
+    return None if weights is None else [weights[part.item, part.criterion] for part in parts]
 
 
 def strata_of(

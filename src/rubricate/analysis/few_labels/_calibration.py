@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rubricate.analysis._finished import FinishedRun
+from rubricate.analysis._label_choice import label_choice
 from rubricate.analysis._sealed import SealedReport
 from rubricate.errors import InputError
 from rubricate.judge import Judge
@@ -114,6 +115,7 @@ def fit_calibration(
         raise InputError("this run is calibrated already: use one without", file=run.path)
     if run.summary.get("judges") or run.summary.get("judge_fingerprint") is None:
         raise InputError("a map is for one judge with a fingerprint", file=run.path)
+    label_choice(run).check_unweighted("a calibration")
     criteria = {
         name: criterion for name, criterion in run.criteria.items() if _is_mapped(criterion)
     }

@@ -8,6 +8,7 @@ from math import fsum
 from typing import Any, NamedTuple
 
 from rubricate.analysis._finished import LABELS_GO, FinishedRun
+from rubricate.analysis._label_choice import label_choice
 from rubricate.errors import InputError
 from rubricate.rubric import Criterion
 from rubricate.run.results import ResultRow, answer, is_answer, level_of, same
@@ -155,6 +156,7 @@ def cascade_report(
                 "the journal, and are reused)",
                 file=judged.path,
             )
+    label_choice(run).check_unweighted("a threshold")
     pairs, group_of = _pairs(run, then), run.groups_by(groups)
     members = [group_of[pair.row.item] for pair in pairs]
     if not any(pair.agrees is not None or pair.next_agrees is not None for pair in pairs):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rubricate.analysis._finished import FinishedRun
+from rubricate.analysis._label_choice import item_weights, label_choice, label_weights
 from rubricate.analysis.agreement import units
-from rubricate.errors import InputError
 from rubricate.run.results import ResultRow
 from rubricate.stats import CorrectedMean, corrected_mean, next_to_label
 from rubricate.views import (
@@ -42,11 +42,11 @@ class PPIReport(Report):
         labelled: those with a label on every criterion.
         score: people's mean item score.
         criteria: people's mean value of each criterion, in the rubric's order.
-        next_items: the ids of the items to label next, in this order.
-        next_random: whether they are a random sample, fit for these means; None where none was
-            asked for.
+        next_items: the ids of the items to label next, a random sample, in this order; None where
+            none was asked for.
         confidence: the intervals' nominal coverage.
         groups: the field of the metadata that says which items belong together; None for none.
+        weighted: whether the labels are weighted by the chances with which they were chosen.
     """
 
     judge: str
@@ -54,10 +54,10 @@ class PPIReport(Report):
     labelled: int
     score: CorrectedMean
     criteria: tuple[CriterionMean, ...]
-    next_items: tuple[str, ...]
-    next_random: bool | None
+    next_items: tuple[str, ...] | None
     confidence: float
     groups: str | None
+    weighted: bool
 
     @property
     def title(self) -> str:
@@ -87,14 +87,15 @@ class PPIReport(Report):
                 if estimate.value is None and estimate.undefined is not None:
                     reasons.setdefault(f"no {method}: {estimate.undefined}", []).append(name)
         yield from (say(f"{', '.join(names)}: {reason}") for reason, names in reasons.items())
-        if self.next_random is not None:
-            how = "a random sample" if self.next_random else "the least sure first"
-            yield say(f"To label next ({how}): {', '.join(self.next_items) or 'none is left'}")
-        if self.next_random is False:
-            yield say("These show where the judge errs; their labels bias the means above.")
+        if self.next_items is not None:
+            named = ", ".join(self.next_items) or "none is left"
+            yield say(f"To label next (a random sample): {named}")
+        of_labels = "need labels of a random sample"
+        if self.weighted:
+            of_labels = "weigh the labels, of an active sample, by their chances"
         yield say(
             f"Intervals: {percent(self.confidence)}, by {units(self.groups)}. All but the judge's "
-            "own mean, which is of all items, need labels of a random sample (n of them); items "
+            f"own mean, which is of all items, {of_labels} (n of them); items "
             "that the judge did not decide are left out. n eff, the effective n: how many labels "
             "alone are as sure as PPI++.",
             "quiet",
@@ -118,48 +119,48 @@ def ppi_report(
     run: FinishedRun,
     *,
     next_items: int = 0,
-    uncertain: bool = False,
     groups: str | None = None,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> PPIReport:
     """The means that people would give, from a judge's verdicts on all items and labels of some.
 
-    The labelled items must be a random sample of all; see `stats.corrected_mean`.
+    The labelled items must be a random sample of all, or one of known chances, by which they are
+    weighted (`rubricate label --order active`); see `stats.corrected_mean`.
 
     Args:
         run: a run, from `read_run`; it may have no labels yet.
         next_items: how many items to name for labelling next.
-        uncertain: name the items with the least sure verdicts, in place of a random sample. A
-            verdict is as sure as its probability, or as the share of votes that agree with it; one
-            that was not decided is the least sure.
         groups: a field of the items' metadata: items of one value belong together.
         confidence: the intervals' nominal coverage.
         seed: random seed of the order of the items to label.
 
     Raises:
-        InputError: an item lacks the field to group by, a number out of range, or `uncertain` for a
-            judge that does not say how sure it is.
+        InputError: an item lacks the field to group by, a number out of range, or labels that are
+            no sample (see `LabelChoice`).
     """
+    choice = label_choice(run)
+    choice.check("means")
+    of_labels, of_items = label_weights(run), item_weights(run)
     group_of = run.groups_by(groups)
     rows: dict[str, list[ResultRow]] = {}
     for row in run.rows:
         rows.setdefault(row.item, []).append(row)
     items = [*rows]
     labelled = [all(row.human_label is not None for row in rows[item]) for item in items]
-    plan = next_to_label(
-        labelled,
-        next_items,
-        uncertainty=_uncertainty(run, rows) if uncertain else None,
-        seed=seed,
-    )
+    chosen = next_to_label(labelled, next_items, seed=seed)
     judge, human = run.item_scores, run.human_scores
 
     def mean(
-        items: Sequence[str], judge: Sequence[float | None], human: Sequence[float | None]
+        items: Sequence[str],
+        judge: Sequence[float | None],
+        human: Sequence[float | None],
+        weights: Sequence[float | None] | None,
     ) -> CorrectedMean:
         members = None if groups is None else [group_of[item] for item in items]
-        return _bounded(corrected_mean(judge, human, groups=members, confidence=confidence))
+        return _bounded(
+            corrected_mean(judge, human, groups=members, weights=weights, confidence=confidence)
+        )
 
     by_name: dict[str, list[ResultRow]] = {}
     for row in run.rows:
@@ -168,7 +169,12 @@ def ppi_report(
         judge=run.judge,
         items=len(items),
         labelled=sum(labelled),
-        score=mean(items, [judge[item] for item in items], [human[item] for item in items]),
+        score=mean(
+            items,
+            [judge[item] for item in items],
+            [human[item] for item in items],
+            None if of_items is None else [of_items.get(item) for item in items],
+        ),
         criteria=tuple(
             CriterionMean(
                 name,
@@ -176,15 +182,20 @@ def ppi_report(
                     [row.item for row in by_name[name]],
                     [row.value for row in by_name[name]],
                     [row.human_value for row in by_name[name]],
+                    (
+                        None
+                        if of_labels is None
+                        else [of_labels.get((row.item, name)) for row in by_name[name]]
+                    ),
                 ),
             )
             for name in run.criteria
             if name in by_name
         ),
-        next_items=tuple(items[place] for place in plan.items),
-        next_random=plan.random if next_items else None,
+        next_items=tuple(items[place] for place in chosen) if next_items else None,
         confidence=confidence,
         groups=groups,
+        weighted=choice.weighted,
     )
 
 
@@ -192,23 +203,3 @@ def _bounded(mean: CorrectedMean) -> CorrectedMean:
     """Keep means of scores and values between 0 and 1: their intervals know no bounds."""
     methods = ("naive", "labelled_only", "prediction_powered", "rogan_gladen")
     return replace(mean, **{name: getattr(mean, name).within(0.0, 1.0) for name in methods})
-
-
-def _uncertainty(run: FinishedRun, rows: Mapping[str, Sequence[ResultRow]]) -> list[float | None]:
-    """How unsure the least sure verdict of each item is; None where one was not decided."""
-    criteria = run.criteria
-    confidences = [
-        [row.confidence for row in of_item if criteria[row.criterion].needs_judge]
-        for of_item in rows.values()
-    ]
-    if all(confidence is None for of_item in confidences for confidence in of_item):
-        raise InputError(
-            f"{run.judge} does not say how sure it is: use a judge with probabilities, or "
-            "several judges (or replicates); without this option the items are a random sample",
-            file=run.path,
-        )
-    uncertainty: list[float | None] = []
-    for of_item in confidences:
-        known = [confidence for confidence in of_item if confidence is not None]
-        uncertainty.append(1 - min(known, default=1.0) if len(known) == len(of_item) else None)
-    return uncertainty

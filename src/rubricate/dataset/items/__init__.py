@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         parse_pairs as parse_pairs,
     )
     from rubricate.dataset.items._rubric_dataset import RubricDataset as RubricDataset
+    from rubricate.dataset.items._selection import How as How, LabelSelection as LabelSelection
     from rubricate.dataset.items._table import (
         ItemTable as ItemTable,
         dataset_of_rows as dataset_of_rows,

@@ -159,6 +159,15 @@ def _rubric(value: Any) -> Rubric | None:
 OwnRubric = Annotated[Rubric | None, PlainValidator(_rubric)]
 
 
+def _selection(value: Any) -> dict[str, Any]:
+    from rubricate.dataset.items._selection import read_selection  # few datasets have it
+
+    try:
+        return read_selection(value)
+    except InputError as error:
+        raise error.within(("selection",)) from None
+
+
 def _submission(value: Any, checked: Callable[[Any], str]) -> str:
     """Text as it is; chat messages as a `Transcript`."""
     if isinstance(value, Transcript):
@@ -192,6 +201,8 @@ class DataItem:
             mean of ordered answers and numbers.
         adjudications: for labels of `ground_truth` that somebody decided on, by criterion name:
             the `annotator`, the `label` and the `reason`.
+        selection: how the item was chosen for each label, a `LabelSelection` by criterion name; a
+            label without an entry has no record of it.
         id: its identifier. Default: a hash of its content, the same in every process.
         prompt: what this item answers, where that is not the dataset's prompt.
         context: documents that the submission rests on, such as retrieved passages: texts or
@@ -212,6 +223,7 @@ class DataItem:
     ground_truth_reasons: list[str | None] | None = None
     annotations: Annotations = field(default_factory=dict)
     adjudications: dict[str, dict[str, str]] = field(default_factory=dict)
+    selection: Annotated[dict[str, Any], PlainValidator(_selection)] = field(default_factory=dict)
     id: str = ""
     prompt: Annotated[str | None, WrapValidator(_prompt)] = None
     context: Annotated[list[ContextDocument], BeforeValidator(read_context)] = field(
@@ -294,15 +306,18 @@ class DataItem:
         )
         if self.ground_truth_reasons is not None:
             data["ground_truth_reasons"] = self.ground_truth_reasons
-        if self.annotations:
-            data["annotations"] = {
-                annotator: {
-                    name: None if label is None else str(label) for name, label in labels.items()
-                }
-                for annotator, labels in self.annotations.items()
+        annotations = {
+            annotator: {
+                name: None if label is None else str(label) for name, label in labels.items()
             }
-        if self.adjudications:
-            data["adjudications"] = self.adjudications
+            for annotator, labels in self.annotations.items()
+        }
+        labelling = {
+            "annotations": annotations,
+            "adjudications": self.adjudications,
+            "selection": {name: how.to_dict() for name, how in self.selection.items()},
+        }
+        data |= {name: part for name, part in labelling.items() if part}
         if self.rubric is not None:
             data["rubric"] = self.rubric.to_dict()
         if self.reference_submission is not None:

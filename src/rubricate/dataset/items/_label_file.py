@@ -26,12 +26,14 @@ from rubricate.dataset.items._rubric_dataset import (
     document_text,
     read_whole,
 )
+from rubricate.dataset.items._selection import LabelSelection
 from rubricate.dataset.items._table import is_table, open_items
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric
 
 LOCK_SECONDS = 30.0
 """How long a change waits for another process to end its own."""
+BY_HAND = LabelSelection("by_hand")
 COMMENT = re.compile(r"(^|\s)#", re.MULTILINE)
 
 
@@ -44,12 +46,15 @@ class NewLabel:
         annotator: the person's name.
         criterion: the criterion's name.
         label: MET, UNMET, an option's label, or CANNOT_ASSESS; None takes it back.
+        selection: how the item was chosen. The first label of a criterion decides; that of a
+            second person changes nothing.
     """
 
     item: str
     annotator: str
     criterion: str
     label: str | None
+    selection: LabelSelection = BY_HAND
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +184,12 @@ class LabelFile:
             raise InputError(f"'{change.item}' has no criterion '{change.criterion}'")
         item: dict[str, Any] = self._document["items"][index]
         if isinstance(change, NewLabel):
+            was_labelled = _is_labelled(item, change.criterion, rubric)
             _put(item, "annotations", change.annotator, change.criterion, change.label)
+            if not _is_labelled(item, change.criterion, rubric):
+                _put(item, "selection", change.criterion, None, None)
+            elif not was_labelled:
+                _put(item, "selection", change.criterion, None, change.selection.to_dict())
             return index
         labels = item.get("ground_truth") or [None] * len(rubric)
         labels[rubric.names.index(change.criterion)] = change.label
@@ -223,6 +233,15 @@ class LabelFile:
         except OSError:
             return None
         return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _is_labelled(item: dict[str, Any], criterion: str, rubric: Rubric) -> bool:
+    """Whether anybody has labelled a criterion of an item."""
+    truth = item.get("ground_truth") or [None] * len(rubric)
+    annotations = (item.get("annotations") or {}).values()
+    return truth[rubric.names.index(criterion)] is not None or any(
+        labels.get(criterion) is not None for labels in annotations
+    )
 
 
 def _put(

@@ -75,6 +75,9 @@ class ResultRow(Verdict, ItemFacts):
     """What that label is worth, in [0, 1]."""
     human_reason: str | None = None
     """Why people gave it, where they said so."""
+    human_selection: Mapping[str, Any] | None = None
+    """How the item was chosen for the label: `how`, `probability`, and whether somebody decided on
+    it (`adjudicated`). None where no record says it; see `dataset.LabelSelection`."""
     annotations: Mapping[str, str] = field(default_factory=dict)
     """The labels of several people, by annotator."""
     keys: tuple[str, ...] | None = None
@@ -142,7 +145,7 @@ class ResultRow(Verdict, ItemFacts):
 
 _FIRST = (
     *("item", "description", "criterion", "weight", "status", "label", "value"),
-    *("human_label", "human_value", "human_reason"),
+    *("human_label", "human_value", "human_reason", "human_selection"),
 )
 _NAMES = dict.fromkeys((*_FIRST, *ResultRow.__dataclass_fields__))
 del _NAMES["answer"]  # of a judge; the journal keeps it
@@ -156,7 +159,7 @@ _OFTEN_ALIKE = (
 )
 """Fields whose value a row shares with the row before where both are equal."""
 _IN_FIRST_LINE = ("groups", "tags", "tag_scores")
-_SELDOM = ("human_reason", *_IN_FIRST_LINE)
+_SELDOM = ("human_reason", "human_selection", *_IN_FIRST_LINE)
 """Fields that a line has only where there is something in them."""
 
 
@@ -206,6 +209,7 @@ def _of_verdicts(item: ItemResult) -> Iterator[dict[str, Any]]:
             "human_label": None if label is None else label.label,
             "human_value": None if label is None else label.value,
             "human_reason": None if label is None else label.reason,
+            "human_selection": None if label is None else _selection(item, name),
             "probability": verdict.probability,
             "reason": verdict.reason,
             "evidence": verdict.evidence,
@@ -223,6 +227,13 @@ def _of_verdicts(item: ItemResult) -> Iterator[dict[str, Any]]:
             **first,
         }
         first = {}
+
+
+def _selection(item: ItemResult, name: str) -> dict[str, Any] | None:
+    if item.item is None or (selection := item.item.data.selection.get(name)) is None:
+        return None
+    record: dict[str, Any] = selection.to_dict()
+    return record | ({"adjudicated": True} if name in item.item.data.adjudications else {})
 
 
 def _annotations(item: ItemResult, name: str) -> dict[str, str]:
@@ -252,8 +263,9 @@ def _ends(values: Mapping[str, Any]) -> tuple[bytes, bytes]:
 
 
 def _line(head: bytes, values: dict[str, Any], tail: bytes) -> bytes:
-    if not values["human_reason"]:
-        del values["human_reason"]
+    for name in ("human_reason", "human_selection"):
+        if not values[name]:
+            del values[name]
     # orjson takes ten times as long for a dataclass as for a dictionary
     values["usage"] = values["usage"].to_dict()
     if values["votes"]:

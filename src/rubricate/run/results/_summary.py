@@ -80,6 +80,9 @@ class Summary(Report, Outcome):
     """Those of them that abstain, since they did not then either."""
     first_abstention: str | None = None
     """The first judge's reason to abstain, with the criterion."""
+    labels_chosen: dict[str, int] = Field(default_factory=dict)
+    """How many of the labels were chosen in which way, where that is recorded; see
+    `dataset.LabelSelection`."""
     warnings: dict[str, int] = Field(default_factory=dict)
     """How many items have each kind of warning (see `ItemResult.warnings`)."""
     first_warning: str | None = None
@@ -169,6 +172,14 @@ def _sections(summary: Summary) -> Iterator[Section]:
     if summary.first_abstention is not None:
         count = summary.verdicts["abstained"]
         yield say(f"Abstained {count} times; first, on {summary.first_abstention}")
+    chosen = {how: summary.labels_chosen.get(how, 0) for how in ("active", "uncertainty")}
+    if any(chosen.values()):
+        yield say(
+            f"{sum(chosen.values())} labels are of items chosen where the judge was unsure: the "
+            "accuracy, kappa and means here are of these items, not of all (see rubricate trust "
+            "agree)",
+            "warning",
+        )
     if summary.warnings:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary.warnings.items())
         yield say(f"Items with a warning: {kinds}", "warning")

@@ -60,6 +60,7 @@ class Tallies:
         self._mapped = self._changed = 0
         self._parts = {name: kind.tally() for name, kind in Summary.kinds_of_parts().items()}
         self._asked_again = self._abstained = 0
+        self._chosen: Counter[str] = Counter()
         self._warnings: Counter[str] = Counter()
         self._first_warning: tuple[int, str] | None = None
 
@@ -85,6 +86,9 @@ class Tallies:
                 self._add_details(criterion, tally.stratum, place, verdict, human)
             if verdict.status != "judged":
                 self._note(place, name, verdict)
+        if labels and item.item is not None and item.item.data.selection:
+            selection = item.item.data.selection
+            self._chosen.update(selection[name].how for name in labels if name in selection)
         self._score.add(item.score)
         self._coverage.add(item.score.coverage)
         human_score = None if item.human_score is None else item.human_score.value
@@ -187,6 +191,7 @@ class Tallies:
             abstained_for_evidence=self._abstained,
             strategies={} if facts.aggregation is None else asdict(facts.aggregation),
             first_abstention=self._first_abstention[2] if self._first_abstention else None,
+            labels_chosen=dict(sorted(self._chosen.items())),
             warnings=dict(sorted(self._warnings.items())),
             first_warning=self._first_warning[1] if self._first_warning else None,
             cannot_assess=rules.cannot_assess,

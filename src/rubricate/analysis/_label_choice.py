@@ -1,0 +1,128 @@
+"""How the labels of a run were chosen, and what each of them counts for that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rubricate.analysis._finished import FinishedRun
+from rubricate.errors import InputError
+from rubricate.stats import weights_by_chance
+
+NO_RECORD = "no record"
+REMEDY = "label a random sample (rubricate label) or an active one (--order active)"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelChoice:
+    """How the labels that figures rest on were chosen.
+
+    Attributes:
+        counts: how many labels were chosen in each way (see `dataset.LabelSelection`); `no record`
+            where nothing says it.
+        adjudicated: how many of them somebody decided on after seeing the others.
+        weighted: whether the labels are weighted by their chances.
+        problem: why figures that rest on them are not those of all items; None where nothing is
+            known against it.
+    """
+
+    counts: Mapping[str, int]
+    adjudicated: int
+    weighted: bool
+    problem: str | None
+
+    def check(self, what: str) -> None:
+        """Refuse labels that cannot be weighted.
+
+        Raises:
+            InputError: some were chosen by uncertainty, or only some actively.
+        """
+        if self.problem is not None:
+            raise InputError(f"{self.problem}; for {what}, {REMEDY}")
+
+    def check_unweighted(self, what: str) -> None:
+        """Refuse labels that have to be weighted, too.
+
+        Raises:
+            InputError: some labels are no random sample.
+        """
+        self.check(what)
+        if self.weighted:
+            raise InputError(
+                f"the labels were chosen actively, and {what} cannot be weighted by their chances: "
+                "label a random sample (rubricate label)"
+            )
+
+    @property
+    def text(self) -> str | None:
+        """A line for reports; None where there is nothing to say."""
+        if self.problem is not None:
+            return f"{self.problem}: figures are of the labelled items, not of all"
+        if not self.counts.keys() - {NO_RECORD}:
+            return None
+        parts = ", ".join(f"{count} {how.replace('_', ' ')}" for how, count in self.counts.items())
+        text = f"How labels were chosen: {parts}"
+        if self.adjudicated:
+            text += f" ({self.adjudicated} adjudicated)"
+        if self.weighted:
+            text += "; figures are weighted by the chances, but those of annotators are not"
+        if self.counts.get("by_hand"):
+            text += "; those by hand count like the others, though nothing makes them a sample"
+        return text
+
+
+def label_choice(run: FinishedRun) -> LabelChoice:
+    """How the labels of a run were chosen."""
+    labelled = [row for row in run.rows if row.human_label is not None]
+    chosen = [row.human_selection or {} for row in labelled]
+    counts = Counter(str(selection.get("how", NO_RECORD)) for selection in chosen)
+    n, problem = len(labelled), None
+    if counts["uncertainty"]:
+        problem = (
+            f"{counts['uncertainty']} of {n} labels are of items that were picked because the "
+            "judge was unsure, with no known chance (label --order uncertainty)"
+        )
+    elif 0 < counts["active"] < n:
+        problem = f"{counts['active']} of {n} labels were chosen actively and the others were not"
+    return LabelChoice(
+        counts={how: counts[how] for how in sorted(counts) if counts[how]},
+        adjudicated=sum(bool(selection.get("adjudicated")) for selection in chosen),
+        weighted=problem is None and counts["active"] > 0,
+        problem=problem,
+    )
+
+
+def label_weights(run: FinishedRun) -> dict[tuple[str, str], float] | None:
+    """What each label counts, by item and criterion; None where all count the same.
+
+    One over the chance that its item was among those labelled, which follows from the chance in
+    a single draw and the number of labels; the weights of a criterion sum to its items.
+    """
+    if not label_choice(run).weighted:
+        return None
+    chances: dict[str, dict[tuple[str, str], float]] = {}
+    totals: Counter[str] = Counter()
+    for row in run.rows:
+        totals[row.criterion] += 1
+        if row.human_label is not None and row.human_selection is not None:
+            chance = float(row.human_selection["probability"])
+            chances.setdefault(row.criterion, {})[row.item, row.criterion] = chance
+    weights: dict[tuple[str, str], float] = {}
+    for criterion, of_items in chances.items():
+        worth = weights_by_chance(list(of_items.values()), totals[criterion])
+        weights |= zip(of_items, worth, strict=True)
+    return weights
+
+
+def item_weights(run: FinishedRun) -> dict[str, float] | None:
+    """The same for items that have a label on every criterion."""
+    if not label_choice(run).weighted:
+        return None
+    scores = run.human_scores
+    chances = {
+        row.item: float(row.human_selection["probability"])
+        for row in run.rows
+        if row.human_selection is not None and scores[row.item] is not None
+    }
+    return dict(zip(chances, weights_by_chance(list(chances.values()), len(scores)), strict=True))

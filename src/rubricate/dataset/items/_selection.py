@@ -1,0 +1,68 @@
+"""How the item of a label was chosen, which decides what the label can be used for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+from rubricate._documents import check_keys
+from rubricate.errors import InputError
+
+How = Literal["random", "active", "uncertainty", "by_hand"]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSelection:
+    """How the item of a label was chosen.
+
+    Attributes:
+        how: `random`: every item had the same chance. `active`: items that the judge is unsure of
+            had a higher chance, which is recorded. `uncertainty`: the least sure item came first,
+            and no chance is known. `by_hand`: somebody chose it.
+        probability: the chance of the item in a single draw from all items of the dataset; these
+            sum to 1. None where it is not known.
+    """
+
+    how: How
+    probability: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.how not in get_args(How):
+            names = ", ".join(get_args(How))
+            raise InputError(f"must be one of {names}, found {self.how!r}", path=("how",))
+        chance = self.probability
+        if chance is None and self.how == "active":
+            raise InputError("labels that are chosen actively need it", path=("probability",))
+        if chance is not None and (type(chance) not in (int, float) or not 0 < chance <= 1):
+            raise InputError(
+                f"must be a number above 0, up to 1, found {chance!r}", path=("probability",)
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it is written to a file."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+def read_selection(value: Any) -> dict[str, LabelSelection]:
+    """How each label of an item was chosen, by criterion name.
+
+    Raises:
+        InputError: it has another form; with the path inside it.
+    """
+    if not isinstance(value, Mapping):
+        raise InputError("expected an object: {criterion: {how: random}}")
+    read = {}
+    for name, each in value.items():
+        try:
+            read[str(name)] = each if isinstance(each, LabelSelection) else _read(each)
+        except InputError as error:
+            raise error.within((str(name),)) from None
+    return read
+
+
+def _read(value: Any) -> LabelSelection:
+    if not isinstance(value, Mapping) or "how" not in value:
+        raise InputError("expected an object with 'how'")
+    check_keys(value, ("how", "probability"))
+    return LabelSelection(value["how"], value.get("probability"))

@@ -1,0 +1,113 @@
+"""Simulate labels chosen at random, actively and by uncertainty; print the table of docs/trust.md.
+
+    python tools/check_labels.py [DATA] [--draws 400] [--labels 50]
+
+Without DATA, 1,000 items of a judge that is right in 78 %, the less often the less sure it is. With
+DATA, a folder as `tools/check_promises.py` reads it, each data set of 200 pairs or more whose judge
+says how sure it is. Items are ordered and weighted by the functions that `rubricate label` and
+`rubricate trust` use; the first of them get their labels. A row has the mean of the estimates and
+how often the 95 % interval held the figure of all items.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from check_promises import Population, read_populations
+
+from rubricate.dataset import DataItem, Item
+from rubricate.labelling import chances, label_order
+from rubricate.rubric import Rubric
+from rubricate.stats import Estimate, corrected_mean, label_agreement, weights_by_chance
+
+RUBRIC = Rubric.from_dict([{"name": "c", "requirement": "x"}])
+
+
+def simulated(items: int = 1000) -> Population:
+    """A judge whose confidence says how often it is right, and which is overconfident."""
+    generator = np.random.default_rng(0)
+    right = generator.beta(2.2, 0.7, items)
+    sure = 0.5 + right / 2
+    human = (generator.random(items) < 0.4).astype(float)
+    judge = np.where(generator.random(items) < right, human, 1 - human)
+    return Population("simulated, 1,000 items", human, judge, sure, np.arange(items))
+
+
+def estimates(
+    of: Population, sample: list[int], weights: list[float] | None
+) -> dict[str, Estimate]:
+    """What the labels of a sample say."""
+    judge, human = ([_label(met) for met in side[sample]] for side in (of.judge, of.human))
+    agreement = label_agreement(judge, human, labels=["MET", "UNMET"], weights=weights)
+    known = np.full(len(of.human), np.nan)
+    known[sample] = of.human[sample]
+    every = None
+    if weights is not None:
+        by_item = dict(zip(sample, weights, strict=True))
+        every = [by_item.get(n) for n in range(len(known))]
+    mean = corrected_mean(list(of.judge), list(known), weights=every).prediction_powered
+    return {
+        "accuracy": agreement.figures["accuracy"],
+        "kappa": agreement.figures["cohen_kappa"],
+        "people's mean": mean,
+    }
+
+
+def _label(met: float) -> str:
+    return "MET" if met else "UNMET"
+
+
+def rows(of: Population, labels: int, draws: int) -> Iterator[str]:
+    """A row for each way to choose and each figure."""
+    items = [
+        Item(str(n), data=DataItem(str(n)), id=str(n), rubric=RUBRIC) for n in range(len(of.human))
+    ]
+    confidences = {str(n): {"c": float(sure)} for n, sure in enumerate(of.sure)}
+    chance = chances(items, confidences)
+    truth = of.figures()
+    truth["people's mean"] = truth.pop("PPI++ mean")
+    for how in ("random", "active", "uncertainty"):
+        found: dict[str, list[Estimate]] = {}
+        for seed in range(draws):
+            order = label_order(items, how, confidences=confidences, labels={}, seed=seed)
+            sample = [int(item) for item in order[:labels]]
+            weights = None
+            if how == "active":
+                weights = weights_by_chance([chance[str(n)] for n in sample], len(items))
+            for name, estimate in estimates(of, sample, weights).items():
+                found.setdefault(name, []).append(estimate)
+        for name, each in found.items():
+            values = np.array([estimate.value for estimate in each if estimate.value is not None])
+            ends = [(e.low, e.high) for e in each if e.low is not None and e.high is not None]
+            held = np.mean([low <= truth[name] <= high for low, high in ends])
+            wide = np.mean([high - low for low, high in ends])
+            yield (
+                f"| {of.name} | {how} | {name} | {truth[name]:.3f} | {values.mean():.3f} | "
+                f"{values.std():.3f} | {100 * held:.0f} % | {wide:.2f} |"
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", nargs="?", type=Path)
+    parser.add_argument("--draws", type=int, default=400)
+    parser.add_argument("--labels", type=int, default=50)
+    given = parser.parse_args()
+    print("| data, judge | choice | figure | all items | mean | sd | holds | width |")
+    print("|---|---|---|---:|---:|---:|---:|---:|")
+    populations = [simulated()]
+    if given.data is not None:
+        for each in read_populations(given.data, frozenset()):
+            known = ~np.isnan(each.sure)
+            if known.all() and len(known) >= 200:
+                populations.append(each)
+    for population in populations:
+        for row in rows(population, given.labels, given.draws):
+            print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
