@@ -9,23 +9,26 @@ What is asked about again is an ordinary run, in a folder of run B.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, replace
 from pathlib import Path
 
 from rubricate._files import user_path
 from rubricate.analysis import (
     FinishedRun,
+    GivenAnew,
     LosingVerdicts,
     Recheck,
     RunComparison,
     compare_runs,
     read_run,
+    unsettled,
 )
 from rubricate.choosing import chosen_judge
 from rubricate.dataset import RubricDataset
 from rubricate.judge import Judge, JudgesLike, Panel, made_for
 from rubricate.options import JudgeOptions
+from rubricate.rubric import Verdict
 from rubricate.run import (
     Budget,
     ItemResult,
@@ -54,7 +57,12 @@ class ConfirmCall(ConfirmOptions, kw_only=False):
     after: FinishedRun | str | Path
     judge: JudgesLike = None
     _: KW_ONLY
-    times: int = option(5, "How often each flip is asked about again, in each run.", ge=1)
+    times: int = option(
+        5,
+        "How often each flip is asked about again, in each run; the last answers only where the "
+        "others differ.",
+        ge=1,
+    )
     groups: str | None = option(None, "Metadata that says which items belong together.")
     by: Sequence[str] = option((), "Scores by tag, too.")
 
@@ -103,11 +111,31 @@ async def confirmed(
     Raises:
         RunStopped: the run ended before all was answered.
     """
-    results = []
-    if check.dataset is not None:
-        running = running_options(runs, options)
-        results = await answered(check.dataset, check.panel, running, judge, stop)
-    return compare_runs(*runs, groups=groups, by=by, confirmed=check.outcome(results))
+    answers = await _settled(check, running_options(runs, options), judge, stop)
+    return compare_runs(*runs, groups=groups, by=by, confirmed=check.outcome(answers))
+
+
+async def _settled(
+    check: Recheck | LosingVerdicts,
+    options: RunOptions,
+    judge: JudgesLike,
+    stop: asyncio.Event | None,
+) -> GivenAnew:
+    """The verdicts that are given anew: by more than half of the answers where these are alike, and
+    by all of them where they are not.
+
+    Raises:
+        RunStopped: the run ended before all was answered.
+    """
+    answers: dict[str, Mapping[str, Verdict]] = {}
+    dataset = check.dataset
+    for panel in check.panels:
+        if dataset is None:
+            break
+        for result in await answered(dataset, panel, options, judge, stop):
+            answers[result.id] = {**answers.get(result.id, {}), **result.criteria}
+        dataset = unsettled(dataset, answers)
+    return answers
 
 
 async def answered(
@@ -162,21 +190,20 @@ async def confirmed_thresholds(
     losing = LosingVerdicts(run, outcome.checks, judge, times)
     if losing.dataset is None:
         return outcome
-    running = part(RunOptions, options)
-    results = await answered(losing.dataset, losing.panel, running, judge, stop)
+    answers = await _settled(losing, part(RunOptions, options), judge, stop)
     return outcome_of(
-        losing.outcomes(outcome.checks, results, None if groups is None else run.groups_by(groups))
+        losing.outcomes(outcome.checks, answers, None if groups is None else run.groups_by(groups))
     )
 
 
 async def estimate_confirmed(
     check: Recheck, runs: tuple[FinishedRun, FinishedRun], options: ConfirmOptions
 ) -> RunEstimate | None:
-    """What it would take to ask about the flips; None where there are none."""
+    """What it would take at most to ask about the flips; None where there are none."""
     if check.dataset is None:
         return None
     running = running_options(runs, options)
-    return await estimate_run(Plan(check.dataset, running), check.panel, running)
+    return await estimate_run(Plan(check.dataset, running), check.panels[-1], running)
 
 
 def running_options(runs: tuple[FinishedRun, FinishedRun], options: ConfirmOptions) -> RunOptions:

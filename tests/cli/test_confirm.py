@@ -60,7 +60,7 @@ def test_only_flips_are_asked_again_in_both_runs_and_only_once(
     assert (done.returncode, report["decision"]["outcome"]) == (3, "worse"), done.stderr
     flips = len(report["flips"])
     assert 12 <= flips <= 24
-    assert len(endpoint.requests) == before + 3 * 2 * flips
+    assert len(endpoint.requests) == before + 2 * 2 * flips  # two of three agree: that settles it
     figures = report["confirmation"]
     assert (figures["times"], figures["flips"], figures["asked_again"], figures["held"]) == (
         *(3, flips, flips),
@@ -71,7 +71,7 @@ def test_only_flips_are_asked_again_in_both_runs_and_only_once(
         f"{place}. {text}" for place in range(12) for text in (GOOD, BAD)
     }
     assert runs("--fail-if-worse", "0.02").returncode == 3
-    assert len(endpoint.requests) == before + 3 * 2 * flips  # the answers are kept in b/confirm-a
+    assert len(endpoint.requests) == before + 2 * 2 * flips  # the answers are kept in b/confirm-a
     assert json.loads((tmp_path / "b/confirm-a/summary.json").read_text())["items"] == 24
 
 
@@ -86,7 +86,7 @@ def test_the_answers_are_replicates(
     done = rubricate("grade", "b.json", *shared, "--run-dir", "d", "--replicates", "4")
     assert done.returncode == 0, done.stderr
     every = ITEMS * len(CRITERIA)
-    assert len(endpoint.requests) == before + 3 * (every - asked)
+    assert len(endpoint.requests) == before + 3 * every - 2 * asked
 
 
 def test_a_drop_that_is_noise_does_not_hold(rubricate: Any, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_drop_that_is_noise_does_not_hold(rubricate: Any, tmp_path: Path) -> N
         alone = rubricate("compare", "a", "b", "--fail-if-worse", "0.02")
         done = rubricate("compare", "a", "b", *asking, "--confirm", "3", "--fail-if-worse", "0.02")
     assert (alone.returncode, done.returncode) == (3, 0), done.stderr
-    assert "Of 11 flips, 0 held when asked 3 more times." in done.stderr
+    assert "Of 11 flips, 0 held when asked up to 3 more times." in done.stderr
 
 
 def test_a_dry_run_sends_nothing_and_a_budget_ends_it(
@@ -120,7 +120,7 @@ def test_a_dry_run_sends_nothing_and_a_budget_ends_it(
     assert 0 < len(endpoint.requests) - before < estimate["requests"]
     done = runs("--fail-if-worse", "0.02")
     assert done.returncode == 3
-    assert len(endpoint.requests) == before + estimate["requests"]
+    assert len(endpoint.requests) == before + estimate["requests"] * 2 // 3  # two of three agree
 
 
 def test_where_no_drop_is_seen_nothing_is_asked(
@@ -195,9 +195,9 @@ def test_a_threshold_that_noise_misses_does_not_fail(
     check = json.loads(done.stdout)["thresholds"]["checks"][0]
     assert done.returncode == 0, done.stderr
     assert (check["outcome"], check["asked_again"], check["held"]) == ("cannot tell", 14, 0)
-    assert len(tired.requests) == before + 3 * 14
+    assert len(tired.requests) == before + 2 * 14
     assert rubricate("grade", "a.json", *asking, *limits, "--confirm", "3").returncode == 0
-    assert len(tired.requests) == before + 3 * 14
+    assert len(tired.requests) == before + 2 * 14
     assert json.loads((tmp_path / "a/summary.json").read_text())["thresholds"]["checks"] == [check]
 
 
@@ -264,11 +264,14 @@ def test_in_python_flips_that_hold_decide(tmp_path: Path) -> None:
     comparison = package.confirm(a, b, judge, times=5)
     assert comparison.confirmation is not None
     flips = len(compare_runs(a, b).flips)
-    assert judge.calls.total() == 2 * 160 + 2 * 5 * flips
+    asked = judge.calls.total() - 2 * 160
+    assert 2 * 3 * flips < asked < 2 * 4 * flips  # three alike settle it, else there are five
     assert 36 <= comparison.confirmation.held <= 48
     gate = comparison.gate(margin=0.1)
     assert gate.outcome == "worse"
     assert gate.confirmed is not None
     assert gate.confirmed.value == pytest.approx(-0.3, abs=0.07)
     assert package.confirm(a, b, judge, times=5).gate(0.1).confirmed == gate.confirmed
-    assert judge.calls.total() == 2 * 160 + 2 * 5 * flips
+    assert judge.calls.total() == 2 * 160 + asked
+    asked = judge.calls.total() - 2 * 160
+    assert 2 * 3 * flips < asked < 2 * 4 * flips  # three alike settle it, else there are five

@@ -52,8 +52,10 @@ if TYPE_CHECKING:
         read_anchors as read_anchors,
     )
     from rubricate.analysis.comparison._confirm import (
+        GivenAnew as GivenAnew,
         LosingVerdicts as LosingVerdicts,
         Recheck as Recheck,
+        unsettled as unsettled,
     )
     from rubricate.analysis.comparison._gate import (
         MIN_COVERAGE as MIN_COVERAGE,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rubricate.analysis._finished import FinishedItem, FinishedRun
@@ -24,15 +24,42 @@ from rubricate.dataset import DataItem, Item, RubricDataset, read_context
 from rubricate.errors import InputError
 from rubricate.judge import Judge, Member, Panel, as_panel
 from rubricate.rubric import Criterion, Rubric, Verdict
-from rubricate.run import ItemResult
 from rubricate.run.results import ResultRow, ThresholdCheck
 from rubricate.stats import bound_test
 
+GivenAnew = Mapping[str, Mapping[str, Verdict]]
+"""Verdicts that were given anew, by item and criterion."""
 BEFORE, AFTER = "A", "B"
 """What the ids of items end in, by run."""
 MOST_WRONG = 0.2
 """The share of verdicts that noise may have turned. A judge that errs in more is no judge; at half,
 a figure that is .15 below by a noisy judge is not asked about."""
+
+
+def _rounds(panel: Panel, times: int) -> tuple[Panel, ...]:
+    """A panel to ask first, and one to ask about what that leaves open."""
+    return tuple(panel.again(asked) for asked in dict.fromkeys((times // 2 + 1, times)))
+
+
+def unsettled(dataset: RubricDataset, answers: GivenAnew) -> RubricDataset | None:
+    """The items of a dataset with the criteria whose answers are not all alike; None if all are.
+
+    If more than half of the answers are given, and alike, the others cannot outvote them. Whether
+    they are is seen in each run by itself, so that A and B could still be exchanged.
+    """
+    items = []
+    for item in dataset.items:
+        assert item.rubric is not None
+        given = answers[item.id]
+        kept = [each for each in item.rubric if not _is_settled(given[each.name])]
+        if kept:
+            rubric = Rubric(kept, guidelines=item.rubric.guidelines)
+            items.append(replace(item, rubric=rubric))
+    return RubricDataset(items=items, name=dataset.name) if items else None
+
+
+def _is_settled(verdict: Verdict) -> bool:
+    return verdict.value is not None and len({vote.label for vote in verdict.votes}) <= 1
 
 
 class Recheck:
@@ -44,7 +71,8 @@ class Recheck:
         times: how often each flip is asked about again, in each run.
 
     Attributes:
-        panel: the judge, asked so often.
+        panels: the judge, asked more often than half of `times`; then asked `times`, about what was
+            not answered alike.
         dataset: the items of both runs, each with the criteria that flipped there; None where
             there is nothing to ask.
         flips: how many verdicts differ in the two runs.
@@ -56,7 +84,7 @@ class Recheck:
 
     def __init__(self, a: FinishedRun, b: FinishedRun, judge: Judge, times: int) -> None:
         panel = as_panel(judge)
-        self.panel = panel.again(times)
+        self.panels = _rounds(panel, times)
         self._times = times
         every = [pair for pair in scored_alike(a, b).pairs if pair.is_flip]
         self.flips = len(every)
@@ -82,9 +110,8 @@ class Recheck:
             ]
             self.dataset = RubricDataset(items=items, name="confirm")
 
-    def outcome(self, results: Iterable[ItemResult]) -> tuple[Reasked, Confirmation]:
+    def outcome(self, answers: GivenAnew) -> tuple[Reasked, Confirmation]:
         """The verdicts that were given anew, in both runs, and how many repeat the flip."""
-        answers = {result.id: result.criteria for result in results}
         anew: dict[tuple[str, str], tuple[Verdict, Verdict]] = {}
         held = 0
         for pair in self.pairs:
@@ -112,7 +139,7 @@ class LosingVerdicts:
         times: how often each verdict is asked about again.
 
     Attributes:
-        panel: the judge, asked so often.
+        panels: the judge, as of a `Recheck`.
         dataset: the items, each with these criteria; None where there is nothing to ask.
     """
 
@@ -120,7 +147,7 @@ class LosingVerdicts:
         self, run: FinishedRun, checks: Sequence[ThresholdCheck], judge: Judge, times: int
     ) -> None:
         panel = as_panel(judge)
-        self.panel = panel.again(times)
+        self.panels = _rounds(panel, times)
         self._run = run
         declared = run.rules.declared is not None  # a score of all items, and not their mean
         self._checks = [
@@ -139,11 +166,10 @@ class LosingVerdicts:
     def outcomes(
         self,
         checks: Sequence[ThresholdCheck],
-        results: Iterable[ItemResult],
+        answers: GivenAnew,
         groups: Mapping[str, Any] | None,
     ) -> list[ThresholdCheck]:
         """What the thresholds come to by the verdicts that were given anew."""
-        answers = {result.id: result.criteria for result in results}
         anew: dict[tuple[str, str], tuple[Verdict, Verdict]] = {}
         for row in self._rows:
             verdict = answers[f"{row.item}/{AFTER}"][row.criterion]

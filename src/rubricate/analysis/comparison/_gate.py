@@ -44,7 +44,7 @@ class Confirmation:
     """What came of the verdicts that differ, asked about again in both runs.
 
     Attributes:
-        times: how often each was asked about, in each run.
+        times: how often each was asked about at most, in each run.
         flips: how many verdicts differ.
         asked_again: how many of them were given anew in both runs; the others count as they are.
         held: how many of those were given in both runs as before.
@@ -197,7 +197,7 @@ def _of_flips(flips: Confirmation) -> str:
     text = f" Of {flips.flips} flips, "
     if flips.asked_again < flips.flips:
         text += f"{flips.asked_again} could be asked about again in both runs; "
-    return f"{text}{flips.held} held when asked {flips.times} more times."
+    return f"{text}{flips.held} held when asked up to {flips.times} more times."
 
 
 def _why(
