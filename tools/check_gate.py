@@ -18,7 +18,13 @@ from rubricate.analysis.comparison._anchors import ERROR as ANCHOR_ERROR
 from rubricate.analysis.comparison._anchors import FURTHER
 from rubricate.analysis.comparison._gate import GateOutcome, gate
 from rubricate.analysis.comparison._sequential import ERROR, GateHistory, Push
-from rubricate.stats import BoundTest, bound_e_value, bound_test, changed_answers_test
+from rubricate.stats import (
+    BoundTest,
+    bound_e_value,
+    bound_test,
+    changed_answers_test,
+    permutation_test,
+)
 
 SEED = 20261123
 Chance = np.random.Generator
@@ -136,6 +142,27 @@ def same(pairs: int) -> Iterator[str]:
             worst = max(worst, *cell)
         yield f"| {items} | {' | '.join(cells)} |"
     yield f"\nThe highest of all cells: {100 * worst:.1f} %."
+
+
+def grouped(pairs: int) -> Iterator[str]:
+    """An unchanged system, several answers a question: how often p is below 0.05 for the score."""
+    yield "| questions x answers | correlation in a question | each answer by itself | by prompt |"
+    yield "|---|---|---|---|"
+    chance = np.random.default_rng(SEED)
+    for questions, size, correlation in product((10, 25), (4, 8), (0.3, 0.6)):
+        prompts = np.repeat(np.arange(questions), size)
+        found = np.zeros(2)
+        for _ in range(pairs):
+            shared, own = (
+                chance.choice([-1.0, 0.0, 1.0], len(prompts), p=[0.15, 0.7, 0.15]) for _ in "ab"
+            )
+            is_shared = chance.random(len(prompts)) < correlation**0.5
+            difference = np.where(is_shared, shared[prompts * size], own)
+            for place, groups in enumerate((None, prompts.tolist())):
+                p_value = permutation_test(difference.tolist(), groups=groups, rounds=999).p_value
+                found[place] += p_value is not None and p_value < 0.05
+        cells = " | ".join(f"{100 * share:.0f} %" for share in found / pairs)
+        yield f"| {questions} x {size} | {correlation} | {cells} |"
 
 
 def same_confirmed(pairs: int) -> Iterator[str]:
@@ -281,6 +308,7 @@ def _counts(met: np.ndarray) -> list[dict[str, int]]:
 
 PARTS = {
     "same": same,
+    "grouped": grouped,
     "same-confirmed": same_confirmed,
     "power-confirmed": power_confirmed,
     "changed": changed,

@@ -187,6 +187,7 @@ async def confirmed_thresholds(
     Raises:
         RunStopped: the run ended before all was answered.
     """
+    groups = run.grouping(groups)
     losing = LosingVerdicts(run, outcome.checks, judge, times)
     if losing.dataset is None:
         return outcome

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from rubricate.stats import Estimate
 
 SUMMARY_NAME = "summary.json"
+BY_PROMPT = "prompt"
+NO_GROUPS = "none"
 MOST_NAMED = 3
 """How many run folders an error names; `rubricate runs` lists all."""
 LABELS_GO = (
@@ -189,14 +191,38 @@ class FinishedRun(Tabular):
         except (AttributeError, TypeError, ValueError):
             raise InputError("not a run's summary", file=self.path / SUMMARY_NAME) from None
 
+    def grouping(self, groups: str | None) -> str | None:
+        """By what items are grouped; None where each is by itself.
+
+        Args:
+            groups: a field of the metadata, `prompt`, or `none`. Default: by prompt, where items
+                have several different ones and some have the same.
+        """
+        if groups is not None:
+            return None if groups == NO_GROUPS else groups
+        prompts = self.summary.get("prompts")
+        if prompts is None:  # a folder of an earlier version
+            prompts = len(set(self._prompts.values()))
+        return BY_PROMPT if 1 < prompts < self.summary["items"] else None
+
+    @cached_property
+    def _prompts(self) -> dict[str, int]:
+        """A hash of each item's prompt; nothing where the folder does not have them."""
+        if self.held is not None:
+            return {texts.item: hash(texts.prompt) for texts, _ in self.held.with_texts()}
+        return prompts_in(self.path)
+
     def groups_by(self, field: str | None) -> Mapping[str, Any]:
-        """Each item's group: its value of a field of the metadata; for None, the item itself.
+        """Each item's group: its value of a field of the metadata, or its prompt (`prompt`, unless
+        the metadata has that); for None, the item itself.
 
         Raises:
             InputError: an item lacks the field, or has no number or short text there.
         """
         if field is None:
             return {row.item: row.item for row in self.rows}
+        if field == BY_PROMPT and self._prompts and not any(field in r.metadata for r in self.rows):
+            return self._prompts
         metadata = {row.item: row.metadata for row in self.rows}
         lacking = [item for item, fields in metadata.items() if field not in fields]
         if not lacking:
@@ -315,13 +341,26 @@ def _validated(summary: Any, path: Path) -> Summary:
         raise input_error(error).within(file=path) from None
 
 
+def prompts_in(folder: Path) -> dict[str, int]:
+    """A hash of each item's prompt in a run folder; nothing where it has none."""
+    path = folder / "items.jsonl"
+    if not path.exists():
+        return {}
+    return {texts.item: hash(texts.prompt) for texts in read_lines(path, TEXTS)}
+
+
 def mean_score(
-    scores: Iterable[float | None], summary: Summary | None = None, *, confidence: float = 0.95
+    scores: Mapping[str, float | None],
+    summary: Summary | None = None,
+    *,
+    groups: Mapping[str, Any] | None = None,
+    confidence: float = 0.95,
 ) -> Estimate:
     """The mean of a run's scores, or of a criterion's values, with its interval.
 
     Args:
         scores: each item's score or value; None for an item without one.
+        groups: each item's group. Default: each item is by itself.
         summary: the run's. If its rubric declares how items are combined, that score is used.
         confidence: the interval's nominal coverage.
     """
@@ -330,10 +369,12 @@ def mean_score(
     if summary is not None and summary.scoring is not None:
         overall = summary.scoring.overall
         return Estimate(overall.value, overall.low, overall.high)
-    known = [score for score in scores if score is not None]
+    items = {item: score for item, score in scores.items() if score is not None}
+    known = [*items.values()]
     in_unit = known and min(known) >= 0 and max(known) <= 1
     bounds = (0.0, 1.0) if in_unit else None  # raw scores can be anything
-    mean = clustered_mean(known, confidence=confidence, bounds=bounds).mean
+    of = None if groups is None else [groups[item] for item in items]
+    mean = clustered_mean(known, groups=of, confidence=confidence, bounds=bounds).mean
     if summary is not None and known:  # its last digit is as the summary's
         mean = replace(mean, value=summary.score.mean)
     return mean.within(*bounds) if bounds else mean

@@ -59,11 +59,13 @@ class Plots:
 
     def scores(self, path: str | Path | None = None) -> Picture:
         """How many items have which score, by the judge and by complete human labels."""
+        groups = self._run.grouping(None)
+        group_of = None if groups is None else self._run.groups_by(groups)
         scores = [*self._run.item_scores.values()]
         if all(score is None for score in scores):
             raise InputError("no item has a score", file=self._run.path)
         human = [*self._run.human_scores.values()]
-        mean = mean_score(scores, read_summary(self._run))
+        mean = mean_score(self._run.item_scores, read_summary(self._run), groups=group_of)
         return self._picture([scores_plot(scores, human, mean)], path)
 
     def agreement(self, path: str | Path | None = None) -> Picture:

@@ -13,7 +13,13 @@ import orjson
 
 from rubricate._files import check_no_links, user_path
 from rubricate.analysis._attacks import RedTeamReport
-from rubricate.analysis._finished import SUMMARY_NAME, check_whole, mean_score, stored_summary
+from rubricate.analysis._finished import (
+    SUMMARY_NAME,
+    check_whole,
+    mean_score,
+    prompts_in,
+    stored_summary,
+)
 from rubricate.analysis._kept_report import kept_report
 from rubricate.errors import InputError, RubricateError
 from rubricate.run import JOURNAL_NAMES, REPORT_NAME
@@ -261,15 +267,18 @@ def _score(path: Path, summary: Summary) -> Estimate | None:
     """The mean score with its interval: the summary's own where it has one."""
     if summary.score.mean is None:
         return None
-    return mean_score(_item_scores(path / "results.jsonl"), summary)
+    groups = None
+    if 1 < (summary.prompts or 0) < summary.items:
+        groups = prompts_in(path)
+    return mean_score(dict(_item_scores(path / "results.jsonl")), summary, groups=groups)
 
 
-def _item_scores(path: Path) -> Iterator[float | None]:
-    """Each item's score, from its first line; its others are not read."""
+def _item_scores(path: Path) -> Iterator[tuple[str, float | None]]:
+    """Each item with its score, from its first line; its others are not read."""
     begin: bytes | None = None
     with path.open("rb") as lines:
         for line in lines:
             if begin is None or not line.startswith(begin):
                 row = orjson.loads(line)
                 begin = b'{"item":' + orjson.dumps(row["item"]) + b","
-                yield row["item_score"]["value"]
+                yield row["item"], row["item_score"]["value"]

@@ -141,11 +141,12 @@ def thresholds_of(
     """
     warn_of_builtin(run)
     warn_of_refit(run)
+    groups = run.grouping(options.groups)
     return check_thresholds(
         summary,
         run.item_rows(),
         {THRESHOLDS[name]: parsed(name, text) for name, text in options.thresholds.items()},
-        None if options.groups is None else run.groups_by(options.groups),
+        None if groups is None else run.groups_by(groups),
     )
 
 

@@ -44,8 +44,8 @@ class Groups(Settings):
 
     groups: str | None = option(
         None,
-        "Metadata that says which items belong together: intervals are computed by it. [each by "
-        "itself]",
+        "Metadata that says which items belong together: intervals are computed by it; none for "
+        "each item by itself. [by prompt, if prompts repeat]",
     )
 
 

@@ -52,7 +52,8 @@ class ThresholdOptions(Unclear):
 
     groups: str | None = option(
         None,
-        "With a threshold: metadata that says which items belong together. [each by itself]",
+        "With a threshold: metadata that says which items belong together; none for each item by "
+        "itself. [by prompt, if prompts repeat]",
         group="Scores",
     )
 

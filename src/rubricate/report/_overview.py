@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rubricate.analysis import (
     AgreementReport,
@@ -97,7 +98,9 @@ def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap)
     report = None
     if labelled:
         report = agreement_report(run, bootstrap=bootstrap, bootstrapped=MOST_LINES)
-    score = mean_score(scores.values(), summary, confidence=bootstrap.confidence)
+    groups = run.grouping(None)
+    group_of = None if groups is None else run.groups_by(groups)
+    score = mean_score(scores, summary, groups=group_of, confidence=bootstrap.confidence)
     on_all = summary.score.labelled == summary.score.scored
     rows: dict[str, list[ResultRow]] = {}
     for row in run.rows:
@@ -124,7 +127,12 @@ def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap)
         criteria_table=criteria_table,
         criteria=tuple(
             _criterion_row(
-                figures, known[figures.name], row.cells, rows.get(figures.name, []), report
+                figures,
+                known[figures.name],
+                row.cells,
+                rows.get(figures.name, []),
+                report,
+                group_of,
             )
             for figures, row in zip(named, criteria_table.rows[:MOST_LINES], strict=True)
         ),
@@ -154,8 +162,9 @@ def _criterion_row(
     cells: Sequence[Cell],
     rows: Sequence[ResultRow],
     report: AgreementReport | None,
+    group_of: Mapping[str, Any] | None,
 ) -> CriterionRow:
-    value = mean_score(row.value for row in rows)
+    value = mean_score({row.item: row.value for row in rows}, groups=group_of)
     intervals = {"value": value}
     for line in [] if report is None else report.criteria:
         if line.name == figures.name:

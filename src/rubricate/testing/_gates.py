@@ -36,7 +36,8 @@ def assert_no_worse(
     Args:
         after, before: the runs.
         margin: how much lower the mean score may be, 0 to 1.
-        groups: a field of metadata: items of one value belong together.
+        groups: a field of metadata: items of one value belong together; `none` for each item by
+            itself. Default: by prompt, if prompts repeat.
         on_unclear: what these items cannot tell passes with a warning, or fails.
 
     Raises:
@@ -63,7 +64,8 @@ def assert_not_below(
     Args:
         run: the run.
         threshold: as for `--fail-under`: 0.8, or "0.8,accuracy=0.9".
-        groups: a field of metadata: items of one value belong together.
+        groups: a field of metadata: items of one value belong together; `none` for each item by
+            itself. Default: by prompt, if prompts repeat.
         on_unclear: what these items cannot tell passes with a warning, or fails.
 
     Raises:
@@ -75,6 +77,7 @@ def assert_not_below(
 
     __tracebackhide__ = True
     finished = _finished(run)
+    groups = finished.grouping(groups)
     outcome = check_thresholds(
         read_summary(finished),
         finished.item_rows(),

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from rubricate.analysis._finished import LABELS_GO, FinishedRun
+from rubricate.analysis._finished import BY_PROMPT, LABELS_GO, FinishedRun
 from rubricate.analysis._label_choice import (
     LabelChoice,
     item_weights,
@@ -287,7 +287,7 @@ class AgreementReport(Report):
         yield say(
             f"Intervals: {percent(self.bootstrap.confidence)}, exact for shares, of the "
             f"posterior for kappa ({self.bootstrap.resamples} draws), else the jackknife over "
-            f"{units(self.groups)}. Pairs in which one did not decide: "
+            f"{with_way_out(self.groups)}. Pairs in which one did not decide: "
             f"{_UNDECIDED[self.undecided]}. --json has all figures.",
             "quiet",
         )
@@ -375,7 +375,8 @@ def agreement_report(
         undecided: how an abstention or a failure counts where a person decided: see
             `stats.label_agreement`. Numbers and ordered labels always leave such pairs out.
         groups: a field of the items' metadata, such as the document that they come from: items of
-            one value are resampled together. Default: each item by itself.
+            one value are resampled together; `none` for each item by itself. Default: by prompt,
+            if prompts repeat.
         rules: the decisions to make by probabilities of MET: a threshold by costs, sets of labels.
             Default: none.
         bootstrap: how intervals are made. Default: 2,000 draws, 95 %.
@@ -391,6 +392,7 @@ def agreement_report(
         raise InputError(
             f"this run has no human labels to compare with: {LABELS_GO}", file=run.path
         )
+    groups = run.grouping(groups)
     group_of = run.groups_by(groups)
     cluster = group_of if groups is not None else None
     every = answers_by_criterion(run, labelled)
@@ -611,6 +613,12 @@ def _annotators_row(
 def units(groups: str | None) -> str:
     """What intervals are by: items, or groups of them."""
     return "items" if groups is None else f"groups by {groups}"
+
+
+def with_way_out(groups: str | None) -> str:
+    """`units`, and how to count each item by itself where the grouping is the default."""
+    way_out = ", --groups none for items" if groups == BY_PROMPT else ""
+    return f"{units(groups)}{way_out}"
 
 
 def few_text(clusters: Mapping[str, int], groups: str | None) -> str | None:

@@ -154,7 +154,7 @@ def certify(
         run: a finished run of a labelled dataset.
         undecided: how abstentions and failures count; see `label_agreement`.
         groups: a field of the items' metadata: items of one value belong together, which widens the
-            intervals. Default: each item by itself.
+            intervals; `none` for each item by itself. Default: by prompt, if prompts repeat.
         bootstrap: how its intervals are made. Default: 2,000 draws, seed 0.
 
     Raises:
@@ -167,7 +167,7 @@ def certify(
     label_choice(run).check("a certificate")
     report = agreement_report(run, undecided=undecided, groups=groups, bootstrap=bootstrap)
     try:
-        return _certificate(run, report, groups)
+        return _certificate(run, report)
     except (TypeError, ValueError) as error:  # the folder was changed by hand
         why = described(error)
         raise InputError(
@@ -175,7 +175,7 @@ def certify(
         ) from None
 
 
-def _certificate(run: FinishedRun, report: AgreementReport, groups: str | None) -> Certificate:
+def _certificate(run: FinishedRun, report: AgreementReport) -> Certificate:
     return Certificate.of_run(
         run,
         prompt_version=run.summary.get("prompt_version"),
@@ -184,7 +184,7 @@ def _certificate(run: FinishedRun, report: AgreementReport, groups: str | None) 
         items=report.items,
         undecided=report.undecided,
         confidence=report.bootstrap.confidence,
-        groups=groups,
+        groups=report.groups,
         criteria={criterion.name: _criterion(criterion) for criterion in report.criteria},
     )
 

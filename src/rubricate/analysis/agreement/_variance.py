@@ -139,6 +139,7 @@ def variance_report(
             file=runs[0].path,
         )
     first = runs[0]
+    groups = first.grouping(groups)
     group_of = first.groups_by(groups)
     columns = [  # by judge, prompt and replicate
         [of_run[judge][:replicates] for of_run in answers if judge in of_run] for judge in judges

@@ -442,7 +442,8 @@ def compare_runs(
         a: the run before.
         b: the run after.
         groups: a field of the items' metadata (run B's), such as the document that they come from:
-            items of one value belong together. Default: each item by itself.
+            items of one value belong together; `none` for each item by itself. Default: by prompt,
+            if prompts repeat.
         by: fields of parts to score, beside those that run B declares: `tags`, or fields of
             criteria's or items' tags or of items' metadata.
         bootstrap: how bootstrap intervals are made. Default: 2,000 resamples, 95 %.
@@ -454,6 +455,7 @@ def compare_runs(
     """
     alike = scored_alike(a, b, by)
     _check_something_in_common(a, b, alike)
+    groups = b.grouping(groups)
     group_of = None if groups is None else b.groups_by(groups)
     compared = partial(_compared, group_of, bootstrap or Bootstrap())
     by_name: dict[str, list[VerdictPair]] = {}

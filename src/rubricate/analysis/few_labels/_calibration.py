@@ -102,7 +102,8 @@ def fit_calibration(
         method: `isotonic` (Zadrozny and Elkan 2002) or `platt` (Platt 1999). Default: isotonic
             from 300 labels on.
         groups: a field of the items' metadata: items of one value are in one fold, and the interval
-            of the gain is by it. Default: each item by itself.
+            of the gain is by it; `none` for each item by itself. Default: by prompt, if prompts
+            repeat.
         seed: random seed of the folds.
 
     Raises:
@@ -119,6 +120,7 @@ def fit_calibration(
     criteria = {
         name: criterion for name, criterion in run.criteria.items() if _is_mapped(criterion)
     }
+    groups = run.grouping(groups)
     group_of = run.groups_by(groups)
     known = [
         (row.item, row.probability_met, row.human_label == "MET")

@@ -142,7 +142,7 @@ def cascade_report(
         promise: the agreement that accepted verdicts must have; see `stats.choose_threshold`.
         risk: the accepted probability that the promise does not hold.
         groups: a field of the items' metadata: verdicts on items of one value belong together.
-            Default: those on one item do.
+            `none`: those on one item do. Default: by prompt, if prompts repeat.
         thresholds: other thresholds to show.
 
     Raises:
@@ -157,6 +157,7 @@ def cascade_report(
                 file=judged.path,
             )
     label_choice(run).check_unweighted("a threshold")
+    groups = run.grouping(groups)
     pairs, group_of = _pairs(run, then), run.groups_by(groups)
     members = [group_of[pair.row.item] for pair in pairs]
     if not any(pair.agrees is not None or pair.next_agrees is not None for pair in pairs):

@@ -131,7 +131,8 @@ def ppi_report(
     Args:
         run: a run, from `read_run`; it may have no labels yet.
         next_items: how many items to name for labelling next.
-        groups: a field of the items' metadata: items of one value belong together.
+        groups: a field of the items' metadata: items of one value belong together; `none` for each
+            item by itself. Default: by prompt, if prompts repeat.
         confidence: the intervals' nominal coverage.
         seed: random seed of the order of the items to label.
 
@@ -142,6 +143,7 @@ def ppi_report(
     choice = label_choice(run)
     choice.check("means")
     of_labels, of_items = label_weights(run), item_weights(run)
+    groups = run.grouping(groups)
     group_of = run.groups_by(groups)
     rows: dict[str, list[ResultRow]] = {}
     for row in run.rows:

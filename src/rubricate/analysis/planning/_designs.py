@@ -231,7 +231,8 @@ def _agreement_in_run(options: PlanCall, run: FinishedRun) -> list[Design]:
         part = len(counted) / len(pairs)
         if not counted:
             raise InputError(f"no label of this run says {label}", file=run.path)
-    if len(criteria) == 1 and figure != "kappa" and options.groups is None:
+    groups_of_run = run.grouping(options.groups)
+    if len(criteria) == 1 and figure != "kappa" and groups_of_run is None:
         share = clustered_share([pair.equal for pair in counted], confidence=options.confidence)
         values = {"the run's": share.value, "its low end": share.low, "its high end": share.high}
         return [
@@ -240,7 +241,7 @@ def _agreement_in_run(options: PlanCall, run: FinishedRun) -> list[Design]:
             if value is not None
         ]
     items = len({pair.item for pair in pairs})
-    group_of = run.groups_by(options.groups)
+    group_of = run.groups_by(groups_of_run)
     grouped = len({group_of[pair.item] for pair in pairs}) < len(pairs)
     bootstrap = Bootstrap(RESAMPLES, options.confidence)
     of_labels = len(criteria) == 1 and isinstance(counted[0].judge, str)
@@ -352,10 +353,11 @@ def _mean(options: PlanCall) -> Design:
     else:
         by_item = _values(run, options.criterion)
         values = list(by_item.values())
-        if options.groups is not None:
-            group_of = run.groups_by(options.groups)
+        by = run.grouping(options.groups)
+        if by is not None:
+            group_of = run.groups_by(by)
             return _resampled(
-                f"mean, by {options.groups}",
+                f"mean, by {by}",
                 lambda drawn, groups: (
                     clustered_mean(drawn, groups=groups, confidence=confidence).mean
                 ),
@@ -555,7 +557,7 @@ def _comparison_of_runs(options: PlanOptions, run: FinishedRun, other: FinishedR
             "a plan for a comparison needs three items or more that both runs scored",
             file=other.path,
         )
-    group_of = other.groups_by(options.groups)
+    group_of = other.groups_by(other.grouping(options.groups))
     differences = np.array([b - a for a, b in scores.values()])
     _, index = np.unique([str(group_of[item]) for item in scores], return_inverse=True)
     sums, sizes = np.bincount(index, differences), np.bincount(index).astype(float)

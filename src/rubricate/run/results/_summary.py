@@ -60,6 +60,8 @@ class Summary(Report, Outcome):
     """The version of rubricate that wrote it."""
     dataset: str | None
     items: int
+    prompts: int | None = None
+    """How many different prompts they have; None in runs of earlier versions."""
     criteria: list[CriterionFigures]
     score: ScoreFigures
     agreement: AgreementFigures | None

@@ -60,6 +60,7 @@ class Tallies:
         self._mapped = self._changed = 0
         self._parts = {name: kind.tally() for name, kind in Summary.kinds_of_parts().items()}
         self._asked_again = self._abstained = 0
+        self._prompts: set[int] = set()
         self._chosen: Counter[str] = Counter()
         self._warnings: Counter[str] = Counter()
         self._first_warning: tuple[int, str] | None = None
@@ -74,6 +75,7 @@ class Tallies:
     def add(self, item: ItemResult) -> None:
         """Count an item in."""
         self._items += 1
+        self._prompts.add(hash(None if item.item is None else item.item.prompt))
         verdicts, labels, tallies = item.criteria, item.labels, self._criteria
         for position, criterion in enumerate(item.rubric.criteria):
             name, place = criterion.name, (item.index, position)
@@ -166,6 +168,7 @@ class Tallies:
             dataset=facts.dataset,
             **self._failures.fields(facts, {status: statuses[status] for status in shown}),
             items=self._items,
+            prompts=len(self._prompts),
             criteria=[tally.figures(own) for tally in criteria],
             score=ScoreFigures(
                 mean=self._score.value,
