@@ -28,6 +28,8 @@ ACTIONS = {
     "actions/download-artifact@v4",
     "actions/setup-python@v5",
     "actions/upload-artifact@v4",
+    "actions/upload-pages-artifact@v3",
+    "actions/deploy-pages@v4",
     "pypa/gh-action-pypi-publish@release/v1",
 }
 
@@ -159,11 +161,14 @@ def test_a_workflow_runs_no_text_from_outside(path: Path) -> None:
     assert {step["uses"] for step in steps if "uses" in step} <= ACTIONS
 
 
-def test_only_the_job_that_publishes_may_ask_for_a_token() -> None:
+def test_only_the_jobs_that_publish_may_ask_for_a_token() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
     allowed = {name: job.get("permissions") for name, job in workflow["jobs"].items()}
     assert allowed == {"build": None, "publish": {"id-token": "write"}}
     assert workflow["jobs"]["publish"]["environment"] == "pypi"
+    site = yaml.safe_load((ROOT / ".github/workflows/site.yml").read_text("utf-8"))
+    allowed = {name: job.get("permissions") for name, job in site["jobs"].items()}
+    assert allowed == {"build": None, "publish": {"pages": "write", "id-token": "write"}}
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("[!c]*.yml")))

@@ -57,6 +57,11 @@ class AnchorsCall(ConfirmOptions, Choice, kw_only=False):
 async def aanchors(call: AnchorsCall) -> RubricDataset:
     """Keep some verdicts of a run with several answers to each, as anchors of its judge.
 
+    For example:
+
+        kept = await rubricate.aanchors("runs/a", "openai/gpt-4.1-mini", count=20)
+        kept.to_file("anchors.json")
+
     Args:
         run: a run, or its folder.
         judge: who judged it, with the same options of asking.
@@ -109,6 +114,11 @@ async def acheck_anchors(call: CheckCall) -> AnchorCheck:
 
     Each anchor is asked about once; if that leaves a doubt, up to four more times. Stored answers
     are not used.
+
+    For example:
+
+        check = await rubricate.acheck_anchors("anchors.json", "openai/gpt-4.1-mini")
+        print(check)
 
     Args:
         file: the anchors.

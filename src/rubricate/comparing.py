@@ -124,6 +124,13 @@ async def acompare_pair(call: PairCall) -> PairReport:
     negative weight) it is asked which one shows it more; that one loses. Into the same `run_dir`,
     nothing that has been answered is asked again; its `pairs.jsonl` has a line a pair.
 
+    For example, with two tables of answers to the same questions:
+
+        report = await rubricate.acompare_pair(
+            "old.csv", "new.csv", judge="openai/gpt-4.1-mini", rubric=["The reply is clear."]
+        )
+        print(report)
+
     Args:
         first, second: two texts; or two datasets, tables, data frames or lists of rows whose items
             have the same ids (items without ids are paired by their place). Prompt, reference,

@@ -74,6 +74,11 @@ async def aconfirm(call: ConfirmCall) -> RunComparison:
     The comparison's `gate` then decides by the flips that hold. Answers are kept in the folder
     `confirm-A` of run B (or in `run_dir`), so that the same call asks for nothing twice.
 
+    For example:
+
+        comparison = await rubricate.aconfirm("runs/a", "runs/b", "openai/gpt-4.1-mini", times=5)
+        print(comparison.gate(0.02).outcome)
+
     Args:
         before, after: the runs, or their folders.
         judge: who judged both, with the same options of asking.

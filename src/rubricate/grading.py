@@ -58,6 +58,17 @@ class GradeOneCall(JudgingOptions, kw_only=False):
 async def agrade(call: GradeCall) -> Result:
     """Grade every item of a dataset by every criterion of its rubric.
 
+    For example, with a table, two sentences as the rubric and a model by name:
+
+        result = await rubricate.agrade(
+            "answers.csv",
+            "openai/gpt-4.1-mini",
+            rubric=["The reply apologises.", "The reply says what happens next."],
+            map={"submission": "answer", "prompt": "question"},
+        )
+        print(result.summary())
+        print(result.items[0].score.value)
+
     Args:
         dataset: what to grade: a `RubricDataset`, a table of `open_items`, the path of a file, a
             data frame of pandas or polars, or a list of rows (dictionaries). Rows need a `rubric`,
@@ -116,6 +127,10 @@ async def aestimate(call: GradeCall) -> RunEstimate:
     Tokens are guessed from the length of the prompts, and each call is taken to be answered at
     once: a range, not a promise.
 
+    For example:
+
+        print(await rubricate.aestimate("answers.csv", "openai/gpt-4.1-mini", rubric="rubric.yaml"))
+
     Args:
         dataset, judge: as for `agrade`.
 
@@ -135,6 +150,13 @@ estimate = plain(GradeCall, aestimate)
 @takes(GradeOneCall)
 async def agrade_one(call: GradeOneCall) -> ItemResult:
     """Grade one text by a rubric.
+
+    For example:
+
+        item = await rubricate.agrade_one(
+            ["Says that light is fast."], "Very fast.", prompt="How fast is light?"
+        )
+        print(item.score.value, [verdict.reason for verdict in item.criteria.values()])
 
     Args:
         rubric: what to judge it by: a `Rubric`, the path of a file, or a list of criteria or of

@@ -80,7 +80,10 @@ class RewardFunction:
     reward.acall(...)` does so without blocking. `score_batch` and `ascore_batch` give more.
     Connections and limits are kept from batch to batch: `close` (or `with`) lets go of them, or the
     end of the program. Threads may share one; a copy, a forked process and one that it is sent to
-    (by pickle) have connections and limits of their own.
+    (by pickle) have connections and limits of their own. For example:
+
+        reward = RewardFunction(["The answer gives a reason."], "openai/gpt-4.1-mini")
+        scores = reward(prompts=["Why is the sky blue?"], completions=["Because air scatters."])
 
     Args:
         rubric: what to judge by; None where every completion comes with its own.

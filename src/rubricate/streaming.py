@@ -134,6 +134,7 @@ def _named_like(
     form.__module__ = function.__module__
     form.__annotations__["return"] = returned
     text = inspect.cleandoc(function.__doc__ or "")
+    text = text.replace(f"await rubricate.{function.__name__}(", f"rubricate.{form.__name__}(")
     form.__doc__ = f"The plain form of `{function.__name__}`. {about}\n\n{text}"
     return form
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
 
+import pytest
+
 import rubricate.errors
 
 API = Path(__file__).parents[2] / "docs" / "api"
@@ -260,3 +262,21 @@ def test_what_is_not_described_is_found() -> None:
     assert gives(one)
     assert has_no_source(one)
     assert raises(one) == {"InputError"}
+
+
+EXAMPLES = [
+    *("grade", "agrade", "grade_one", "agrade_one", "agrade_stream", "estimate", "compare_pair"),
+    *("redteam", "confirm", "anchors", "check_anchors", "RewardFunction", "Rubric", "Criterion"),
+    *("RubricDataset", "Panel", "Cascade"),
+]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_main_names_have_an_example_with_arguments_that_they_take(name: str) -> None:
+    doc = inspect.getdoc(getattr(rubricate, name)) or ""
+    before = re.split(r"^(?:Args|Attributes):$", doc, flags=re.MULTILINE)[0]
+    example = textwrap.dedent("\n".join(re.findall(r"^ {4,}.*$", before, re.MULTILINE)))
+    calls = [node for node in ast.walk(ast.parse(example)) if isinstance(node, ast.Call)]
+    [call, *_] = [one for one in calls if ast.unparse(one.func).rpartition(".")[2] == name]
+    parameters = inspect.signature(getattr(rubricate, name)).parameters
+    assert {each.arg for each in call.keywords} <= parameters.keys()

@@ -18,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -29,8 +30,12 @@ from rubricate.testing import ScriptedEndpoint, load_rules
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-BLOCKS = {page: FENCE.findall(page.read_text("utf-8")) for page in PAGES}
+FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+"""A block; in a list or a tab it is indented."""
+BLOCKS = {
+    page: [(kind, dedent(block)) for _, kind, block in FENCE.findall(page.read_text("utf-8"))]
+    for page in PAGES
+}
 OURS = re.compile(r"(?!.*\|\|)rubricate (?P<arguments>[^;&|<>`]+?)(?P<rest> [|>][^;&]*)?")
 """A line that runs our command, and what is done with its output."""
 INSTALLS = ("pip install", "git clone", "pytest", "python tools/")

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+import rubricate
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 DOORS = ("rubricate", "rubricate.stats", "rubricate.testing")
@@ -40,6 +42,21 @@ def test_the_page_of_commands_is_the_tools_own() -> None:
     tool = runpy.run_path(str(ROOT / "tools" / "commands_page.py"))
     written = (DOCS / "commands.md").read_text("utf-8")
     assert tool["page"]() == written, "write it anew: python tools/commands_page.py"
+
+
+def test_language_models_find_every_page() -> None:
+    listed = re.findall(r"\]\((.*?)/\)", (DOCS / "llms.txt").read_text("utf-8"))
+    there = [page.removesuffix(".md") for pages in SECTIONS.values() for page in pages]
+    missing = {*there, "."} - {*listed, "index"}
+    assert not missing, f"python tools/llms_page.py adds {missing}"
+
+
+def test_the_site_does_not_repeat_the_options() -> None:
+    tool = runpy.run_path(str(ROOT / "tools" / "own_docstrings.py"))
+    shown = tool["without_options"](inspect.getdoc(rubricate.grade))
+    assert "dataset:" in shown
+    assert "(../options.md)" in shown
+    assert "max_cost" not in shown
 
 
 def test_the_diagrams_are_the_tools_own() -> None:

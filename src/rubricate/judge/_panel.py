@@ -28,7 +28,9 @@ class Panel(Judge):
     """Several judges, or one several times, whose votes on a criterion become one verdict.
 
     Criteria that need no judge are computed once, without a vote. A criterion's own `aggregation`
-    goes before the panel's strategy.
+    goes before the panel's strategy. For example:
+
+        Panel(["openai/gpt-4.1-mini", "anthropic/claude-haiku-4-5", "builtin"], min_votes=2)
 
     Args:
         judges: who judges: judges, models, callables or names, each once.

@@ -140,6 +140,11 @@ async def aredteam(call: RedTeamCall) -> RedTeamReport:
     (`judge_prompt`), is attacked once, and so is one that compares pairs. With the same `run_dir`,
     stored answers are reused.
 
+    For example:
+
+        report = await rubricate.aredteam("openai/gpt-4.1-mini", limit=20)
+        print(report)
+
     Args:
         judge: the judge to attack, as for `agrade`.
 

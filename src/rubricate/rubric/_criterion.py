@@ -215,6 +215,10 @@ class Criterion(PythonDocument):
     negative `weight` makes it a penalty criterion: MET then means that the fault is present, and
     costs. The other kinds are classes of their own: `ScaleCriterion`, `RegexCriterion`,
     `MetricCriterion`, `CodeCriterion` and `CounterCriterion`.
+
+    For example:
+
+        Criterion(name="price", weight=-2, requirement="States a price that is not in the context")
     """
 
     telltale: ClassVar[Sequence[str]] = ("options", "scale_type", "labels", "choices")

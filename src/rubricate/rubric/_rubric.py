@@ -52,7 +52,9 @@ class Rubric(PythonDocument):
     `Rubric([Criterion(...), Group(...), "The reply says sorry.", ...])`: a sentence is a criterion
     that is named by its first words. All criteria are in `criteria` (also under the name
     `rubric`), those in groups too, depth-first; their names are in `names`. `tree` has them with
-    the groups that they are in.
+    the groups that they are in. For example:
+
+        Rubric(["The reply apologises.", Criterion(name="blame", weight=-1, requirement="Blames")])
     """
 
     criteria: tuple[Entry, ...] = Field(strict=False)

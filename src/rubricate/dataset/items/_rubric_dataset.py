@@ -64,6 +64,11 @@ together. More are read a second time, one after the other."""
 class RubricDataset:
     """A collection of items tied to a prompt and a rubric.
 
+    For example:
+
+        dataset = RubricDataset("How fast is light?", ["Says that light is fast."])
+        dataset.add_item("Very fast.", ground_truth=["MET"])
+
     Attributes:
         prompt: what the items are responses to; None if each item has its own prompt.
         rubric: the rubric of all items without their own.
