@@ -4,3 +4,50 @@ Replacing the leading name in the import lines of such a program is all that it 
 constructors, aliases and views: what it grades are the core's rubrics and datasets, by the core's
 judges, in the core's runs, with the core's options; see docs/other-libraries.md.
 """
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import walk_packages
+from typing import Any
+
+
+def names_elsewhere(module: str) -> None:
+    """Have a module of a dialect say from where a name is imported that another module has.
+
+    Args:
+        module: the module's name. A name that the dialect does not have is missing as usual.
+    """
+    own = vars(sys.modules[module])
+    usual = own.get("__getattr__")
+
+    def load(name: str) -> Any:
+        if usual is not None:
+            with suppress(AttributeError):
+                return usual(name)
+        is_private = name.startswith("_")
+        is_module = not is_private and "__path__" in own and find_spec(f"{module}.{name}")
+        if not (is_private or is_module) and (home := _home_of(name, module)):
+            raise ImportError(f"{name} is not in {module}: from {home} import {name}", name=module)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    own["__getattr__"] = load
+
+
+def _home_of(name: str, module: str) -> str | None:
+    """The module nearest to the top of a dialect that has a name of the dialect, if one does."""
+    dialect = ".".join(module.split(".")[:3])
+    top = import_module(dialect)
+    inner = [each.name for each in walk_packages(top.__path__, f"{dialect}.")]
+    known = [path for path in (dialect, *inner) if path != module and "._" not in path]
+    for path in sorted(known, key=lambda path: path.count(".")):
+        with suppress(ImportError):  # an extra is missing
+            home = import_module(path)
+            if name in dir(home):
+                value = getattr(home, name)
+                if str(getattr(value, "__module__", "rubricate")).startswith("rubricate"):
+                    return path
+    return None

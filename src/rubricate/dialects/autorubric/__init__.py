@@ -7,6 +7,7 @@ failures are as everywhere in rubricate.
 
 from typing import TYPE_CHECKING
 
+from rubricate.dialects import names_elsewhere
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
@@ -85,3 +86,5 @@ if TYPE_CHECKING:
     )
 else:
     __getattr__, __dir__ = lazy_door(__name__)
+
+names_elsewhere(__name__)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from rubricate.dialects import names_elsewhere
 from rubricate._files import user_path
 from rubricate.analysis import (
     AgreementReport,
@@ -822,3 +823,6 @@ def extract_verdicts_from_report(
 ) -> list[CriterionVerdict | None]:
     """The verdicts of a report's binary criteria; None where one failed."""
     return [entry.final_verdict for entry in report.report][:num_criteria]
+
+
+names_elsewhere(__name__)

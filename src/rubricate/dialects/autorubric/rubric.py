@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
+from rubricate.dialects import names_elsewhere
 from rubricate import rubric as core
 from rubricate._documents import parse_json, parse_yaml, read_document, read_text, validate
 from rubricate.dialects.autorubric._documents import DEFAULT_WEIGHT, criteria_of, unique_names
@@ -168,3 +169,6 @@ def _of_any_format(path: Path, text: str) -> Any:
         f"Unsupported file format '{path.suffix}': it holds no rubric as JSON or YAML; write one "
         "to a .json, .yaml or .yml file"
     )
+
+
+names_elsewhere(__name__)

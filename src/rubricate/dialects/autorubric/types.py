@@ -1,5 +1,6 @@
 """`autorubric.types`: criteria, what they are answered with, and reports."""
 
+from rubricate.dialects import names_elsewhere
 from rubricate.dialects.autorubric._criteria import (
     Criterion as Criterion,
     CriterionOption as CriterionOption,
@@ -23,3 +24,5 @@ from rubricate.dialects.autorubric.graders import (
 CriterionReport = EnsembleCriterionReport
 EvaluationReport = EnsembleEvaluationReport
 MultiChoiceVerdict = AggregatedMultiChoiceVerdict
+
+names_elsewhere(__name__)

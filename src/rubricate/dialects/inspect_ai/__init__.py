@@ -3,3 +3,7 @@
 `dataset` has its datasets and readers, `model` the chat messages, `tool` their tool calls; `scorer`
 grades the samples of an inspect task by a rubric.
 """
+
+from rubricate.dialects import names_elsewhere
+
+names_elsewhere(__name__)

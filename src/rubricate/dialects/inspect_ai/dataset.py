@@ -7,6 +7,7 @@ from functools import partial
 from os import PathLike
 from typing import Any
 
+from rubricate.dialects import names_elsewhere
 from rubricate.dataset import (
     Dataset as Dataset,
     FieldSpec as FieldSpec,
@@ -60,3 +61,6 @@ def json_dataset(
     if options:
         reader_kwargs["loads"] = partial(reader_kwargs.get("loads", json.loads), **options)
     return _json_dataset(json_file, sample_fields, **reader_kwargs)
+
+
+names_elsewhere(__name__)

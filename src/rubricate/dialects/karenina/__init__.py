@@ -5,5 +5,8 @@ templates (is it correct?) and by rubrics of traits (how good is it?), all throu
 engine.
 """
 
+from rubricate.dialects import names_elsewhere
 from rubricate.dialects.karenina._benchmark import Benchmark as Benchmark
 from rubricate.dialects.karenina._task import TaskEval as TaskEval
+
+names_elsewhere(__name__)

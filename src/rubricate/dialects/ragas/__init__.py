@@ -4,6 +4,7 @@
 in rubricate.
 """
 
+from rubricate.dialects import names_elsewhere
 from rubricate.dialects.ragas.dataset_schema import (
     EvaluationDataset as EvaluationDataset,
     MultiTurnSample as MultiTurnSample,
@@ -17,3 +18,5 @@ from rubricate.dialects.ragas.evaluation import (
 )
 from rubricate.dialects.ragas.metrics import RubricsScore as RubricsScore
 from rubricate.dialects.ragas.run_config import RunConfig as RunConfig
+
+names_elsewhere(__name__)

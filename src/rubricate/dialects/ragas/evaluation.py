@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar
 
+from rubricate.dialects import names_elsewhere
 from rubricate.analysis import Result
 from rubricate.dataset import ContextDocument, DataItem, RubricDataset
 from rubricate.dialects._options import DialectOptions, graded, progress_line
@@ -227,3 +228,6 @@ def _documents(title: str, texts: Sequence[str] | None) -> list[ContextDocument]
     return [
         ContextDocument(text, f"{title} {number}") for number, text in enumerate(texts or (), 1)
     ]
+
+
+names_elsewhere(__name__)

@@ -7,6 +7,7 @@ core's result. The compliance score, which is not clamped, is the core's by a de
 (`SCORING`).
 """
 
+from rubricate.dialects import names_elsewhere
 from rubricate.dialects.researchrubrics._figures import (
     SCORING as SCORING,
     AxisFailures as AxisFailures,
@@ -51,3 +52,5 @@ from rubricate.dialects.researchrubrics.evaluate_single_report import (
     RubricEvaluator as RubricEvaluator,
     evaluate_task_rubrics as evaluate_task_rubrics,
 )
+
+names_elsewhere(__name__)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from rubricate.dialects import names_elsewhere
 from rubricate import dataset as core_dataset, rubric as core
 from rubricate.dataset import DataItem
 from rubricate.dialects._options import DialectOptions, graded
@@ -312,3 +313,6 @@ class CriterionGrader(Settings):
         judge, voters = self.to_judge()
         [result] = await self.run(dataset, judge, self.options())
         return report_of(result, voters, self.normalize)
+
+
+names_elsewhere(__name__)

@@ -1,5 +1,6 @@
 """`karenina.schemas`: rubrics and their traits, models, templates, results."""
 
+from rubricate.dialects import names_elsewhere
 from rubricate.dialects.karenina._models import (
     ModelConfig as ModelConfig,
     VerificationConfig as VerificationConfig,
@@ -28,3 +29,5 @@ LLMRubricTrait = RubricTrait
 RegexTrait = RegexRubricTrait
 CallableTrait = CallableRubricTrait
 VerificationResultSet = VerificationResults
+
+names_elsewhere(__name__)

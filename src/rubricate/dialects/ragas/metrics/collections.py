@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rubricate.dialects import names_elsewhere
 from rubricate._sync import run_sync
 from rubricate.dialects.ragas._rubrics import Llm, MetricType
 from rubricate.dialects.ragas._samples import sample_of
@@ -156,3 +157,6 @@ class InstanceSpecificRubrics(_Metric):
 
     def __init__(self, llm: Llm, name: str = "instance_specific_rubrics") -> None:
         super().__init__(InstanceRubrics(name, llm), ("rubrics", *FIELDS))
+
+
+names_elsewhere(__name__)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from pathlib import Path
 
+from rubricate.dialects import names_elsewhere
 from rubricate._files import user_path
 from rubricate.dialects.researchrubrics._reports import find_reports
 from rubricate.dialects.researchrubrics._results import ResultLines, results_path
@@ -64,3 +65,5 @@ async def aevaluate_reports_batch(call: BatchCall) -> Batch:
 
 
 evaluate_reports_batch = plain(BatchCall, aevaluate_reports_batch)
+
+names_elsewhere(__name__)
