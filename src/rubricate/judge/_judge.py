@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, get_args, runtime_checkable
 
@@ -12,6 +12,7 @@ from rubricate.dataset import Item
 from rubricate.errors import InputError, shown
 from rubricate.judge.models import Completion, Model, Request, Send
 from rubricate.rubric import (
+    UNANSWERED,
     Criterion,
     Evidence,
     Failure,
@@ -63,6 +64,7 @@ class Judge:
         caches_prefixes: whether what an item's prompts have in common is cheaper after the first.
         text_only: whether it is shown an item's texts alone: it then abstains on items that have
             images and the like. Default: it looks at the item itself.
+        looks_at_run: whether it looks at all items of a run first, by `of_run`.
         probability_mode: whether it gives each verdict's probability and no reason; asked again, it
             gives the same.
         is_trusted: whether its verdicts are made by this package alone, of replies that were
@@ -81,6 +83,7 @@ class Judge:
     mode: str | None = None
     caches_prefixes: bool = False
     text_only: bool = False
+    looks_at_run: bool = False
     probability_mode: bool = False
     is_trusted: bool = False
     votes_needed: int = 1
@@ -128,6 +131,10 @@ class Judge:
             InputError: it is not asked with an order of answers that could be another.
         """
         raise no_orders(self.name)
+
+    def of_run(self, items: Iterable[Item]) -> Judge:
+        """The same for a run with these items; asked for where it `looks_at_run`."""
+        return self
 
     # Several judges
 
@@ -293,7 +300,7 @@ def checked_verdict(judge: Judge, verdict: object, criterion: Criterion, took: U
             f"{who}.judge gave a verdict on {shown(verdict.criterion)} for the criterion "
             f"{shown(criterion.name)}"
         )
-    if verdict.status == "failed" and verdict.error is None:
+    if verdict.status in UNANSWERED and verdict.error is None:
         return replace(verdict, error=Failure("failed", "the judge gives no reason"))
     if verdict.status != "judged":
         return verdict

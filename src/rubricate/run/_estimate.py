@@ -234,6 +234,8 @@ async def estimate(
         check_no_links(user_path(options.run_dir))
     journal = None if options.fresh else _if_there(journal_place(options))
     cache = _if_there(cache_place(options.cache))
+    if judge.looks_at_run:
+        judge = judge.of_run(plan.whole())
     stages, documents = Stages(judge, plan, calibrate), DocumentTally()
     progress = Progress(total=stages.judgements(plan))
     machine = ItemMachine(stages, progress, only_failed=options.retry_failed)

@@ -136,6 +136,8 @@ async def run(
     """
     started = time.perf_counter()
     rules = scoring_rules(plan, options)
+    if judge.looks_at_run:
+        judge = judge.of_run(plan.whole())
     stages = Stages(judge, plan, calibrate)
     progress = Progress(total=stages.judgements(plan))
     held = _held(judge) if judge.learns_weights else None

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubricate import Criterion, Rubric, grade_one
+from rubricate import Criterion, Rubric, RubricDataset, grade, grade_one
 from rubricate.errors import InputError
 from rubricate.judge import BuiltinJudge
 from rubricate.judge.builtin import (
@@ -562,3 +562,66 @@ def test_of_a_very_long_submission_the_beginning_is_looked_at_and_that_is_said(m
     read = f"Only the first 2,000,000 of its {len(text):,} characters were looked at."
     assert verdict.reason.endswith(read)
     assert "Only the first" not in grade_one(rubric, text[:1000]).criteria["a"].reason
+
+
+def statuses(submissions, requirement, judge="builtin", **options):
+    dataset = RubricDataset("", Rubric([Criterion(name="c", requirement=requirement)]))
+    for submission in submissions:
+        dataset.add_item(submission)
+    result = grade(dataset, judge, cache=None, **options)
+    return [item.criteria["c"].status for item in result.items], result
+
+
+def test_behaviour_that_no_submission_of_a_run_has_the_words_of_is_not_judged(tmp_path):
+    replies = ["We are sorry. Your money is on its way.", "Please try again tomorrow."]
+    asks = "The reply offers a refund"
+    found, result = statuses(replies, asks, run_dir=tmp_path)
+    assert found == ["abstained", "abstained"]
+    assert "use a language model" in result.summary().first_abstention
+    with_words = [*replies, "We offer a refund."]
+    found, result = statuses(with_words, asks, run_dir=tmp_path, fresh=True)
+    assert found == ["judged"] * 3
+    assert [item.criteria["c"].label for item in result.items] == ["UNMET", "UNMET", "MET"]
+    for fact in ("Mentions a refund", "The answer gives a price of 20 dollars"):
+        assert statuses(replies, fact)[0] == ["judged", "judged"]
+
+
+TEXT = "The company said on Monday that it would close plants in the north this year. " * 5
+
+
+@pytest.mark.parametrize(
+    ("requirement", "text", "prompt", "status"),
+    [
+        ("The company will close three plants in the north.", TEXT, "", "abstained"),
+        ("The company will close three plants in the north.", TEXT, "What is planned?", "judged"),
+        ("The company will close three plants in the north.", TEXT[:80], "", "judged"),
+        ("Says that the company will close three plants.", TEXT, "", "judged"),
+        ("The text supports the claim that plants close.", TEXT, "What?", "abstained"),
+    ],
+)
+def test_whether_a_text_supports_a_statement_is_judged_only_by_a_fitted_judge(
+    requirement, text, prompt, status
+):
+    rubric = Rubric([Criterion(name="c", requirement=requirement)])
+    verdict = grade_one(rubric, text, prompt=prompt).criteria["c"]
+    assert verdict.status == status
+    if status == "abstained":
+        assert "--examples" in verdict.reason
+
+
+def test_a_judge_that_was_fitted_to_labels_judges_statements_against_a_text():
+    dataset = RubricDataset("", Rubric([Criterion(name="c", requirement=STATEMENT)]))
+    filler = "Nothing else of note was said at the meeting that afternoon by anyone there. " * 5
+    for number in range(40):
+        held = number % 2 == 0
+        words = "The company will close three plants." if held else "It rained all day."
+        label = ["MET" if held else "UNMET"]
+        dataset.add_item(f"{words} {filler}{number}", ground_truth=label)
+    fitted = BuiltinJudge.trained_on(dataset)
+    assert fitted.report.kept == "fitted"
+    shown = [dataset.items[number].submission for number in (0, 1)]
+    assert statuses(shown, STATEMENT)[0] == ["abstained", "abstained"]
+    assert statuses(shown, STATEMENT, fitted)[0] == ["judged", "judged"]
+
+
+STATEMENT = "The company will close three plants."

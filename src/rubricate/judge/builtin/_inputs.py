@@ -270,6 +270,30 @@ _ACT = re.compile(
 )
 """What a text or its writer does with words that a criterion does not name."""
 
+_BEHAVES = re.compile(
+    r"\W*(?:(?:the|this|an?) )?(?:reply|response|answer|agent|assistant|message|e-?mail|letter|bot"
+    r"|writer|author|it) (?:(?:must|should|has to|needs to) (?P<must>[a-z]+)|(?P<does>[a-z]+s)\b)"
+    r"|\W*(?P<first>[a-z]+s) (?:an?|the|for|to|with|about|at|on|whether|its|their|any|some|no)\b",
+    re.I,
+)
+"""How a criterion begins that says what a text or its writer does."""
+_IS = frozenset({"is", "was", "has", "does", "remains", "stays", "seems", "feels", "reads"})
+_SUPPORTS = re.compile(
+    r"\b(?:supports?|supported|entail(?:s|ed)?|impl(?:ies|ied)|inferred|backed up|follows from"
+    r"|consistent with|contradict(?:s|ed)?)\b",
+    re.I,
+)
+_STATEMENT = re.compile(
+    r"\b(?:claim|statement|hypothesis|assertion|text|passage|article|document|source|context"
+    r"|paragraph|abstract|evidence)s?\b",
+    re.I,
+)
+TEXT_WORDS = 50
+"""Words from which a submission without a prompt is a text and no answer. At half, short answers
+whose prompt nobody gave are taken for texts; at double, abstracts are not."""
+STATEMENT_WORDS = 4
+"""Words from which a criterion can be a whole statement."""
+
 _NAMES_CONTENT = re.compile(
     r"\b(?:mention|state|name|identif|list|cite|describ|explain|defin|discuss|say|argu|conclud"
     r"|compar|provid|giv|gave|specif|report|calculat)\w*",
@@ -388,6 +412,43 @@ def _judges(text: Text, requirement: str) -> str:
     if len(named) >= len(quality) and _SAYS.search(requirement):
         return ""
     return _nothing_named(text)
+
+
+def behaviour(requirement: str) -> frozenset[str]:
+    """The content stems of a criterion that says what a text or its writer does; empty for others.
+
+    Criteria that say what is mentioned, stated or explained are others.
+    """
+    begins = _BEHAVES.match(requirement)
+    if begins is None:
+        return frozenset()
+    verb = begins["must"] or begins["does"] or begins["first"]
+    if verb.lower() in _IS or stem(verb.lower()) in REPORTING or _SAYS.match(verb):
+        return frozenset()
+    return frozenset(content(analyse(requirement), _NO_CONTENT | _Words(_WRITINGS)))
+
+
+def against_a_text(inputs: Inputs) -> bool:
+    """Whether a criterion is a statement, and the question whether a text supports it.
+
+    It asks for that, or it is a whole statement that says nothing of an answer, and the submission
+    answers no question.
+    """
+    requirement = inputs.requirement
+    if _SUPPORTS.search(requirement) and _STATEMENT.search(requirement):
+        return True
+    if inputs.prompt.strip() or inputs.reference or inputs.options:
+        return False
+    text = analyse(requirement)
+    is_statement = (
+        text.length >= STATEMENT_WORDS
+        and not requirement.rstrip().endswith("?")
+        and not _SAYS.search(requirement)
+        and not _BEHAVES.match(requirement)
+        and not any(root in _WRITINGS for root in list(text.counts)[:SUBJECT])
+        and not excludes(requirement)
+    )
+    return is_statement and analyse(inputs.submission).length >= TEXT_WORDS
 
 
 def _is_fact(requirement: str, named: list[str], quality: list[str]) -> bool:

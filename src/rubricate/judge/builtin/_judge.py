@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
+from copy import copy
 from dataclasses import replace
 from functools import lru_cache
 from importlib import resources
@@ -13,7 +15,15 @@ from rubricate._version import __version__
 from rubricate.dataset import Item, RubricDataset
 from rubricate.judge._judge import Judge
 from rubricate.judge.builtin._classifier import Classifier
-from rubricate.judge.builtin._inputs import Classification, Inputs, Labelled, Option
+from rubricate.judge.builtin._inputs import (
+    Classification,
+    Inputs,
+    Labelled,
+    Option,
+    against_a_text,
+    behaviour,
+)
+from rubricate.judge.builtin._text import analyse
 from rubricate.judge.models import Send
 from rubricate.rubric import BINARY_LABELS, Criterion, Evidence, Verdict, read_distribution
 
@@ -29,6 +39,11 @@ WHAT_IT_IS = (
 )
 WHERE_MEASURED = "How often it agrees with people: see docs/builtin-judge.md."
 
+CANNOT = "it cannot be judged by comparing words, use a language model"
+STATEMENT = (
+    "The criterion is a statement, and words do not show whether a text supports it: fit the judge "
+    "to your labels (--examples), or use a language model."
+)
 REFITTED = "Refitted on"
 """How the note begins of a judge that was fitted to a user's labels."""
 
@@ -48,6 +63,7 @@ class BuiltinJudge(Judge):
 
     name = "builtin"
     text_only = True
+    looks_at_run = True
 
     def __init__(
         self,
@@ -59,6 +75,7 @@ class BuiltinJudge(Judge):
         self._mode = mode
         self.classifier = classifier or Classifier.load()
         self.report = report
+        self._unworded: frozenset[str] = frozenset()
         figures = _refit_figures(report) if report else WHERE_MEASURED
         self.note = f"{WHAT_IT_IS} {figures}"
 
@@ -94,8 +111,33 @@ class BuiltinJudge(Judge):
         classifier, report = refit(rows, seed=seed)
         return cls(classifier, report, mode=mode)
 
+    def of_run(self, items: Iterable[Item]) -> BuiltinJudge:
+        seen, words = set[str](), dict[str, frozenset[str]]()
+        for item in items:
+            stems = analyse(item.submission[:LONGEST]).counts.keys()
+            for criterion in item.rubric:
+                requirement = criterion.requirement
+                if requirement not in words:
+                    words[requirement] = behaviour(requirement)
+                if requirement not in seen and words[requirement] <= stems:
+                    seen.add(requirement)
+        made = copy(self)
+        made._unworded = frozenset(words.keys() - seen)
+        return made
+
+    def _abstention(self, item: Item, criterion: Criterion) -> str:
+        """Why a criterion is not judged, though there are words to compare; else empty."""
+        if criterion.requirement in self._unworded:
+            return f"No submission of the run has all words of the criterion: {CANNOT}."
+        is_fitted = self.report is not None and self.report.kept == "fitted"
+        if not is_fitted and against_a_text(_inputs(item, criterion)):
+            return STATEMENT
+        return ""
+
     def key(self, item: Item, criterion: Criterion) -> str:
         identity: tuple[object, ...] = (__version__, self.classifier.identity)
+        if abstention := self._abstention(item, criterion):
+            identity += (abstention,)
         if self._mode == "probability":
             identity += (self._mode,)
         content = repr((*identity, _inputs(item, criterion)))
@@ -107,6 +149,8 @@ class BuiltinJudge(Judge):
             reason = (
                 "The answers are numbers that nothing is said about: there is nothing to compare."
             )
+            return Verdict(name, "abstained", reason=reason, judge=self.name)
+        if reason := self._abstention(item, criterion):
             return Verdict(name, "abstained", reason=reason, judge=self.name)
         estimate = self.classifier.estimate(_inputs(item, criterion))
         if (length := len(item.submission)) > LONGEST:
