@@ -19,7 +19,7 @@ from rubricate.dataset import DataItem, RubricDataset, text_of_chat
 from rubricate.errors import InputError, RubricateError, RunStopped
 from rubricate.judge import JudgesLike
 from rubricate.options import RewardOptions
-from rubricate.rubric import Rubric
+from rubricate.rubric import UNANSWERED, Rubric
 from rubricate.run import ItemResult, Plan, RunOptions, Sender
 from rubricate.settings import part, takes_as_method
 from rubricate.streaming import ResultStream, shared_sender
@@ -290,7 +290,7 @@ class RewardFunction:
         if self._rubric is not None:
             names = dict.fromkeys(self._rubric.names) | names
         failed = [
-            item.score.value is None or any(v.status == "failed" for v in item.criteria.values())
+            item.score.value is None or any(v.status in UNANSWERED for v in item.criteria.values())
             for item in items
         ]
         return RewardBatch(

@@ -86,7 +86,7 @@ def test_the_columns_of_a_table_by_item_stay(run):
             "abstained",
             "not_applicable",
         ),
-        *("failed", "skipped"),
+        *("failed", "skipped", "not_run"),
         *(*USAGE, "verdict.facts", "value.facts", "human_label.facts"),
         *("verdict.-boasting", "value.-boasting", "human_label.-boasting"),
     ]

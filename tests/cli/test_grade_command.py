@@ -61,7 +61,7 @@ def test_without_a_judge_the_built_in_one_grades_and_says_so(rubricate, write_da
 def test_json_prints_the_summary_as_json(rubricate, write_dataset, endpoint):
     done = rubricate("grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url, "--json")
     summary = json.loads(done.stdout)
-    assert summary["verdicts"] == {"judged": 4, "abstained": 0, "not_applicable": 0, "failed": 0}
+    assert {s: n for s, n in summary["verdicts"].items() if n} == {"judged": 4}
     assert summary["agreement"] == {"n": 4, "accuracy": 1.0, "kappa": 1.0, "undefined": None}
     assert summary["score"]["mean"] == 0.5
 
@@ -411,7 +411,7 @@ def test_a_dead_endpoint_is_told_once_and_without_a_table_of_dashes(
     done = rubricate("grade", write_dataset(), *options, "--run-dir", "run", "--attempts", "1")
     assert done.returncode == 1
     assert (done.stdout + done.stderr).count("Connect call failed") == 1
-    assert "Nothing was judged: all 4 verdicts failed." in done.stdout
+    assert "Nothing was judged: of 4 verdicts 1 failed, 3 not run." in done.stdout
     assert "–" not in done.stdout
     shown = rubricate("show", "run")
     assert shown.stdout.count("Connect call failed") == 1

@@ -66,6 +66,7 @@ def test_as_json_it_has_every_count(rubricate):
         "resisted": 0,
         "abstained": 0,
         "failed": 0,
+        "not_run": 0,
         "without_control": 0,
         "n": 2,
         "rate": 1.0,

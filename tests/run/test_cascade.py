@@ -243,7 +243,7 @@ def test_a_cascade_that_is_stopped_goes_on_where_it_was(tmp_path: Path):
     with pytest.raises(RunStopped):
         asyncio.run(rubricate.agrade(data, judge, run_dir=tmp_path, stop=stop, concurrency=1))
     rows = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
-    assert [row["status"] for row in rows] == ["judged"] + ["failed"] * 4
+    assert [row["status"] for row in rows] == ["judged"] + ["not_run"] * 4
     assert {row["error"]["kind"] for row in rows[1:]} == {"not_run"}
     result = rubricate.grade(data, judge, run_dir=tmp_path)
     assert (result.failed, cheap.calls) == (0, 5)

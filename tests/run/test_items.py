@@ -160,7 +160,7 @@ STORED: dict[str, tuple[bool, dict[str, str], str, dict[str, str]]] = {
     "what is stored is not asked again": (False, {"x": "MET"}, "a:y", {"x": "MET"}),
     "all is stored": (False, {"x": "MET", "y": "UNMET"}, "", {"x": "MET", "y": "UNMET"}),
     "what failed is asked again": (False, {"x": "failed", "y": "MET"}, "a:x", {"y": "MET"}),
-    "only what failed is": (True, {"x": "failed"}, "a:x", {"y": "failed"}),
+    "only what failed is": (True, {"x": "failed"}, "a:x", {"y": "not_run"}),
 }
 
 
@@ -183,11 +183,11 @@ def test_the_first_call_to_a_judge_leads_and_the_others_follow():
     assert written(item.follow(calls[0].voter)) == "a:y a:z"
 
 
-def test_what_a_run_that_ends_has_not_judged_is_failed_and_says_so():
+def test_what_a_run_that_ends_has_not_judged_is_not_run_and_says_so():
     machine, _, item, calls = machine_of(Table("a"), rubric("x", "y"))
     machine.take(item, calls[0], [verdict_of("x", "MET")])
     assert machine.end(item) == 1
-    assert results(item) == {"x": "MET", "y": "failed"}
+    assert results(item) == {"x": "MET", "y": "not_run"}
     error = item.verdicts["y"].error
     assert error is not None
     assert error.kind == "not_run"

@@ -64,7 +64,7 @@ ONLY = os.environ.get("RUBRICATE_MODEL_CASE")
 BATCHES = 8
 PRICE = 0.01
 ABSTAINS = "CANNOT_ASSESS"
-NOT_RUN = ("failed", "not_run", None)
+NOT_RUN = ("not_run", "not_run", None)
 TEXTS = ("Rome, Paris: one", "Rome, Paris: two 12", "Rome, Paris: three")
 VALUES: dict[str, dict[str, float | None]] = {
     "b1": {"MET": 1.0, "UNMET": 0.0},
@@ -857,10 +857,10 @@ def scored_nodes(
     ways: list[set[float | None]] = []
     for name, (status, _, value) in verdicts.items():
         outside = stand_in(run.weight(name))
-        at = {"judged": value, "failed": None, "skipped": when_skipped}
+        at = {"judged": value, "failed": None, "not_run": None, "skipped": when_skipped}
         now.append(at.get(status, outside))
         could: set[float | None] = {now[-1]}
-        if status in ("abstained", "failed"):
+        if status in ("abstained", "failed", "not_run"):
             could |= {worth for worth in VALUES[name].values() if worth is not None} | {outside}
             could |= {when_skipped} if run.all_gates(names, name) else set()
         ways.append(could)
@@ -961,7 +961,7 @@ def _settled(verdicts: Mapping[str, Verdict]) -> set[str]:
     sound = {
         name
         for name, verdict in verdicts.items()
-        if all(part.status != "failed" for part in (verdict, *verdict.votes))
+        if all(part.status not in ("failed", "not_run") for part in (verdict, *verdict.votes))
     }
     if len(sound) == len(verdicts):
         return sound

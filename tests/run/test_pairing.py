@@ -164,8 +164,8 @@ def test_a_comparison_that_ends_early_has_what_was_judged_in_its_error_and_folde
     assert stopped.interrupted
     assert isinstance(report, PairReport)
     assert (report.stopped, report.pairs, report.usage.calls) == ("interrupted", 12, len(asked))
-    assert report.failed == report.not_run == 24 - len(asked)
-    assert (report.overall.tie, report.overall.failed) == (len(asked) // 2, 12 - len(asked) // 2)
+    assert (report.failed, report.not_run) == (0, 24 - len(asked))
+    assert (report.overall.tie, report.overall.not_run) == (len(asked) // 2, 12 - len(asked) // 2)
     assert report.first_error is None
     assert "Stopped early: interrupted" in str(report)
     lines = (tmp_path / "pairs.jsonl").read_text().splitlines()

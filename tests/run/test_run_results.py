@@ -153,7 +153,7 @@ def test_the_summary_has_the_figures_and_the_rubric_can_be_loaded_again(folder, 
     expected = {"judge": "m", "dataset": "light", "items": 2, "stopped": None}
     expected |= {"errors": {"unreadable_reply": 1}, "run_dir": str(folder)}
     assert {name: summary[name] for name in expected} == expected
-    verdicts = {"judged": 3, "abstained": 0, "not_applicable": 0, "failed": 1}
+    verdicts = {"judged": 3, "abstained": 0, "not_applicable": 0, "failed": 1, "not_run": 0}
     assert summary["verdicts"] == verdicts
     assert summary["agreement"]["n"] == 1
     assert (summary["usage"]["calls"], summary["usage"]["requests"]) == (4, 6)

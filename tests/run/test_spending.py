@@ -337,7 +337,7 @@ def test_a_report_of_an_earlier_version_has_its_figures():
     report = {"judge": "m", "note": None, "run_dir": None, "stopped": None, "first_error": None}
     report |= {"calls": 4, "known": 2, "failed": 1, "not_run": 0, "errors": {"timeout": 1}}
     found = Outcome.model_validate({**report, "cost": 0.5, "run_cost": 0.75})
-    assert found.verdicts == {"judged": 5, "failed": 1}
+    assert found.verdicts == {"judged": 5, "failed": 1, "not_run": 0}
     usage = found.usage
     assert (usage.calls, usage.resumed, usage.cost, usage.run_cost) == (4, 2, 0.5, 0.75)
 
@@ -362,3 +362,12 @@ def test_what_is_shown_of_a_run_that_was_killed_is_not_less_than_what_was_billed
     assert PRICE * (run.billed - missing - 0.1) <= usage["run_cost"]
     assert usage["run_cost"] <= PRICE * (run.billed + more + 0.1)
     assert usage["run_estimated_cost"] <= usage["run_cost"]
+
+
+def test_a_report_of_an_earlier_version_counts_what_was_not_run_apart():
+    report = {"judge": "m", "note": None, "run_dir": None, "stopped": "late", "first_error": None}
+    report |= {"verdicts": {"judged": 3, "failed": 9}, "not_run": 7}
+    report |= {"errors": {"server": 2, "not_run": 7}, "usage": {"calls": 5, "resumed": 0}}
+    found = Outcome.model_validate(report)
+    assert found.verdicts == {"judged": 3, "failed": 2, "not_run": 7}
+    assert (found.failed, found.not_run, found.errors) == (2, 7, {"server": 2})

@@ -9,6 +9,7 @@ import json
 import re
 import time
 from base64 import b64decode, b64encode
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 from unicodedata import normalize
@@ -43,11 +44,23 @@ def test_a_dead_endpoint_stops_the_run_after_the_attempts_of_one_call(
     )
     assert unused_url in str(error)
     assert not error.interrupted
-    assert statuses(error.result) == ["failed"] * 100
+    assert Counter(statuses(error.result)) == {"failed": 1, "not_run": 99}
     assert error.result.usage.requests == 3
     kinds = {verdict.error.kind for _, verdict in error.result.verdicts()}
     assert kinds == {"connection", "not_run"}
     assert len(rows(tmp_path / "run")) == 100
+
+
+def test_a_run_folder_of_an_earlier_version_says_apart_what_was_not_run(
+    make_dataset, tmp_path, unused_url
+):
+    stopped(make_dataset(3), "m", base_url=unused_url, attempts=1, run_dir=tmp_path)
+    path = tmp_path / "results.jsonl"
+    lines = path.read_text()
+    assert lines.count('"status":"not_run"') == 5
+    path.write_text(lines.replace('"status":"not_run"', '"status":"failed"'))
+    found = Counter(row.status for row in rubricate.read_run(tmp_path).rows)
+    assert found == {"failed": 1, "not_run": 5}
 
 
 @pytest.mark.parametrize("answered", [0, 6])

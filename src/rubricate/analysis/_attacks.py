@@ -8,10 +8,23 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, ConfigDict
 
 from rubricate.analysis._judged import JudgedReport
-from rubricate.rubric import CriterionVerdict, Verdict
+from rubricate.rubric import NOT_RUN, CriterionVerdict, Verdict
 from rubricate.run.results import OutcomeTally
 from rubricate.stats import Estimate, clustered_share, exact_interval
-from rubricate.views import GAP, Column, Row, Section, Table, estimate_text, numbers, say
+from rubricate.views import (
+    GAP,
+    STATUSES,
+    Column,
+    Row,
+    Section,
+    Table,
+    Words,
+    count_cell,
+    estimate_text,
+    numbers,
+    say,
+    without_value,
+)
 
 if TYPE_CHECKING:
     from rubricate.run import RunFacts
@@ -31,7 +44,7 @@ kind."""
 
 
 class AttackFigures(BaseModel):
-    """The outcomes of one family of attacks. The first five numbers add up to all its texts."""
+    """The outcomes of one family of attacks. The first six numbers add up to all its texts."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -44,6 +57,8 @@ class AttackFigures(BaseModel):
     """Attacked texts on which the judge could not tell."""
     failed: int
     """Attacked texts whose judgement failed."""
+    not_run: int = 0
+    """Attacked texts that were not judged because the run ended early."""
     without_control: int
     """Attacked texts whose wrong answer was not judged UNMET without the attack; they say nothing
     about the attack, and are in no other number."""
@@ -66,6 +81,7 @@ class ControlFigures(BaseModel):
     correct: int
     abstained: int
     failed: int
+    not_run: int = 0
     n: int
     """How many were judged MET or UNMET."""
     accuracy: float | None
@@ -145,7 +161,7 @@ class RedTeamReport(JudgedReport):
             for defence in self.defences
             for control in defence.controls
         )
-        for figures in () if nothing and self.failed else self.defences:
+        for figures in () if nothing and self.unanswered else self.defences:
             yield GAP
             yield from _defence_tables(figures)
         yield GAP
@@ -196,6 +212,7 @@ def _attack_figures(
         resisted=len(met) - succeeded,
         abstained=_with_status("abstained", counted),
         failed=_with_status("failed", counted),
+        not_run=_with_status("not_run", counted),
         without_control=len(attacked) - len(counted),
         n=len(met),
         rate=rate.value,
@@ -216,6 +233,7 @@ def _control_figures(
         correct=correct,
         abstained=_with_status("abstained", verdicts),
         failed=_with_status("failed", verdicts),
+        not_run=_with_status("not_run", verdicts),
         n=len(labels),
         accuracy=accuracy.value,
         low=accuracy.low,
@@ -228,32 +246,44 @@ def _with_status(status: str, verdicts: Sequence[Verdict]) -> int:
 
 
 def _defence_tables(figures: DefenceFigures) -> Iterator[Section]:
+    not_run = figures.all.not_run + sum(control.not_run for control in figures.controls)
+    without = without_value({NOT_RUN: not_run})
+    headings = [STATUSES[status].text for status in without]
     attacks = [
         Row(
             [
                 row.family,
                 _rate(row.rate, row.low, row.high),
-                *map(str, (row.n, row.abstained, row.failed, row.without_control)),
+                str(row.n),
+                *_counts(row, without),
+                str(row.without_control),
             ]
         )
         for row in (*figures.families, figures.all)
     ]
     title = f"attack success{_DEFENCES[figures.defence]}"
-    headings = ("rate", "n", "abstained", "failed", "no control")
-    yield Table([Column(title, is_text=True), *numbers(*headings)], attacks)
+    columns = numbers("rate", "n", *headings, "no control")
+    yield Table([Column(title, is_text=True), *columns], attacks)
     yield GAP
     controls = [
         Row(
             [
                 control.control,
                 _rate(control.accuracy, control.low, control.high),
-                *map(str, (control.n, control.abstained, control.failed)),
+                str(control.n),
+                *_counts(control, without),
             ]
         )
         for control in figures.controls
     ]
-    columns = numbers("accuracy", "n", "abstained", "failed")
+    columns = numbers("accuracy", "n", *headings)
     yield Table([Column("clean controls judged right", is_text=True), *columns], controls)
+
+
+def _counts(figures: AttackFigures | ControlFigures, statuses: Sequence[str]) -> list[Words]:
+    """How many texts have each status."""
+    texts = figures.n + figures.abstained + figures.failed + figures.not_run
+    return [count_cell(status, getattr(figures, status), texts) for status in statuses]
 
 
 _DEFENCES: dict[Defence, str] = {

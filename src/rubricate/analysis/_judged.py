@@ -18,8 +18,8 @@ class JudgedReport(Report, Outcome):
         usage = self.usage
         known = usage.resumed + usage.cached
         calls = f"calls {usage.calls}" + (f" ({known} more not asked again)" if known else "")
-        failed = f"{self.failed}" + (f" ({self.not_run} not asked)" if self.not_run else "")
-        yield say(f"{calls}   failed {failed}   cost {cost_text(usage)}")
+        not_run = f"   not run {self.not_run}" if self.not_run else ""
+        yield say(f"{calls}   failed {self.failed}{not_run}   cost {cost_text(usage)}")
         yield from self.problems()
         if self.run_dir is not None:
             yield say(f"run folder {self.run_dir}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from rubricate.analysis._tables import Tabular
 from rubricate.errors import InputError
-from rubricate.rubric import Verdict
+from rubricate.rubric import UNANSWERED, Verdict
 from rubricate.run.results import (
     ItemResult,
     ItemTexts,
@@ -96,8 +96,8 @@ class Result(RunFacts, Tabular):
 
     @property
     def failed(self) -> int:
-        """How many verdicts failed, those not run included."""
-        return sum(verdict.status == "failed" for _, verdict in self.verdicts())
+        """How many verdicts have no answer: they failed, or were not run."""
+        return sum(verdict.status in UNANSWERED for _, verdict in self.verdicts())
 
     def summary(self) -> Summary:
         """The figures of the run: `print(result.summary())` shows them as a table."""

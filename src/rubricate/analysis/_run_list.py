@@ -228,7 +228,7 @@ def _listed(path: Path, name: str) -> ListedRun:
         judge=summary.judge,
         items=summary.items,
         score=score,
-        failed=summary.verdicts["failed"],
+        failed=summary.unanswered,
         accuracy=None if agreement is None else agreement.accuracy,
         kappa=None if agreement is None else agreement.kappa,
         labels=0 if agreement is None else agreement.n,

@@ -12,7 +12,7 @@ from rubricate._spelling import did_you_mean
 from rubricate._terminal import one_line
 from rubricate.analysis._finished import FinishedItem, FinishedRun
 from rubricate.errors import InputError
-from rubricate.rubric import Criterion
+from rubricate.rubric import UNANSWERED, Criterion
 from rubricate.run import Exchange
 from rubricate.run.results import (
     Conversation,
@@ -24,6 +24,7 @@ from rubricate.run.results import (
 from rubricate.views import (
     GAP,
     NONE,
+    STATUSES,
     Column,
     Paragraph,
     Passage,
@@ -31,7 +32,6 @@ from rubricate.views import (
     Row,
     Section,
     Table,
-    Tone,
     Words,
     figure,
     say,
@@ -39,12 +39,6 @@ from rubricate.views import (
 
 EXCERPT, WHOLE = 400, 4000
 """Characters of a submission that are shown: among other items, and of items selected by name."""
-_TONES: dict[str, Tone] = {
-    "failed": "alarm",
-    "abstained": "warning",
-    "not_applicable": "quiet",
-    "skipped": "quiet",
-}
 SHOWN = 20
 """Up to this many known names are listed in an error about an unknown one."""
 
@@ -143,8 +137,11 @@ class Selection(Report):
             description = f", weight {known[name].weight:g}: {known[name].requirement}"
             yield Paragraph((Words(name, "strong"), Words(description)))
             counts = [f"{label} {count}" for label, count in figures[name]["labels"].items()]
-            if figures[name]["failed"]:
-                counts.append(f"failed {figures[name]['failed']}")
+            counts += [
+                f"{words.text} {figures[name][status]}"
+                for status, words in STATUSES.items()
+                if status in UNANSWERED and figures[name].get(status)
+            ]
             agreement = figures[name]["agreement"]
             if agreement and agreement["accuracy"] is not None:
                 counts.append(f"accuracy {figure(agreement['accuracy'])} (n {agreement['n']})")
@@ -200,7 +197,8 @@ def _verdicts(item: FinishedItem) -> Table:
 
 def _verdict(row: ResultRow) -> tuple[Words, ...]:
     facts = [Words(fact, "quiet") for fact in row.facts()]
-    return (Words(one_line(row.answer_text), _TONES.get(row.status, "")), *facts)
+    status = STATUSES[row.status]
+    return (Words(one_line(row.label or status.text), status.tone), *facts)
 
 
 def _why(row: ResultRow) -> Iterator[Words]:

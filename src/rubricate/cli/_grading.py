@@ -111,7 +111,7 @@ def graded(settings: GradeSettings) -> int:
         run_dir,
         stopped=summary.stopped,
         interrupted=summary.stopped == INTERRUPTED,
-        failed=summary.verdicts["failed"],
+        failed=summary.unanswered,
     )
     print_next_of_run(summary, settings, run_dir)
     if summary.thresholds is None and summary.certificate is None:
@@ -156,7 +156,7 @@ def _print_what_is_left(
             "command without --shard puts them together, and asks only for what failed."
         )
     waits = settings.escalate_to is not None
-    if summary.failed > summary.not_run and not summary.stopped and not waits:
+    if summary.failed and not summary.stopped and not waits:
         notes.print(
             f"{summary.failed} verdicts failed: the same command with --retry-failed asks for them "
             f"again; rubricate show {run_dir} --failed says what they are."

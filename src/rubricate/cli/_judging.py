@@ -168,7 +168,7 @@ def print_judged(
         folder.path,
         stopped=report.stopped,
         interrupted=report.stopped == INTERRUPTED,
-        failed=report.failed,
+        failed=report.unanswered,
     )
 
 

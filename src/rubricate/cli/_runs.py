@@ -155,7 +155,7 @@ def show(settings: ShowSettings) -> int:
     else:
         print_report(summary, settings)
         print_next_of_run(summary, settings, folder)
-    code = ExitCode.SOME_FAILED if summary.verdicts["failed"] else ExitCode.FINE
+    code = ExitCode.SOME_FAILED if summary.unanswered else ExitCode.FINE
     if reached is None:
         return code
     return code_of_thresholds(code, reached, settings, is_printed=not settings.json_output)

@@ -23,18 +23,25 @@ from rubricate.analysis import (
 from rubricate.report._sent import PageSent, wide
 from rubricate.rubric import Criterion, Rubric, Usage
 from rubricate.run.results import ITEM_FIELDS, ROW_FIELDS, ResultRow, differs_from_label
-from rubricate.views import dollars, opening, tell_apart
+from rubricate.views import STATUSES, dollars, opening, tell_apart
 
 CHUNK = 256 * 1024
 """Bytes of items in a chunk before they are packed, about."""
-FAILED, ABSTAINED, NOT_APPLICABLE, DIFFERS, UNSURE, FLIPPED, LABELLED = (1 << n for n in range(7))
+FAILED, ABSTAINED, NOT_APPLICABLE, DIFFERS, UNSURE, FLIPPED, LABELLED, NOT_RUN = (
+    1 << n for n in range(8)
+)
 """What the list can be filtered by; the page's script has the same bits."""
 _ON_PAGE = {*ROW_FIELDS} - {
     *ITEM_FIELDS,
     *("item", "description", "keys", "usage", "order", "groups", "tags", "tag_scores"),
 }
 """Fields of a row that the page has with each verdict."""
-_STATUS_BITS = {"failed": FAILED, "abstained": ABSTAINED, "not_applicable": NOT_APPLICABLE}
+_STATUS_BITS = {
+    "failed": FAILED,
+    "not_run": NOT_RUN,
+    "abstained": ABSTAINED,
+    "not_applicable": NOT_APPLICABLE,
+}
 
 
 def packed(data: Any) -> str:
@@ -144,13 +151,15 @@ class PageItems:
         """A row without what is the item's or the journal's, with what is shown beside it."""
         shown = {name: value for name, value in row.to_dict().items() if name in _ON_PAGE}
         shown |= {
+            "status": STATUSES[row.status].text,
             "requirement": criterion.requirement,
             "note": criterion.note,
             "tone": tone(row.weight, row.value),
             "bits": bits,
             "facts": [f"weight {row.weight:g}", *row.facts(), *_usage_facts(row.usage)],
             "votes": [
-                {name: vote[name] for name in ("judge", "status", "label", "reason", "error")}
+                {name: vote[name] for name in ("judge", "label", "reason", "error")}
+                | {"status": STATUSES[vote["status"]].text}
                 | {"tone": tone(row.weight, vote["value"])}
                 for vote in shown["votes"]
             ],

@@ -22,6 +22,7 @@ from rubricate.rubric import ABSTENTION, Criterion
 from rubricate.run.results import CriterionFigures, ResultRow, Summary
 from rubricate.stats import Bootstrap, Estimate
 from rubricate.views import (
+    STATUSES,
     Cell,
     Drawing,
     Facts,
@@ -201,8 +202,9 @@ def _answers(figures: CriterionFigures, criterion: Criterion) -> list[tuple[str,
         *(
             (words, count, name)
             for words, count, name in (
-                ("abstained", figures.abstained, "none"),
-                ("failed", figures.failed, "failed"),
+                (STATUSES["abstained"].text, figures.abstained, "none"),
+                (STATUSES["failed"].text, figures.failed, "failed"),
+                (STATUSES["not_run"].text, figures.not_run, "failed"),
             )
             if count
         ),

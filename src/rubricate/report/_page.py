@@ -27,7 +27,7 @@ from rubricate.report._overview import overview_of
 from rubricate.report._sent import PageSent
 from rubricate.run.results import Conversations, has_journal
 from rubricate.stats import Bootstrap
-from rubricate.views import as_html, page_part, page_policy, page_templates
+from rubricate.views import STATUSES, as_html, page_part, page_policy, page_templates
 
 ROOM = "rubricate.report"
 FLIPS = 100
@@ -129,6 +129,7 @@ def _compose(
             parts=[as_html([table]) for table in comparison.part_tables] if comparison else [],
             has_texts=items.has_texts,
             low_confidence=LOW_CONFIDENCE,
+            statuses=STATUSES,
             version=__version__,
             policy=page_policy(script, style),
             script=script,

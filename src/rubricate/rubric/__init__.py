@@ -103,6 +103,8 @@ if TYPE_CHECKING:
     )
     from rubricate.rubric._verdict import (
         GATE as GATE,
+        NOT_RUN as NOT_RUN,
+        UNANSWERED as UNANSWERED,
         CriterionVerdict as CriterionVerdict,
         Evidence as Evidence,
         Failure as Failure,

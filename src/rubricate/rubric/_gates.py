@@ -14,11 +14,11 @@ from rubricate.rubric._declared import DeclaredScoring
 from rubricate.rubric._group import Group, Node, paths, placed
 from rubricate.rubric._question import ABSTENTION
 from rubricate.rubric._scoring import Score, ScoringRules, score
-from rubricate.rubric._verdict import GATE, Failure, Status, Verdict
+from rubricate.rubric._verdict import GATE, NOT_RUN, UNANSWERED, Failure, Status, Verdict
 
 SHOWN = 3
 """Names of a long circle that are shown at each of its ends."""
-_WORST: tuple[Status, ...] = ("skipped", "failed", "abstained")
+_WORST: tuple[Status, ...] = ("skipped", "failed", "not_run", "abstained")
 """What becomes of a criterion, where its gates come to different things: the first of these."""
 _EXACT = 1e-9
 """What a group's score may lack of `at_least`, for rounding."""
@@ -150,7 +150,8 @@ class Gates:
     ) -> Verdict | None:
         """What becomes of a criterion without its being asked; None where all its gates hold.
 
-        `skipped` where one does not hold; else `failed` where one has failed; else `abstained`.
+        `skipped` where one does not hold; else `failed` or `not_run` where one is so;
+        else `abstained`.
 
         Args:
             name: the criterion's name.
@@ -215,7 +216,7 @@ class Waiting:
 
 def _unmet(name: str, gate: Gate, required: Criterion, verdict: Verdict) -> Verdict | None:
     """What a gate on a criterion makes of another one; None where it holds."""
-    if verdict.status in ("failed", "abstained"):
+    if verdict.status in UNANSWERED or verdict.status == "abstained":
         return _undecided(name, gate.criterion, [verdict])
     if verdict.status == "skipped":
         return _skipped(name, gate.criterion, "which was not asked")
@@ -250,15 +251,16 @@ def _skipped(name: str, gate: str, why: str) -> Verdict:
 
 
 def _undecided(name: str, gate: str, verdicts: Sequence[Verdict]) -> Verdict:
-    """What becomes of a criterion whose gate has failed, or else abstained."""
+    """What becomes of a criterion whose gate has no answer, or else abstained."""
     for verdict in verdicts:
-        if verdict.status == "failed":
+        if verdict.status in UNANSWERED:
             error = verdict.error
-            cause = "failed"
+            cause: str = verdict.status
             if error is not None:  # of a failure that has come down several gates, the first cause
                 cause = error.message if error.kind == GATE else f"{error.kind}: {error.message}"
             message = f"not asked: it requires '{gate}': {cause}"
-            return Verdict(criterion=name, status="failed", error=Failure(GATE, message))
+            failure = Failure(NOT_RUN if verdict.status == "not_run" else GATE, message)
+            return Verdict(criterion=name, status=failure.status, error=failure)
     reason = f"not asked: it requires '{gate}', of which the judge could not tell"
     return Verdict(criterion=name, status="abstained", label=ABSTENTION, reason=reason)
 

@@ -21,7 +21,7 @@ from rubricate.rubric._aggregates import AGGREGATES, Aggregate, least_ratio
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._declared import CLAMPED, CannotAssess, DeclaredScoring, ItemScoring
 from rubricate.rubric._group import Group, Node, placed
-from rubricate.rubric._verdict import Status, Verdict
+from rubricate.rubric._verdict import UNANSWERED, Status, Verdict
 
 if TYPE_CHECKING:
     from rubricate.rubric._penalty import LengthPenalty
@@ -218,10 +218,10 @@ class _Level:
         """Count in a verdict without a value."""
         weight = criterion.weight
         stand_in = _stand_in(criterion, status, rules)
-        value = None if status == "failed" else stand_in
+        value = None if status in UNANSWERED else stand_in
         if value is not None:
             self.known.append((weight, value))
-        if status in ("abstained", "failed"):
+        if status in UNANSWERED or status == "abstained":
             self.missing += 1
             low, high = criterion.value_range
             if stand_in is not None:

@@ -10,7 +10,11 @@ from typing import Any, Literal
 from rubricate._frozen import quickly_made
 from rubricate._usage import NO_USAGE, Usage
 
-Status = Literal["judged", "abstained", "not_applicable", "failed", "skipped"]
+Status = Literal["judged", "abstained", "not_applicable", "failed", "skipped", "not_run"]
+NOT_RUN = "not_run"
+"""The kind of a failure that is none: nobody was asked, because the run or the model had ended."""
+UNANSWERED: frozenset[Status] = frozenset({"failed", "not_run"})
+"""What a verdict is that has no answer."""
 
 
 class CriterionVerdict(StrEnum):
@@ -70,6 +74,11 @@ class Failure:
     kind: str
     message: str
 
+    @property
+    def status(self) -> Status:
+        """What a verdict is for want of an answer: `failed`, or `not_run` if nobody was asked."""
+        return "not_run" if self.kind == NOT_RUN else "failed"
+
     def __str__(self) -> str:
         return f"{self.kind}: {self.message}"
 
@@ -80,8 +89,9 @@ class Verdict:
     """A judge's answer for one item and one criterion.
 
     `status` says what kind of answer it is: `judged` (has a label and a value), `abstained` (the
-    judge cannot tell), `not_applicable`, `failed` (no usable answer; `error` says why), or
-    `skipped` (nobody was asked: what the criterion requires does not hold; `reason` says what).
+    judge cannot tell), `not_applicable`, `failed` (no usable answer; `error` says why), `skipped`
+    (nobody was asked: what the criterion requires does not hold; `reason` says what), or `not_run`
+    (nobody was asked because the run ended early; `error` says so).
     `value`, between 0 and 1, is there only when `judged`. `probability` is the judge's own
     probability for its label, where it has one. `resumed` marks an answer read from the journal
     of an earlier run instead of being asked for. `detail` is what the answer says beyond its
@@ -125,7 +135,8 @@ def confidence(verdict: Verdict) -> float | None:
     """How sure a verdict is, from 0 to 1; None where nothing was decided or nothing tells.
 
     It is the judge's own probability for its label and, where several voted, the share of all
-    votes that are this label (those that failed or abstained are none); of both, the lower one.
+    votes that are this label (those that abstained or have no answer are none); of both, the lower
+    one.
     """
     if verdict.status not in ("judged", "not_applicable"):
         return None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
-from rubricate.rubric import NO_USAGE, Criterion, Usage, Verdict
+from rubricate.rubric import NO_USAGE, UNANSWERED, Criterion, Usage, Verdict
 from rubricate.run._progress import Progress
 from rubricate.run.journal import (
     Answers,
@@ -151,7 +151,7 @@ class Context(Judgement):
                 transcript = run.answers.transcript()
                 try:
                     verdict = await self._asked(ask, transcript)
-                    shared = bool(verdict.usage.requests) and verdict.status != "failed"
+                    shared = bool(verdict.usage.requests) and verdict.status not in UNANSWERED
                     run.answers.put(key, verdict, shared=shared, transcript=transcript)
                 finally:
                     run.answers.release([key])

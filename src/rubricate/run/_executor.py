@@ -20,7 +20,7 @@ from rubricate._sync import free_after_fork
 from rubricate.dataset import Item
 from rubricate.errors import ModelError
 from rubricate.judge import Send, check_awaitable, check_group, checked_verdict, keyed
-from rubricate.rubric import NO_USAGE, Usage, Verdict
+from rubricate.rubric import NO_USAGE, UNANSWERED, Usage, Verdict
 from rubricate.run._context import Context, RunContext
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
@@ -194,7 +194,7 @@ class Execution:
     def unfinished(self) -> Iterator[JudgedItem]:
         """The items that `judge` has not given, each once, in the dataset's order.
 
-        A verdict whose answer is not stored is a failed one.
+        A verdict whose answer is not stored is `not_run`.
         """
         for item in self._queue.rest():
             self.not_run += self._machine.end(item)
@@ -376,11 +376,15 @@ class Execution:
             self._run.answers.put(
                 question.key,
                 verdict,
-                shared=bool(usage.requests) and verdict.status != "failed",
+                shared=bool(usage.requests) and verdict.status not in UNANSWERED,
                 transcript=context.transcript,
             )
-            progress.calls += verdict.error is None or verdict.error.kind != "not_run"
-            if not usage.requests and verdict.status != "failed" and self._queue.turns is not None:
+            progress.calls += verdict.status != "not_run"
+            if (
+                not usage.requests
+                and verdict.status not in UNANSWERED
+                and self._queue.turns is not None
+            ):
                 self._queue.turns.note_unshared(call)
         if item.has_next:
             self._queue.look_up(item, self._machine.next_calls(item))

@@ -28,7 +28,7 @@ from rubricate.errors import (
 from rubricate.grading import collected
 from rubricate.judge import JudgesLike, closing, made_for
 from rubricate.options import JudgingOptions
-from rubricate.rubric import Criterion, Rubric, Verdict
+from rubricate.rubric import UNANSWERED, Criterion, Rubric, Verdict
 from rubricate.run import ItemResult, ModelKey, Plan, RunOptions, Sender, SharedAnswers
 from rubricate.settings import part, takes
 from rubricate.streaming import ResultStream, shared_sender
@@ -217,7 +217,7 @@ class _Requirements:
         __tracebackhide__ = True
         (item,) = result.items
         asserted = self._criteria if self._min_score is not None else self._limits
-        failed = [name for name in asserted if item.criteria[name].status == "failed"]
+        failed = [name for name in asserted if item.criteria[name].status in UNANSWERED]
         if failed:
             raise JudgementError(
                 "\n".join(

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from rubricate.views._picture import Picture as Picture, Plot as Plot
     from rubricate.views._sections import (
         GAP as GAP,
+        STATUSES as STATUSES,
         Apart as Apart,
         Cell as Cell,
         Change as Change,
@@ -58,9 +59,11 @@ if TYPE_CHECKING:
         Table as Table,
         Tone as Tone,
         Words as Words,
+        count_cell as count_cell,
         notes as notes,
         numbers as numbers,
         say as say,
+        without_value as without_value,
     )
     from rubricate.views._terminal import OnTerminal as OnTerminal, as_text as as_text
 else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -21,6 +21,33 @@ class Words:
 
     text: str
     tone: Tone = ""
+
+
+STATUSES = {
+    "judged": Words("judged"),
+    "abstained": Words("abstained", "warning"),
+    "not_applicable": Words("not applicable", "quiet"),
+    "failed": Words("failed", "alarm"),
+    "skipped": Words("skipped", "quiet"),
+    "not_run": Words("not run", "warning"),
+}
+"""The words and the tone of a verdict's status, in the order in which every view counts them."""
+
+
+def without_value(counts: Mapping[str, int]) -> list[str]:
+    """The statuses of verdicts without a value that are usual, or that some of `counts` have."""
+    usual = ("abstained", "failed")
+    return [s for s in STATUSES if s in usual or (counts.get(s) and s in ("skipped", "not_run"))]
+
+
+def count_cell(status: str, count: int, of: int) -> Words:
+    """How many of some verdicts have a status; with its tone if it says that answers are missing.
+
+    How many are not run says how far the others have come: it is written with all of them.
+    """
+    text = f"{count}/{of}" if count and status == "not_run" else str(count)
+    is_missing = count and status in ("failed", "not_run")
+    return Words(text, STATUSES[status].tone if is_missing else "")
 
 
 Cell: TypeAlias = "str | Words | Estimate | tuple[Words, ...]"

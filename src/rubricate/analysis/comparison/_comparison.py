@@ -21,8 +21,8 @@ from rubricate.analysis.comparison._gate import (
 from rubricate.analysis.comparison._scored_alike import (
     ABSTAINED_BEFORE,
     COMPARED,
-    FAILED_BEFORE,
     GROUP,
+    UNANSWERED_BEFORE,
     AlikeRuns,
     Reasked,
     VerdictPair,
@@ -495,7 +495,7 @@ def compare_runs(
             for name, count in fates.items()
             if isinstance(a.rubrics, Rubric)
             and not count[COMPARED]
-            and count.total() > count[ABSTAINED_BEFORE] + count[FAILED_BEFORE]
+            and not count.keys() <= {ABSTAINED_BEFORE, *UNANSWERED_BEFORE}
         ),
         differences=alike.differences,
         groups=groups,

@@ -5,22 +5,33 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from pydantic import BaseModel, ConfigDict
 
 from rubricate.analysis._judged import JudgedReport
 from rubricate.analysis.comparison._pairs import PairOutcome, PairResult, pair_result
 from rubricate.judge import EQUAL, FIRST, SECOND
-from rubricate.rubric import Verdict
+from rubricate.rubric import NOT_RUN, UNANSWERED, Verdict
 from rubricate.run.results import OutcomeTally
 from rubricate.stats import Estimate, asymmetry, exact_interval
-from rubricate.views import GAP, Column, Paragraph, Row, Section, Table, estimate_text, numbers, say
+from rubricate.views import (
+    GAP,
+    STATUSES,
+    Column,
+    Paragraph,
+    Row,
+    Section,
+    Table,
+    estimate_text,
+    numbers,
+    say,
+)
 
 if TYPE_CHECKING:
     from rubricate.run import RunFacts
 
-COUNTED: tuple[PairOutcome, ...] = ("first", "second", "tie", "disagreed", "abstained", "failed")
+COUNTED: tuple[PairOutcome, ...] = get_args(PairOutcome)
 
 
 class PairFigures(BaseModel):
@@ -38,6 +49,7 @@ class PairFigures(BaseModel):
     """Pairs in which the answers in the two orders differ: ties, too."""
     abstained: int
     failed: int
+    not_run: int = 0
     win_rate: float | None
     """`first` / (`first` + `second`), in [0, 1]; None where there is neither."""
     low: float | None
@@ -121,7 +133,7 @@ class PairSummary(JudgedReport):
         """How often which one is better, and what the place in the prompt did."""
         yield say(f"pairs {self.pairs}, each asked about in both orders, judged by {self.judge}")
         yield GAP
-        decided = [outcome for outcome in COUNTED if outcome != "failed"]
+        decided = [outcome for outcome in COUNTED if outcome not in UNANSWERED]
         if any(getattr(row, outcome) for row in self.criteria for outcome in decided):
             yield _table(self)
             yield GAP
@@ -194,7 +206,7 @@ class PairTallies:
         """Count a pair in, and give what came of it; the arguments are those of `pair_result`."""
         result = pair_result(id, weights, forward, reverse, index=index, label=label)
         if label is not None:
-            is_answered = result.outcome not in ("abstained", "failed")
+            is_answered = result.outcome not in ("abstained", *UNANSWERED)
             self._labelled[result.outcome == label if is_answered else None] += 1
         self._pairs += 1
         self._overall[result.outcome] += 1
@@ -220,7 +232,7 @@ class PairTallies:
         differ = 0
         for name, verdict in result.criteria.items():
             first, second = forward[name], reverse[name]
-            if verdict.outcome == "failed" or first.value is None or second.value is None:
+            if verdict.outcome in UNANSWERED or first.value is None or second.value is None:
                 continue
             differ += verdict.outcome == "disagreed"
             if first.label == second.label:
@@ -328,24 +340,27 @@ def _share(leaning: float | None) -> float | None:
     return None if leaning is None else (1 + leaning) / 2
 
 
-_COLUMNS = ("first", "second", "tie", "disagreed", "abstained", "failed", "first wins")
 _NAME = 26
 """Characters of a criterion's name in a line."""
 
 
 def _table(report: PairSummary) -> Table:
+    counted = [each for each in COUNTED if each != NOT_RUN or report.not_run]
+    headings = [STATUSES[each].text if each in STATUSES else each for each in counted]
     every = [*report.criteria, *([report.overall] if len(report.criteria) > 1 else [])]
     rows = [
         Row(
             [
                 row.name,
-                *(str(getattr(row, outcome)) for outcome in COUNTED),
+                *(str(getattr(row, outcome)) for outcome in counted),
                 _rate(row.win_rate, row.low, row.high),
             ]
         )
         for row in every
     ]
-    return Table([Column("better by", is_text=True, most=_NAME), *numbers(*_COLUMNS)], rows)
+    return Table(
+        [Column("better by", is_text=True, most=_NAME), *numbers(*headings, "first wins")], rows
+    )
 
 
 def _position_lines(place: PositionFigures) -> Iterator[Paragraph]:

@@ -10,12 +10,13 @@ from pydantic import BaseModel, ConfigDict
 
 from rubricate._files import user_path
 from rubricate.judge import BETTER, pair_id
-from rubricate.rubric import Verdict
+from rubricate.rubric import UNANSWERED, Verdict
 from rubricate.run.results import read_rows
 
-PairOutcome = Literal["first", "second", "tie", "disagreed", "abstained", "failed"]
+PairOutcome = Literal["first", "second", "tie", "disagreed", "abstained", "failed", "not_run"]
 """Who is better. `tie`: neither, in both orders. `disagreed`: the answers in the two orders differ,
-which counts as a tie. `abstained`: the judge could not tell. `failed`: there is no answer."""
+which counts as a tie. `abstained`: the judge could not tell. `failed`: there is no answer.
+`not_run`: nobody was asked, because the run ended early."""
 MET_ALIKE = 1e-9
 """How near to one half a weighted mean of halves and wholes counts as one half."""
 
@@ -78,7 +79,7 @@ def pair_result(
         value = {"first": 1.0, "second": 0.0, "tie": 0.5, "disagreed": 0.5}.get(verdict.outcome)
         if value is not None:
             decided.append((weight, value))
-        elif verdict.outcome == "failed":
+        elif verdict.outcome in UNANSWERED:
             lost += weight
     outcome, preference = _together(verdicts, decided, lost)
     return PairResult(
@@ -104,7 +105,8 @@ def _together(
     outcomes = {verdict.outcome for verdict in verdicts.values()}
     weight = sum(part for part, _ in decided)
     if not weight:
-        return "failed" if "failed" in outcomes else "abstained", None
+        without: tuple[PairOutcome, ...] = ("failed", "not_run", "abstained")
+        return next(outcome for outcome in without if outcome in outcomes), None
     raw = sum(part * value for part, value in decided)
     lowest, highest = raw / (weight + lost), (raw + lost) / (weight + lost)
     possible = {_better(lowest), _better(highest), _better(raw / weight)}
@@ -124,8 +126,8 @@ def _verdict(forward: Verdict, reverse: Verdict) -> PairVerdict:
     both = (forward, reverse)
     statuses = {verdict.status for verdict in both}
     outcome: PairOutcome
-    if "failed" in statuses:
-        outcome = "failed"
+    if statuses & UNANSWERED:
+        outcome = "failed" if "failed" in statuses else "not_run"
     elif forward.value is None or reverse.value is None:
         outcome = "abstained"
     elif forward.value != 1.0 - reverse.value:

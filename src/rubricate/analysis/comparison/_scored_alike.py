@@ -15,6 +15,7 @@ from rubricate.analysis._finished import FinishedRun
 from rubricate.errors import InputError
 from rubricate.rubric import (
     TAGS,
+    UNANSWERED,
     Criterion,
     Rubric,
     Score,
@@ -28,11 +29,13 @@ from rubricate.rubric import (
     values_of,
 )
 from rubricate.run.results import ResultRow
+from rubricate.views import STATUSES
 
 GROUP = "group"
 """The field of a tree's groups."""
-COMPARED, ABSTAINED_BEFORE, FAILED_BEFORE = "compared", "abstained in A", "failed in A"
-UNDECIDED = frozenset({"failed", "abstained"})
+UNDECIDED = UNANSWERED | {"abstained"}
+COMPARED, ABSTAINED_BEFORE = "compared", f"{STATUSES['abstained'].text} in A"
+UNANSWERED_BEFORE = frozenset(f"{STATUSES[status].text} in A" for status in UNANSWERED)
 Reasked = Mapping[tuple[str, str], tuple[Verdict, Verdict]]
 """Verdicts of A and B that were given anew, by item and B's criterion."""
 WORDING = ("name", "weight", "requirement", "note", "tags", "requires")
@@ -60,9 +63,9 @@ class VerdictPair:
     def fate(self) -> str:
         """`COMPARED` where both decided, else what prevents it, in words."""
         if self.a.status in UNDECIDED:
-            return f"{self.a.status} in A"
+            return f"{STATUSES[self.a.status].text} in A"
         if self.b.status in UNDECIDED:
-            return f"{self.b.status} in B"
+            return f"{STATUSES[self.b.status].text} in B"
         return COMPARED if self.verdict_a is not None else "other answers in B"
 
     @property
@@ -72,7 +75,7 @@ class VerdictPair:
 
     @property
     def is_one_sided(self) -> bool:
-        """Whether one run decided and the other failed or abstained."""
+        """Whether one run decided and the other abstained or has no answer."""
         return (self.a.status in UNDECIDED) != (self.b.status in UNDECIDED)
 
 
@@ -111,7 +114,7 @@ class AlikeRuns:
         paired = {(pair.a.item, pair.a.criterion): pair.fate for pair in self.pairs}
         fates: dict[str, Counter[str]] = {}
         for row in a.rows:
-            alone = f"{row.status} in A" if row.status in UNDECIDED else "not in B"
+            alone = f"{STATUSES[row.status].text} in A" if row.status in UNDECIDED else "not in B"
             fate = paired.get((row.item, row.criterion), alone)
             fates.setdefault(row.criterion, Counter())[fate] += 1
         return fates
@@ -222,7 +225,7 @@ class _Rules:
         """Whether a verdict enters the score."""
         if verdict.status == "abstained":
             return self.scoring.cannot_assess != "skip"
-        return verdict.status != "failed"
+        return verdict.status not in UNANSWERED
 
     def scores(
         self,

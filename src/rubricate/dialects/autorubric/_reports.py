@@ -10,7 +10,7 @@ from typing import Any
 
 from rubricate import rubric as core
 from rubricate.dialects.autorubric._criteria import CriterionVerdict, as_given
-from rubricate.rubric import Score, Usage, Verdict
+from rubricate.rubric import UNANSWERED, Score, Usage, Verdict
 from rubricate.run import ItemResult
 
 Voters = Mapping[str, tuple[str, float]]
@@ -217,7 +217,7 @@ def _criterion(
         for vote, (judge, _) in zip(votes, judges, strict=True)
         if vote.reason
     ]
-    counted = [vote for vote in votes if vote.status != "failed"]
+    counted = [vote for vote in votes if vote.status not in UNANSWERED]
     agreeing = sum(vote.label == verdict.label for vote in counted)
     choice = criterion.is_multi_choice
     pairs = list(zip(votes, judges, strict=True))
@@ -235,7 +235,7 @@ def _criterion(
 
 
 def _binary(criterion: core.Criterion, verdict: Verdict) -> CriterionVerdict | None:
-    if not criterion.is_binary or verdict.status == "failed":
+    if not criterion.is_binary or verdict.status in UNANSWERED:
         return None
     return CriterionVerdict(verdict.label or "")
 
@@ -246,7 +246,7 @@ def _index(criterion: core.Criterion, verdict: Verdict) -> int | None:
 
 
 def _chosen(criterion: core.Criterion, verdict: Verdict) -> AggregatedMultiChoiceVerdict | None:
-    if not criterion.is_multi_choice or verdict.status == "failed":
+    if not criterion.is_multi_choice or verdict.status in UNANSWERED:
         return None
     index = _index(criterion, verdict)
     return AggregatedMultiChoiceVerdict(
@@ -266,7 +266,7 @@ def _choice(
     criterion: core.Criterion, vote: Verdict, judge: str, weight: float
 ) -> MultiChoiceJudgeVote:
     na = vote.status in ("abstained", "not_applicable")
-    label = None if vote.status == "failed" else vote.label
+    label = None if vote.status in UNANSWERED else vote.label
     index, error = _index(criterion, vote), _error(vote)
     return MultiChoiceJudgeVote(
         judge, index, label, vote.value, vote.reason, weight, na=na, error=error

@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from rubricate.dialects import names_elsewhere
 from rubricate import dataset as core
 from rubricate._documents import read_document
 from rubricate._files import Replacement, user_path
@@ -345,7 +346,10 @@ def _failed_fast(result: Any) -> RunStopped:
         f"item {item.index}, criterion '{name}': {verdict.error.kind}: {verdict.error.message}"
         for item in result.items
         for name, verdict in item.criteria.items()
-        if verdict.error is not None and verdict.error.kind != "not_run"
+        if verdict.status == "failed"
     )
     cause = next(causes, "see the result")
     return RunStopped(f"a verdict failed, and fail_fast is set: {cause}", result=result)
+
+
+names_elsewhere(__name__)

@@ -32,7 +32,7 @@ from rubricate.errors import InputError, MissingExtraError
 from rubricate.judge import JudgesLike
 from rubricate.options import JudgingOptions
 from rubricate.reward import RewardFunction
-from rubricate.rubric import Rubric, Usage, Verdict
+from rubricate.rubric import UNANSWERED, Rubric, Usage, Verdict
 from rubricate.run import ItemResult, Limits, SharedAnswers
 from rubricate.settings import part, takes
 
@@ -146,7 +146,7 @@ def _values(item: ItemResult) -> dict[str, float | None]:
     """The values of an item's groups and criteria; a group with a failed criterion has none."""
     paths, failed = item.rubric.paths, set[str]()
     for name, verdict in item.criteria.items():
-        if verdict.status == "failed":
+        if verdict.status in UNANSWERED:
             failed.update(paths[name])
     groups = {name: None if name in failed else group.value for name, group in item.groups.items()}
     return groups | {name: verdict.value for name, verdict in item.criteria.items()}

@@ -298,7 +298,7 @@ def _failed_without_answer(rubric: Rubric | None, cause: Failure) -> dict[str, V
 def _explained(item: ItemResult, name: str, run: Result) -> Verdict:
     """A verdict; where the run ended before it, with why the run ended."""
     verdict = item.criteria[name]
-    if run.stopped is None or verdict.error is None or verdict.error.kind != "not_run":
+    if run.stopped is None or verdict.error is None or verdict.status != "not_run":
         return verdict
     failure = Failure("not_run", f"{verdict.error.message}: {run.stopped}")
     return replace(verdict, error=failure)

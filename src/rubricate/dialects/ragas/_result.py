@@ -13,7 +13,7 @@ from rubricate.dialects.ragas._metric import RubricMetric
 from rubricate.dialects.ragas._rubrics import MetricOutputType
 from rubricate.dialects.ragas._samples import EvaluationDataset, Sample
 from rubricate.errors import MissingExtraError, NoScoreError
-from rubricate.rubric import Verdict
+from rubricate.rubric import UNANSWERED, Verdict
 
 if TYPE_CHECKING:
     import pandas
@@ -73,7 +73,7 @@ class EvaluationResult:
     def _mean(self, name: str) -> MeanScore:
         scores = [float(score) for score in self._scores[name] if score is not None]
         statuses = [item.criteria[name].status for item in self.result.items]
-        failed = statuses.count("failed")
+        failed = sum(status in UNANSWERED for status in statuses)
         mean = fmean(scores) if scores else None
         return MeanScore(mean, len(scores), failed, len(statuses) - len(scores) - failed)
 

@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rubricate.dialects import names_elsewhere
 from rubricate._files import user_path
 from rubricate.analysis import Result
 from rubricate.dialects._options import DialectOptions
@@ -78,7 +79,7 @@ class Batch:
             result_line(item.metadata, item.rubric.by_name[name], verdict, item.labels.get(name))
             for item in self.result.items
             for name, verdict in item.criteria.items()
-            if verdict.error is None or verdict.error.kind != "not_run"
+            if verdict.status != "not_run"
         ]
 
     def figures(self) -> Figures:
@@ -275,3 +276,6 @@ def _single_judge(model: JudgeLike, chunk_tokens: int | None, endpoint: Endpoint
         return named_judge(model)
     judge = ModelJudge(language, Explained(states_confidence=True))
     return judge if chunk_tokens is None else DocumentJudge(judge, chunk_tokens=chunk_tokens)
+
+
+names_elsewhere(__name__)

@@ -34,6 +34,7 @@ from rubricate.judge.asking._replies import (
 from rubricate.judge.models import Completion, Message, Model, Request, Send
 from rubricate.rubric import (
     NO_USAGE,
+    UNANSWERED,
     Criterion,
     Evidence,
     Failure,
@@ -224,13 +225,8 @@ class ModelJudge(Judge):
         return with_confidence(verdict, reply) if prompting.states_confidence else verdict
 
     def _failed(self, criterion: Criterion, kind: str, message: str, spent: Usage) -> Verdict:
-        return Verdict(
-            criterion.name,
-            "failed",
-            usage=spent,
-            error=Failure(kind, message),
-            judge=self.name,
-        )
+        failure = Failure(kind, message)
+        return Verdict(criterion.name, failure.status, usage=spent, error=failure, judge=self.name)
 
     # Several criteria in one request
 
@@ -302,7 +298,7 @@ class ModelJudge(Judge):
         names = {"criteria": [criteria[index].title for index in indexes]}
         return [
             answer
-            if answer.status == "failed"
+            if answer.status in UNANSWERED
             else replace(answer, order={**(answer.order or {}), **names})
             for answer in verdicts
         ]

@@ -16,7 +16,7 @@ from rubricate.judge.documents._splitter import (
     CountTokens,
     split_document,
 )
-from rubricate.rubric import Evidence, Verdict
+from rubricate.rubric import UNANSWERED, Evidence, Verdict
 
 OVERLAP = 1 / 20
 """Of the budget: what a part repeats of the one before it."""
@@ -40,7 +40,7 @@ class Seen(Item):
 
 def bears(finding: Verdict) -> bool:
     """Whether something on the criterion was found in a part."""
-    return finding.status != "failed" and finding.label != NOTHING_HERE
+    return finding.status not in UNANSWERED and finding.label != NOTHING_HERE
 
 
 class Document:

@@ -29,7 +29,7 @@ from rubricate.judge.documents._readers import (
 from rubricate.judge.documents._selector import selected
 from rubricate.judge.documents._splitter import estimated_tokens
 from rubricate.judge.models import Model, Send
-from rubricate.rubric import Criterion, Failure, Usage, Verdict
+from rubricate.rubric import UNANSWERED, Criterion, Failure, Usage, Verdict
 
 CHUNK_TOKENS = 8000
 """The usual budget, in tokens."""
@@ -140,7 +140,7 @@ class DocumentJudge(Judge):
             others = [index for index in range(len(document.chunks)) if index not in findings]
             findings |= await self._read(document, others, item, criterion, send)
         spent = sum((finding.usage for finding in findings.values()), spent)
-        failed = [index for index in sorted(findings) if findings[index].status == "failed"]
+        failed = [index for index in sorted(findings) if findings[index].status in UNANSWERED]
         if failed:
             verdict = self._unread(criterion, failed, findings, len(document.chunks))
         else:
@@ -187,7 +187,7 @@ class DocumentJudge(Judge):
         which += f" and {more} more" if more > 0 else ""
         message = f"part {which} of {parts} could not be read: {error.message}"
         failure = Failure(error.kind, message)
-        return Verdict(criterion.name, "failed", error=failure, judge=self.name)
+        return Verdict(criterion.name, failure.status, error=failure, judge=self.name)
 
     def _described(
         self,

@@ -1,8 +1,9 @@
 // The report's items: unpacked when they are looked at, shown as text and never as markup.
 
-const FAILED = 1, ABSTAINED = 2, NOT_APPLICABLE = 4, DIFFERS = 8, UNSURE = 16, FLIPPED = 32;
+const FAILED = 1, ABSTAINED = 2, NOT_APPLICABLE = 4, DIFFERS = 8, UNSURE = 16, FLIPPED = 32,
+  NOT_RUN = 128;
 const ONLY = {
-  differs: DIFFERS, failed: FAILED, undecided: ABSTAINED | NOT_APPLICABLE, unsure: UNSURE,
+  differs: DIFFERS, failed: FAILED, not_run: NOT_RUN, undecided: ABSTAINED | NOT_APPLICABLE, unsure: UNSURE,
   flipped: FLIPPED,
 };
 const IN_A_PAGE = 50;
@@ -146,7 +147,7 @@ function line(place) {
   const cells = make("span", { className: "cells" });
   for (const [name, label, bits, tone] of verdicts) {
     const kinds = ["cell", tone];
-    if (bits & FAILED) kinds.push("failed");
+    if (bits & (FAILED | NOT_RUN)) kinds.push("failed");
     if (bits & DIFFERS) kinds.push("differs");
     if (bits & UNSURE) kinds.push("unsure");
     const told = `${index.criteria[name]}: ${index.labels[label]}` +
@@ -283,7 +284,7 @@ function problem(verdict) {
 
 function verdictPart(verdict, place, texts) {
   const label = verdict.label ?? verdict.status;
-  const kind = verdict.status === "failed" ? "failed" : verdict.tone;
+  const kind = verdict.bits & (FAILED | NOT_RUN) ? "failed" : verdict.tone;
   const failure = problem(verdict);
   const box = make("section", { className: "verdict", id: `verdict-${place}` },
     make("div", { className: "head" },

@@ -62,7 +62,7 @@ class Call:
     def failed(self, question: Question, failure: Failure) -> Verdict:
         """The verdict on one of its criteria where there is no usable answer."""
         name = question.criterion.name
-        return Verdict(name, "failed", error=failure, judge=self.judge.name)
+        return Verdict(name, failure.status, error=failure, judge=self.judge.name)
 
 
 def calls_about(

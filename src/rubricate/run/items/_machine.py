@@ -249,7 +249,7 @@ class ItemMachine:
         return calls
 
     def end(self, item: JudgedItem) -> int:
-        """Fail what an item has no verdict on because the run has ended; how many these are."""
+        """Note what an item has no verdict on because the run has ended; how many these are."""
         names = [name for name in item.item.rubric.names if name not in item.verdicts]
         for name in names:
             self._settle(item, name, self.stages.not_run(name, item.votes.get(name)))

@@ -215,7 +215,7 @@ class Stages:
     def not_run(self, name: str, votes: Mapping[int, Verdict] | None = None) -> Verdict:
         """The verdict on a criterion that was not judged, or not by all who should have."""
         cast = self.named(votes) if votes and len(self.members) > 1 else ()
-        return Verdict(name, "failed", error=NOT_RUN, judge=self.name, votes=cast)
+        return Verdict(name, NOT_RUN.status, error=NOT_RUN, judge=self.name, votes=cast)
 
     def named(self, votes: Mapping[int, Verdict]) -> tuple[Verdict, ...]:
         """The verdicts of voters in their order, under their names."""

@@ -57,7 +57,7 @@ def record_of(verdict: Judged) -> dict[str, Any]:
     if not isinstance(verdict, Verdict):
         return verdict
     record: dict[str, Any] = {
-        "status": verdict.status,
+        "status": "failed" if verdict.status == "not_run" else verdict.status,
         "label": verdict.label,
         "reason": verdict.reason,
         "usage": verdict.usage.to_dict(),
@@ -91,17 +91,17 @@ def verdict_from_record(record: dict[str, Any], criterion: Criterion) -> Verdict
             probability = reading.probability
     if kept := {name: record[name] for name in KEPT if name in record}:
         detail = {**(detail or {}), **kept}
-    quotes = record.get("evidence")
+    quotes, failure = record.get("evidence"), None if error is None else Failure(**error)
     return Verdict(
         criterion=criterion.name,
-        status=status,
+        status=failure.status if failure is not None and status == "failed" else status,
         label=label,
         value=value,
         probability=probability,
         reason=record["reason"],
         evidence=tuple(map(_evidence, quotes)) if quotes else (),
         usage=Usage(**record["usage"]),
-        error=None if error is None else Failure(**error),
+        error=failure,
         judge=record["judge"],
         resumed=True,
         detail=detail,

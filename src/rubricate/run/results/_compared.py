@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
-from rubricate.rubric import ABSTENTION, Criterion, Verdict
+from rubricate.rubric import ABSTENTION, UNANSWERED, Criterion, Verdict
 from rubricate.run.results._figures import AgreementFigures, StratifiedFigures
 from rubricate.stats import Agreement, agreement_of_counts, stratified
 
@@ -66,7 +66,7 @@ def answer(criterion: Criterion, level: Level, verdict: Verdict | None) -> Answe
     if verdict is None or verdict.status == "abstained":
         return None if verdict is None else ABSTENTION
     status, label, value = verdict.status, verdict.label, verdict.value
-    if status == "failed" or (label is None and value is None):
+    if status in UNANSWERED or (label is None and value is None):
         return None
     if level == "labels":
         return label

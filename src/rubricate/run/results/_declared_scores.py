@@ -10,6 +10,7 @@ from pydantic import Field
 from rubricate.rubric import (
     AGGREGATES,
     TAGS,
+    UNANSWERED,
     Aggregate,
     Aggregated,
     DeclaredScoring,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from rubricate.run.results._results import ItemResult
     from rubricate.stats import Estimate
 
-UNDECIDED = ("abstained", "failed")
+UNDECIDED = UNANSWERED | {"abstained"}
 
 
 class GroupMean(Figures):
@@ -64,7 +65,7 @@ class GroupScore(GroupMean):
     """The score of some items together, or of their criteria of one tag."""
 
     missing: int
-    """Verdicts of the group that failed or abstained."""
+    """Verdicts of the group that abstained or have no answer."""
 
 
 class FieldScores(Figures):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, Protocol, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
+from rubricate.views import STATUSES
+
 if TYPE_CHECKING:
     from rubricate.run.results._results import ItemResult
     from rubricate.views import Table
@@ -74,6 +76,19 @@ class CriterionFigures(Figures):
     failed: int
     skipped: int = 0
     """Not asked for, because what the criterion requires does not hold; there where gates are."""
+    not_run: int = 0
+    """Not asked for, because the run ended early."""
+
+    @property
+    def verdicts(self) -> int:
+        """All its verdicts."""
+        return sum(getattr(self, status) for status in STATUSES)
+
+    @property
+    def unanswered(self) -> int:
+        """Verdicts without an answer."""
+        return self.failed + self.not_run
+
     value: float | None
     """The mean value of the judged verdicts, in [0, 1]."""
     agreement: AgreementFigures | None
@@ -241,9 +256,9 @@ class ThresholdCheck(Figures):
             more = "" if needed is None else f"; about {needed} such items would tell"
             return f"{what} {value} may be below {self.threshold:.10g} or not{more}"
         lowest, highest = (_distinct(end, self.threshold) for end in (self.lowest, self.highest))
-        some = "1 verdict" if self.failed == 1 else f"{self.failed} verdicts"
+        some = "1 verdict has" if self.failed == 1 else f"{self.failed} verdicts have"
         return (
-            f"{what} {value} could be {lowest} to {highest}, since {some} failed; the threshold "
+            f"{what} {value} could be {lowest} to {highest}, since {some} no answer; the threshold "
             f"is {self.threshold:.10g}"
         )
 

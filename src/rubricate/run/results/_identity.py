@@ -12,6 +12,7 @@ from typing import Any
 from rubricate._files import Replacement
 from rubricate.errors import InputError
 from rubricate.judge import Judge
+from rubricate.rubric import UNANSWERED
 from rubricate.run._plan import Plan
 from rubricate.run._shards import sameness
 
@@ -136,12 +137,12 @@ def note_run(folder: Path, noted: Mapping[str, Any]) -> None:
 
 
 def has_answers(folder: Path) -> bool:
-    """Whether a folder may have answers: not where every verdict in its results has failed."""
+    """Whether a folder may have answers: not where no verdict in its results has one."""
     try:
         with (folder / "results.jsonl").open("rb") as lines:
             verdicts = 0
             for verdicts, line in enumerate(lines, start=1):  # noqa: B007
-                if json.loads(line)["status"] != "failed":
+                if json.loads(line)["status"] not in UNANSWERED:
                     return True
     except (OSError, ValueError, KeyError, TypeError):
         return True

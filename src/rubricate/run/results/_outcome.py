@@ -9,15 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from rubricate.rubric import Failure, Usage, Verdict
-from rubricate.views import Paragraph, say
+from rubricate.rubric import NOT_RUN, UNANSWERED, Failure, Usage, Verdict
+from rubricate.views import STATUSES, Paragraph, say
 
 if TYPE_CHECKING:
     from rubricate.run.results._results import RunFacts
-
-NOT_RUN = "not_run"
-"""The cause of a verdict that was never asked for, because the run ended early."""
-
 
 _ADVICE = {
     "timeout": "a slow server needs a longer --timeout, or fewer requests at once (--concurrency); "
@@ -87,7 +83,7 @@ class Outcome(BaseModel):
     verdicts: dict[str, int]
     """How many verdicts have each status."""
     not_run: int
-    """Those of the failed verdicts that were never asked for because the run ended early."""
+    """Those that were never asked for, because the run ended early."""
     errors: dict[str, int]
     """How many verdicts failed for each cause."""
     first_error: str | None
@@ -116,6 +112,9 @@ class Outcome(BaseModel):
             failed, total = data["failed"], data["calls"] + data["known"] + data["not_run"]
             usage = {"resumed": data["known"], **data}
             data = {**data, "verdicts": {"judged": total - failed, "failed": failed}}
+        verdicts = data.get("verdicts")
+        if isinstance(verdicts, dict) and NOT_RUN not in verdicts:  # they counted as failed
+            data = {**data, **_not_run_apart(data, verdicts)}
         if isinstance(usage, dict) and "run_cost" not in usage:
             costs = (usage.get("cost"), usage.get("saved_cost", 0.0))
             usage = {**usage, "run_cost": None if None in costs else sum(costs)}
@@ -123,13 +122,18 @@ class Outcome(BaseModel):
 
     @property
     def failed(self) -> int:
-        """How many verdicts failed, those not run included."""
+        """How many verdicts failed."""
         return self.verdicts["failed"]
 
     @property
+    def unanswered(self) -> int:
+        """How many verdicts have no answer: those that failed, and those that were not run."""
+        return self.failed + self.not_run
+
+    @property
     def nothing_judged(self) -> bool:
-        """Whether every verdict failed."""
-        return 0 < self.failed == sum(self.verdicts.values())
+        """Whether no verdict has an answer."""
+        return 0 < self.unanswered == sum(self.verdicts.values())
 
     def is_why_it_stopped(self, error: str) -> bool:
         """Whether an error is the one that ended the run, which is shown as such."""
@@ -144,7 +148,10 @@ class Outcome(BaseModel):
     def nothing(self) -> Iterator[Paragraph]:
         """That nothing was judged, if nothing was."""
         if self.nothing_judged:
-            yield say(f"Nothing was judged: all {self.failed} verdicts failed.", "alarm")
+            what = f"all {self.failed} verdicts failed"
+            if self.not_run:
+                what = f"of {self.unanswered} verdicts {unanswered_counts(self.verdicts)}"
+            yield say(f"Nothing was judged: {what}.", "alarm")
 
     def problems(self) -> Iterator[Paragraph]:
         """Why the run ended early, and what failed, by cause, with what can be done about it."""
@@ -152,6 +159,8 @@ class Outcome(BaseModel):
             yield say(f"Stopped early: {self.stopped}", "alarm")
             if not self.nothing_judged:
                 yield say("The figures are of what was judged until then.")
+        if self.not_run and not self.nothing_judged:
+            yield say(f"Not run: {self.not_run} verdicts were not asked for.", "warning")
         if self.first_error is None:
             return
         causes = ", ".join(f"{kind} {count}" for kind, count in self.errors.items())
@@ -160,6 +169,36 @@ class Outcome(BaseModel):
             yield say(f"First failure: {self.first_error}", "error")
         for kind in filter(_ADVICE.get, self.errors):
             yield say(f"{kind}: {_ADVICE[kind]}", "warning")
+
+
+def unanswered_counts(counts: Mapping[str, int]) -> str:
+    """How many verdicts failed and were not run: `1 failed, 39 not run`."""
+    known = [
+        (words.text, counts.get(status, 0))
+        for status, words in STATUSES.items()
+        if status in UNANSWERED
+    ]
+    return ", ".join(f"{count} {text}" for text, count in known if count)
+
+
+def _not_run_apart(data: dict[str, Any], verdicts: dict[str, int]) -> dict[str, Any]:
+    """The counts of a report in which what was not run counts as failed.
+
+    Of each criterion the report does not say what was not run, unless all failures are that.
+    """
+    count, failed = data.get(NOT_RUN, 0), verdicts.get("failed", 0)
+    changed: dict[str, Any] = {"verdicts": {**verdicts, "failed": failed - count, NOT_RUN: count}}
+    if count:
+        errors, criteria = data.get("errors", {}), data.get("criteria", ())
+        changed["errors"] = {kind: n for kind, n in errors.items() if kind != NOT_RUN}
+        if count == failed:
+            changed["criteria"] = [
+                {**figures, "failed": 0, NOT_RUN: figures["failed"]}
+                if "judged" in figures  # a comparison of pairs counts pairs
+                else figures
+                for figures in criteria
+            ]
+    return changed
 
 
 class OutcomeTally:
@@ -177,9 +216,11 @@ class OutcomeTally:
             self.add_error(place, verdict.error)
 
     def add_error(self, place: tuple[int, ...], error: Failure) -> None:
-        """Count a failure in, without its status."""
+        """Count a failure in, without its status; what was not run is none."""
+        if error.kind == NOT_RUN:
+            return
         self.errors[error.kind] += 1
-        if error.kind != NOT_RUN and (self._first is None or place < self._first[0]):
+        if self._first is None or place < self._first[0]:
             self._first = (place, str(error))
 
     @property
@@ -194,12 +235,13 @@ class OutcomeTally:
             facts: what the run was.
             verdicts: how many verdicts have each status. Default: those that were counted in.
         """
-        counted = {"judged": 0, "abstained": 0, "not_applicable": 0, "failed": 0}
+        if verdicts is None:
+            verdicts = {status: 0 for status in STATUSES if status != "skipped"} | self.statuses
         return {
             "judge": facts.judge,
             "note": facts.note,
-            "verdicts": counted | self.statuses if verdicts is None else verdicts,
-            "not_run": self.errors[NOT_RUN],
+            "verdicts": verdicts,
+            "not_run": verdicts[NOT_RUN],
             "errors": dict(sorted(self.errors.items())),
             "first_error": self.first_error,
             "usage": UsageFigures.of(facts),

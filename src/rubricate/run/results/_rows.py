@@ -8,7 +8,7 @@ page take their keys, columns and facts from its fields.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -328,7 +328,8 @@ def read_rows(path: Path) -> Iterator[tuple[ResultRow, ...]]:
         InputError: see `read_lines`.
     """
     rows: list[ResultRow] = []
-    for row in read_lines(path, ROWS):
+    for line in read_lines(path, ROWS):
+        row = line if line.error is None else _with_status(line)
         if rows:
             _share(row, rows[-1])  # a run in memory takes a third less (one judge, ten criteria)
             if row.item != rows[0].item:
@@ -337,6 +338,16 @@ def read_rows(path: Path) -> Iterator[tuple[ResultRow, ...]]:
         rows.append(row)
     if rows:
         yield tuple(rows)
+
+
+def _with_status(row: ResultRow) -> ResultRow:
+    """A row whose verdict or votes were not run; results of earlier versions call that failed."""
+    votes = tuple(
+        replace(vote, status=vote.error.status) if vote.error is not None else vote
+        for vote in row.votes
+    )
+    assert row.error is not None
+    return replace(row, status=row.error.status, votes=votes)
 
 
 def _share(row: ResultRow, before: ResultRow) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, get_args
 
 from pydantic import AliasChoices, Field, model_serializer
 
+from rubricate.rubric import NOT_RUN
 from rubricate.run.results._declared_scores import DeclaredFigures, interval_text
 from rubricate.run.results._documents import DocumentFigures
 from rubricate.run.results._figures import (
@@ -23,11 +25,12 @@ from rubricate.run.results._figures import (
     ThresholdOutcome,
 )
 from rubricate.run.results._gates import GateFigures
-from rubricate.run.results._outcome import Outcome, UsageFigures
+from rubricate.run.results._outcome import Outcome, UsageFigures, unanswered_counts
 from rubricate.run.results._tree_scores import TreeFigures
 from rubricate.views import (
     GAP,
     NONE,
+    STATUSES,
     Cell,
     Column,
     Facts,
@@ -36,8 +39,8 @@ from rubricate.views import (
     Row,
     Section,
     Table,
-    Words,
     cost_text,
+    count_cell,
     dollars,
     figure,
     numbers,
@@ -45,6 +48,7 @@ from rubricate.views import (
     say,
     stratified_text,
     weight_text,
+    without_value,
 )
 
 AGREEMENT = ("accuracy", "kappa", "n")
@@ -119,6 +123,8 @@ class Summary(Report, Outcome):
         for criterion in data.get("criteria", ()):
             if self.gates is None:
                 criterion.pop("skipped", None)
+            if not self.not_run:
+                criterion.pop(NOT_RUN, None)
             if not criterion.get("only_number"):
                 criterion.pop("only_number", None)
         return data
@@ -168,7 +174,7 @@ def _sections(summary: Summary) -> Iterator[Section]:
     for voter in summary.judges:
         error = voter.first_error
         if error and not (summary.nothing_judged or summary.is_why_it_stopped(error)):
-            share = f"{voter.votes['failed']} of {sum(voter.votes.values())} votes failed"
+            share = f"of {sum(voter.votes.values())} votes {unanswered_counts(voter.votes)}"
             yield say(f"judge {voter.name}: {share}; the first: {error}", "error")
     yield from _quotes(summary)
     if summary.first_abstention is not None:
@@ -237,7 +243,7 @@ def _certificate(figures: CertificateFigures) -> Paragraph:
 def _heading(summary: Summary) -> str:
     what = f"{summary.dataset or 'dataset'}: {summary.items} items"
     if any(figures.only_number for figures in summary.criteria):
-        count = sum(summary.verdicts.values()) + summary.not_run
+        count = sum(summary.verdicts.values())
         return f"{what} with {count} criteria of their own, judged by {summary.judge}"
     return f"{what} x {len(summary.criteria)} criteria, judged by {summary.judge}"
 
@@ -250,12 +256,13 @@ def _criteria_table(summary: Summary, answers: bool) -> Table:
         columns += [Column("met", tone="good"), Column("unmet")]
     votes = ("agree",) if summary.judges else ()
     agreement = AGREEMENT if summary.agreement is not None else ()
-    skipped = ("skipped",) if summary.gates is not None and summary.gates.skipped else ()
-    columns += numbers("abstained", *skipped, "failed", "value", *votes, *agreement)
+    without = without_value(summary.verdicts)
+    headings = [STATUSES[status].text for status in without]
+    columns += numbers(*headings, "value", *votes, *agreement)
     rows = []
     named = [figures for figures in summary.criteria if not figures.only_number]
     for figures in named:
-        row = _criterion_row(figures, answers, bool(skipped), bool(votes))
+        row = _criterion_row(figures, answers, without, bool(votes))
         if agreement:
             row += _agreement_cells(figures.agreement)
         rows.append(Row(row))
@@ -268,9 +275,14 @@ def _judges_table(summary: Summary) -> Table:
     weighted = any(figures.weight is not None for figures in summary.judges)
     labelled = any(figures.agreement is not None for figures in summary.judges)
     voted = ("weight",) if weighted else ()
+    votes: Counter[str] = Counter()
+    for figures in summary.judges:
+        votes.update(figures.votes)
+    without = without_value(votes)
+    headings = [STATUSES[status].text for status in without]
     columns = [
         Column("judge", is_text=True),
-        *numbers(*voted, "votes", "abstained", "failed", "as verdict", "score alone", "cost"),
+        *numbers(*voted, "votes", *headings, "as verdict", "score alone", "cost"),
         *(numbers(*_headings(summary), most=10) if labelled else []),
     ]
     rows = [
@@ -279,8 +291,10 @@ def _judges_table(summary: Summary) -> Table:
                 figures.name,
                 *([figure(figures.weight)] if weighted else []),
                 str(figures.votes["judged"] + figures.votes["not_applicable"]),
-                str(figures.votes["abstained"]),
-                _failed(figures.votes["failed"]),
+                *(
+                    count_cell(status, figures.votes.get(status, 0), sum(figures.votes.values()))
+                    for status in without
+                ),
                 figure(figures.with_verdict),
                 _alone(figures, summary.score.scored),
                 dollars(figures.cost, figures.estimated_cost),
@@ -313,7 +327,7 @@ def _stages_table(summary: Summary) -> Table:
 
 
 def _criterion_row(
-    figures: CriterionFigures, answers: bool, skipped: bool, votes: bool
+    figures: CriterionFigures, answers: bool, without: Sequence[str], votes: bool
 ) -> list[Cell]:
     row: list[Cell] = [figures.name, weight_text(figures.weight, figures.weight_range)]
     if answers:
@@ -325,8 +339,8 @@ def _criterion_row(
         row.append("; ".join(shown) or NONE)
     else:
         row += [str(figures.labels.get("MET", 0)), str(figures.labels.get("UNMET", 0))]
-    row += [str(figures.abstained), *([str(figures.skipped)] if skipped else [])]
-    row += [_failed(figures.failed), figure(figures.value)]
+    row += [count_cell(status, getattr(figures, status), figures.verdicts) for status in without]
+    row.append(figure(figures.value))
     if votes:
         row.append(figure(figures.judges_agree))
     return row
@@ -338,10 +352,10 @@ def _total_row(summary: Summary, answers: bool) -> list[Cell]:
     row: list[Cell] = ["all", ""]
     row += [""] if answers else [str(met), str(unmet)]
     counts = summary.verdicts
-    row.append(str(counts["abstained"]))
-    if summary.gates is not None and summary.gates.skipped:
-        row.append(str(counts["skipped"]))
-    row += [_failed(counts["failed"]), ""]
+    row += [
+        count_cell(status, counts[status], sum(counts.values())) for status in without_value(counts)
+    ]
+    row.append("")
     if summary.judges:
         row.append("")
     return row if summary.agreement is None else row + _agreement_cells(summary.agreement)
@@ -439,7 +453,3 @@ def _calls(usage: UsageFigures) -> str:
     if usage.requests not in (0, usage.calls):
         calls += f", {usage.requests} request{'' if usage.requests == 1 else 's'}"
     return calls
-
-
-def _failed(count: int) -> Words:
-    return Words(str(count), "alarm" if count else "")

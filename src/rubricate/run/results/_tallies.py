@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rubricate._sync import free_after_fork
 from rubricate._version import __version__
 from rubricate.judge import ABSTAINED, ASKED_AGAIN, REQUIRED
-from rubricate.rubric import ABSTENTION, BINARY_LABELS, Criterion, Usage, Verdict
+from rubricate.rubric import ABSTENTION, BINARY_LABELS, UNANSWERED, Criterion, Usage, Verdict
 from rubricate.run.results._compared import PairCounts, Stratum, stratum_of, vote_of
 from rubricate.run.results._declared_scores import DeclaredFigures
 from rubricate.run.results._figures import (
@@ -27,13 +27,12 @@ from rubricate.run.results._figures import (
 from rubricate.run.results._mean import BoundedMean, Mean
 from rubricate.run.results._outcome import OutcomeTally
 from rubricate.run.results._summary import Summary
+from rubricate.views import STATUSES
 
 if TYPE_CHECKING:
     from rubricate.judge import Stage
     from rubricate.run.results._results import ItemResult, RunFacts
 
-STATUSES = ("judged", "abstained", "not_applicable", "failed")
-"""Those of votes; a verdict may also be skipped."""
 NEVER = (sys.maxsize, 0, "")
 """After every place."""
 _BUILDING = threading.Lock()
@@ -130,7 +129,7 @@ class Tallies:
             judge.add(criterion, stratum, place, vote, verdict, human)
         if verdict.stage is not None:
             self._ended[verdict.stage] += 1
-            self._decided[verdict.stage] += verdict.status != "failed"
+            self._decided[verdict.stage] += verdict.status not in UNANSWERED
             pairs = self._stages.setdefault(verdict.stage, PairCounts())
             pairs.add(stratum, criterion, verdict, human)
 
@@ -161,7 +160,7 @@ class Tallies:
         statuses = sum((tally.statuses for tally in criteria), Counter[str]())
         own = any(tally.differs for tally in criteria)
         parts = {name: tally.figures() for name, tally in self._parts.items()}
-        shown = STATUSES if parts["gates"] is None else (*STATUSES, "skipped")
+        shown = [s for s in STATUSES if s != "skipped" or parts["gates"] is not None]
         rules = facts.rules
         summary = Summary(
             version=__version__,
@@ -334,6 +333,7 @@ class CriterionTally:
             not_applicable=self.statuses["not_applicable"],
             failed=self.statuses["failed"],
             skipped=self.statuses["skipped"],
+            not_run=self.statuses["not_run"],
             value=self._value.value,
             agreement=self.agreement.figures(),
             judges_agree=self._same_pairs / self._pairs if self._pairs else None,
@@ -375,7 +375,7 @@ class JudgeTally:
         return JudgeFigures(
             name=name,
             weight=None if weights is None else weights[name],
-            votes={status: self._failures.statuses[status] for status in STATUSES},
+            votes={s: self._failures.statuses[s] for s in STATUSES if s != "skipped"},
             with_verdict=self._with_verdict.value,
             agreement=self._agreement.figures(),
             score=self.score.value,

@@ -169,7 +169,7 @@ def check_thresholds(
         if wanted.score is not None:
             score = summary.score
             ends = (score.mean, score.lowest, score.highest)
-            mean = _Mean(None, ends, summary.verdicts["failed"])
+            mean = _Mean(None, ends, summary.unanswered)
             declared = None if summary.scoring is None else summary.scoring.overall
             if declared is not None:
                 low, high = declared.low, declared.high
@@ -178,7 +178,7 @@ def check_thresholds(
             else:
                 checks.append(mean.tested(kind, wanted.score, values[None], groups))
         for name, threshold in wanted.criteria.items():
-            mean = _Mean(name, _ends(figures[name]), figures[name].failed)
+            mean = _Mean(name, _ends(figures[name]), figures[name].unanswered)
             checks.append(mean.tested(kind, threshold, values[name], groups))
     return outcome_of(checks)
 
@@ -209,7 +209,7 @@ def _values(
 
 def _ends(figures: CriterionFigures) -> tuple[float | None, float | None, float | None]:
     """A criterion's mean value, and the least and most that it could be."""
-    missing = figures.failed + figures.abstained
+    missing = figures.unanswered + figures.abstained
     total = figures.judged + missing
     if figures.value is None or not total:
         return None, None, None
