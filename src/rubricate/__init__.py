@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from rubricate.judge import (
         BuiltinJudge as BuiltinJudge,
         Cascade as Cascade,
+        BatchModel as BatchModel,
         HTTPModel as HTTPModel,
         Judge as Judge,
         Model as Model,

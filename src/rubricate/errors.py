@@ -39,6 +39,7 @@ ModelErrorKind = Literal[
     "context_length",  # the prompt does not fit the model
     "refused",  # the model or its filter declined to answer
     "deadline",  # the time that one judgement may take with all its requests is over
+    "expired",  # the batch that it was in ended without an answer
     "files",  # this machine has no file descriptor left for a connection
     "not_run",  # never asked: the model had been given up before
 ]

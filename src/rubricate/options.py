@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rubricate.judge import Asking, Endpoint, Voting
+from rubricate.judge import Asking, Batching, Endpoint, Voting
 from rubricate.rubric import Scoring
 from rubricate.run import (
     Budget,
@@ -61,7 +61,7 @@ class RewardOptions(JudgingOptions, Limits, Budget, SharedAnswers):
     """How to judge batch after batch."""
 
 
-class GradingOptions(RewardOptions, RunOptions):
+class GradingOptions(RewardOptions, Batching, RunOptions):
     """How to grade a dataset."""
 
     rubric: RubricLike | None = option(

@@ -66,6 +66,7 @@ def one_abstains(messages: Any) -> dict[str, Any]:
 def test_every_option_has_its_test_here():
     tested = {name.removeprefix("test_option_") for name in globals() if "test_option_" in name}
     tested |= {*COUNTED, "cannot_assess"}
+    tested |= {"batch", "batch_interval", "then_live", "wait"}  # in test_batches.py
     options = {*options_of(GradingOptions), "stop"}
     assert {name for name in options if not any(test.startswith(name) for test in tested)} == set()
 

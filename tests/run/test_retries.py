@@ -31,7 +31,7 @@ def wait(
     seed: int = 0,
 ) -> float | None:
     error = ModelError(kind, "text", retry_after=retry_after)
-    return POLICY.wait(error, attempt, elapsed, random.Random(seed))
+    return POLICY.back_off(error, attempt, elapsed, random.Random(seed))
 
 
 @pytest.mark.parametrize("kind", get_args(ModelErrorKind))

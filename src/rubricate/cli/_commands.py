@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, str] = {
     "grade": "_grade",
     "show": "_runs",
     "runs": "_runs",
+    "batches": "_batches",
     "report": "_runs",
     "compare": "_compare",
     "label": "_label",

@@ -48,6 +48,7 @@ class ExitCode(IntEnum):
     NOT_CERTIFIED = 5, "`grade --certificate`: judge, prompt or rubric are not those certified"
     BELOW = 6, "`--fail-under` and its like: a figure is shown to be below its threshold"
     UNCLEAR = 7, "`--on-unclear fail`: a gate cannot tell whether to pass"
+    OUT = 8, "`--no-wait`: requests are out in batches; the same command collects the answers"
     INTERRUPTED = 130, "interrupted; what was judged is kept, and its figures are printed"
 
 

@@ -29,11 +29,12 @@ from rubricate.errors import InputError, RunStopped
 from rubricate.judge import (
     SAMPLING,
     Asking,
+    Batching,
     Endpoint,
     Judge,
     Voting,
 )
-from rubricate.options import JudgingOptions
+from rubricate.options import GradingOptions
 from rubricate.rubric import Criterion, Rubric
 from rubricate.run import INTERRUPTED, Plan, RunOptions, shard_folder
 from rubricate.run.results import OtherRunError, Summary
@@ -219,7 +220,7 @@ def _judge(settings: GradeSettings) -> Judge:
         if settings.threshold is not None:
             raise InputError("--threshold says when others are asked: give --escalate-to")
         return chosen_judge(names or None, settings)
-    options = part(JudgingOptions, settings)
+    options = part(GradingOptions, settings)
     from rubricate.judge import Cascade, People
 
     asks_models = any(name != "builtin" and not _is_label_file(name) for name in (*names, *later))
@@ -252,10 +253,11 @@ def _is_label_file(name: str) -> bool:
     return Path(name).suffix.lower() in LABEL_SUFFIXES
 
 
-def _of_builtin(options: JudgingOptions) -> JudgingOptions:
+def _of_builtin(options: GradingOptions) -> GradingOptions:
     """Of a cascade's options, those for its built-in judge: the others are for the models."""
     own = {name: getattr(options, name) for name in ("examples", "judge_prompt")}
-    return replace(options, **vars(Endpoint()), **vars(Asking()) | own, leader_first=None)
+    others = vars(Endpoint()) | vars(Batching()) | vars(Asking()) | own
+    return replace(options, **others, leader_first=None)
 
 
 def _listed(value: str | list[str] | None) -> list[str]:

@@ -105,6 +105,13 @@ def exit_code(
         sys.stderr.write(f"Interrupted. {resume}\n")
         return ExitCode.INTERRUPTED
     why = one_line(str(stopped)).rstrip(".")
+    from rubricate.judge import OUT
+
+    if why.startswith(OUT):
+        sys.stderr.write(
+            f"{why}. The same command collects them; `rubricate batches` lists them.\n"
+        )
+        return ExitCode.OUT
     sys.stderr.write(f"Error: {why}. {resume}\n")
     return ExitCode.ERROR
 

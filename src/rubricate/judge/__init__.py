@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rubricate.judge._options import (
         SAMPLING as SAMPLING,
         Asking as Asking,
+        Batching as Batching,
         Endpoint as Endpoint,
         OwnPrompt as OwnPrompt,
         PairVoting as PairVoting,
@@ -95,7 +96,12 @@ if TYPE_CHECKING:
         split_document as split_document,
     )
     from rubricate.judge.models import (
+        BATCHES as BATCHES,
+        OUT as OUT,
+        Batch as Batch,
+        BatchModel as BatchModel,
         Completion as Completion,
+        Draw as Draw,
         HTTPModel as HTTPModel,
         Message as Message,
         Model as Model,
@@ -103,6 +109,7 @@ if TYPE_CHECKING:
         Quota as Quota,
         Request as Request,
         Send as Send,
+        batches_in as batches_in,
         status_error as status_error,
     )
 else:

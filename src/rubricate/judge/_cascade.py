@@ -63,6 +63,7 @@ class Cascade(Judge):
         self.name = " > ".join(judge.name for judge in chosen)
         self.mode = modes_of(chosen)
         self.caches_prefixes = any(judge.caches_prefixes for judge in chosen)
+        self.answers_later = any(judge.answers_later for judge in chosen)
         self.people = chosen[-1] if isinstance(chosen[-1], People) else None
 
     @property

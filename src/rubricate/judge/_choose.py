@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast, get_args
 
 from rubricate.errors import InputError
 from rubricate.judge._judge import Judge, check_own
-from rubricate.judge._options import Asking, Endpoint, options_of_mode, way_of
+from rubricate.judge._options import Asking, Batching, Endpoint, options_of_mode, way_of
 from rubricate.judge.asking import Explained, ModelJudge, Prompting
 from rubricate.judge.models import Model
 from rubricate.settings import AppliesTo, part, reject_unsupported
@@ -161,12 +161,26 @@ def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Jud
             from rubricate.judge.models import read_prices
 
             prices = read_prices(endpoint.prices)
-        return HTTPModel(judge, **{**vars(part(Endpoint, endpoint)), "prices": prices})
+        options = {**vars(part(Endpoint, endpoint)), "prices": prices}
+        if isinstance(endpoint, Batching) and endpoint.batch:
+            from rubricate.judge.models import BatchModel
+
+            return BatchModel(
+                judge,
+                then_live=endpoint.then_live,
+                waits=endpoint.wait,
+                every=endpoint.batch_interval,
+                **options,
+            )
+        return HTTPModel(judge, **options)
     if endpoint.base_url is not None:
         if judge is None or judge == "builtin":
             raise InputError("a base URL needs a judge: name the model that the server has")
         raise InputError("a base URL goes with a judge given by name")
-    reject_unsupported(Endpoint, endpoint, MODELS, "any other has its own, or asks no model")
+    own = "any other has its own, or asks no model"
+    reject_unsupported(Endpoint, endpoint, MODELS, own)
+    if isinstance(endpoint, Batching) and endpoint.batch:
+        raise InputError(f"batch is for models given by name; {own}")
     if judge is None or judge == "builtin":
         from rubricate.judge.builtin import BuiltinJudge
 

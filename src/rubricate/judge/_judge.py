@@ -62,6 +62,7 @@ class Judge:
         prompt_version: the prompts that it asks with, if it asks a model.
         mode: how it asks a model, in words, if it does.
         caches_prefixes: whether what an item's prompts have in common is cheaper after the first.
+        answers_later: whether it asks a model whose answers may take hours.
         text_only: whether it is shown an item's texts alone: it then abstains on items that have
             images and the like. Default: it looks at the item itself.
         looks_at_run: whether it looks at all items of a run first, by `of_run`.
@@ -82,6 +83,7 @@ class Judge:
     prompt_version: str | None = None
     mode: str | None = None
     caches_prefixes: bool = False
+    answers_later: bool = False
     text_only: bool = False
     looks_at_run: bool = False
     probability_mode: bool = False

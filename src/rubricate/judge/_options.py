@@ -93,6 +93,49 @@ class Endpoint(Settings):
     )
 
 
+class Batching(Settings):
+    """Whether a model that is given by name is asked in batches, which cost half and take hours.
+
+    Raises:
+        InputError: an option says something of batches, and there are none.
+    """
+
+    batch: bool = option(
+        False,
+        "Ask in the provider's batches, at half the price: answers take minutes to a day.",
+        more="Of OpenAI, Anthropic, Gemini, Groq, and servers with OpenAI's interface of batches. "
+        "It needs a run folder; see docs/batch.md.",
+        group="Who judges",
+        applies_to=NAMED,
+    )
+    then_live: bool = option(
+        False,
+        "Ask live, at the full price, what a batch leaves unanswered; else the next batch does.",
+        group="Who judges",
+        applies_to=NAMED,
+    )
+    wait: bool = option(
+        True,
+        "Wait for batches. Without it, the run ends when all requests are out, and the same "
+        "command collects the answers.",
+        group="Who judges",
+        applies_to=NAMED,
+    )
+    batch_interval: float = option(
+        30.0,
+        "Seconds between two looks at batches that are out.",
+        group="Limits",
+        unit="seconds",
+        applies_to=NAMED,
+        gt=0,
+    )
+
+    def check(self) -> None:
+        for name in options_set(Batching, self):
+            if not self.batch:
+                raise InputError(f"{name} is about batches: give batch, too")
+
+
 SAMPLING = ("temperature", "max_tokens", "model_options")
 """The options of `Endpoint` with which a model would answer anew."""
 

@@ -115,6 +115,7 @@ class Panel(Judge):
         self.prompt_version = ", ".join(_each(member.prompt_version for member in chosen)) or None
         self.mode = modes_of(chosen)
         self.caches_prefixes = any(judge.caches_prefixes for judge in chosen)
+        self.answers_later = any(judge.answers_later for judge in chosen)
         self._members = tuple(
             Member(turned, name if number == 1 else f"{name} #{number}", number)
             for judge, own_name in zip(chosen, names, strict=True)

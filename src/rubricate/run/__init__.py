@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         RunOptions as RunOptions,
         SharedAnswers as SharedAnswers,
         Storage as Storage,
-        Workers as Workers,
     )
     from rubricate.run._plan import Plan as Plan
     from rubricate.run._progress import (

@@ -64,6 +64,7 @@ class Context(Judgement):
         item: what is judged.
         failed_before: whether the judgement failed in an earlier run.
         expense: what it takes of the greatest cost; None where the run has none.
+        replicate: what the keys of its replicate end in.
 
     Attributes:
         transcript: what was sent and received, but for the parts; None where nobody keeps it.
@@ -73,10 +74,16 @@ class Context(Judgement):
     __slots__ = ("_expense", "_known", "_run", "took", "transcript")
 
     def __init__(
-        self, run: RunContext, item: object, failed_before: bool, expense: Expense | None = None
+        self,
+        run: RunContext,
+        item: object,
+        failed_before: bool,
+        expense: Expense | None = None,
+        replicate: str = "",
     ) -> None:
         self.item = item
         self.failed_before = failed_before
+        self.replicate = replicate
         self.ends = self.failed_at = None
         self.transcript = run.answers.transcript()
         self._run = run

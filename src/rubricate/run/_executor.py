@@ -24,7 +24,7 @@ from rubricate.rubric import NO_USAGE, UNANSWERED, Usage, Verdict
 from rubricate.run._context import Context, RunContext
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
-from rubricate.run._pool import Pool
+from rubricate.run._pool import ASIDE, WAITING, Pool
 from rubricate.run._progress import Progress
 from rubricate.run._queue import CallQueue
 from rubricate.run.items import Call, ItemMachine, JudgedItem, Question, Stages, failure_of
@@ -131,14 +131,15 @@ class Execution:
             on_progress=self._report_progress,
         )
         at_most = run.stages.judgements(run.plan, at_most=True)
-        self._pool = Pool(options.concurrency, at_most, lambda: sender.in_doubt)
+        aside = WAITING if run.stages.judge.answers_later else ASIDE
+        self._pool = Pool(options.concurrency, at_most, lambda: sender.in_doubt, aside)
         self._shared = RunContext(
             send=sender,
             claim=claim,
             answers=answers,
             progress=progress,
             on_progress=options.report_progress,
-            places=asyncio.Semaphore(options.concurrency),
+            places=asyncio.Semaphore(options.concurrency + aside - ASIDE),
             may_continue=self._may_continue,
             aside=self._pool.set_aside,
             look_ahead=self._pool.look_ahead,
@@ -231,7 +232,8 @@ class Execution:
                 return
             item, call = pending
             if call is not None:
-                if self._spending is not None and call.needs_judge:
+                # What answers later is bounded by its claims alone: none waits for a first answer.
+                if self._spending is not None and call.needs_judge and not call.judge.answers_later:
                     making = self._make_call_within_budget(self._spending, item, call)
                 else:
                     making = self._make_call(item, call)
@@ -285,7 +287,7 @@ class Execution:
         if not is_mine:
             queue.look_up(item, [call])
             return True
-        context = Context(self._shared, item, call.failed_before, expense)
+        context = Context(self._shared, item, call.failed_before, expense, call.suffix)
         try:
             verdicts = await self._ask(item, call, context)
             self._store(item, call, verdicts, context)

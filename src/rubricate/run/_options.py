@@ -88,11 +88,11 @@ class Storage(SharedAnswers):
             raise InputError("fresh and retry_failed exclude each other: give one of them")
 
 
-class Workers(Settings):
-    """Who judges beside the process that was started.
+class Processes(Settings):
+    """Which processes judge: workers, or several that were started and share a journal.
 
     Raises:
-        InputError: a value is of no form that is known.
+        InputError: a value is of no form that is known, or excludes another option.
     """
 
     workers: int | str | None = option(
@@ -118,26 +118,6 @@ class Workers(Settings):
         input_type=str | None,
         is_path=True,
     )
-
-    def check(self) -> None:
-        from rubricate.run.workers import Fleet, resources_of
-
-        if self.workers is not None:
-            Fleet.parse(self.workers)
-        elif self.worker_resources is not None:
-            raise InputError("worker_resources says what each worker takes: give workers, too")
-        elif self.worker_env is not None:
-            raise InputError("worker_env says what workers need: give workers, too")
-        resources_of(self.worker_resources)
-
-
-class Sharding(Settings):
-    """Which part of a run a process judges, where several processes share its journal.
-
-    Raises:
-        InputError: it is no part of anything, or excludes another option.
-    """
-
     shard: str | None = option(
         None,
         "Judge only part K of N, written K/N; other processes judge the rest.",
@@ -149,6 +129,21 @@ class Sharding(Settings):
     def check(self) -> None:
         if self.shard is not None:
             Shard.parse(self.shard)
+            if self.workers is not None:
+                raise InputError(
+                    "workers and shard exclude each other: workers are given their parts by the "
+                    "process that starts them; give one of them"
+                )
+            return
+        from rubricate.run.workers import Fleet, resources_of
+
+        if self.workers is not None:
+            Fleet.parse(self.workers)
+        elif self.worker_resources is not None:
+            raise InputError("worker_resources says what each worker takes: give workers, too")
+        elif self.worker_env is not None:
+            raise InputError("worker_env says what workers need: give workers, too")
+        resources_of(self.worker_resources)
 
     @property
     def part(self) -> Shard | None:
@@ -169,7 +164,7 @@ class Listening(Settings):
             self.on_progress(progress)
 
 
-class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Workers, Sharding, Listening):
+class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Processes, Listening):
     """All options of a run.
 
     Raises:
@@ -210,9 +205,4 @@ class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Workers, S
             raise InputError(
                 "fresh and shard exclude each other: several processes cannot all begin the run "
                 "anew; choose another run folder, or run it once with fresh and without shard"
-            )
-        if self.shard is not None and self.workers is not None:
-            raise InputError(
-                "workers and shard exclude each other: workers are given their parts by the "
-                "process that starts them; give one of them"
             )

@@ -13,6 +13,10 @@ many times as many are started to find a prompt that is answered. At half of ASI
 refuses many is idle sooner; at double, more prompts are in memory. At half of AHEAD, a dataset that
 begins with prompts that no endpoint takes is given up later; at double, more are sent in vain."""
 
+WAITING = 10_000
+"""Calls on their way, while these wait for a model that answers later. With submissions of 7,000
+tokens they take 0.6 GB; at half, a batch has at most 5,000 requests, and at double 20,000."""
+
 YIELD_EVERY = 0.05
 """Seconds between the moments at which signals and the screen get their turn beside judges that
 never wait. At half, such a job yields twice as often; at double, Ctrl-C is noticed later."""
@@ -27,6 +31,7 @@ class Pool:
         concurrency: how many calls may be in flight.
         most: how many there are to make at most.
         is_in_doubt: whether it is not known of some model if it answers anybody.
+        most_aside: how many calls may be beyond those, while others wait.
 
     Attributes:
         is_idle: whether there is nothing left to begin.
@@ -34,12 +39,19 @@ class Pool:
         yields_at: when the next task is to call `let_others_run` (monotonic clock).
     """
 
-    def __init__(self, concurrency: int, most: int, is_in_doubt: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        concurrency: int,
+        most: int,
+        is_in_doubt: Callable[[], bool],
+        most_aside: int = ASIDE,
+    ) -> None:
         self.is_idle = False
         self.done: asyncio.Future[None] | None = None
         self._concurrency = concurrency
         self._most = most
         self._is_in_doubt = is_in_doubt
+        self._most_aside = most_aside
         self._work: Callable[[], Coroutine[Any, Any, None]] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._aside = 0  # calls that wait to be sent again
@@ -88,7 +100,7 @@ class Pool:
     def set_aside(self, waits: bool) -> None:
         """A call waits to be sent again: another one takes its place until it does no more."""
         self._aside += 1 if waits else -1
-        if waits and not self.is_idle and self._aside <= ASIDE:
+        if waits and not self.is_idle and self._aside <= self._most_aside:
             self.begin(1)
 
     def look_ahead(self) -> bool:

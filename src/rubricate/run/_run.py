@@ -140,6 +140,10 @@ async def run(
         judge = judge.of_run(plan.whole())
     stages = Stages(judge, plan, calibrate)
     progress = Progress(total=stages.judgements(plan))
+    if judge.answers_later:
+        from rubricate.run._batching import keep_batches
+
+        keep_batches(judge, storage.run_dir, options)
     held = _held(judge) if judge.learns_weights else None
 
     def trouble(message: str) -> None:

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
         aassert_rubric as aassert_rubric,
         assert_rubric as assert_rubric,
     )
+    from rubricate.testing._batches import (
+        BatchScript as BatchScript,
+        BatchServer as BatchServer,
+        ScriptedBatch as ScriptedBatch,
+    )
     from rubricate.testing._endpoint import ScriptedEndpoint as ScriptedEndpoint
     from rubricate.testing._gates import (
         UnclearGate as UnclearGate,

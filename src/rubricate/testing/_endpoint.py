@@ -19,6 +19,7 @@ import orjson
 from aiohttp import web
 
 from rubricate.judge.models import forget_forms
+from rubricate.testing._batches import BatchScript, BatchServer
 from rubricate.testing._rules import JudgeRequest, Rule
 
 FORMATS = ("json_schema", "json_object", "text")
@@ -30,7 +31,9 @@ NEVER = -9999.0
 
 
 class ScriptedEndpoint:
-    """An OpenAI-compatible chat endpoint on this machine, for tests.
+    """An OpenAI-compatible chat endpoint on this machine, for tests; it takes batches, too.
+
+    It also has the interface of Anthropic, and that of Gemini at `gemini_url`.
 
     Requests that no rule is for are judged by keywords: MET where at least half of the
     criterion's words of five letters or more occur in the submission, else UNMET; for a
@@ -58,10 +61,13 @@ class ScriptedEndpoint:
             wait, and one whose client leaves is not answered. Default: all.
         context_tokens: how many tokens (of 4 characters) prompt and reply may have together. A
             longer prompt gets a 400, and a reply is cut off there. Default: as many as there are.
+        batches: what becomes of requests that come in batches, by the interface of OpenAI,
+            Anthropic or Gemini; rules answer them, too.
         host, port: where to listen; port 0 picks a free one.
 
     Attributes:
-        requests: every request that came, in order.
+        requests: every request that came, in order; those of batches when they are answered.
+        batches: takes the batches, and has all that came.
     """
 
     _path = "/v1/chat/completions"
@@ -75,10 +81,12 @@ class ScriptedEndpoint:
         logprobs: Logprobs = "given",
         slots: int | None = None,
         context_tokens: int | None = None,
+        batches: BatchScript | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
         self.requests: list[JudgeRequest] = []
+        self.batches = BatchServer(batches or BatchScript(), self._answered)
         self._rules = list(rules)
         self._respond = respond
         self._formats = tuple(formats)
@@ -99,6 +107,11 @@ class ScriptedEndpoint:
     def url(self) -> str:
         """The base URL, for `base_url=` and `--base-url`."""
         return f"http://{self._host}:{self._port}/v1"
+
+    @property
+    def gemini_url(self) -> str:
+        """The address of the interface that Gemini has, for `GEMINI_BASE_URL`."""
+        return f"http://{self._host}:{self._port}/v1beta/openai"
 
     def __enter__(self) -> ScriptedEndpoint:
         listening = threading.Event()
@@ -140,8 +153,12 @@ class ScriptedEndpoint:
             on_listening: called once it listens.
         """
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
-        application = web.Application(client_max_size=64 * 2**20)
-        application.router.add_post(self._path, self._complete)
+        application = web.Application(client_max_size=2**30)
+        for path in dict.fromkeys((self._path, "/v1beta/openai/chat/completions")):
+            application.router.add_post(path, self._complete)
+        if self._path != "/v1/messages":
+            application.router.add_post("/v1/messages", self.batches.message)
+        self.batches.add_to(application.router)
         if self._slots is not None:
             self._turns = asyncio.Semaphore(self._slots)
         runner = web.AppRunner(
@@ -173,7 +190,13 @@ class ScriptedEndpoint:
         headers = {name: value for name, value in raw.headers.items() if name != "Authorization"}
         if "Authorization" in raw.headers:
             headers["Authorization"] = "(given)"
-        request = JudgeRequest.parse(orjson.loads(await raw.read()), headers)
+        return await self._answered(orjson.loads(await raw.read()), headers, raw)
+
+    async def _answered(
+        self, body: dict[str, Any], headers: dict[str, str], raw: web.Request | None = None
+    ) -> web.StreamResponse:
+        """The answer to a chat request; one in a batch has no connection to break."""
+        request = JudgeRequest.parse(body, headers)
         self.requests.append(request)
         cached = len(request.prefix) // 4 if request.prefix in self._prefixes else 0
         form = (request.body.get("response_format") or {}).get("type", "text")
@@ -192,7 +215,7 @@ class ScriptedEndpoint:
             return _error(400, f"{what} ({self._context} tokens), try increasing it", {})
         async with self._turns:
             await asyncio.sleep(rule.delay)
-        if rule.fault is not None:
+        if rule.fault is not None and raw is not None:
             return await _broken(raw, rule)
         if rule.status is not None:
             return _error(rule.status, rule.message, rule.headers, rule.body)

@@ -79,6 +79,7 @@ class ModelJudge(Judge):
         self.name = model.name if name is None else name
         self.model: Model = model
         self.caches_prefixes = model.caches_prefixes
+        self.answers_later = model.answers_later
         self.prompting: Prompting = Explained() if prompting is None else prompting
         self.prompt_version = self.prompting.version
         self.mode = self.prompting.mode

@@ -82,6 +82,7 @@ class DocumentJudge(Judge):
         self.name = judge.name
         self.model: Model = judge.model
         self.caches_prefixes = judge.caches_prefixes
+        self.answers_later = judge.answers_later
         self.probability_mode = judge.probability_mode
         self.prompt_version = f"{judge.prompt_version} and {DOCUMENT_PROMPTS}"
         self.mode = f"{judge.mode}; over {chunk_tokens} tokens in parts"

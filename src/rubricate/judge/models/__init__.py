@@ -9,6 +9,13 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
+    from rubricate.judge.models._batch_folder import (
+        BATCHES as BATCHES,
+        Batch as Batch,
+        batches_in as batches_in,
+    )
+    from rubricate.judge.models._batches import OUT as OUT, BatchModel as BatchModel
+    from rubricate.judge.models._draw import Draw as Draw
     from rubricate.judge.models._providers import find_setting as find_setting
     from rubricate.judge.models._forms import forget_forms as forget_forms
     from rubricate.judge.models._http import HTTPModel as HTTPModel

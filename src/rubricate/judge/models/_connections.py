@@ -1,4 +1,4 @@
-"""HTTP/1.1 to one address: POST over connections that are kept, and nothing else.
+"""HTTP/1.1 to one address: requests of one method over connections that are kept.
 
 General clients take more CPU time than all the rest of a judgement, for what judges never need
 (measured in benchmarks/README.md). What comes over the wire is read by llhttp, the parser of
@@ -51,6 +51,8 @@ class Connections:
         headers: sent with every request.
         proxy: the URL of an HTTP proxy; None for none.
         context: how certificates are verified; needed where the address or the proxy is https.
+        method: what all requests are.
+        longest: bytes that an answer may have; None for the usual 16 MiB.
     """
 
     def __init__(
@@ -60,7 +62,10 @@ class Connections:
         *,
         proxy: str | None = None,
         context: ssl.SSLContext | None = None,
+        method: str = "POST",
+        longest: int | None = None,
     ) -> None:
+        self._longest = LONGEST_ANSWER if longest is None else longest
         parts = urlsplit(url)
         self._context = context
         self._encrypted = parts.scheme == "https"
@@ -80,7 +85,7 @@ class Connections:
         if self._proxy is not None and not self._encrypted:
             target = f"http://{sent['Host']}{target}"
             sent |= self._for_proxy()
-        lines = [f"POST {target} HTTP/1.1"] + [f"{name}: {text}" for name, text in sent.items()]
+        lines = [f"{method} {target} HTTP/1.1"] + [f"{name}: {text}" for name, text in sent.items()]
         self._head = "\r\n".join([*lines, "Content-Length: "]).encode("latin-1")
 
     async def post(self, body: bytes, seconds: float) -> Answer:
@@ -157,7 +162,7 @@ class Connections:
         if self._with_loop is None:
             self._with_loop = self._until_the_loop_ends()
             await anext(self._with_loop)
-        connection = _Connection(loop)
+        connection = _Connection(loop, self._longest)
         self._all.add(connection)
         try:
             if self._proxy is None:
@@ -223,11 +228,12 @@ class _Connection(asyncio.Protocol):
         idle_since: when it was last used (monotonic clock).
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, longest: int = LONGEST_ANSWER) -> None:
         self.transport: Any = None
         self.is_open = self.keeps = False
         self.idle_since = 0.0
         self._loop = loop
+        self._longest = longest
         self._parser = httptools.HttpResponseParser(self)
         self._answer: asyncio.Future[Answer] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -297,8 +303,8 @@ class _Connection(asyncio.Protocol):
             self.end()
         else:
             self._came += len(data)
-            if self._came > LONGEST_ANSWER:
-                self._fail(BrokenOff(f"more than {LONGEST_ANSWER >> 20} MiB came"))
+            if self._came > self._longest:
+                self._fail(BrokenOff(f"more than {self._longest >> 20} MiB came"))
                 self.end()
                 return
             try:

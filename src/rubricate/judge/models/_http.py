@@ -54,9 +54,9 @@ from rubricate.rubric import NO_USAGE, Usage
 if TYPE_CHECKING:
     import ssl
 
-    from rubricate.judge.models._connections import Connections
     from rubricate.judge.models._model import ReplyForm
     from rubricate.judge.models._prices import ModelPrice
+    from rubricate.judge.models._wire import Transport
 
 _PROXY_ASKS = 407
 _SHOWN = 300
@@ -148,7 +148,7 @@ class HTTPModel(Model):
         logprobs = TOP_LOGPROBS if self.gives_probabilities else 0
         self._form = Form("json_schema", temperature, logprobs)
         self._reply_forms = forms_of(self._url, self._model, structured)
-        self._connections: dict[asyncio.AbstractEventLoop, Connections] = {}
+        self._connections: dict[asyncio.AbstractEventLoop, Transport] = {}
         self.is_trusted = type(self) is HTTPModel
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -422,7 +422,7 @@ class HTTPModel(Model):
         text = f"the proxy cannot reach {self._url}: HTTP {status}"
         return ModelError("connection", self._clean(text), unsent=True)
 
-    def _connected(self) -> Connections:
+    def _connected(self) -> Transport:
         """The connections of the running loop, made on first use."""
         loop = asyncio.get_running_loop()
         connections = self._connections.get(loop)

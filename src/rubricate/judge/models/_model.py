@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from rubricate.rubric import Usage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rubricate.judge.models._draw import Draw
 
 TEMPERATURE, TIMEOUT = 0.0, 120.0
 """How a model is sampled, and the seconds that a request may take, where nothing else is said."""
@@ -43,6 +48,7 @@ class Request:
             whichever judgement or after an interruption.
         lost_in: the forms in which earlier replies to the same question were lost because they
             ignored them: a simpler one is used (see `Model.after_unreadable`).
+        draw: which answer is wanted, for a model that answers later.
     """
 
     messages: tuple[Message, ...]
@@ -54,6 +60,7 @@ class Request:
     kept: bool = False
     lost_in: tuple[ReplyForm, ...] = ()
     is_one_of_several: bool = True
+    draw: Draw | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +132,9 @@ class Model:
             cancelled and sent again, or sent a second time beside it.
         opens_connections: whether each request in flight takes a file descriptor.
         caches_prefixes: whether what prompts begin with is cheaper the second time.
+        answers_later: whether an answer may take hours. No limit and no deadline then holds; equal
+            requests have a `Draw`; and it keeps in a folder what is out (see `keep_in`).
+        live: who answers what it leaves unanswered (`expired`); None where nobody does.
         gives_probabilities: whether completions may have them.
         is_trusted: whether its completions are made by this package alone, and what they took is
             checked already.
@@ -139,6 +149,8 @@ class Model:
     repeatable: bool = False
     opens_connections: bool = False
     caches_prefixes: bool = False
+    answers_later: bool = False
+    live: Model | None = None
     gives_probabilities: bool = True
     is_trusted: bool = False
     count_tokens: Callable[[str], int] | None = None
@@ -167,6 +179,9 @@ class Model:
         Default: the same request.
         """
         return request
+
+    def keep_in(self, folder: Path) -> None:
+        """Keep in a folder what is out, so that a later run has its answers."""
 
     async def aclose(self) -> None:
         """Let go of connections. The model can be used again afterwards.

@@ -73,7 +73,10 @@ _ROWS = (
         wire="_anthropic",
     ),
     Provider(
-        "gemini", "https://generativelanguage.googleapis.com/v1beta/openai", caches_prefixes=True
+        "gemini",
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        url_variable="GEMINI_BASE_URL",
+        caches_prefixes=True,
     ),
     Provider("openrouter", "https://openrouter.ai/api/v1", caches_prefixes=True),
     Provider("groq", "https://api.groq.com/openai/v1", gives_logprobs=False),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from rubricate.judge.models._forms import Form
 from rubricate.judge.models._model import Message, Request
+
+if TYPE_CHECKING:
+    from rubricate.judge.models._responses import Answer
 
 TOO_LONG = ("length", "max_tokens", "max_output_tokens", "model_length")
 """What endpoints and gateways call the end of a reply that is as long as it may be."""
@@ -71,6 +74,16 @@ class TokenCounts(NamedTuple):
     output: int
     reasoning: int
     kept: int = 0
+
+
+class Transport(Protocol):
+    """How a request reaches the endpoint: `Connections`, or `Batches`."""
+
+    async def post(self, body: bytes, seconds: float) -> Answer:
+        """The answer to a request."""
+
+    async def aclose(self) -> None:
+        """End all that is waited for."""
 
 
 class Wire(Protocol):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
+    from rubricate.run.sending._bills import most_tokens as most_tokens
     from rubricate.run.sending._budget import (
         Expense as Expense,
         RunEnds as RunEnds,

@@ -174,7 +174,7 @@ class Hedging:
         first = UNANSWERED
         reply: Completion | None = None
         try:
-            reply = _checked(out.model, await out.model.complete(out.request))
+            reply = checked(out.model, await out.model.complete(out.request))
             first = reply.usage
             return reply
         except asyncio.CancelledError:
@@ -185,7 +185,7 @@ class Hedging:
             return watch.answer
         except ModelError as error:
             watch.take_back()
-            first = error.usage = _possible(error.usage)
+            first = error.usage = possible(error.usage)
             raise
         except Exception as raised:
             watch.take_back()
@@ -302,13 +302,13 @@ class _Watch:
         try:
             await out.claim()
             self.took = UNANSWERED
-            answer = _checked(out.model, await out.model.complete(out.request))
+            answer = checked(out.model, await out.model.complete(out.request))
         except RunEnds:
             return
         except Exception as raised:  # the first may still be answered
             if self.took is not None:
                 error = raised if isinstance(raised, ModelError) else model_error(raised)
-                self.took = _possible(error.usage)
+                self.took = possible(error.usage)
             return
         finally:
             out.limiter.release()
@@ -335,7 +335,7 @@ class _Watch:
         return error
 
 
-def _checked(model: Model, reply: object) -> Completion:
+def checked(model: Model, reply: object) -> Completion:
     if model.is_trusted and type(reply) is Completion:
         return reply
     if not isinstance(reply, Completion):
@@ -343,9 +343,9 @@ def _checked(model: Model, reply: object) -> Completion:
     usage = reply.usage
     if not (isinstance(reply.text, str) and isinstance(usage, Usage)):
         raise TypeError("the text of a Completion is a str, and its usage a Usage")
-    return reply if usage.is_possible else replace(reply, usage=_possible(usage))
+    return reply if usage.is_possible else replace(reply, usage=possible(usage))
 
 
-def _possible(usage: object) -> Usage:
+def possible(usage: object) -> Usage:
     """What a model says that a request took; unknown where it cannot be right."""
     return usage if isinstance(usage, Usage) and usage.is_possible else UNANSWERED

@@ -25,11 +25,14 @@ class Judgement:
         ends: when its time is over (monotonic clock); None until its first request goes out.
         failed_at: how many answers the model had given when a request of this judgement failed
             first; None while none has.
+        replicate: what the keys of its replicate end in.
+        sent: how often it sent what to a model that answers later; not set before.
         claim: waits until a request may be sent, and raises `RunEnds` where it may not; None where
             nothing bounds that.
     """
 
-    __slots__ = ("claim", "ends", "failed_at", "failed_before", "item")
+    __slots__ = ("claim", "ends", "failed_at", "failed_before", "item", "replicate", "sent")
+    sent: dict[bytes, int]
 
     def __init__(self, item: object = None, *, failed_before: bool = False) -> None:
         self.item = self if item is None else item
@@ -37,6 +40,7 @@ class Judgement:
         self.claim: Claim | None = None
         self.ends: float | None = None
         self.failed_at: int | None = None
+        self.replicate = ""
 
     @property
     def is_asked(self) -> bool:

@@ -153,7 +153,7 @@ class Retries(Settings):
         ge=0,
     )
 
-    def wait(
+    def back_off(
         self, error: ModelError, attempt: int, elapsed: float, chance: random.Random
     ) -> float | None:
         """Seconds to wait after the failed attempt number `attempt` (from 1); None to give up.

@@ -241,6 +241,10 @@ class Sender:
             ModelError: it is not sent.
         """
         limiter, judgement = out.limiter, out.judgement
+        if out.model.answers_later:
+            from rubricate.run.sending._later import answered_later
+
+            return answered_later(out, self, self._stop, self._check_goes_on, self._bill)
         expected = 0.0
         if limiter.rate.counts_tokens:
             expected = limiter.rate.tokens(size_of(out.request))
@@ -347,6 +351,9 @@ class Sender:
         error.usage = NO_USAGE
         return error
 
+    def _stop(self, error: ModelError) -> None:
+        self.stopped_by = self.stopped_by or error
+
     def _check_goes_on(self, out: Outgoing) -> None:
         """Raise the error that ended it all, or that nothing goes out as long as a call may take.
 
@@ -409,7 +416,7 @@ class Sender:
         has_had_enough = error.kind != "rate_limit" and (error.kind != "timeout" or attempt > 1)
         if not breaker.accepted and has_had_enough and elapsed >= self._retries.max_outage:
             return None, True
-        wait = self._retries.wait(error, attempt, elapsed, self._chance)
+        wait = self._retries.back_off(error, attempt, elapsed, self._chance)
         if wait is not None and not breaker.accepted and error.kind != "rate_limit":
             wait = min(wait, max(SOON, self._retries.max_outage - elapsed))
         return wait, True

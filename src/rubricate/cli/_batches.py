@@ -1,0 +1,66 @@
+"""`rubricate batches`: what is out at providers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rubricate.cli._commands import command
+from rubricate.cli._printing import JsonOutput, print_json
+from rubricate.errors import ModelError
+from rubricate.judge import Batch, BatchModel, batches_in
+from rubricate.settings import option
+
+
+class BatchesSettings(JsonOutput):
+    """The options of `rubricate batches`."""
+
+    folder: str = option("runs", "A run folder, or a folder with run folders.", is_argument=True)
+    cancel: bool = option(
+        False, "Cancel them at the provider. What is answered by then is paid, and used."
+    )
+
+
+@command(BatchesSettings)
+def batches(settings: BatchesSettings) -> int:
+    """List the batches that are out: run folder, model, requests, since when, id."""
+    out = [pair for pair in batches_in(Path(settings.folder)) if pair[1].state != "ended"]
+    rows = [
+        {
+            "run": str(run),
+            "model": batch.model,
+            "requests": len(batch.rows),
+            "since": datetime.fromtimestamp(batch.created, UTC).isoformat(timespec="seconds"),
+            "id": batch.id,
+        }
+        for run, batch in out
+    ]
+    if settings.cancel:
+        import asyncio
+
+        for row, (_, batch) in zip(rows, out, strict=True):
+            row["cancelled"] = asyncio.run(_cancelled(batch))
+    if settings.json_output:
+        print_json({"batches": rows})
+        return 0
+    for row in rows:
+        cells = [f"{row['run']}: {row['requests']} requests to {row['model']}"]
+        cells += [f"since {row['since']}", str(row["id"] or "not known yet if it was sent")]
+        if settings.cancel:
+            cells.append(str(row["cancelled"]))
+        print(", ".join(cells))
+    if not rows:
+        print(f"No batches are out of the runs in {settings.folder}.")
+    return 0
+
+
+async def _cancelled(batch: Batch) -> str:
+    """Cancel a batch; what came of it, in words."""
+    if batch.id is None:
+        return "not sent: the same command as before sends it or finds it"
+    model = BatchModel(batch.model, base_url=None if "/" in batch.model else batch.url)
+    try:
+        await model.protocol.cancel(model.http, batch.id)
+    except ModelError as error:
+        return f"not cancelled: {error}"
+    return "cancelled"

@@ -1,0 +1,489 @@
+"""A model that answers later: its requests go out in batches, at half the price.
+
+`BatchModel` is an `HTTPModel` whose requests do not go over connections, but into `Batches`. What
+is sent, what a reply says and what it costs is therefore that of the same model live.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextvars import ContextVar
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rubricate.errors import InputError, ModelError
+from rubricate.judge.models._batch_folder import Batch, BatchFolder
+from rubricate.judge.models._batch_protocols import (
+    AnthropicBatches,
+    BatchProtocol,
+    GeminiBatches,
+    Http,
+    Look,
+    OpenAIBatches,
+)
+from rubricate.judge.models._connections import Connections
+from rubricate.judge.models._draw import Draw
+from rubricate.judge.models._http import HTTPModel
+from rubricate.judge.models._model import Completion, Request
+from rubricate.judge.models._responses import Answer, BrokenOff, NotConnected, ProxyRefused
+
+logger = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+PRICE = 0.5
+"""What a request in a batch costs, as a part of its price live; alike at all three providers."""
+QUIET, LOOKS = 2.0, 8
+"""Seconds without a further request after which none is expected before an answer, so that what was
+collected goes out; and how many looks there are in these seconds. They are looks because a loop
+that was busy, or a machine that slept, has then looked once and not waited. Reasoned, not measured:
+at half, a slow disk can split a batch; at double, each round of a run takes 2 s longer."""
+OLD = 600.0
+"""Seconds after which the oldest request goes out in any case, such as behind a live first stage.
+At half, there are twice as many batches; at double, the first answers come ten minutes later."""
+MOST_TIMES = 3
+"""Batches that may leave a request unanswered until it fails. A batch expires after 24 hours."""
+TRIES = 60
+"""Attempts, a minute apart, to ask how a batch is: an outage of an hour is waited for."""
+LONGEST_WAIT = 60.0
+LONGEST_FILE = 2**30
+"""Bytes of results that are read at most; 50,000 replies have 100 MB."""
+SECONDS = 600.0
+"""What one upload or download may take."""
+OUT = "answers are out"
+"""How the error begins with which a run ends that does not wait for its batches."""
+
+_draw: ContextVar[Draw] = ContextVar("_draw")
+
+
+class BatchModel(HTTPModel):
+    """A model at a provider that takes batches.
+
+    Args:
+        name: as of `HTTPModel`, whose other arguments it takes, too.
+        then_live: whether what a batch leaves unanswered is asked live, and not in the next batch.
+        waits: whether it waits for its batches; else what is out fails with `not_run`.
+        every: seconds between two looks at a batch that is out.
+        options: the other arguments of `HTTPModel`.
+
+    Raises:
+        InputError: the provider has no batches that are known.
+
+    Attributes:
+        live: the same model live, which answers what batches left; None where the next batch does.
+    """
+
+    answers_later = True
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        then_live: bool = False,
+        waits: bool = True,
+        every: float = 30.0,
+        **options: Any,
+    ) -> None:
+        super().__init__(name, **options)
+        self._given = partial(self._given, then_live=then_live, waits=waits, every=every)
+        self.live = HTTPModel(name, **options) if then_live else None
+        self.caches_prefixes = False  # the requests of a batch have no order
+        self.waits, self.every = waits, every
+        kind = "openai" if self._provider is None else self._provider.prefix
+        if kind not in _PROTOCOLS:
+            known = ", ".join(f"{prefix}/" for prefix in _PROTOCOLS)
+            raise InputError(f"no batches are known of '{name}', only of {known}: leave out batch")
+        self.protocol = _PROTOCOLS[kind]()
+        self._address = self._url
+        self._batch_headers = self._wire.headers(self._key) if self._key else {}
+        if kind == "gemini":
+            self._address = self._url.removesuffix("/openai")
+            self._batch_headers = {"x-goog-api-key": self._key or ""}
+            self.gives_probabilities = False
+        self._folder: BatchFolder | None = None
+
+    def keep_in(self, folder: Path) -> None:
+        if self._folder is None or self._folder.path != folder:
+            self._folder = BatchFolder(folder)
+
+    async def complete(self, request: Request) -> Completion:
+        token = _draw.set(request.draw or Draw())
+        try:
+            return await super().complete(request)
+        finally:
+            _draw.reset(token)
+
+    def _price(self, *counts: int) -> float | None:
+        price = super()._price(*counts)
+        return None if price is None else PRICE * price
+
+    def _connected(self) -> Batches:
+        """The batches of the running loop, in the place of connections."""
+        if self._folder is None:
+            raise InputError("batches need a folder where it is kept what is out: give run_dir")
+        loop = asyncio.get_running_loop()
+        batches = self._connections.get(loop)
+        if not isinstance(batches, Batches) or batches.folder is not self._folder:
+            self._forget_ended()
+            batches = self._connections[loop] = Batches(self, self._folder)
+        return batches
+
+    async def http(
+        self, method: str, path: str, body: bytes = b"", kind: str = "application/json"
+    ) -> bytes:
+        """The body of an answer of success to a request about batches.
+
+        Args:
+            method: that of the request, such as `GET`.
+            path: what follows the endpoint's address.
+            body: what is sent.
+            kind: its content type.
+
+        Raises:
+            ModelError: there is none, or another answer.
+        """
+        connections = Connections(
+            self._address + path,
+            {"Content-Type": kind, "Accept-Encoding": "identity"} | self._batch_headers,
+            proxy=self._proxy,
+            context=self._verified(),
+            method=method,
+            longest=LONGEST_FILE,
+        )
+        try:
+            answer = await connections.post(body, SECONDS)
+        except TimeoutError:
+            raise ModelError("timeout", f"no answer within {SECONDS:g} s") from None
+        except BrokenOff as error:
+            raise ModelError("truncated", self._clean(f"the answer broke off: {error}")) from None
+        except ProxyRefused as error:
+            raise self._refused_by_proxy(error.status) from None
+        except OSError as error:
+            text = self._clean(f"cannot reach {self._address}: {error or type(error).__name__}")
+            unsent = isinstance(error, NotConnected)
+            raise ModelError("connection", text, unsent=unsent) from None
+        finally:
+            await connections.aclose()
+        if not 200 <= answer.status < 300:
+            raise self._refusal(answer.status, answer.body, answer.headers)
+        return answer.body
+
+
+_PROTOCOLS: Mapping[str, Callable[[], BatchProtocol]] = {
+    "openai": OpenAIBatches,
+    "anthropic": AnthropicBatches,
+    "gemini": GeminiBatches,
+    "groq": OpenAIBatches,
+}
+"""By the provider's prefix. Servers with an address of their own may have OpenAI's."""
+
+
+class _Released(Exception):
+    """A request that its batch did not answer.
+
+    Attributes:
+        counts: whether it was sent: a batch that found no place in a queue was not.
+    """
+
+    def __init__(self, counts: bool) -> None:
+        self.counts = counts
+
+
+class Batches:
+    """Collects requests, sends them in batches and waits for these, in one event loop.
+
+    A request is known by a hash of what is sent and of which draw it is (`Draw`). One that is in a
+    batch of the folder, whichever process sent it, is answered by that batch.
+
+    Args:
+        model: whose they are.
+        folder: where it is kept what is out.
+    """
+
+    def __init__(self, model: BatchModel, folder: BatchFolder) -> None:
+        self.folder = folder
+        self._model = model
+        self._protocol = model.protocol
+        self._http: Http = model.http
+        self._every = model.every
+        self._quiet = min(QUIET, 4 * model.every)
+        self._collected: dict[str, bytes] = {}
+        self._bytes = 0
+        self._since = 0.0
+        self._news = 0  # counts requests and answers
+        self._futures: dict[str, asyncio.Future[Answer]] = {}
+        self._answers: dict[str, Answer] = {}  # of batches that have ended, until they are asked
+        self._following: dict[str, asyncio.Task[None]] = {}
+        self._pending: set[str] = set()  # keys of batches that were looked at and had not ended
+        self._foreign: set[str] = set()  # ids of batches that are not ours
+        self._gathering: asyncio.Task[None] | None = None
+        folder.refresh()
+
+    async def post(self, body: bytes, seconds: float) -> Answer:
+        """The answer to a request, whenever that is.
+
+        Raises:
+            ModelError: its batch could not be sent, or is lost; `expired` where batches ended
+                without it; `not_run` where nobody waits for it.
+        """
+        row, times = self._row(body), 0
+        while True:
+            future = self._futures.get(row)
+            if future is None:
+                future = self._futures[row] = asyncio.get_running_loop().create_future()
+                future.add_done_callback(_retrieved)
+                self._ask(row, body)
+            try:
+                return await asyncio.shield(future)
+            except _Released as released:
+                times += released.counts
+                if times and (self._model.live is not None or times >= MOST_TIMES):
+                    text = "its batch ended without an answer" + (f", {times} times" * (times > 1))
+                    raise ModelError("expired", text) from None
+
+    async def aclose(self) -> None:
+        """Wait for nothing more; batches that are out stay there."""
+        tasks = [*self._following.values(), *filter(None, [self._gathering])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for future in self._futures.values():
+            future.cancel()
+
+    def _row(self, body: bytes) -> str:
+        draw = _draw.get()
+        number = draw.number
+        while True:
+            digest = hashlib.blake2b(body, digest_size=16)
+            digest.update(f"\0{self._model.endpoint}\0{draw.replicate}\0{number}".encode())
+            row = digest.hexdigest()
+            batch = self.folder.holding(row) if draw.is_anew else None
+            if batch is None or batch.state != "ended":
+                return row
+            number += 1
+
+    def _ask(self, row: str, body: bytes) -> None:
+        self._news += 1
+        batch = self.folder.holding(row)
+        if row in self._answers:
+            self._settle(row, self._answers.pop(row))
+        elif batch is not None:
+            self._follow(batch)
+        else:
+            size = len(body) + 200  # what a line has beside it
+            is_full = len(self._collected) >= self._protocol.most_requests
+            if self._collected and (is_full or self._bytes + size > self._protocol.most_bytes):
+                self._send()
+            if not self._collected:
+                self._since = time.monotonic()
+            self._collected[row] = body
+            self._bytes += size
+        if self._gathering is None or self._gathering.done():
+            self._gathering = asyncio.create_task(self._gather())
+
+    async def _gather(self) -> None:
+        """Send what was collected once nothing more comes, or it is old."""
+        seen = looks = 0
+        while self._futures:
+            await asyncio.sleep(self._quiet / LOOKS)
+            looks = looks + 1 if self._news == seen else 0
+            seen = self._news
+            is_last = looks >= LOOKS
+            if self._collected and (is_last or time.monotonic() - self._since > OLD):
+                try:
+                    self._send()
+                except InputError as error:  # of the disk, or of an option
+                    self._fail(list(self._collected), ModelError("bad_request", str(error)))
+                    self._collected, self._bytes = {}, 0
+                looks = 0
+            elif is_last and not self._model.waits and self._following.keys() <= self._pending:
+                self._leave()
+
+    def _leave(self) -> None:
+        """End all waiting, because nobody is to wait for batches."""
+        ids = {batch.id for row in self._futures if (batch := self.folder.holding(row))}
+        listed = ", ".join(sorted(map(str, ids)))
+        text = f"{OUT}: {len(self._futures)} requests in {len(ids)} batches ({listed})"
+        self._fail(list(self._futures), ModelError("not_run", text))
+
+    def _send(self) -> None:
+        """Send what was collected; what another process has sent meanwhile is followed."""
+        self.folder.refresh()
+        collected, self._collected, self._bytes = self._collected, {}, 0
+        rows: list[str] = []
+        for row in collected:
+            batch = self.folder.holding(row)
+            if batch is None:
+                rows.append(row)
+            else:
+                self._follow(batch)
+        if rows:
+            lines = [self._protocol.line(row, collected[row]) for row in rows]
+            self._follow(self.folder.new(self._model.name, self._model.endpoint, rows), lines)
+
+    # A batch
+
+    def _follow(self, batch: Batch, lines: Iterable[bytes] = ()) -> None:
+        if batch.key not in self._following:
+            task = asyncio.create_task(self._followed(batch, list(lines)))
+            self._following[batch.key] = task
+
+    async def _followed(self, batch: Batch, lines: list[bytes]) -> None:
+        """See a batch through, from wherever it is, to the answers of its requests."""
+        rows = batch.rows
+        try:
+            if batch.state == "sending" and not await self._sent(batch, lines):
+                self._release(rows)
+                return
+            lines.clear()
+            if batch.state == "out":
+                await self._wait_for(batch)
+            results = self.folder.results(batch)
+            answers = {} if results is None else self._by_row(results)
+            if results is None:  # somebody has removed them
+                self.folder.drop(batch)
+            for row in batch.rows:
+                answer = answers.get(row)
+                if answer is not None and not self._settle(row, answer):
+                    self._answers[row] = answer
+            self._release(row for row in rows if answers.get(row) is None)
+        except _Released as released:
+            self._release(rows, counts=released.counts)
+        except ModelError as error:
+            self._fail(rows, error)
+        except InputError as error:  # of the disk
+            self._fail(rows, ModelError("bad_request", str(error)))
+        finally:
+            self._following.pop(batch.key, None)
+            self._pending.discard(batch.key)
+
+    async def _sent(self, batch: Batch, lines: list[bytes]) -> bool:
+        """Send a batch, or find one that an earlier process may have sent; whether it is out."""
+        for attempt in range(TRIES if lines else 2):
+            if attempt or not lines:
+                batch.id = await self._persist(partial(self._found, batch))
+            if batch.id is None and lines:
+                try:
+                    batch.id = await self._protocol.create(self._http, batch, lines)
+                except ModelError as error:
+                    if not error.retryable or attempt == TRIES - 1:
+                        self.folder.drop(batch)
+                        raise
+                    logger.info("sending a batch again: %s", error)
+            if batch.id is not None:
+                batch.state = "out"
+                self.folder.write(batch)
+                logger.info("%s: %d requests are out", batch.id, len(batch.rows))
+                return True
+            await asyncio.sleep(min(LONGEST_WAIT, self._every * 2.0 ** min(attempt, 8)))
+        self.folder.drop(batch)
+        return False
+
+    async def _found(self, batch: Batch) -> str | None:
+        known = self.folder.ids(but=batch) | self._foreign
+        return await self._protocol.find(self._http, batch, known)
+
+    async def _wait_for(self, batch: Batch) -> None:
+        """Wait until a batch has ended, and store its results.
+
+        Raises:
+            ModelError: it was refused as a whole, or cannot be asked about.
+        """
+        while True:
+            assert batch.id is not None
+            look = await self._persist(partial(self._protocol.look, self._http, batch.id))
+            if look.has_ended:
+                break
+            self._pending.add(batch.key)
+            await asyncio.sleep(self._every)
+        self._pending.discard(batch.key)
+        if look.failed:
+            await self._refused(batch, look)
+            return
+        answers: dict[str, Answer | None] = {}
+        for _ in range(3):  # a file that broke off is whole at the second time
+            results = await self._persist(
+                partial(self._protocol.results, self._http, batch.id, look)
+            )
+            answers = self._by_row(results)
+            if answers.keys() >= set(batch.rows):
+                break
+        if not self._protocol.is_named and answers and answers.keys().isdisjoint(batch.rows):
+            self._foreign.add(batch.id)
+            batch.state, batch.id = "sending", None
+            self.folder.write(batch)
+            if await self._sent(batch, []):
+                await self._wait_for(batch)
+            return
+        answered = [row for row in batch.rows if answers.get(row) is not None]
+        self.folder.keep_results(batch, results, answered)
+
+    async def _refused(self, batch: Batch, look: Look) -> None:
+        """Forget a batch that was not taken; where the queue is full, its requests wait."""
+        batch_id = batch.id
+        self.folder.drop(batch)
+        if not look.is_queue_full:
+            raise ModelError("bad_request", f"the batch {batch_id} was refused: {look.failed}")
+        logger.info("the provider's queue is full: %s", look.failed)
+        await asyncio.sleep(LOOKS * self._every)
+        raise _Released(counts=False)
+
+    def _by_row(self, results: bytes) -> dict[str, Answer | None]:
+        """The answers in results; of several to a request, the first."""
+        answers: dict[str, Answer | None] = {}
+        for row, answer in self._protocol.answers(results):
+            if answers.get(row) is None:
+                answers[row] = answer
+        return answers
+
+    async def _persist(self, act: Callable[[], Awaitable[_T]]) -> _T:
+        """What an exchange gives that is tried again after what may pass."""
+        attempt = 0
+        while True:
+            try:
+                return await act()
+            except ModelError as error:
+                attempt += 1
+                if not error.retryable or attempt >= TRIES:
+                    raise
+                logger.info("asking about a batch again: %s", error)
+            await asyncio.sleep(min(LONGEST_WAIT, self._every * 2.0 ** min(attempt, 8)))
+
+    # A request
+
+    def _settle(self, row: str, answer: Answer) -> bool:
+        """Give an answer to those that wait for it; whether anybody does."""
+        future = self._futures.pop(row, None)
+        if future is None or future.done():
+            return False
+        self._news += 1
+        future.set_result(answer)
+        return True
+
+    def _release(self, rows: Iterable[str], *, counts: bool = True) -> None:
+        self._end(rows, lambda: _Released(counts))
+
+    def _fail(self, rows: Iterable[str], error: ModelError) -> None:
+        self._end(rows, lambda: _copy(error))
+
+    def _end(self, rows: Iterable[str], error: Callable[[], Exception]) -> None:
+        self._news += 1
+        for row in rows:
+            future = self._futures.pop(row, None)
+            if future is not None and not future.done():
+                future.set_exception(error())
+
+
+def _copy(error: ModelError) -> ModelError:
+    """The same error for another request, which it took nothing of."""
+    return ModelError(error.kind, str(error), status=error.status, retry_after=error.retry_after)
+
+
+def _retrieved(future: asyncio.Future[Answer]) -> None:
+    """Look at an error that nobody waits for any more, so that it is not reported."""
+    if not future.cancelled():
+        future.exception()

@@ -1,0 +1,419 @@
+"""The batches of a scripted endpoint, as OpenAI, Anthropic and Gemini have them."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import orjson
+from aiohttp import web
+
+BatchEvent = Literal["upload", "create", "look", "results"]
+Answer = Callable[[dict[str, Any], dict[str, str]], Awaitable[web.StreamResponse]]
+"""Answers a chat request, given as its body and headers."""
+
+
+@dataclass(slots=True)
+class BatchScript:
+    """What becomes of batches.
+
+    Attributes:
+        seconds: how long a batch takes; `math.inf` until `finish` is called.
+        expired: the part of the requests that the first batch leaves unanswered, as it expires.
+        failed: the part of all requests that end with a status of 500.
+        repeated: the part of the results that come twice.
+        shuffled: whether results come in another order.
+        truncated: how many times results end in the middle when they are fetched.
+        hidden: whether a batch that was made gets no answer, as if the connection had broken.
+        queue: how many requests may be out at once; a batch above fails (OpenAI). None for all.
+        seed: of the random choices.
+        on_event: called, in the endpoint's thread, when a file or a batch has come, and before a
+            batch is looked at and its results are given.
+    """
+
+    seconds: float = 0.0
+    expired: float = 0.0
+    failed: float = 0.0
+    repeated: float = 0.0
+    shuffled: bool = False
+    truncated: int = 0
+    hidden: int = 0
+    queue: int | None = None
+    seed: int = 0
+    on_event: Callable[[BatchEvent], None] = lambda event: None
+
+
+@dataclass(slots=True)
+class ScriptedBatch:
+    """One batch at a scripted endpoint.
+
+    Attributes:
+        id: its name.
+        name: the name that the client gave it, if the interface has such a thing.
+        rows: its requests, each with its own name, as the interface has them.
+        made: when it was made (seconds since 1970).
+        state: `running`, `ended`, `expired`, `cancelled` or `failed`.
+        results: what has come of each request: its name, and status and body of an answer; None
+            where there is none.
+    """
+
+    id: str
+    name: str
+    rows: list[tuple[str, dict[str, Any]]]
+    made: float = field(default_factory=time.time)
+    state: str = "running"
+    results: list[tuple[str, tuple[int, dict[str, Any]] | None]] = field(default_factory=list)
+
+    @property
+    def unanswered(self) -> int:
+        """How many requests it leaves without an answer."""
+        return sum(result is None for _, result in self.results)
+
+
+class BatchServer:
+    """Takes batches by three interfaces, and has their requests answered.
+
+    Args:
+        script: what becomes of them.
+        answer: answers one request.
+
+    Attributes:
+        batches: all that came, in order.
+        answered: the names of all requests that were answered, and so paid, in order.
+    """
+
+    def __init__(self, script: BatchScript, answer: Answer) -> None:
+        self.script = script
+        self.batches: list[ScriptedBatch] = []
+        self.answered: list[str] = []
+        self._answer = answer
+        self._files: dict[str, bytes] = {}
+        self._chance = random.Random(script.seed)
+
+    def finish(self) -> None:
+        """Have all batches end at the next look at them, however long they were to take."""
+        self.script.seconds = 0.0
+
+    def add_to(self, router: web.UrlDispatcher) -> None:
+        """Listen at the paths of the three interfaces.
+
+        Args:
+            router: of the endpoint's application.
+        """
+        for method, path, handler in (
+            ("POST", "/v1/files", self._upload),
+            ("GET", "/v1/files/{file}/content", self._file),
+            ("POST", "/v1/batches", self._create_openai),
+            ("GET", "/v1/batches", self._list_openai),
+            ("GET", "/v1/batches/{id}", self._look_openai),
+            ("POST", "/v1/batches/{id}/cancel", self._cancel),
+            ("POST", "/v1/messages/batches", self._create_anthropic),
+            ("GET", "/v1/messages/batches", self._list_anthropic),
+            ("GET", "/v1/messages/batches/{id}", self._look_anthropic),
+            ("GET", "/v1/messages/batches/{id}/results", self._results_anthropic),
+            ("POST", "/v1/messages/batches/{id}/cancel", self._cancel),
+            ("POST", "/v1beta/models/{model}:batchGenerateContent", self._create_gemini),
+            ("GET", "/v1beta/batches", self._list_gemini),
+            ("GET", "/v1beta/batches/{id}", self._look_gemini),
+            ("POST", "/v1beta/batches/{id}:cancel", self._cancel),
+        ):
+            router.add_route(method, path, handler)
+
+    # What all have
+
+    def _add(self, name: str, rows: list[tuple[str, dict[str, Any]]]) -> ScriptedBatch:
+        batch = ScriptedBatch(f"batch-{len(self.batches) + 1}", name, rows)
+        out = sum(len(each.rows) for each in self.batches if each.state == "running")
+        self.batches.append(batch)
+        if self.script.queue is not None and out + len(rows) > self.script.queue:
+            batch.state = "failed"
+        self.script.on_event("create")
+        return batch
+
+    def _creation_reply(self, raw: web.Request, body: dict[str, Any]) -> web.Response:
+        """The answer to the request that made a batch."""
+        if self.script.hidden:
+            self.script.hidden -= 1
+            assert raw.transport is not None
+            raw.transport.abort()
+        return web.json_response(body)
+
+    async def _looked(self, raw: web.Request) -> ScriptedBatch:
+        """The batch of a path, whose requests are answered where its time has come."""
+        self.script.on_event("look")
+        batch = self._of(raw)
+        if batch.state == "running" and time.time() >= batch.made + self.script.seconds:
+            await self._run(batch)
+        return batch
+
+    def _of(self, raw: web.Request) -> ScriptedBatch:
+        name = raw.match_info["id"]
+        for batch in self.batches:
+            if batch.id == name:
+                return batch
+        raise web.HTTPNotFound(text='{"error":{"message":"no such batch"}}')
+
+    async def _run(self, batch: ScriptedBatch) -> None:
+        script, chance = self.script, self._chance
+        batch.state = "ended"
+        for name, body in batch.rows:
+            if chance.random() < script.expired:
+                batch.results.append((name, None))
+            elif chance.random() < script.failed:
+                error = {"error": {"type": "api_error", "message": "scripted row failure"}}
+                batch.results.append((name, (500, error)))
+            else:
+                response = await self._answer(body, {})
+                assert isinstance(response, web.Response)
+                assert isinstance(response.body, bytes)
+                batch.results.append((name, (response.status, orjson.loads(response.body))))
+                self.answered.append(name)
+            if chance.random() < script.repeated:
+                batch.results.append(batch.results[-1])
+        if batch.unanswered:
+            batch.state, script.expired = "expired", 0.0
+        if script.shuffled:
+            chance.shuffle(batch.results)
+
+    async def _cancel(self, raw: web.Request) -> web.Response:
+        batch = self._of(raw)
+        if batch.state == "running":
+            batch.state = "cancelled"
+            batch.results = [(name, None) for name, _ in batch.rows]
+        return web.json_response({"id": batch.id})
+
+    def _given(self, lines: list[Any]) -> web.Response:
+        """Results as JSON lines, which end in the middle where that is scripted."""
+        self.script.on_event("results")
+        content = b"".join(orjson.dumps(line) + b"\n" for line in lines)
+        if self.script.truncated and lines:
+            self.script.truncated -= 1
+            content = content[: len(content) // 2]
+        return web.Response(body=content, content_type="application/jsonl")
+
+    # OpenAI
+
+    async def _upload(self, raw: web.Request) -> web.Response:
+        form = await raw.post()
+        file = form["file"]
+        assert isinstance(file, web.FileField)
+        name = f"file-{len(self._files) + 1}"
+        self._files[name] = file.file.read()
+        self.script.on_event("upload")
+        return web.json_response({"id": name, "purpose": form["purpose"]})
+
+    async def _create_openai(self, raw: web.Request) -> web.Response:
+        body = orjson.loads(await raw.read())
+        entries = [orjson.loads(line) for line in self._files[body["input_file_id"]].splitlines()]
+        rows = [(entry["custom_id"], entry["body"]) for entry in entries]
+        batch = self._add((body.get("metadata") or {}).get("rubricate", ""), rows)
+        return self._creation_reply(raw, _openai(batch))
+
+    async def _list_openai(self, raw: web.Request) -> web.Response:
+        return web.json_response({"data": [_openai(b) for b in self.batches[::-1]]})
+
+    async def _look_openai(self, raw: web.Request) -> web.Response:
+        return web.json_response(_openai(await self._looked(raw)))
+
+    async def _file(self, raw: web.Request) -> web.Response:
+        kind, _, number = raw.match_info["file"].partition("-")
+        batch = self.batches[int(number) - 1]
+        lines = []
+        for name, result in batch.results:
+            line: dict[str, Any] = {"custom_id": name, "response": None, "error": None}
+            if result is None:
+                line["error"] = {"code": f"batch_{batch.state}", "message": "not answered"}
+            else:
+                line["response"] = {"status_code": result[0], "body": result[1]}
+            if (kind == "output") == (result is not None and result[0] == 200):
+                lines.append(line)
+        return self._given(lines)
+
+    # Anthropic
+
+    async def message(self, raw: web.Request) -> web.StreamResponse:
+        """Answer a live request to Anthropic's interface.
+
+        Args:
+            raw: the request.
+        """
+        chat = _chat_of_anthropic(orjson.loads(await raw.read()))
+        response = await self._answer(chat, dict(raw.headers))
+        if response.status != 200 or not isinstance(response, web.Response):
+            return response
+        assert isinstance(response.body, bytes)
+        return web.json_response(_as_anthropic(orjson.loads(response.body)))
+
+    async def _create_anthropic(self, raw: web.Request) -> web.Response:
+        entries = orjson.loads(await raw.read())["requests"]
+        rows = [(entry["custom_id"], _chat_of_anthropic(entry["params"])) for entry in entries]
+        self.script.on_event("upload")
+        return self._creation_reply(raw, _anthropic(self._add("", rows)))
+
+    async def _list_anthropic(self, raw: web.Request) -> web.Response:
+        return web.json_response({"data": [_anthropic(b) for b in self.batches[::-1]]})
+
+    async def _look_anthropic(self, raw: web.Request) -> web.Response:
+        return web.json_response(_anthropic(await self._looked(raw)))
+
+    async def _results_anthropic(self, raw: web.Request) -> web.Response:
+        batch, lines = self._of(raw), []
+        for name, result in batch.results:
+            entry: dict[str, Any] = {
+                "type": "canceled" if batch.state == "cancelled" else "expired"
+            }
+            if result is not None and result[0] == 200:
+                entry = {"type": "succeeded", "message": _as_anthropic(result[1])}
+            elif result is not None:
+                entry = {"type": "errored", "error": {"type": "error", **result[1]}}
+            lines.append({"custom_id": name, "result": entry})
+        return self._given(lines)
+
+    # Gemini
+
+    async def _create_gemini(self, raw: web.Request) -> web.Response:
+        wanted = orjson.loads(await raw.read())["batch"]
+        model = raw.match_info["model"]
+        rows = [
+            (entry["metadata"]["key"], _chat_of_gemini(model, entry["request"]))
+            for entry in wanted["input_config"]["requests"]["requests"]
+        ]
+        self.script.on_event("upload")
+        batch = self._add(wanted["display_name"], rows)
+        return self._creation_reply(raw, _gemini(batch, with_results=False))
+
+    async def _list_gemini(self, raw: web.Request) -> web.Response:
+        listed = [_gemini(batch, with_results=False) for batch in self.batches[::-1]]
+        return web.json_response({"operations": listed})
+
+    async def _look_gemini(self, raw: web.Request) -> web.Response:
+        batch = await self._looked(raw)
+        if batch.state != "running":
+            self.script.on_event("results")
+        body = orjson.dumps(_gemini(batch, with_results=batch.state != "running"))
+        if self.script.truncated and batch.state != "running":
+            self.script.truncated -= 1
+            body = body[: len(body) // 2]
+        return web.Response(body=body, content_type="application/json")
+
+
+def _openai(batch: ScriptedBatch) -> dict[str, Any]:
+    has_ended, number = batch.state not in ("running", "failed"), batch.id.partition("-")[2]
+    has_errors = any(result is None or result[0] != 200 for _, result in batch.results)
+    errors = {"data": [{"code": "token_limit_exceeded", "message": "Enqueued token limit reached"}]}
+    return {
+        "id": batch.id,
+        "object": "batch",
+        "status": {"running": "in_progress", "ended": "completed"}.get(batch.state, batch.state),
+        "created_at": math.floor(batch.made),
+        "metadata": {"rubricate": batch.name},
+        "output_file_id": f"output-{number}" if has_ended else None,
+        "error_file_id": f"errors-{number}" if has_ended and has_errors else None,
+        "errors": errors if batch.state == "failed" else None,
+    }
+
+
+def _anthropic(batch: ScriptedBatch) -> dict[str, Any]:
+    return {
+        "id": batch.id,
+        "type": "message_batch",
+        "processing_status": "in_progress" if batch.state == "running" else "ended",
+        "created_at": datetime.fromtimestamp(batch.made, UTC).isoformat(),
+        "request_counts": {"processing": len(batch.rows), "succeeded": 0},
+    }
+
+
+def _gemini(batch: ScriptedBatch, *, with_results: bool) -> dict[str, Any]:
+    states = {"running": "RUNNING", "ended": "SUCCEEDED", "expired": "SUCCEEDED"}
+    state = states.get(batch.state, batch.state.upper())
+    operation: dict[str, Any] = {
+        "name": f"batches/{batch.id}",
+        "metadata": {"displayName": batch.name, "state": f"BATCH_STATE_{state}"},
+        "done": batch.state != "running",
+    }
+    if not with_results:
+        return operation
+    entries = []
+    for name, result in batch.results:
+        entry: dict[str, Any] = {"metadata": {"key": name}}
+        if result is None:
+            entry["error"] = {"code": 4, "message": "the deadline of the batch is over"}
+        elif result[0] != 200:
+            entry["error"] = {"code": 13, "message": "scripted row failure"}
+        else:
+            entry["response"] = _as_gemini(result[1])
+        entries.append(entry)
+    return operation | {"response": {"inlinedResponses": {"inlinedResponses": entries}}}
+
+
+# Requests and replies of the others as those of OpenAI's chat interface, which rules are for
+
+
+def _text(content: Any) -> str:
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+def _chat_of_anthropic(body: dict[str, Any]) -> dict[str, Any]:
+    messages = [{"role": "system", "content": _text(body.get("system", ""))}]
+    messages += [{"role": m["role"], "content": _text(m["content"])} for m in body["messages"]]
+    form = (body.get("output_config") or {}).get("format")
+    chat = {"model": body["model"], "messages": messages, "max_tokens": body["max_tokens"]}
+    if form:
+        chat["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"schema": form["schema"]},
+        }
+    return chat
+
+
+def _as_anthropic(chat: dict[str, Any]) -> dict[str, Any]:
+    choice, counts = chat["choices"][0], chat["usage"]
+    cached = counts["prompt_tokens_details"]["cached_tokens"]
+    return {
+        "type": "message",
+        "role": "assistant",
+        "model": chat["model"],
+        "content": [{"type": "text", "text": choice["message"]["content"]}],
+        "stop_reason": "end_turn" if choice["finish_reason"] == "stop" else "max_tokens",
+        "usage": {
+            "input_tokens": counts["prompt_tokens"] - cached,
+            "cache_read_input_tokens": cached,
+            "cache_creation_input_tokens": 0,
+            "output_tokens": counts["completion_tokens"],
+        },
+    }
+
+
+def _chat_of_gemini(model: str, body: dict[str, Any]) -> dict[str, Any]:
+    messages = [{"role": "system", "content": _text(body["systemInstruction"]["parts"])}]
+    messages += [
+        {
+            "role": "assistant" if entry["role"] == "model" else "user",
+            "content": _text(entry["parts"]),
+        }
+        for entry in body["contents"]
+    ]
+    chat: dict[str, Any] = {"model": model, "messages": messages}
+    if schema := body["generationConfig"].get("responseJsonSchema"):
+        chat["response_format"] = {"type": "json_schema", "json_schema": {"schema": schema}}
+    return chat
+
+
+def _as_gemini(chat: dict[str, Any]) -> dict[str, Any]:
+    choice, counts = chat["choices"][0], chat["usage"]
+    end = "STOP" if choice["finish_reason"] == "stop" else "MAX_TOKENS"
+    parts = [{"text": choice["message"]["content"]}]
+    return {
+        "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": end}],
+        "modelVersion": chat["model"],
+        "usageMetadata": {
+            "promptTokenCount": counts["prompt_tokens"],
+            "candidatesTokenCount": counts["completion_tokens"],
+            "cachedContentTokenCount": counts["prompt_tokens_details"]["cached_tokens"],
+        },
+    }

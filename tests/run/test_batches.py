@@ -1,0 +1,295 @@
+"""Batches: every judgement once, through faults of the provider and of this machine."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rubricate
+from rubricate import BatchModel, Cascade, Criterion, HTTPModel, Rubric, RubricDataset
+from rubricate.errors import InputError, RunStopped
+from rubricate.judge import batches_in
+from rubricate.testing import BatchScript, Rule, ScriptedEndpoint
+
+JUDGES = {
+    "openai": "openai/gpt-4.1-mini",
+    "anthropic": "anthropic/claude-sonnet-4-5",
+    "gemini": "gemini/gemini-2.5-flash",
+}
+OPENAI = JUDGES["openai"]
+QUICK: dict[str, Any] = {"batch": True, "batch_interval": 0.05, "cache": None}
+
+
+@contextmanager
+def endpoint(
+    script: BatchScript | None = None, rules: list[Rule] | None = None, **options: Any
+) -> Iterator[ScriptedEndpoint]:
+    with ScriptedEndpoint(rules or [], batches=script, **options) as listening:
+        variables = {f"{name.upper()}_API_KEY": "k" * 20 for name in JUDGES}
+        variables |= {f"{name.upper()}_BASE_URL": listening.url for name in JUDGES}
+        variables["GEMINI_BASE_URL"] = listening.gemini_url
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            yield listening
+
+
+def dataset(items: int = 3, criteria: int = 2) -> RubricDataset:
+    asked = [Criterion(name=f"c{n}", requirement=f"Gives the speed {n}") for n in range(criteria)]
+    data = RubricDataset("How fast is light?", Rubric(asked))
+    for number in range(items):
+        data.add_item(f"Answer {number}: the speed {number % 5} of light, or {number % 3} of sound")
+    return data
+
+
+def labels(result: Any) -> list[str | None]:
+    return [verdict.label for item in result for verdict in item.criteria.values()]
+
+
+@pytest.mark.parametrize("provider", JUDGES)
+def test_2000_judgements_come_once_each_through_all_that_goes_wrong_with_batches(
+    provider: str, tmp_path: Path
+):
+    script = BatchScript(
+        seconds=0.1, expired=0.1, failed=0.05, repeated=0.05, shuffled=True, truncated=2
+    )
+    data, judge, folder = dataset(200, 10), JUDGES[provider], tmp_path / "run"
+    with endpoint(script) as provider_side:
+        result = rubricate.grade(data, judge, run_dir=folder, **QUICK)
+        batches = provider_side.batches
+        assert len(batches.answered) == len(set(batches.answered)) == 2000
+        assert batches.batches[0].state == "expired"
+        sent = len(provider_side.requests)
+        assert result.failed == 0
+        assert labels(rubricate.grade(data, judge, run_dir=folder, cache=None)) == labels(result)
+        assert len(provider_side.requests) == sent  # live, and nothing is asked
+        live = rubricate.grade(data, judge, cache=None)
+        assert labels(live) == labels(result)
+
+
+@pytest.mark.parametrize("provider", JUDGES)
+def test_a_request_in_a_batch_costs_half_and_dry_runs_say_so(provider: str, tmp_path: Path):
+    data, judge = dataset(4), JUDGES[provider]
+    with endpoint():
+        batch = rubricate.grade(data, judge, run_dir=tmp_path / "run", **QUICK)
+    with endpoint():
+        live = rubricate.grade(data, judge, cache=None, concurrency=1, leader_first=False)
+        estimates = [rubricate.estimate(data, judge, batch=batch) for batch in (False, True)]
+    assert batch.usage.cost == pytest.approx(live.usage.cost / 2)
+    assert estimates[1].cost.high == pytest.approx(estimates[0].cost.high / 2)
+
+
+def test_nobody_waits_where_that_is_asked_for_and_the_next_command_collects(tmp_path: Path):
+    options = QUICK | {"run_dir": tmp_path / "run", "wait": False}
+    with endpoint(BatchScript(seconds=math.inf)) as provider:
+        for _ in range(2):
+            with pytest.raises(RunStopped, match=r"answers are out: 6 requests in 1 batches"):
+                rubricate.grade(dataset(), OPENAI, **options)
+        [(run, batch)] = batches_in(tmp_path)
+        assert (run, batch.state, batch.id) == (tmp_path / "run", "out", "batch-1")
+        assert provider.requests == []
+        provider.batches.finish()
+        result = rubricate.grade(dataset(), OPENAI, **options)
+        assert result.failed == 0
+        assert len(provider.batches.batches) == 1
+
+
+def test_what_a_batch_leaves_goes_live_where_that_is_asked_for(tmp_path: Path):
+    with endpoint(BatchScript(expired=0.5)) as provider:
+        result = rubricate.grade(
+            dataset(20), OPENAI, run_dir=tmp_path / "run", then_live=True, **QUICK
+        )
+        [batch] = provider.batches.batches
+        assert result.failed == 0
+        assert len(provider.requests) == 40
+        assert 0 < batch.unanswered == 40 - len(provider.batches.answered)
+
+
+def test_a_cancelled_batch_is_asked_again_by_the_next_command(tmp_path: Path):
+    with endpoint(BatchScript(seconds=math.inf)) as provider:
+        with pytest.raises(RunStopped):
+            rubricate.grade(dataset(), OPENAI, run_dir=tmp_path / "run", wait=False, **QUICK)
+        done = command("batches", tmp_path, "--cancel", "--json")
+        assert '"cancelled": "cancelled"' in done.stdout
+        provider.batches.finish()
+        result = rubricate.grade(dataset(), OPENAI, run_dir=tmp_path / "run", **QUICK)
+        assert result.failed == 0
+        assert [batch.state for batch in provider.batches.batches] == ["cancelled", "ended"]
+
+
+@pytest.mark.parametrize("provider", JUDGES)
+def test_a_batch_whose_making_has_no_answer_is_found_and_not_sent_again(
+    provider: str, tmp_path: Path
+):
+    with endpoint(BatchScript(hidden=1)) as provider_side:
+        result = rubricate.grade(dataset(), JUDGES[provider], run_dir=tmp_path / "run", **QUICK)
+        assert result.failed == 0
+        assert len(provider_side.batches.batches) == 1
+
+
+def test_replicates_reasks_and_stages_get_answers_of_their_own(tmp_path: Path):
+    unreadable = Rule(criterion="speed 0", reply="no verdict", times=1)
+    with endpoint(rules=[unreadable]) as provider:
+        panel = rubricate.grade(
+            dataset(3, 1), OPENAI, run_dir=tmp_path / "panel", replicates=3, **QUICK
+        )
+        assert panel.failed == 0
+        assert len(provider.batches.answered) == len(set(provider.batches.answered)) == 10
+        again = rubricate.grade(
+            dataset(3, 1), OPENAI, run_dir=tmp_path / "panel", replicates=3, cache=None
+        )
+        assert labels(again) == labels(panel)
+        assert len(provider.requests) == 10
+    with endpoint(rules=[Rule(reply="none", criterion="speed 1", times=3)]) as provider:
+        first = BatchModel(OPENAI, every=0.05)
+        cascade = Cascade([first, HTTPModel(JUDGES["anthropic"])], 1.0)
+        result = rubricate.grade(dataset(3), cascade, run_dir=tmp_path / "cascade", cache=None)
+        assert result.failed == 0
+
+
+def test_retry_failed_asks_anew_what_a_batch_answered_badly(tmp_path: Path):
+    bad = Rule(criterion="speed 1", reply="no verdict", times=9)
+    with endpoint(rules=[bad]) as provider:
+        options = QUICK | {"run_dir": tmp_path / "run"}
+        assert rubricate.grade(dataset(), OPENAI, **options).failed == 3
+        before = len(provider.requests)
+        assert rubricate.grade(dataset(), OPENAI, retry_failed=True, **options).failed == 0
+        assert len(provider.requests) == before + 3
+
+
+def test_a_full_queue_is_waited_for(tmp_path: Path):
+    with endpoint(BatchScript(queue=0)) as provider:
+
+        def make_room(event: str) -> None:
+            provider.batches.script.queue = None
+
+        provider.batches.script.on_event = make_room
+        provider.batches.script.queue = 0
+        result = rubricate.grade(dataset(), OPENAI, run_dir=tmp_path / "run", **QUICK)
+        assert result.failed == 0
+
+
+def test_max_cost_counts_what_is_committed(tmp_path: Path):
+    options = QUICK | {"run_dir": tmp_path / "run", "max_tokens": 100}
+    with endpoint():
+        whole = rubricate.grade(dataset(20), OPENAI, **options | {"run_dir": tmp_path / "whole"})
+    with endpoint() as provider:
+        half = whole.usage.cost / 2
+        with pytest.raises(RunStopped, match="greatest cost") as stopped:
+            rubricate.grade(dataset(20), OPENAI, max_cost=half, **options)
+        assert 0 < len(provider.requests) < 40
+        assert 0 < stopped.value.result.usage.cost <= half
+        assert rubricate.grade(dataset(20), OPENAI, **options).failed == 0
+        assert len(provider.requests) == 40
+        with pytest.raises(InputError, match="max_tokens"):
+            rubricate.grade(dataset(), OPENAI, run_dir=tmp_path / "other", max_cost=1.0, **QUICK)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"then_live": True}, "then_live is about batches"),
+        ({"batch": True}, "give run_dir"),
+        ({"batch": True, "judge": "deepseek/deepseek-chat"}, "no batches are known of"),
+        ({"batch": True, "judge": "builtin"}, "batch is for models given by name"),
+    ],
+)
+def test_what_cannot_be_is_an_error_of_one_line(
+    options: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "k" * 20)
+    judge = options.pop("judge", OPENAI)
+    with endpoint(), pytest.raises(InputError, match=message):
+        rubricate.grade(dataset(), judge, cache=None, **options)
+
+
+# Processes
+
+
+def command(*arguments: object) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "rubricate", *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, check=False)
+
+
+def started(folder: Path, *arguments: object) -> subprocess.Popen[bytes]:
+    line = [sys.executable, "-m", "rubricate", "grade", folder / "data.json", "--judge", OPENAI]
+    line += ["--batch", "--batch-interval", "0.05", "--run-dir", folder / "run", "-q"]
+    line += ["--cache", "none", *arguments]
+    return subprocess.Popen([str(part) for part in line], stdout=subprocess.DEVNULL)
+
+
+class Killer:
+    """Kills a process when something has come to the provider for the n-th time."""
+
+    def __init__(self, event: str, times: int, seconds: float) -> None:
+        self._event, self._times, self._seconds = event, times, seconds
+        self.process: subprocess.Popen[bytes] | None = None
+        self.has_killed = threading.Event()
+
+    def __call__(self, event: str) -> None:
+        self._times -= event == self._event
+        if self._times == 0 and event == self._event and self.process is not None:
+            self._times = -1
+            threading.Timer(self._seconds, self._kill).start() if self._seconds else self._kill()
+
+    def _kill(self) -> None:
+        assert self.process is not None
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.has_killed.set()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+@pytest.mark.parametrize(
+    ("event", "times", "seconds"),
+    [
+        ("upload", 1, 0.0),
+        ("create", 1, 0.0),
+        ("look", 2, 0.0),
+        ("results", 1, 0.0),
+        ("results", 2, 0.03),
+        ("create", 2, 0.0),
+    ],
+    ids=["before", "after upload", "waiting", "downloading", "writing", "second batch"],
+)
+def test_kill_9_loses_nothing_and_nothing_is_paid_twice(
+    event: str, times: int, seconds: float, tmp_path: Path
+):
+    killer = Killer(event, times, seconds)
+    script = BatchScript(seconds=0.3, expired=0.3, failed=0.05, on_event=killer)
+    data = dataset(30)
+    data.to_file(tmp_path / "data.json")
+    with endpoint(script) as provider:
+        killer.process = process = started(tmp_path)
+        assert process.wait(60) == -signal.SIGKILL
+        assert killer.has_killed.wait(10)
+        assert started(tmp_path).wait(60) == 0
+        assert len(provider.batches.answered) == len(set(provider.batches.answered)) == 60
+        expected = labels(rubricate.grade(data, OPENAI, cache=None))
+        sent = len(provider.requests)
+        result = rubricate.grade(data, OPENAI, run_dir=tmp_path / "run", cache=None)
+        assert labels(result) == expected
+        assert len(provider.requests) == sent
+
+
+@pytest.mark.parametrize("provider", ["openai"])
+def test_two_processes_share_what_is_out(provider: str, tmp_path: Path):
+    data = dataset(40)
+    data.to_file(tmp_path / "data.json")
+    with endpoint(BatchScript(seconds=0.5, failed=0.05, expired=0.2)) as provider_side:
+        both = [started(tmp_path, "--shard", f"{part}/2") for part in (1, 2)]
+        assert [process.wait(60) for process in both] == [0, 0]
+        answered = provider_side.batches.answered
+        assert len(answered) == len(set(answered)) == 80
+        sent = len(provider_side.requests)
+        assert rubricate.grade(data, JUDGES[provider], run_dir=tmp_path / "run").failed == 0
+        assert len(provider_side.requests) == sent
