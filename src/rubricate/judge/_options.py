@@ -124,7 +124,7 @@ class Batching(Settings):
     batch_interval: float = option(
         30.0,
         "Seconds between two looks at batches that are out.",
-        group="Limits",
+        group="Who judges",
         unit="seconds",
         applies_to=NAMED,
         gt=0,
