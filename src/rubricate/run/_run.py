@@ -136,14 +136,10 @@ async def run(
     """
     started = time.perf_counter()
     rules = scoring_rules(plan, options)
-    if judge.looks_at_run:
-        judge = judge.of_run(plan.whole())
+    if judge.looks_at_run or judge.answers_later:
+        judge = _prepared(judge, plan, options, storage)
     stages = Stages(judge, plan, calibrate)
     progress = Progress(total=stages.judgements(plan))
-    if judge.answers_later:
-        from rubricate.run._batching import keep_batches
-
-        keep_batches(judge, storage.run_dir, options)
     held = _held(judge) if judge.learns_weights else None
 
     def trouble(message: str) -> None:
@@ -226,6 +222,17 @@ async def run(
         finally:
             if answers.lease is None or not answers.lease.is_lost:  # else its results are another's
                 conclude(stopped)
+
+
+def _prepared(judge: Judge, plan: Plan, options: RunOptions, storage: OpenStorage) -> Judge:
+    """A judge that looks at all items first, or that keeps in the run folder what is out."""
+    if judge.looks_at_run:
+        judge = judge.of_run(plan.whole())
+    if judge.answers_later:
+        from rubricate.run._batching import keep_batches
+
+        keep_batches(judge, storage.run_dir, options)
+    return judge
 
 
 async def _judge(execution: Execution | Driving, done: Channel[JudgedItem], give: Give) -> None:

@@ -12,7 +12,6 @@ import orjson
 
 from rubricate.dataset import Item
 from rubricate.errors import InputError, UnreadableReply
-from rubricate.judge.asking._evidence import locate
 from rubricate.judge.asking._prompts import PROMPT_VERSION, material_digest, question_digest
 from rubricate.judge.asking._replies import (
     NOT_READ,
@@ -121,6 +120,8 @@ class Prompting:
 
     def located(self, quote: str, item: Item) -> Evidence:
         """Where a quote is."""
+        from rubricate.judge.asking._evidence import locate
+
         return locate(quote, item.submission)
 
     # One criterion, in several requests (`asks_several`)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, get_args
 from rubricate.dataset import DataItem, Item
 from rubricate.judge import Stage
 from rubricate.rubric import (
-    Aggregation,
     DeclaredScoring,
     Rubric,
     Score,
@@ -27,6 +26,7 @@ from rubricate.rubric import (
 from rubricate.views import figure
 
 if TYPE_CHECKING:
+    from rubricate.rubric import Aggregation
     from rubricate.views import Section
 
 LONGEST_ID = 60
