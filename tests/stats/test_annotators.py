@@ -167,3 +167,28 @@ def test_one_annotator_has_no_ceiling():
     assert found.alpha.value is None
     with pytest.raises(InputError, match="there is none"):
         annotator_agreement(["A"], {})
+
+
+@pytest.mark.parametrize("people", [2, 3, 5])
+@pytest.mark.parametrize(("met", "error"), [(0.5, 0.1), (0.2, 0.1), (0.5, 0.25)])
+def test_a_perfect_judge_reaches_what_is_said_against_annotators_who_err(people, met, error):
+    generator = np.random.default_rng(people)
+    truth = generator.random(20_000) < met
+    labels = {str(n): truth ^ (generator.random(20_000) < error) for n in range(people)}
+    words = {name: np.where(each, "MET", "UNMET").tolist() for name, each in labels.items()}
+    judge = np.where(truth, "MET", "UNMET").tolist()
+    found = annotator_agreement(judge, words, bootstrap=None)
+    for name in ("accuracy", "cohen_kappa"):
+        reached = found.consensus.figures[name].value
+        assert found.perfect[name].value == pytest.approx(reached, abs=0.025), name
+    assert found.perfect["accuracy"].value >= found.against["0"].figures["accuracy"].value - 0.025
+
+
+def test_a_perfect_judge_of_numbers_has_the_correlation_of_the_truth_with_the_mean():
+    generator = np.random.default_rng(2)
+    truth = generator.normal(size=20_000)
+    people = {str(n): (truth + generator.normal(size=20_000)).tolist() for n in range(3)}
+    found = annotator_agreement(truth.tolist(), people, level="interval", bootstrap=None)
+    assert found.perfect["pearson"].value == pytest.approx(
+        found.consensus.figures["pearson"].value, abs=0.01
+    )

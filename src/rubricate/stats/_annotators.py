@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,11 @@ from rubricate.stats._raters import LEVELS, Level, krippendorff_alpha
 from rubricate.stats._resampling import Bootstrap, Groups
 from rubricate.stats._scores import ScoreAgreement, score_agreement
 
+_COEFFICIENTS: dict[Level, str] = {
+    "nominal": "cohen_kappa",
+    "ordinal": "quadratic_kappa",
+    "interval": "pearson",
+}
 Together: TypeAlias = Callable[[str | None], Sequence[Any]]
 """The consensus of all annotators but one, whose name it is called with (None: of all)."""
 
@@ -39,6 +45,9 @@ class AnnotatorAgreement:
         among: each annotator against the consensus of the others: the ceiling for a judge.
         ceiling: the mean over annotators of every figure in `among`; None if no annotator has it.
         alpha: Krippendorff's alpha of the annotators among themselves.
+        perfect: what a judge that never errs would reach against the consensus, because the
+            annotators err: `accuracy` and `cohen_kappa` of labels, `pearson` of numbers,
+            `quadratic_kappa` of ordered labels; see `annotator_agreement`.
     """
 
     against: Mapping[str, LabelAgreement | ScoreAgreement]
@@ -46,6 +55,7 @@ class AnnotatorAgreement:
     among: Mapping[str, LabelAgreement | ScoreAgreement]
     ceiling: Mapping[str, float | None]
     alpha: Estimate
+    perfect: Mapping[str, Estimate]
 
 
 def annotator_agreement(
@@ -63,6 +73,12 @@ def annotator_agreement(
 
     Figures are those of `label_agreement` and `score_agreement`; among the annotators alpha
     (Krippendorff 2011). Pairs in which one side did not decide are left out and counted.
+
+    `perfect` follows from alpha, if annotators err independently and alike: alpha is the square of
+    the correlation of one of them with the truth (Spearman 1904), so that each is right with the
+    probability `c + sqrt(alpha) * (1 - c)`, where c is the agreement by chance, and the majority by
+    the binomial distribution. The mean of k numbers or ordered labels has the reliability
+    `k * alpha / (1 + (k - 1) * alpha)` (Brown 1910), whose square root is the correlation.
 
     Args:
         judge: labels or, for `interval`, numbers, (n,); None for no answer.
@@ -122,19 +138,64 @@ def annotator_agreement(
         [None if label == abstention else label for label in row]
         for row in zip(*answers_by.values(), strict=True)
     ]
+    alpha = krippendorff_alpha(
+        decided,
+        level=level,
+        labels=None if labels is None else [name for name in labels if name != abstention],
+        groups=groups,
+        bootstrap=bootstrap,
+    )
     return AnnotatorAgreement(
         against={name: compared(judge, column) for name, column in answers_by.items()},
         consensus=compared(judge, consensus(None)),
         among=among,
         ceiling=_means([agreement.figures for agreement in among.values()]),
-        alpha=krippendorff_alpha(
-            decided,
-            level=level,
-            labels=None if labels is None else [name for name in labels if name != abstention],
-            groups=groups,
-            bootstrap=bootstrap,
-        ),
+        alpha=alpha,
+        perfect=_perfect(alpha, decided, level),
     )
+
+
+def _perfect(
+    alpha: Estimate, ratings: Sequence[Sequence[Any]], level: Level
+) -> dict[str, Estimate]:
+    """What a judge that never errs reaches; see `annotator_agreement`."""
+    votes = [[label for label in row if not is_missing(label)] for row in ratings]
+    sizes = [len(row) for row in votes if row]
+    if alpha.value is None:
+        why = Estimate(None, undefined=alpha.undefined)
+        names = ("accuracy", "cohen_kappa") if level == "nominal" else ()
+        return dict.fromkeys(names or (_COEFFICIENTS[level],), why)
+    if level != "nominal":
+        most = sum(sizes) / len(sizes)
+
+        def coefficient(known: float) -> float:
+            known = min(1.0, max(0.0, known))
+            return float((most * known / (1 + (most - 1) * known)) ** 0.5)
+
+        return {_COEFFICIENTS[level]: alpha.mapped(coefficient)}
+    counts = Counter(label for row in votes for label in row)
+    chance = sum((count / counts.total()) ** 2 for count in counts.values())
+
+    def accuracy(known: float) -> float:
+        right = chance + max(0.0, known) ** 0.5 * (1 - chance)
+        return _majority_right(right, Counter(sizes))
+
+    shares = alpha.mapped(accuracy)
+    return {
+        "accuracy": shares,
+        "cohen_kappa": shares.mapped(lambda share: (share - chance) / (1 - chance)),
+    }
+
+
+def _majority_right(right: float, sizes: Mapping[int, int]) -> float:
+    """How often a majority is right if each vote is with this probability; ties do not count."""
+    hits = misses = 0.0
+    for size, items in sizes.items():
+        for votes in range(size + 1):
+            chance = math.comb(size, votes) * right**votes * (1 - right) ** (size - votes)
+            hits += items * chance * (2 * votes > size)
+            misses += items * chance * (2 * votes < size)
+    return hits / (hits + misses)
 
 
 def _consensus(row: Sequence[Any], level: Level, abstention: str | None) -> Any:

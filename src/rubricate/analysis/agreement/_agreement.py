@@ -18,6 +18,7 @@ from rubricate.analysis.agreement._annotators import (
     AnnotatorsTogether,
     CriterionAnnotators,
     annotators_of,
+    perfect_of,
 )
 from rubricate.analysis.agreement._pairs import (
     Answers,
@@ -336,15 +337,17 @@ class AgreementReport(Report):
                 name = kappa_name(criterion.level)
             against = [each.figures[name] for each in agreement.against.values()]
             consensus, ceiling = agreement.consensus.figures[name], agreement.ceiling.get(name)
-            rows.append(
-                _annotators_row(criterion.name, against, consensus, ceiling, agreement.alpha)
-            )
+            figures = consensus, ceiling, perfect_of(criterion), agreement.alpha
+            rows.append(_annotators_row(criterion.name, against, *figures))
         totals, whole = [], self.annotators_together
         if whole is not None:
             against = [*whole.against.values()]
-            figures = whole.consensus, whole.ceiling, whole.alpha
+            figures = whole.consensus, whole.ceiling, Estimate(whole.perfect), whole.alpha
             totals = [_annotators_row("all, stratified", against, *figures, "strong")]
-        headings = ("people", "judge, each", "judge, together", "one of them, others", "alpha")
+        headings = (
+            *("people", "judge, each", "judge, together", "one of them, others"),
+            *("perfect judge", "alpha"),
+        )
         return Table(
             [CRITERION, *numbers(*headings)],
             rows[:most],
@@ -602,12 +605,13 @@ def _annotators_row(
     against: Sequence[Estimate],
     consensus: Estimate,
     ceiling: float | None,
+    perfect: Estimate,
     alpha: Estimate,
     tone: Literal["", "strong"] = "",
 ) -> Row:
     known = [estimate.value for estimate in against if estimate.value is not None]
     span = ends(min(known), max(known)) if known else NONE
-    return Row([name, str(len(against)), span, consensus, figure(ceiling), alpha], tone)
+    return Row([name, str(len(against)), span, consensus, figure(ceiling), perfect, alpha], tone)
 
 
 def units(groups: str | None) -> str:

@@ -16,7 +16,15 @@ from rubricate.analysis.agreement._pairs import (
     strata_of,
     stratified,
 )
-from rubricate.run.results import DOES_NOT_APPLY, Answer, Level, is_answer, key_of, number_of
+from rubricate.run.results import (
+    DOES_NOT_APPLY,
+    Answer,
+    Level,
+    is_answer,
+    kappa_name,
+    key_of,
+    number_of,
+)
 from rubricate.stats import (
     AnnotatorAgreement,
     Bootstrap,
@@ -41,6 +49,12 @@ class CriterionAnnotators:
     level: Level
     agreement: AnnotatorAgreement
 
+    @property
+    def ceiling(self) -> float | None:
+        """The mean over annotators of the kappa of each, or the correlation, with the others."""
+        labels = self.level in ("labels", "ordered")
+        return self.agreement.ceiling.get(kappa_name(self.level) if labels else "pearson")
+
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorsTogether:
@@ -52,6 +66,7 @@ class AnnotatorsTogether:
         consensus: kappa of the judge with what the annotators say together.
         ceiling: the mean over annotators of the kappa of each with what the others say together.
         alpha: Krippendorff's alpha of the annotators.
+        perfect: the mean over criteria of the kappa that a judge without errors would reach.
     """
 
     criteria: int
@@ -59,6 +74,7 @@ class AnnotatorsTogether:
     consensus: Estimate
     ceiling: float | None
     alpha: Estimate
+    perfect: float | None
 
 
 _LEVELS: dict[Level, Any] = {
@@ -85,7 +101,7 @@ def annotators_of(
         )
         for answers in every
     )
-    return each, _together(every, groups, bootstrap)
+    return each, _together(every, each, groups, bootstrap)
 
 
 def _compared(
@@ -112,8 +128,17 @@ def _compared(
     )
 
 
+def perfect_of(criterion: CriterionAnnotators) -> Estimate:
+    """The kappa, of numbers the correlation, that a judge without errors would reach."""
+    *_, coefficient = criterion.agreement.perfect.values()
+    return coefficient
+
+
 def _together(
-    every: Sequence[Answers], groups: Mapping[str, Any], bootstrap: Bootstrap
+    every: Sequence[Answers],
+    each: Sequence[CriterionAnnotators],
+    groups: Mapping[str, Any],
+    bootstrap: Bootstrap,
 ) -> AnnotatorsTogether | None:
     """All criteria with labels or steps; None with fewer than two."""
     kept = [answers for answers in every if answers.stratum.level != "numbers"]
@@ -132,16 +157,23 @@ def _together(
         kappa(answers.pairs(answers.annotator(name), answers.consensus(name)) for answers in kept)
         for name in names
     ]
-    known = [estimate.value for estimate in among if estimate.value is not None]
     return AnnotatorsTogether(
         criteria=len(kept),
         against=against,
         consensus=kappa(
             (answers.pairs(answers.judge, answers.consensus()) for answers in kept), bootstrap
         ),
-        ceiling=sum(known) / len(known) if known else None,
+        ceiling=_mean(estimate.value for estimate in among),
         alpha=_alpha(kept, names, groups, bootstrap),
+        perfect=_mean(
+            perfect_of(criterion).value for criterion in each if criterion.level != "numbers"
+        ),
     )
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _alpha(

@@ -18,6 +18,7 @@ from rubricate.analysis.agreement._agreement import (
     agreement_report,
     few_text,
 )
+from rubricate.analysis.agreement._annotators import CriterionAnnotators, perfect_of
 from rubricate.errors import InputError, described
 from rubricate.run.results import WRITE_ANEW, CertificateFigures
 from rubricate.stats import Bootstrap, Estimate, LabelAgreement, Undecided
@@ -29,6 +30,7 @@ from rubricate.views import (
     Row,
     Section,
     Table,
+    figure,
     numbers,
     percent,
     say,
@@ -63,6 +65,11 @@ class CertifiedCriterion(BaseModel):
     """Of a binary criterion: the share of people's UNMET that the judge called UNMET."""
     figures: dict[str, Estimate]
     """All figures of agreement, by name."""
+    people: float | None = None
+    """Kappa, of numbers the correlation, of an annotator with the others, where there are several:
+    the ceiling for a judge."""
+    perfect: Estimate | None = None
+    """What a judge without errors would reach against labels of such annotators."""
 
 
 class Certificate(SealedReport):
@@ -105,23 +112,26 @@ class Certificate(SealedReport):
             name for criterion in self.criteria.values() for name in criterion.figures
         )
         shown = [name for name in _SHOWN if name in names]
+        has_people = any(criterion.people is not None for criterion in self.criteria.values())
+        people = ("people, each other", "perfect judge") if has_people else ()
         headings = [name.replace("_", " ") for name in shown]
         yield Table(
             [
                 Column("criterion", is_text=True),
-                *numbers("n", *headings, "sensitivity", "n MET", "specificity", "n UNMET"),
+                *numbers("n", *headings, "sensitivity", "n MET", "specificity", "n UNMET", *people),
             ],
             [
                 Row(
                     [
-                        name,
+                        title,
                         str(criterion.n),
-                        *(criterion.figures.get(figure, "") for figure in shown),
+                        *(criterion.figures.get(name, "") for name in shown),
                         *_share(criterion.sensitivity),
                         *_share(criterion.specificity),
+                        *((figure(criterion.people), criterion.perfect or "") if people else ()),
                     ]
                 )
-                for name, criterion in self.criteria.items()
+                for title, criterion in self.criteria.items()
             ],
         )
         several = {
@@ -176,6 +186,7 @@ def certify(
 
 
 def _certificate(run: FinishedRun, report: AgreementReport) -> Certificate:
+    annotators = {each.name: each for each in report.annotators if len(each.agreement.among) > 1}
     return Certificate.of_run(
         run,
         prompt_version=run.summary.get("prompt_version"),
@@ -185,11 +196,16 @@ def _certificate(run: FinishedRun, report: AgreementReport) -> Certificate:
         undecided=report.undecided,
         confidence=report.bootstrap.confidence,
         groups=report.groups,
-        criteria={criterion.name: _criterion(criterion) for criterion in report.criteria},
+        criteria={
+            criterion.name: _criterion(criterion, annotators.get(criterion.name))
+            for criterion in report.criteria
+        },
     )
 
 
-def _criterion(criterion: CriterionAgreement) -> CertifiedCriterion:
+def _criterion(
+    criterion: CriterionAgreement, annotators: CriterionAnnotators | None
+) -> CertifiedCriterion:
     agreement = criterion.agreement
     sensitivity = specificity = None
     of_people = criterion.people_labels
@@ -205,6 +221,8 @@ def _criterion(criterion: CriterionAgreement) -> CertifiedCriterion:
         sensitivity=sensitivity,
         specificity=specificity,
         figures=dict(agreement.figures),
+        people=None if annotators is None else annotators.ceiling,
+        perfect=None if annotators is None else perfect_of(annotators),
     )
 
 
