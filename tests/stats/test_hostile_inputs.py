@@ -320,6 +320,16 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             **BOTH,
         },
     ),
+    "pooled_shares": (
+        stats.pooled_shares,
+        {
+            "successes": [[1, 0, 1], [1, 1, 1], [0, None, 1]],
+            "groups": [[1, 1, 2], [1, 2, 3], [1, 1, 2]],
+            "weights": [[1, 2, 1], [1, 1, 1], [3, 1, 1]],
+            "confidence": 0.9,
+            "seed": 1,
+        },
+    ),
     "weights_by_chance": (stats.weights_by_chance, {"chances": [0.1, 0.2, 0.1], "total": 9}),
     "label_agreement with weights": (stats.label_agreement, {**LABELS, "weights": [1, 2.5, 1]}),
     "score_agreement with weights": (stats.score_agreement, {**SCORES, "weights": [1, 2.5, 1]}),

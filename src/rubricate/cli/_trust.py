@@ -56,6 +56,9 @@ class AgreeSettings(LabelledRun, Undecided, Groups, ReportOutput):
     resamples: int = option(2000, "Bootstrap draws for each interval.", ge=1)
     confidence: float = option(0.95, "Confidence level of the intervals.", gt=0, lt=1)
     seed: int = option(0, "Random seed of the draws.", ge=0)
+    simultaneous: bool = option(
+        False, "Widen the intervals of the criteria, so that all of them hold together."
+    )
     every_criterion: bool = option(False, "A row for each criterion, even one with a single pair.")
 
 
@@ -77,6 +80,7 @@ def agree(settings: AgreeSettings) -> int:
         groups=settings.groups,
         rules=rules,
         bootstrap=bootstrap,
+        simultaneous=settings.simultaneous,
     )
     if settings.output is not None:
         write_report(report, Path(settings.output))

@@ -88,6 +88,7 @@ if TYPE_CHECKING:
         paired_power as paired_power,
         share_width as share_width,
     )
+    from rubricate.stats._pooled import PooledShare as PooledShare, pooled_shares as pooled_shares
     from rubricate.stats._prediction_powered import (
         CorrectedMean as CorrectedMean,
         corrected_mean as corrected_mean,

@@ -361,16 +361,25 @@ def share_of(
 def share_interval(parts: Floats, wholes: Floats, confidence: float) -> Estimate:
     """`clustered_share` from each cluster's part and whole, (G,) both."""
     parts, wholes = parts[wholes > 0], wholes[wholes > 0]
-    count, n = len(wholes), float(wholes.sum())
-    if count == 0:
+    if len(wholes) == 0:
         return Estimate(None, undefined=NO_COUNT)
-    share = float(parts.sum()) / n
-    if count < 2:
+    share = float(parts.sum()) / float(wholes.sum())
+    if len(wholes) < 2:
         return Estimate(share, undefined=TOO_FEW)
+    number, freedom = effective_number(parts, wholes)
+    number /= widening((1 + confidence) / 2, freedom)
+    return effective_interval(share, number, confidence)
+
+
+def effective_number(parts: Floats, wholes: Floats) -> tuple[float, float]:
+    """How many independent outcomes have the variance of this share of clusters (at least two), and
+    its degrees of freedom."""
+    n = float(wholes.sum())
+    share = float(parts.sum()) / n
     variance, freedom = _of_clusters(parts, parts, wholes)
-    effective = min(n, count) if variance == 0 else min(n, share * (1 - share) / variance)
-    effective /= widening((1 + confidence) / 2, freedom)
-    return effective_interval(share, effective, confidence)
+    if variance == 0:
+        return min(n, len(wholes)), freedom
+    return min(n, share * (1 - share) / variance), freedom
 
 
 def effective_interval(share: float, effective: float, confidence: float) -> Estimate:

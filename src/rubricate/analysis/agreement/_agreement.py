@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from rubricate.analysis._finished import BY_PROMPT, LABELS_GO, FinishedRun
@@ -41,11 +41,13 @@ from rubricate.stats import (
     Bootstrap,
     Estimate,
     LabelAgreement,
+    PooledShare,
     ScoreAgreement,
     StratifiedAgreement,
     Undecided,
     clustered_share,
     label_agreement,
+    pooled_shares,
     score_agreement,
 )
 from rubricate.views import (
@@ -69,6 +71,9 @@ MOST_ROWS = 60
 """Criteria that are shown unless all are asked for: more do not fit on a few screens."""
 FEW = 8
 """With fewer items, or groups of them, an interval is rough."""
+LEAST_POOLED = 5
+"""Criteria from which on each is pooled with the others: with fewer, these say hardly anything of
+how much criteria differ."""
 NAMED = 3
 """Criteria that a warning names."""
 NOTHING = Estimate(None)
@@ -197,6 +202,9 @@ class AgreementReport(Report):
         groups: the field of the metadata that says which items belong together; None for none.
         levels: of rubrics that are trees, the scores of their groups against those by the labels,
             the outermost first.
+        pooled: with five criteria or more, the accuracy of each by partial pooling, by name (see
+            `stats.pooled_shares`).
+        simultaneous: whether the intervals of the criteria hold all together.
     """
 
     judge: str
@@ -213,6 +221,8 @@ class AgreementReport(Report):
     groups: str | None = None
     probabilities: Probabilities | None = None
     levels: tuple[LevelAgreement, ...] = ()
+    pooled: Mapping[str, PooledShare] = field(default_factory=dict)
+    simultaneous: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         data = {**asdict(self), "few": self.few}
@@ -281,12 +291,22 @@ class AgreementReport(Report):
         hidden = len(self.criteria) + len(self.alone) - len(shown)
         if hidden and not every:
             yield say(f"{hidden} criteria have no row here: see --every-criterion")
+        if self.pooled:
+            ranked = sorted(self.pooled.items(), key=lambda each: -each[1].lowest)[:NAMED]
+            named = ", ".join(f"{name} {percent(each.lowest)}" for name, each in ranked)
+            yield say(
+                "pooled: the accuracy drawn to those of the other criteria, the more the fewer its "
+                f"labels. Probability of the lowest accuracy of all: {named}"
+            )
         if self.few is not None:
             yield say(self.few, "warning")
         if self.labels.text is not None:
             yield say(self.labels.text, "quiet" if self.labels.problem is None else "warning")
+        together = ""
+        if self.simultaneous:
+            together = f" for all {len(self.criteria)} criteria together (Bonferroni)"
         yield say(
-            f"Intervals: {percent(self.bootstrap.confidence)}, exact for shares, of the "
+            f"Intervals: {percent(self.bootstrap.confidence)}{together}, exact for shares, of the "
             f"posterior for kappa ({self.bootstrap.resamples} draws), else the jackknife over "
             f"{with_way_out(self.groups)}. Pairs in which one did not decide: "
             f"{_UNDECIDED[self.undecided]}. --json has all figures.",
@@ -295,7 +315,7 @@ class AgreementReport(Report):
 
     def _labels_table(self, shown: Sequence[CriterionAgreement]) -> Iterator[Table]:
         rows = [
-            _row(criterion.name, criterion.agreement, _FOR_LABELS)
+            self._with_pooled(_row(criterion.name, criterion.agreement, _FOR_LABELS))
             for criterion in shown
             if isinstance(criterion.agreement, LabelAgreement)
         ]
@@ -303,10 +323,17 @@ class AgreementReport(Report):
         if whole is not None:
             name = "all, stratified" if whole.strata > 1 else "all"
             figures = [getattr(whole, key, "") for key in _FOR_LABELS.values()]
-            totals = [Row([name, str(whole.n), *figures], "strong")]
+            totals = [self._with_pooled(Row([name, str(whole.n), *figures], "strong"))]
         if rows or totals:
             title = f"{self.judge} against labels of {self.items} items"
-            yield Table([CRITERION, *numbers("n", *_FOR_LABELS)], rows, title, totals)
+            columns = [CRITERION, *numbers("n", *_FOR_LABELS, *(["pooled"] if self.pooled else []))]
+            yield Table(columns, rows, title, totals)
+
+    def _with_pooled(self, row: Row) -> Row:
+        if not self.pooled:
+            return row
+        pooled = self.pooled.get(str(row.cells[0]))
+        return replace(row, cells=[*row.cells, "" if pooled is None else pooled.share])
 
     def _numbers_table(self, shown: Sequence[CriterionAgreement]) -> Iterator[Table]:
         scored = [
@@ -364,6 +391,7 @@ def agreement_report(
     rules: DecisionRules = DecisionRules(),  # noqa: B008 (it is frozen)
     bootstrap: Bootstrap | None = None,
     bootstrapped: int | None = None,
+    simultaneous: bool = False,
 ) -> AgreementReport:
     """Agreement for every kind of criterion that has labels.
 
@@ -385,6 +413,8 @@ def agreement_report(
         bootstrap: how intervals are made. Default: 2,000 draws, 95 %.
         bootstrapped: only the first N criteria with labels get such intervals; a tree can have a
             thousand. Default: all.
+        simultaneous: whether the intervals of the criteria are so wide that all of them hold with
+            the confidence (Bonferroni), and not each.
 
     Raises:
         InputError: the run has no labels, or an item lacks the field to group by.
@@ -408,6 +438,9 @@ def agreement_report(
     of_binary = {id(row) for answers in every for row in answers.binary}
     binary = [row for row in labelled if id(row) in of_binary]
     flat = [pair for pairs in counted for pair in pairs]
+    each = bootstrap
+    if simultaneous:
+        each = replace(bootstrap, confidence=1 - (1 - bootstrap.confidence) / len(every))
     over_all = len({pair.stratum for pair in flat}) > 1
     weights = label_weights(run)
     annotators, annotators_together = annotators_of(run, group_of, bootstrap)
@@ -419,7 +452,7 @@ def agreement_report(
                 answers,
                 undecided,
                 cluster,
-                bootstrap,
+                each,
                 weights,
                 only_value=bootstrapped is not None and place >= bootstrapped,
             )
@@ -442,7 +475,36 @@ def agreement_report(
             probabilities_of(binary, group_of, bootstrap, rules) if weights is None else None
         ),
         levels=tuple(_levels(run, group_of, bootstrap)) if weights is None else (),
+        pooled=_pooled(every, counted, group_of, weights, bootstrap),
+        simultaneous=simultaneous,
     )
+
+
+def _pooled(
+    every: Sequence[Answers],
+    counted: Sequence[Sequence[Pair]],
+    group_of: Mapping[str, Any],
+    weights: Mapping[tuple[str, str], float] | None,
+    bootstrap: Bootstrap,
+) -> dict[str, PooledShare]:
+    """The accuracies of criteria with labels, by name; none with fewer than `LEAST_POOLED`."""
+    of = {
+        answers.stratum.name or "": pairs
+        for answers, pairs in zip(every, counted, strict=True)
+        if answers.stratum.level in ("labels", "ordered") and len(pairs) > 1
+    }
+    if len(of) < LEAST_POOLED:
+        return {}
+    shares = pooled_shares(
+        [[pair.equal for pair in pairs] for pairs in of.values()],
+        groups=[[group_of[pair.item] for pair in pairs] for pairs in of.values()],
+        weights=None
+        if weights is None
+        else [worth_of(pairs, weights) or [] for pairs in of.values()],
+        confidence=bootstrap.confidence,
+        seed=bootstrap.seed,
+    )
+    return dict(zip(of, shares, strict=True))
 
 
 def _levels(
