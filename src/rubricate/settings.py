@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import reprlib
 import sys
 import textwrap
@@ -238,7 +239,9 @@ def _wrong_value(name: str, errors: list[Any]) -> InputError:
     for words, shorter in _SHORTER.items():
         text = text.replace(words, shorter)
     shown = reprlib.repr(errors[0]["input"])
-    return InputError(f"{document_path(path)} must be {text}, found {shown}")
+    expected = errors[0].get("ctx", {}).get("expected", "")  # of a Literal: "'a', 'b' or 'c'"
+    hint = did_you_mean(str(errors[0]["input"]), re.findall(r"'([^']*)'", expected))
+    return InputError(f"{document_path(path)} must be {text}, found {shown}{hint}")
 
 
 _SHORTER = {

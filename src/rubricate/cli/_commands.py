@@ -59,6 +59,8 @@ COMMANDS: Mapping[str, str] = {
 The help of a command is the docstring of its function, and that of a group the docstring of its
 module, which are read from the source: the help of all commands loads none of them.
 """
+DIALECTS = ("researchrubrics",)
+"""Commands for the layout of another system."""
 OUTPUT = "Output"
 HELP_ALL = "help_all"
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
@@ -107,8 +109,12 @@ class CommandGroup(TyperGroup):
             (name, re.split(r"(?<=[.?])\s", help_of(f"{self.prefix}{name}"))[0])
             for name in self.list_commands(ctx)
         ]
+        dialects = [row for row in rows if row[0] in DIALECTS]
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
+            formatter.write_dl([row for row in rows if row not in dialects])
+        if dialects:
+            with formatter.section("Dialects of other systems"):
+                formatter.write_dl(dialects)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; returns its exit code. typer keeps silent about an interruption."""
@@ -162,7 +168,8 @@ def built_command(name: str) -> Any:
     text = inspect.getdoc(function) or help_of(name)  # `python -OO` has no docstrings
     alone.command(name=own, help=text, cls=_Command)(_entry(function))
     built: Any = typer.main.get_command(alone)
-    built.declared, built.defaults = options_of(function.settings), function.defaults
+    built.kind, built.defaults = function.settings, function.defaults
+    built.declared = options_of(function.settings)
     return built
 
 
@@ -172,15 +179,22 @@ class _Command(TyperCommand):
     Where it has common options, `--help` shows those alone, and `--help-all` all by group.
 
     Attributes:
+        kind: the class of its settings.
         declared: its options.
         defaults: by option, what the command does where it is not set, in words.
     """
 
+    kind: type
     declared: Mapping[str, Option]
     defaults: Mapping[str, str]
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Read the arguments; an empty one would be the working folder, or ignored silently."""
+        if ctx.resilient_parsing:  # a shell asks for completions
+            from rubricate.cli._completion import complete_values
+
+            complete_values(self.kind, self.declared, self.get_params(ctx))
+            return super().parse_args(ctx, args)
         names = ["an argument", *args]
         for before, argument in zip(names, args, strict=False):
             name, equals, value = argument.partition("=")

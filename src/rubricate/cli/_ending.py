@@ -74,10 +74,10 @@ def print_next(advice: str, settings: Any, **further: object) -> None:
         settings: options whose values are the names in braces, ready for a shell.
         further: values of other names.
     """
-    import shlex
-
     values = vars(settings) | further
-    if not any(values.get(name) for name in ("json_output", "quiet", "dry_run")):
+    if not (values.get("json_output") or values.get("quiet") or values.get("dry_run")):
+        import shlex
+
         ready = {name: shlex.quote(str(value)) for name, value in values.items()}
         print(advice.format(**ready))
 

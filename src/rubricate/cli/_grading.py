@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rubricate._files import check_no_links, table_name
-from rubricate._terminal import console
+from rubricate._terminal import console, one_line
 from rubricate.choosing import chosen_calibrator, chosen_judge, chosen_rubric
 from rubricate.cli._ending import print_next_of_run, stop_on_signals
 from rubricate.cli._grade_settings import GradeSettings
@@ -114,7 +115,8 @@ def graded(settings: GradeSettings) -> int:
         interrupted=summary.stopped == INTERRUPTED,
         failed=summary.unanswered,
     )
-    print_next_of_run(summary, settings, run_dir)
+    if not settings.quiet:
+        print_next_of_run(summary, settings, run_dir)
     if summary.thresholds is None and summary.certificate is None:
         return code
     from rubricate.cli._gates import code_of_gates
@@ -303,3 +305,6 @@ def _print_summary(summary: Summary, settings: GradeSettings) -> None:
         print(summary.model_dump_json(indent=2))
     elif not settings.quiet:
         console().print(summary.without_the_error())
+    if settings.quiet:
+        for warning in summary.cautions():
+            sys.stderr.write(f"{one_line(warning)}\n")

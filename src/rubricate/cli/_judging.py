@@ -48,7 +48,7 @@ class Shell(Limits, Storage):
     )
     quiet: bool = option(
         False,
-        "Print nothing but errors (and --json).",
+        "Print only errors and warnings about the figures (and --json).",
         group="Output",
         shell="--quiet -q",
         common=True,

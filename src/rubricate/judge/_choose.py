@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar, get_args
 
 from rubricate.errors import InputError
 from rubricate.judge._judge import Judge, check_own
@@ -80,7 +80,7 @@ def _builtin(usual: Judge, asking: Asking) -> Judge:
     """The built-in judge, refitted or in another mode where that is asked for."""
     from rubricate.judge.asking import Mode
 
-    examples, mode = asking.examples, cast("Mode", asking.mode)
+    examples, mode = asking.examples, asking.mode
     if examples is None and mode == "explained":
         return usual
     if mode not in get_args(Mode):

@@ -157,12 +157,13 @@ class OwnPrompt(Settings):
 class Asking(OwnPrompt):
     """How a judge is asked."""
 
-    mode: str = option(
+    mode: Literal["explained", "probability"] = option(
         "explained",
         "How a language model answers: explained (reason, quotes, verdict) or probability (the "
         "verdict alone, with the probability of each answer).",
         more="See docs/judging.md.",
         group="How they are asked",
+        input_type=str,
         applies_to=MODELS_AND_BUILTIN,
         common=True,
     )
@@ -296,11 +297,12 @@ def way_of(mode: str) -> type[Prompting]:
 class PairVoting(Settings):
     """How the votes of several judges are counted where they compare two submissions."""
 
-    nominal: str | None = option(
+    nominal: Literal["mode", "weighted_mode", "unanimous"] | None = option(
         None,
         "How votes on unordered options are combined: mode, weighted_mode, unanimous.",
         group="Several judges, or one several times",
         applies_to=SEVERAL,
+        input_type=str | None,
     )
     weights: Weights | None = option(
         None,
@@ -331,22 +333,25 @@ class PairVoting(Settings):
 class Voting(PairVoting):
     """How the votes of several judges are counted, or of one that is asked several times."""
 
-    strategy: str | None = option(
+    strategy: Literal["majority", "weighted", "unanimous", "any"] | None = option(
         None,
         "How votes on binary criteria are combined: majority, weighted, unanimous, any.",
         group="Several judges, or one several times",
         applies_to=SEVERAL,
+        input_type=str | None,
     )
-    ordinal: str | None = option(
+    ordinal: Literal["mean", "median", "weighted_mean", "mode", "min", "max"] | None = option(
         None,
         "How votes on ordered options and scales are combined: mean, median, weighted_mean, mode, "
         "min, max.",
         group="Several judges, or one several times",
         applies_to=SEVERAL,
+        input_type=str | None,
     )
-    numeric: str | None = option(
+    numeric: Literal["mean", "median", "weighted_mean"] | None = option(
         None,
         "How votes on metric criteria are combined: mean, median, weighted_mean.",
         group="Several judges, or one several times",
         applies_to=SEVERAL,
+        input_type=str | None,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from rubricate.errors import InputError
 from rubricate.settings import Settings, option
@@ -23,9 +23,10 @@ class Scoring(Settings):
         InputError: there is no such strategy or penalty, or a number is not in its bounds.
     """
 
-    cannot_assess: str | None = option(
+    cannot_assess: Literal["skip", "zero", "partial", "fail"] | None = option(
         None,
         "What an abstention or an N/A answer scores: skip, zero, partial, fail.",
+        input_type=str | None,
         group="Scores",
         default_text="as the rubric says, else skip",
     )

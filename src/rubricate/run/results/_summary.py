@@ -163,6 +163,11 @@ class Summary(Report, Outcome):
             self, labels or any(not criterion.binary for criterion in self.criteria)
         )
 
+    def cautions(self) -> Iterator[str]:
+        """What a reader of the figures must know, such as quotes that are invented."""
+        for line in (*_quotes(self), *_item_warnings(self)):
+            yield line.text
+
     def __repr__(self) -> str:
         return str(self)
 
@@ -188,10 +193,7 @@ def _sections(summary: Summary) -> Iterator[Section]:
             "agree)",
             "warning",
         )
-    if summary.warnings:
-        kinds = ", ".join(f"{kind} {count}" for kind, count in summary.warnings.items())
-        yield say(f"Items with a warning: {kinds}", "warning")
-        yield say(f"First warning: {summary.first_warning}", "warning")
+    yield from _item_warnings(summary)
     yield from summary.problems()
     if summary.certificate is not None:
         yield _certificate(summary.certificate)
@@ -231,6 +233,13 @@ def _quotes(summary: Summary) -> Iterator[Paragraph]:
             f"{summary.abstained_for_evidence}",
             "warning",
         )
+
+
+def _item_warnings(summary: Summary) -> Iterator[Paragraph]:
+    if summary.warnings:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in summary.warnings.items())
+        yield say(f"Items with a warning: {kinds}", "warning")
+        yield say(f"First warning: {summary.first_warning}", "warning")
 
 
 def _certificate(figures: CertificateFigures) -> Paragraph:

@@ -1,0 +1,63 @@
+"""What a shell offers as values, and that each command names the next one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rubricate.testing import Rule, ScriptedEndpoint
+
+RUBRICATE = Path(sys.executable).with_name("rubricate")
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("rubricate grade --mode ", ["explained", "probability"]),
+        ("rubricate grade --cannot-assess p", ["partial"]),
+        ("rubricate grade --judge openr", ["openrouter/"]),
+        ("rubricate show ", ["runs/one"]),
+        ("rubricate grade ans", ["answers.csv"]),
+    ],
+)
+def test_values_are_completed(tmp_path: Path, words: str, offered: list[str]) -> None:
+    (tmp_path / "runs" / "one").mkdir(parents=True)
+    (tmp_path / "runs" / "one" / "run.json").write_text("{}")
+    (tmp_path / "answers.csv").write_text("submission\n")
+    count = len(words.split()) - (not words.endswith(" "))
+    done = subprocess.run(
+        [RUBRICATE],
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "_RUBRICATE_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(count),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == offered, done.stderr
+
+
+def test_a_quiet_command_still_warns_of_its_figures(rubricate, write_dataset) -> None:
+    rules = [Rule(verdict="MET", evidence=["this is not in the submission"])]
+    with ScriptedEndpoint(rules) as judge:
+        options = ("--judge", "m", "--base-url", judge.url, "--run-dir", "run", "--quiet")
+        done = rubricate("grade", write_dataset(), *options)
+    assert done.stdout == ""
+    assert "quotes are not in the submission" in done.stderr
+
+
+def test_the_last_line_is_the_next_command(rubricate, write_dataset) -> None:
+    graded = rubricate("grade", write_dataset(), "--run-dir", "my run")
+    next_line = graded.stdout.splitlines()[-1]
+    assert next_line.endswith("rubricate trust agree 'my run'")
+    assert rubricate("trust", "agree", "my run").returncode == 0
+    assert "Next" not in rubricate("show", "my run", "--json").stdout
+    assert "Next" not in rubricate("grade", write_dataset(), "--run-dir", "q", "--quiet").stdout
