@@ -26,7 +26,7 @@ FRONT_DOORS = (
     "streaming",
 )
 ORDER = (
-    *("rubric", "stats", "views", "dataset", "judge", "run", "analysis", "report", "labelling"),
+    *("rubric", "stats", "views", "dataset", "judge", "run", "analysis", "labelling", "report"),
     *("authoring", "front doors", "dialects", "cli", "testing"),
 )
 FOUNDATION = {

@@ -62,6 +62,7 @@ def dataset() -> dict[str, Any]:
                 "ground_truth": labels.get(name),
                 "ground_truth_reasons": reasons.get(name),
                 "context": [{"title": "Optics", "text": "A passage"}],
+                "metadata": {"source": "wiki" if name == "right" else HOSTILE},
             }
             for name, text in TEXTS.items()
         ],
@@ -98,7 +99,15 @@ def becomes(page: Any, selector: str, count: int) -> bool:
 
 def names(page: Any) -> list[str]:
     page.wait_for_timeout(50)
-    return [text.strip().split("-")[0] for text in page.locator("#list .sub").all_inner_texts()]
+    rows = page.locator("#grid tbody tr[data-id]").all()
+    return [row.get_attribute("data-id").split("-")[0] for row in rows]
+
+
+def column(page: Any, title: str) -> list[str]:
+    """The cells of a column of the grid."""
+    titles = [text.split(" ")[0] for text in page.locator("#grid thead th").all_inner_texts()]
+    place = titles.index(title) + 1
+    return page.locator(f"#grid tbody tr[data-id] > :nth-child({place})").all_inner_texts()
 
 
 def test_it_opens_without_errors_and_shows_the_figures_of_the_run(folder, show):
@@ -150,11 +159,22 @@ def test_items_are_filtered_searched_and_sorted(show):
     assert names(page) == ["wrong"]
     page.click("#clear")
     page.fill("#search", "UNICORN")  # only in the text
-    assert becomes(page, "#list li", 1)
+    assert becomes(page, "#grid tr[data-id]", 1)
     assert names(page) == ["wrong"]
+    page.fill("#search", "no such words")
+    page.click("text=Show all items")
+    page.select_option("#field", label="source: wiki")
+    assert names(page) == ["right"]
     page.click("#clear")
-    page.select_option("#sort", "high")
-    assert names(page)[0] == "right"
+    assert column(page, "speed") == ["MET", "UNMET≠⇄", "MET", "failed"]
+    for order, expected in (("ascending", "failing"), ("descending", "right")):
+        page.click("#grid thead >> text=score")
+        assert names(page)[0 if order == "descending" else -1] == expected, order
+    listed = page.locator("#verdict option").all_inner_texts()
+    assert listed[1:] == sorted(listed[1:], key=str.lower)
+    page.click("#columns summary")
+    page.click("#choose >> text=source")
+    assert "source" not in page.inner_text("#grid thead")
 
 
 def test_quotes_are_marked_where_they_stand_and_invented_ones_are_not(show):
@@ -173,7 +193,7 @@ def test_an_item_shows_verdict_reason_label_and_error(show):
     assert "human: MET ≠" in shown
     assert "Not there" in shown
     assert "human: Fast enough for it" in shown
-    assert "A passage" in page.text_content("#item details >> text=Context: Optics >> ..")
+    assert "A passage" in page.inner_text("#item details:has-text('Context: Optics')")
     page.goto(page.url.replace("wrong-1", "failing-1"))
     page.wait_for_selector("#item .failed-text")
     assert "unreadable" in page.inner_text("#item .failed-text").lower()
@@ -209,7 +229,9 @@ def test_a_page_holds_so_much_of_what_was_sent_and_says_where_the_rest_is(
     left_out = []
     for name in TEXTS:
         page = new_page(f"{(tmp_path / 'page.html').as_uri()}#/items?item={name}-1")
-        left_out.append("is not in this page: rubricate show" in page.inner_text("#item"))
+        page.click("#verdict-0 .sent summary")
+        page.wait_for_selector("#verdict-0 .sent > :nth-child(2)")
+        left_out.append("rubricate show" in page.inner_text("#verdict-0 .sent"))
     assert left_out[0] is False
     assert left_out[-1] is True
 
@@ -246,7 +268,7 @@ def test_it_is_used_by_keyboard(show):
     page.wait_for_selector("#item", state="hidden")
     page.keyboard.press("/")
     page.keyboard.type("snail")
-    assert becomes(page, "#list li", 1)
+    assert becomes(page, "#grid tr[data-id]", 1)
 
 
 def test_what_changed_in_another_run_stands_side_by_side(show):
@@ -257,7 +279,12 @@ def test_what_changed_in_another_run_stands_side_by_side(show):
         assert words in card
     page.click("#flips a")
     page.wait_for_selector("#item .pair")
-    assert "B: MET" in page.inner_text("#item .pair")
+    assert "B: MET" in page.inner_text("#verdict-0 .pair")
+    equal = page.inner_text("#verdict-1 .pair")  # both reasons also where verdicts are equal
+    assert equal.count("No praise") == 2
+    page.keyboard.press("3")
+    page.select_option("#flip-kind", label="UNMET → MET (1)")
+    assert page.locator("#flips > li").count() == 1
 
 
 @pytest.fixture(scope="module")
@@ -286,9 +313,16 @@ def test_texts_that_differ_between_two_runs_stand_side_by_side(two_texts: Path, 
     assert "says A" in page.inner_text("#submission")
     assert page.inner_text("#other-submission") == f"Slow, says B {HOSTILE}"
     assert page.locator("#other-submission *").count() == 0  # text, never markup
-    boxes = [page.locator(one).bounding_box() for one in ("#submission", "#other-submission")]
-    assert boxes[0]["y"] == boxes[1]["y"]
-    assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
+    page.click("text=Word differences from A to B")
+    page.wait_for_selector("#differences .text")
+    assert page.locator("#differences del").all_inner_texts()[0] == "300000"
+    gone, new = (
+        "".join(page.locator(f"#differences .text {kind}").all_text_contents())
+        for kind in ("del", "ins")
+    )
+    assert "snail" not in gone
+    assert "window.hacked" in new
+    assert page.locator("#differences .text *:not(del, ins)").count() == 0
     page.goto(two_texts.as_uri() + "#/items?item=q1")
     page.wait_for_selector("text=Submission, the same in A and B")
     assert page.locator("#other-submission").count() == 0
@@ -297,15 +331,77 @@ def test_texts_that_differ_between_two_runs_stand_side_by_side(two_texts: Path, 
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-def test_the_list_says_how_a_text_begins_where_descriptions_repeat(
-    two_texts: Path, new_page: Any, show: Any
-):
+def test_items_have_their_ids_where_descriptions_repeat(two_texts: Path, new_page: Any, show: Any):
     page = new_page(two_texts.as_uri() + "#/items")
-    page.wait_for_selector("#list .opening")
-    assert page.locator("#list .opening").all_inner_texts() == ["300000 km/s says A", "the same"]
+    assert column(page, "item") == ["q0", "q1"]
+    assert column(page, "submission") == ["300000 km/s says A", "the same"]
     page = show("#/items")  # descriptions that tell items apart are enough
-    page.wait_for_selector("#list li")
-    assert page.locator("#list .opening").count() == 0
+    assert column(page, "item")[:2] == ["right", "wrong"]
+
+
+MARKDOWN = """# Speed
+
+Light is **very fast**, `c` is its name:
+
+- first, see [here](javascript:window.hacked=5) ![x](http://evil.example/x.png)
+- second
+  1. inner <img src=x onerror="window.hacked = 6">
+
+> quoted
+> twice
+
+| a | b |
+|---|---|
+| 1 | light is fast |
+
+```
+code **as it is**
+```
+"""
+
+
+def test_markdown_is_rendered_from_the_text_itself_and_loads_nothing(tmp_path, new_page):
+    long = "\n\n".join(f"Paragraph {number} of **many**." for number in range(2_000))
+    texts = {"short": MARKDOWN, "long": long, "deep": "> " * 5_000 + "- " * 5_000 + "**a " * 5_000}
+    rubric = Rubric([Criterion(name="speed", requirement="Says it")])
+    items = [DataItem(text, id=name) for name, text in texts.items()]
+    rule = Rule(verdict="MET", reason="So it is", evidence=["light is fast", "very fast"])
+    with ScriptedEndpoint([rule]) as endpoint:
+        rubricate.grade(
+            *(RubricDataset("?", rubric, items), "m"),
+            base_url=endpoint.url,
+            run_dir=tmp_path / "run",
+            cache=None,
+        )
+    asked: list[str] = []
+    write_report(tmp_path / "run", tmp_path / "page.html", bootstrap=Bootstrap(resamples=20))
+    url = (tmp_path / "page.html").as_uri()
+    page = new_page(f"{url}#/items?item=short")
+    page.on("request", lambda request: asked.append(request.url))
+    box = page.locator("#submission")
+    for inside, words in (
+        (".heading", "Speed"),
+        ("strong", "very fast"),
+        ("li li", 'inner <img src=x onerror="window.hacked = 6">'),
+        ("blockquote", "quoted\ntwice"),
+        ("td >> nth=1", "light is fast"),
+        ("pre", "code **as it is**"),
+    ):
+        assert box.locator(inside).first.inner_text().strip() == words
+    assert page.locator("#submission mark").all_inner_texts() == ["very fast", "light is fast"]
+    assert page.locator("#submission a, #submission img").count() == 0
+    page.click("#item >> text=Raw")
+    assert page.text_content("#submission") == MARKDOWN
+    assert page.locator("#submission mark").count() == 2
+    page.goto(f"{url}#/items?item=long")
+    page.wait_for_selector("#item h2 >> text=long")
+    boxes = [page.locator(one).bounding_box() for one in ("#submission", "#verdict-0")]
+    assert boxes[0]["height"] < 860  # a long text is folded, and the verdicts are beside it
+    assert abs(boxes[1]["y"] - boxes[0]["y"]) < 200
+    page.goto(f"{url}#/items?item=deep")
+    page.wait_for_selector("#item h2 >> text=deep")
+    assert page.evaluate("window.hacked") is None
+    assert not [one for one in asked if not one.startswith(("file:", "blob:"))]
 
 
 @pytest.mark.parametrize("view", ["#/", "#/items", "#/items?item=hostile-1", "#/changes"])
@@ -430,4 +526,5 @@ def test_a_score_that_is_not_quite_1_or_0_is_not_shown_as_such(tmp_path: Path, n
     write_report(tmp_path / "run", tmp_path / "page.html")
     page = new_page((tmp_path / "page.html").as_uri() + "#/items?item=a")
     assert page.inner_text("#item .big") == "0.999"
-    assert page.inner_text("#list .score") == "0.999"
+    page.keyboard.press("Escape")
+    assert column(page, "score") == ["0.999"]

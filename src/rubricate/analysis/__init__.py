@@ -65,6 +65,10 @@ if TYPE_CHECKING:
         GateOutcome as GateOutcome,
         ItemPair as ItemPair,
     )
+    from rubricate.analysis.comparison._scored_alike import (
+        VerdictPair as VerdictPair,
+        scored_alike as scored_alike,
+    )
     from rubricate.analysis.comparison._sequential import (
         GateHistory as GateHistory,
         sequential_gate as sequential_gate,
@@ -74,9 +78,11 @@ if TYPE_CHECKING:
         LOW_CONFIDENCE as LOW_CONFIDENCE,
         FinishedItem as FinishedItem,
         FinishedRun as FinishedRun,
+        StartedRun as StartedRun,
         SubmissionFile as SubmissionFile,
         mean_score as mean_score,
         read_run as read_run,
+        read_started as read_started,
         read_summary as read_summary,
     )
     from rubricate.analysis._judged import JudgedReport as JudgedReport
@@ -113,7 +119,12 @@ if TYPE_CHECKING:
     from rubricate.analysis.few_labels._ppi import PPIReport as PPIReport, ppi_report as ppi_report
     from rubricate.analysis._replay import ReplayReport as ReplayReport
     from rubricate.analysis._result import Result as Result, held_run as held_run
-    from rubricate.analysis._run_list import RunList as RunList, list_runs as list_runs
+    from rubricate.analysis._run_list import (
+        ListedRun as ListedRun,
+        RunList as RunList,
+        list_runs as list_runs,
+        run_folders as run_folders,
+    )
     from rubricate.analysis._scores_by import scores_by as scores_by, summary_by as summary_by
     from rubricate.analysis._selection import (
         Selection as Selection,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ from rubricate._documents import input_error, parse_json, read_document, read_te
 from rubricate._files import check_no_links, user_path
 from rubricate._spelling import suggestion
 from rubricate.analysis._tables import Tabular
+from rubricate.dataset import DataItem, read_context
 from rubricate.errors import InputError, MissingFileError
 from rubricate.rubric import Criterion, DeclaredScoring, Rubric, ScoringRules, check_cannot_assess
 from rubricate.run.results import (
@@ -24,6 +26,7 @@ from rubricate.run.results import (
     ResultRow,
     Summary,
     has_journal,
+    noted_run,
     read_lines,
     read_rows,
 )
@@ -58,6 +61,17 @@ class FinishedItem(ItemTexts):
     """
 
     rows: tuple[ResultRow, ...]
+
+    def data(self) -> DataItem:
+        """The item as one of a dataset, without labels."""
+        return DataItem(
+            self.submission or "",
+            self.description,
+            reference_submission=self.reference,
+            prompt=self.prompt or "",
+            context=read_context(list(self.context)),
+            metadata=dict(self.rows[0].metadata),
+        )
 
 
 @dataclass(frozen=True)
@@ -247,6 +261,45 @@ class FinishedRun(Tabular):
     def item_scores(self) -> dict[str, float | None]:
         """Each item's score, in the dataset's order."""
         return {row.item: row.item_score.value for row in self.rows}
+
+
+class StartedRun(FinishedRun):
+    """A run that has not ended: the items that are judged by now, in the order in which they were.
+
+    Its `summary` has the names of dataset and judge alone.
+    """
+
+    def item_rows(self) -> Iterator[tuple[ResultRow, ...]]:
+        """The verdicts of each item that is whole by now: the last lines may be half written."""
+        with suppress(InputError):
+            for rows in super().item_rows():
+                if len(rows) == len(self.rubric_of(rows[0].item)):
+                    yield rows
+
+    def with_texts(self) -> Iterator[tuple[ItemTexts, tuple[ResultRow, ...]]]:
+        """The texts and the verdicts of each item, likewise."""
+        with suppress(InputError):
+            yield from super().with_texts()
+
+
+def read_started(folder: str | Path) -> StartedRun:
+    """Read what a run that has not ended has judged by now.
+
+    Raises:
+        InputError: no run was started in the folder, or its rubric is damaged.
+    """
+    path = user_path(folder)
+    check_no_links(path)
+    if not has_journal(path):
+        raise InputError("no run was started here", file=path)
+    note = noted_run(path)
+    document = read_document(path / "rubric.yaml")
+    return StartedRun(
+        path=path,
+        summary={"dataset": note.get("dataset"), "judge": ", ".join(note.get("judges", ()))},
+        rubrics=_rubrics(document, path / "rubric.yaml"),
+        document=document,
+    )
 
 
 def _runs_in(folder: Path) -> str:

@@ -20,7 +20,7 @@ from rubricate.analysis.agreement import (
     calibration_text,
 )
 from rubricate.errors import InputError
-from rubricate.rubric import Usage
+from rubricate.rubric import Criterion, Usage
 from rubricate.stats import Estimate, LabelAgreement
 from rubricate.views import (
     Picture,
@@ -194,11 +194,16 @@ def _agreement_plot(run: FinishedRun, criterion: CriterionAgreement) -> Plot:
         return Plot(criterion.name, confusion_grid(agreement.labels, agreement.confusion), caption)
     pairs = [(row.human_value, row.value) for row in run.rows if row.criterion == criterion.name]
     caption = f"n {agreement.n}, correlation {_short(agreement.figures['pearson'])}"
-    return Plot(
-        criterion.name,
-        pairs_plot(_counted(pairs), f"{criterion.name}: judge against human"),
-        caption,
-    )
+    label = f"{criterion.name}: judge against human"
+    drawn = pairs_plot(_counted(pairs), label, _steps(run.criteria.get(criterion.name)))
+    return Plot(criterion.name, drawn, caption)
+
+
+def _steps(criterion: Criterion | None) -> Sequence[str]:
+    """What the values 0, 0.5 and 1 are called: the steps of a scale, else the numbers."""
+    if criterion is None or not criterion.has_steps or not criterion.labels:
+        return [f"{value:g}" for value in QUARTERS[::2]]
+    return [f"{criterion.step(criterion.labels[0], value):g}" for value in QUARTERS[::2]]
 
 
 def _counted(

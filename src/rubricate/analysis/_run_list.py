@@ -181,11 +181,11 @@ def list_runs(folder: str | Path = "runs") -> RunList:
     top = user_path(folder)
     if not top.is_dir():
         raise InputError("no such folder: name one that has run folders", file=top)
-    runs = [_listed(path, os.path.relpath(path, top)) for path in _run_folders(top, DEPTH)]
+    runs = [_listed(path, os.path.relpath(path, top)) for path in run_folders(top)]
     return RunList(str(folder), tuple(sorted(runs, key=lambda run: (run.when, run.run))))
 
 
-def _run_folders(folder: Path, depth: int) -> Iterator[Path]:
+def run_folders(folder: Path, depth: int = DEPTH) -> Iterator[Path]:
     """The run folders at and below a folder; none within another, and none behind a link."""
     if any((folder / name).exists() for name in _FILES):
         yield folder
@@ -201,7 +201,7 @@ def _run_folders(folder: Path, depth: int) -> Iterator[Path]:
     except OSError:
         return
     for path in inner:
-        yield from _run_folders(Path(path), depth - 1)
+        yield from run_folders(Path(path), depth - 1)
 
 
 def _listed(path: Path, name: str) -> ListedRun:

@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, str] = {
     "show": "_runs",
     "runs": "_runs",
     "batches": "_batches",
+    "view": "_view",
     "report": "_runs",
     "compare": "_compare",
     "label": "_label",

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from rubricate.cli._commands import command
 from rubricate.cli._ending import print_next
+from rubricate.cli._pages import PageOptions, serve, user_name
 from rubricate.errors import InputError
-from rubricate.settings import Settings, option
+from rubricate.settings import option
 
 if TYPE_CHECKING:
     from rubricate.labelling import LabelSession
 
 
-class LabelSettings(Settings):
+class LabelSettings(PageOptions):
     """The options of `rubricate label`."""
 
     data: str = option(
@@ -42,10 +42,6 @@ class LabelSettings(Settings):
         input_type=str | None,
     )
     seed: int = option(0, "Random seed of the order.", ge=0)
-    port: int = option(
-        0, "The port that the page is served on.", default_text="a free port", ge=0, le=65535
-    )
-    no_browser: bool = option(False, "Print the page's address, and open no browser.")
 
     def check(self) -> None:
         if self.order in ("active", "uncertainty") and self.run is None:
@@ -55,10 +51,8 @@ class LabelSettings(Settings):
 @command(LabelSettings)
 def label(settings: LabelSettings) -> int:
     """Label a dataset by hand, blind, on a page of this machine."""
-    import asyncio
-
     from rubricate.dataset import TableColumns, open_label_file
-    from rubricate.labelling import LabelSession
+    from rubricate.labelling import LabelServer, LabelSession
     from rubricate.rubric import Rubric
 
     file = open_label_file(
@@ -70,8 +64,9 @@ def label(settings: LabelSettings) -> int:
     session = LabelSession(
         file, run=run, order=settings.order, seed=settings.seed, items=settings.item
     )
-    annotator = _user() if settings.annotator is None else settings.annotator
-    asyncio.run(_serve(session, annotator, settings.port, browser=not settings.no_browser))
+    annotator = user_name() if settings.annotator is None else settings.annotator
+    server = LabelServer(session, annotator=annotator, port=settings.port)
+    serve(server, settings, _notes(session))
     complete, items = session.progress()
     print(f"{complete} of {items} items have all labels; they are in {file.path}")
     print_next(
@@ -82,39 +77,16 @@ def label(settings: LabelSettings) -> int:
     return 0
 
 
-def _user() -> str:
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):  # a user without a name; Windows has no `pwd`
-        return ""
-
-
-async def _serve(session: LabelSession, annotator: str, port: int, *, browser: bool) -> None:
-    import asyncio
-    import webbrowser
-
-    from rubricate.cli._ending import stop_on_signals
-    from rubricate.labelling import LabelServer
-
-    stop = stop_on_signals()
-    async with LabelServer(session, annotator=annotator, port=port) as server:
-        print(server.url, flush=True)
-        sys.stderr.write(
-            f"Each label is saved in {session.file.path} at once. Ctrl-C stops the server.\n"
+def _notes(session: LabelSession) -> Iterator[str]:
+    path = session.file.path
+    yield f"Each label is saved in {path} at once. Ctrl-C stops the server."
+    if session.file.loses_comments:
+        yield (
+            f"Comments of {path} cannot be kept: the file as it was will be beside it, as "
+            "NAME.before-labels."
         )
-        if session.file.loses_comments:
-            sys.stderr.write(
-                f"Comments of {session.file.path} cannot be kept: the file as it was will be "
-                "beside it, as NAME.before-labels.\n"
-            )
-        if session.how == "uncertainty":
-            sys.stderr.write(
-                "The least sure items come first: good for finding errors. Their labels are no "
-                "sample: trust ppi, certify, cascade and calibrate refuse them (see --order active)"
-                ".\n"
-            )
-        if browser:
-            await asyncio.to_thread(webbrowser.open, server.url)
-        await stop.wait()
+    if session.how == "uncertainty":
+        yield (
+            "The least sure items come first: good for finding errors. Their labels are no sample: "
+            "trust ppi, certify, cascade and calibrate refuse them (see --order active)."
+        )

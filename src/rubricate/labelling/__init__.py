@@ -12,4 +12,8 @@ from rubricate.labelling._order import (
     label_order as label_order,
 )
 from rubricate.labelling._server import LabelServer as LabelServer
-from rubricate.labelling._session import LabelSession as LabelSession
+from rubricate.labelling._session import (
+    LabelSession as LabelSession,
+    checked_label as checked_label,
+    checked_name as checked_name,
+)

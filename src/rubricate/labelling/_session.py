@@ -218,7 +218,7 @@ class LabelSession:
         entry, annotator = self.file.item(item), checked_name(annotator)
         if (annotator, item) in self._seen:
             raise InputError("you have seen what the others say: decide instead of relabelling")
-        chosen = _label(entry, criterion, label)
+        chosen = checked_label(entry, criterion, label)
         return NewLabel(item, annotator, criterion, chosen, self._selection(item))
 
     def _selection(self, item: str) -> LabelSelection:
@@ -238,7 +238,7 @@ class LabelSession:
         entry, annotator = self.file.item(item), checked_name(annotator)
         if not self._complete(entry, annotator):
             raise InputError("label every criterion of the item first")
-        chosen = _label(entry, criterion, label)
+        chosen = checked_label(entry, criterion, label)
         return Adjudication(item, annotator, criterion, chosen, reason.strip()[:10_000])
 
     def progress(self) -> tuple[int, int]:
@@ -266,7 +266,8 @@ def checked_name(annotator: str) -> str:
     return name
 
 
-def _label(entry: Item, criterion: str, label: object) -> str | None:
+def checked_label(entry: Item, criterion: str, label: object) -> str | None:
+    """A label of an item's criterion; `InputError` if it is none. None takes a label back."""
     question = entry.rubric.by_name.get(criterion)
     if question is None:
         raise InputError(f"'{entry.id}' has no criterion '{criterion}'")

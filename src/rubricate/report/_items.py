@@ -1,36 +1,27 @@
-"""The items of a run as the report page holds them: an entry for the list, the whole for later.
-
-Both are JSON, deflated and in base64 letters, so that nothing in them can be taken for a part of
-the page, and a page of many items stays small. The page unpacks a chunk when an item of it is
-looked at.
-"""
+"""The items of a run as the page holds them: an entry for the grid, the whole for later."""
 
 from __future__ import annotations
 
-import base64
-import zlib
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import orjson
 
-from rubricate.analysis import (
-    LOW_CONFIDENCE,
-    FinishedItem,
-    RunComparison,
-    SubmissionFile,
-)
+from rubricate.analysis import LOW_CONFIDENCE, FinishedItem, SubmissionFile, VerdictPair
+from rubricate.report._chunks import Chunks
 from rubricate.report._sent import PageSent, wide
-from rubricate.rubric import Criterion, Rubric, Usage
+from rubricate.rubric import ABSTENTION, Criterion, Rubric, Usage
 from rubricate.run.results import ITEM_FIELDS, ROW_FIELDS, ResultRow, differs_from_label
-from rubricate.views import STATUSES, dollars, opening, tell_apart
+from rubricate.views import STATUSES, dollars, opening
 
 CHUNK = 256 * 1024
 """Bytes of items in a chunk before they are packed, about."""
+OPENING = 160
+"""Characters of a prompt and a submission that the grid shows."""
 FAILED, ABSTAINED, NOT_APPLICABLE, DIFFERS, UNSURE, FLIPPED, LABELLED, NOT_RUN = (
     1 << n for n in range(8)
 )
-"""What the list can be filtered by; the page's script has the same bits."""
+"""What the grid can be filtered by; the page's script has the same bits."""
 _ON_PAGE = {*ROW_FIELDS} - {
     *ITEM_FIELDS,
     *("item", "description", "keys", "usage", "order", "groups", "tags", "tag_scores"),
@@ -43,12 +34,8 @@ _STATUS_BITS = {
     "not_applicable": NOT_APPLICABLE,
 }
 
-
-def packed(data: Any) -> str:
-    """JSON, deflated, in base64."""
-    deflate = zlib.compressobj(6, zlib.DEFLATED, -zlib.MAX_WBITS)
-    text = deflate.compress(orjson.dumps(data)) + deflate.flush()
-    return base64.b64encode(text).decode("ascii")
+Pairs = Mapping[tuple[str, str], VerdictPair]
+"""Verdicts of two runs, by item and the first run's criterion."""
 
 
 def tone(weight: float, value: float | None) -> str:
@@ -60,94 +47,96 @@ def tone(weight: float, value: float | None) -> str:
 
 
 class PageItems:
-    """Packs items as they come, and keeps their entries for the list.
+    """Packs items as they come, and keeps their entries for the grid.
 
     Args:
-        chunks: where the packed items go, a line each.
-        other: a comparison with another run, whose answers are shown beside those that differ.
-        other_texts: the texts of that run, which are shown beside those that differ.
+        chunks: where the packed items go.
+        pairs: the verdicts of this run and another, whose answers are shown beside this one's.
+        other_texts: the submissions of that run, which are shown beside those that differ.
         sent: what was sent and received; None to leave it out.
     """
 
     def __init__(
         self,
-        chunks: BinaryIO,
-        other: RunComparison | None = None,
+        chunks: Chunks,
+        pairs: Pairs | None = None,
         other_texts: SubmissionFile | None = None,
         sent: PageSent | None = None,
     ) -> None:
         self.entries: list[list[Any]] = []
         self.criteria: dict[str, int] = {}
         """Each criterion's name with its number in the entries."""
+        self.answers: list[list[str]] = []
+        """The labels of each criterion, in its own order."""
         self.labels: dict[str, int] = {}
         self.has_texts = True
         self._chunks = chunks
         self._sent = sent
-        self._other = other_texts
+        self._pairs = pairs or {}
+        self._other_texts = other_texts
         self._count = self._size = 0
-        self._waiting: list[bytes] = []
-        self._openings: list[str] = []
-        self._flips = {} if other is None else {(f.item, f.criterion_a): f for f in other.flips}
+        self._waiting: list[tuple[orjson.Fragment, Any]] = []
 
     def add(self, item: FinishedItem, rubric: Rubric) -> None:
         """Pack an item in."""
         known = rubric.by_name
         verdicts, short = [], []
         for row in item.rows:
+            criterion = known[row.criterion]
             number = self.criteria.setdefault(row.criterion, len(self.criteria))
+            if number == len(self.answers):
+                self.answers.append([*dict.fromkeys((*criterion.labels, ABSTENTION))])
             place = self.labels.setdefault(row.answer_text, len(self.labels))
-            bits = self._bits(known[row.criterion], row)
-            verdict = self._verdict(row, known[row.criterion], bits, item.submission)
+            bits = self._bits(criterion, row)
+            verdict = self._verdict(row, criterion, item.submission)
             short.append([number, place, bits, verdict["tone"][0]])
             verdicts.append(verdict)
         self.has_texts &= item.submission is not None
-        sent = None if self._sent is None else self._sent.of_item(item.rows)
-        if sent is not None:
-            for verdict, conversations in zip(verdicts, sent[1], strict=True):
-                verdict["sent"] = conversations
         first = item.rows[0]
-        score = first.item_score
-        self.entries.append([item.item, item.description, score.value, short, self._count])
-        self._openings.append(opening(item.submission or ""))
-        other = None if self._other is None else self._other.get(item.item)
-        self._hold(
-            {
-                "id": item.item,
-                "description": item.description,
-                "prompt": item.prompt,
-                "submission": item.submission,
-                "reference": item.reference,
-                "context": item.context,
-                "score": score,
-                "alone": {name: alone.value for name, alone in first.judge_scores.items()},
-                "warnings": list(first.warnings.values()),
-                "verdicts": verdicts,
-                "texts": None if sent is None else sent[0],
-                **({} if other is None else {"other": None if other == item.submission else other}),
-            }
+        self.entries.append(
+            [
+                item.item,
+                item.description,
+                first.item_score.value,
+                short,
+                self._count,
+                opening(item.prompt or "", OPENING),
+                opening(item.submission or "", OPENING),
+                first.metadata,
+                first.tags,
+            ]
         )
-
-    def finish(self) -> None:
-        """Write what waits; entries that their descriptions do not tell apart get an opening."""
-        self.flush()
-        apart = tell_apart(entry[1] for entry in self.entries)
-        for entry, is_apart, begin in zip(self.entries, apart, self._openings, strict=True):
-            if not is_apart:
-                entry.append(begin)
+        data: dict[str, Any] = {
+            "id": item.item,
+            "description": item.description,
+            "prompt": item.prompt,
+            "submission": item.submission,
+            "reference": item.reference,
+            "context": item.context,
+            "score": first.item_score,
+            "alone": {name: alone.value for name, alone in first.judge_scores.items()},
+            "warnings": list(first.warnings.values()),
+            "verdicts": verdicts,
+        }
+        if pair := self._pairs.get((item.item, first.criterion)):
+            data["other_score"] = pair.b.item_score.value
+        other = None if self._other_texts is None else self._other_texts.get(item.item)
+        if other is not None:
+            data["other"] = None if other == item.submission else other
+        sent = None if self._sent is None else self._sent.of_item(item.rows)
+        self._hold(orjson.dumps(data), sent)
 
     def _bits(self, criterion: Criterion, row: ResultRow) -> int:
-        sure = row.confidence
+        sure, pair = row.confidence, self._pairs.get((row.item, row.criterion))
         return (
             _STATUS_BITS.get(row.status, 0)
             | (DIFFERS if differs_from_label(criterion, row) else 0)
             | (UNSURE if sure is not None and sure < LOW_CONFIDENCE else 0)
-            | (FLIPPED if (row.item, row.criterion) in self._flips else 0)
+            | (FLIPPED if pair is not None and pair.is_flip else 0)
             | (LABELLED if row.human_label is not None else 0)
         )
 
-    def _verdict(
-        self, row: ResultRow, criterion: Criterion, bits: int, text: str | None
-    ) -> dict[str, Any]:
+    def _verdict(self, row: ResultRow, criterion: Criterion, text: str | None) -> dict[str, Any]:
         """A row without what is the item's or the journal's, with what is shown beside it."""
         shown = {name: value for name, value in row.to_dict().items() if name in _ON_PAGE}
         shown |= {
@@ -155,7 +144,6 @@ class PageItems:
             "requirement": criterion.requirement,
             "note": criterion.note,
             "tone": tone(row.weight, row.value),
-            "bits": bits,
             "facts": [f"weight {row.weight:g}", *row.facts(), *_usage_facts(row.usage)],
             "votes": [
                 {name: vote[name] for name in ("judge", "label", "reason", "error")}
@@ -165,36 +153,26 @@ class PageItems:
             ],
             "evidence": [_in_utf16(text, quote) for quote in shown["evidence"]],
         }
-        flip = self._flips.get((row.item, row.criterion))
-        if flip is not None:
-            shown["other"] = [flip.b, flip.reason_b]
+        pair = self._pairs.get((row.item, row.criterion))
+        if pair is not None:
+            shown["other"] = [pair.b.answer_text, pair.b.reason or str(pair.b.error or "")]
         return {key: value for key, value in shown.items() if value not in (None, [], {}, False)}
 
-    def _hold(self, item: dict[str, Any]) -> None:
-        text = orjson.dumps(item)
-        self._waiting.append(text)
-        self._size += len(text)
+    def _hold(self, item: bytes, sent: Any) -> None:
+        self._waiting.append((orjson.Fragment(item), sent))
+        self._size += len(item)
         if self._size >= CHUNK:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write what waits; what was sent is read by itself, and seldom."""
         if not self._waiting:
             return
-        for line in chunk_element(
-            f"items-{self._count}", list(map(orjson.Fragment, self._waiting))
-        ):
-            self._chunks.write(line)
+        self._chunks.add(f"items-{self._count}", [item for item, _ in self._waiting])
+        self._chunks.add(f"sent-{self._count}", [sent for _, sent in self._waiting])
         self._count += 1
         self._size = 0
         self._waiting = []
-
-
-def chunk_element(name: str, data: Any) -> Iterator[bytes]:
-    """An element of the page that holds packed data; nothing runs it."""
-    yield f'<script type="text/plain" id="{name}">'.encode()
-    yield packed(data).encode()
-    yield b"</script>\n"
 
 
 def _usage_facts(usage: Usage) -> Iterator[str]:

@@ -18,6 +18,7 @@ from rubricate.analysis import (
     waiting_plot,
 )
 from rubricate.report._items import tone
+from rubricate.report._labels import LabelledRun
 from rubricate.rubric import ABSTENTION, Criterion
 from rubricate.run.results import CriterionFigures, ResultRow, Summary
 from rubricate.stats import Bootstrap, Estimate
@@ -85,12 +86,11 @@ class Overview:
     facts: tuple[tuple[str, str], ...]
 
 
-def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap) -> Overview:
+def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> Overview:
     """All figures and plots.
 
     Args:
         run: the run.
-        waited: the seconds that each verdict waited for its answers.
         bootstrap: how bootstrap intervals are made.
     """
     summary, known = read_summary(run), run.criteria
@@ -99,6 +99,8 @@ def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap)
     report = None
     if labelled:
         report = agreement_report(run, bootstrap=bootstrap, bootstrapped=MOST_LINES)
+    if isinstance(run, LabelledRun):
+        summary = run.summary_with(report)
     groups = run.grouping(None)
     group_of = None if groups is None else run.groups_by(groups)
     score = mean_score(scores, summary, groups=group_of, confidence=bootstrap.confidence)
@@ -143,7 +145,7 @@ def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap)
         ),
         agreement=() if report is None else tuple(agreement_plots(run, report)),
         calibration=None if report is None else calibration_plot(report),
-        waiting=waiting_plot(waited),
+        waiting=waiting_plot([row.usage.seconds for row in run.rows]),
         notices=tuple(
             section for section in sections if isinstance(section, Paragraph) and section.text
         ),

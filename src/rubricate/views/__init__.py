@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         pairs_plot as pairs_plot,
         reliability_plot as reliability_plot,
         score_range as score_range,
+        timeline as timeline,
         value_bar as value_bar,
     )
     from rubricate.views._html import as_html as as_html
@@ -41,6 +42,12 @@ if TYPE_CHECKING:
         page_part as page_part,
         page_policy as page_policy,
         page_templates as page_templates,
+    )
+    from rubricate.views._page_server import (
+        PageServer as PageServer,
+        json_fields as json_fields,
+        json_response as json_response,
+        page_response as page_response,
     )
     from rubricate.views._picture import Picture as Picture, Plot as Plot
     from rubricate.views._sections import (

@@ -210,8 +210,7 @@ def confusion_grid(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Dr
                 f'height="{cell - 2:.1f}" fill-opacity="{strength:.2f}">'
                 f"<title>{escape(title)}</title></rect>"
             )
-            if count:
-                parts.append(_text(x + cell / 2, y + cell / 2 + 4, count, "count"))
+            parts.append(_text(x + cell / 2, y + cell / 2 + 4, count, "count"))
     size = start + cell * len(labels) + 4
     label = f"confusion of {', '.join(labels)}"
     return _svg(size, top + cell * len(labels) + 4, label, parts, "grid-chart")
@@ -255,7 +254,13 @@ def _tick(value: float) -> str:
     return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
 
 
-def _square(label: str, across: str, upward: str, parts: Sequence[str]) -> Drawing:
+ENDS = ("0", "0.5", "1")
+"""The words at the beginning, in the middle and at the end of an axis from 0 to 1."""
+
+
+def _square(
+    label: str, across: str, upward: str, parts: Sequence[str], ticks: Sequence[str] = ENDS
+) -> Drawing:
     """A plot from 0 to 1 both ways, with its diagonal."""
     size, start, top = 200.0, 40.0, 10.0
     frame = [
@@ -265,14 +270,22 @@ def _square(label: str, across: str, upward: str, parts: Sequence[str]) -> Drawi
         f'<text class="tick" transform="translate(10 {top + size / 2:g}) rotate(-90)">'
         f"{escape(upward)}</text>",
     ]
-    for place in (0.0, 0.5, 1.0):
-        frame.append(_text(start + size * place, top + size + 15, f"{place:g}", "tick"))
-        frame.append(_text(start - 6, top + size * (1 - place) + 4, f"{place:g}", "tick end"))
+    for place, words in zip((0.0, 0.5, 1.0), ticks, strict=True):
+        frame.append(_text(start + size * place, top + size + 15, words, "tick"))
+        frame.append(_text(start - 6, top + size * (1 - place) + 4, words, "tick end"))
     return _svg(start + size + 14, top + size + 36, label, [*frame, *parts], "square-chart")
 
 
-def pairs_plot(pairs: Mapping[tuple[float, float], int], label: str) -> Drawing:
-    """(human, judge) numbers in [0, 1]; the larger the spot, the more often."""
+def pairs_plot(
+    pairs: Mapping[tuple[float, float], int], label: str, ticks: Sequence[str] = ENDS
+) -> Drawing:
+    """(human, judge) numbers in [0, 1]; the larger the spot, the more often.
+
+    Args:
+        pairs: how often each pair comes.
+        label: what it shows, for those who cannot see it.
+        ticks: what 0, 0.5 and 1 are called, such as the steps of a scale.
+    """
     most = max(pairs.values(), default=1)
     parts = []
     for (human, judge), count in pairs.items():
@@ -282,7 +295,7 @@ def pairs_plot(pairs: Mapping[tuple[float, float], int], label: str) -> Drawing:
             f'r="{radius:.1f}"><title>human {human:.2f}, judge {judge:.2f}: {count}</title>'
             "</circle>"
         )
-    return _square(label, "human", "judge", parts)
+    return _square(label, "human", "judge", parts, ticks)
 
 
 def reliability_plot(calibration: Calibration) -> Drawing:
@@ -304,3 +317,32 @@ def reliability_plot(calibration: Calibration) -> Drawing:
         )
     label = "how often people said MET against how probable the judge held it"
     return _square(label, "probability of MET", "people say MET", parts)
+
+
+def timeline(scores: Sequence[tuple[str, Estimate]]) -> Drawing:
+    """Named scores in [0, 1] from left to right, with their intervals."""
+    inner, depth = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+    step = inner / len(scores)
+
+    def y(value: float) -> float:
+        return TOP + depth * (1 - min(1.0, max(0.0, value)))
+
+    parts = []
+    for value in (0.0, 0.5, 1.0):
+        parts.append(_line(LEFT, y(value), WIDTH - RIGHT, y(value), "grid"))
+        parts.append(_text(LEFT - 6, y(value) + 4, f"{value:g}", "tick end"))
+    before = None
+    for place, (name, score) in enumerate(scores):
+        if score.value is None:
+            continue
+        x = LEFT + step * (place + 0.5)
+        if before is not None:
+            parts.append(_line(*before, x, y(score.value), "axis"))
+        before = x, y(score.value)
+        if score.low is not None and score.high is not None:
+            parts.append(_line(x, y(score.low), x, y(score.high), "whisker"))
+        parts.append(
+            f'<circle class="judge" cx="{x:.1f}" cy="{y(score.value):.1f}" r="4">'
+            f"<title>{escape(name)}: {escape(str(score))}</title></circle>"
+        )
+    return _svg(WIDTH, HEIGHT, "scores of the runs, the oldest first", parts, "chart")

@@ -17,10 +17,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rubricate.analysis._finished import FinishedItem, FinishedRun
+from rubricate.analysis._finished import FinishedRun
 from rubricate.analysis.comparison._gate import Confirmation
 from rubricate.analysis.comparison._scored_alike import AlikeRuns, Reasked, scored_alike
-from rubricate.dataset import DataItem, Item, RubricDataset, read_context
+from rubricate.dataset import DataItem, Item, RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge import Judge, Member, Panel, as_panel
 from rubricate.rubric import Criterion, Rubric, Verdict
@@ -281,7 +281,7 @@ def same_questions(
     for finished in run.items() if by_item else ():
         if finished.item not in by_item or finished.submission is None:
             continue
-        data = _data_item(finished)
+        data = finished.data()
         item = Item.of(
             data,
             run.rubric_of(finished.item),
@@ -305,17 +305,6 @@ def _by_item(wanted: Iterable[tuple[str, str]]) -> dict[str, dict[str, None]]:
     for item, name in wanted:
         by_item.setdefault(item, {})[name] = None
     return by_item
-
-
-def _data_item(finished: FinishedItem) -> DataItem:
-    return DataItem(
-        finished.submission or "",
-        finished.description,
-        reference_submission=finished.reference,
-        prompt=finished.prompt or "",
-        context=read_context(list(finished.context)),
-        metadata=dict(finished.rows[0].metadata),
-    )
 
 
 def _keys(item: Item, criterion: Criterion, members: Sequence[Member]) -> tuple[str, ...] | None:

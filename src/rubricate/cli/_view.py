@@ -1,0 +1,40 @@
+"""`rubricate view`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rubricate.cli._commands import command
+from rubricate.cli._pages import PageOptions, serve, user_name
+from rubricate.cli._runs import Journal
+from rubricate.settings import option
+
+
+class ViewSettings(Journal, PageOptions):
+    """The options of `rubricate view`."""
+
+    path: str = option("runs", "A run folder, or a folder with run folders.", is_argument=True)
+    compare: str | None = option(
+        None, "Another run folder: show what changed from the run to this one."
+    )
+    labels: str | None = option(
+        None, "The dataset file that labels go into. [labelled.json in the run folder]"
+    )
+    annotator: str | None = option(None, "Whose name labels have. [the user's name]")
+
+
+@command(ViewSettings)
+def view(settings: ViewSettings) -> int:
+    """Look at runs on a page of this machine: items, comparisons, labels, runs that continue."""
+    from rubricate.report import ViewServer
+
+    server = ViewServer(
+        Path(settings.path),
+        compare=settings.compare,
+        journal=settings.journal,
+        labels=settings.labels,
+        annotator=user_name() if settings.annotator is None else settings.annotator,
+        port=settings.port,
+    )
+    serve(server, settings, ["Ctrl-C stops the server."])
+    return 0

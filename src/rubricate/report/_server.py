@@ -1,0 +1,299 @@
+"""`rubricate view`: runs, their items and comparisons on pages of this machine, with labels."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+from aiohttp import web
+
+from rubricate._files import user_path
+from rubricate.analysis import (
+    FinishedRun,
+    ListedRun,
+    agreement_report,
+    list_runs,
+    read_run,
+    read_started,
+    run_folders,
+)
+from rubricate.errors import InputError
+from rubricate.report._chunks import packed
+from rubricate.report._labels import RunLabels
+from rubricate.report._overview import NOTHING
+from rubricate.report._page import ROOM, SCRIPTS, PageData, page_script, page_style
+from rubricate.run.results import has_journal
+from rubricate.stats import Bootstrap
+from rubricate.views import (
+    PageServer,
+    Plot,
+    Table,
+    ends,
+    figure,
+    json_fields,
+    json_response,
+    page_response,
+    page_templates,
+    timeline,
+)
+
+RESAMPLES = 200
+"""Of intervals that are made again while somebody labels; a page has 2,000 when it is opened."""
+HELD = 4
+"""Pages whose data are held; each has a file of some megabytes."""
+REST = 4.0
+"""How many times as long as it took to read a run that continues it is not read again. At half,
+reading takes a third of a core; at double, a page of 10,000 items lags by minutes."""
+FILES = ("summary.json", "results.jsonl", "items.jsonl", "rubric.yaml")
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class _Shown:
+    """A page's data with what was on disk when they were read."""
+
+    data: PageData
+    labels: RunLabels | None
+    state: tuple[Any, ...]
+    version: int
+    ended: bool
+    next_look: float
+
+
+class ViewServer(PageServer):
+    """Serves the pages of a run, or of all runs below a folder, until it is closed.
+
+    Args:
+        path: a run folder, or one that has run folders in it.
+        compare: another run folder, to compare with the run.
+        journal: the database that has the run's prompts and replies, where the user names it.
+        labels: the dataset's file that labels go into. Default: `labelled.json` in the run folder.
+        annotator: whose name labels have.
+        port: where to listen. Default: a free one.
+
+    Raises:
+        InputError: there is no run, or the file of labels is of other items.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        compare: str | Path | None = None,
+        journal: str | None = None,
+        labels: str | Path | None = None,
+        annotator: str = "",
+        port: int = 0,
+    ) -> None:
+        super().__init__(port)
+        self._top = user_path(path)
+        self._journal = journal
+        self._labels_file = labels
+        self._annotator = annotator
+        self._shown: dict[tuple[str, str], _Shown] = {}
+        self._versions = 0
+        self._working = asyncio.Lock()
+        self._single = has_journal(self._top) or (self._top / "summary.json").exists()
+        self._folders = {self._top.name: self._top} if self._single else {}
+        self._first = {"run": self._top.name}
+        if not self._single and (compare or journal or labels):
+            raise InputError(
+                "--compare, --journal and --labels are of one run: name its folder", file=self._top
+            )
+        if compare is not None:
+            other = user_path(compare)
+            name = str(other) if other.name == self._top.name else other.name
+            self._folders[name] = other
+            self._first["compare"] = name
+        if self._single:
+            self._read(self._first["run"], self._first.get("compare", ""))
+        else:
+            list_runs(self._top)
+
+    def _routes(self) -> Sequence[web.RouteDef]:
+        return [
+            web.get("/{token}/", self._start),
+            web.get("/{token}/run", self._page),
+            web.get("/{token}/data", self._data),
+            web.get("/{token}/state", self._state),
+            web.get("/{token}/agreement", self._agreement),
+            web.post("/{token}/label", self._label),
+        ]
+
+    async def __aexit__(self, *error: object) -> None:
+        await super().__aexit__(*error)
+        for shown in self._shown.values():
+            shown.data.chunks.close()
+
+    async def _in_thread(self, work: Callable[..., _T], *arguments: Any) -> _T:
+        """Do what reads or writes files; one after the other, because they change what is held."""
+        async with self._working:
+            return await asyncio.to_thread(work, *arguments)
+
+    # What is read from the folders
+
+    def _folder(self, name: str) -> Path:
+        """A run folder by the name that the pages know it by; no other folder is looked at."""
+        if name not in self._folders and not self._single:
+            self._folders = {
+                os.path.relpath(path, self._top): Path(path) for path in run_folders(self._top)
+            }
+        if name not in self._folders:
+            raise InputError(f"there is no run '{name}'", file=self._top)
+        return self._folders[name]
+
+    def _read(self, name: str, other: str = "") -> _Shown:
+        """A page's data, read again where the run has changed."""
+        shown = self._shown.pop((name, other), None)
+        folders = [self._folder(run) for run in (name, other) if run]
+        state = tuple(_state(folder / file) for folder in folders for file in FILES)
+        changed = shown is None or state != shown.state
+        if shown is not None and (not changed or time.monotonic() < shown.next_look):
+            self._shown[name, other] = shown
+            return shown
+        if shown is not None:
+            shown.data.chunks.close()
+        began = time.monotonic()
+        ended = (folders[0] / "summary.json").exists() or not has_journal(folders[0])
+        run: FinishedRun = read_run(folders[0]) if ended else read_started(folders[0])
+        data = PageData.of(run, read_run(folders[1]) if other else None, self._journal)
+        labels = RunLabels(run, self._labels_file) if ended else None
+        self._versions += 1
+        now = time.monotonic()
+        next_look = now if ended else now + REST * (now - began)
+        shown = _Shown(data, labels, state, self._versions, ended, next_look)
+        self._shown[name, other] = shown
+        while len(self._shown) > HELD:
+            self._shown.pop(next(iter(self._shown))).data.chunks.close()
+        return shown
+
+    # What is served
+
+    async def _start(self, request: web.Request) -> web.StreamResponse:
+        if self._single:
+            raise web.HTTPFound(f"run?{urlencode(self._first)}")
+        script, style = page_script("runs.js"), page_style()
+        text = await self._in_thread(self._runs_text, script, style)
+        return page_response(text, script, style)
+
+    def _runs_text(self, script: str, style: str) -> str:
+        listed = list_runs(self._top)
+        table = next((part for part in listed.sections() if isinstance(part, Table)), None)
+        return (
+            page_templates(ROOM)
+            .get_template("runs.html.jinja")
+            .render(
+                folder=self._top,
+                table=table,
+                runs=listed.runs,
+                plots=_timelines(listed.runs),
+                ends=[urlencode({"run": run.run}) for run in listed.runs],
+                script=script,
+                style=style,
+            )
+        )
+
+    async def _page(self, request: web.Request) -> web.StreamResponse:
+        text = await self._in_thread(self._page_text, *_names(request))
+        return page_response(text, page_script(*SCRIPTS), page_style())
+
+    def _page_text(self, name: str, other: str) -> str:
+        shown = self._read(name, other)
+        served = {
+            "query": urlencode({"run": name, **({"compare": other} if other else {})}),
+            "version": shown.version,
+            "continues": not shown.ended,
+            "labelled": shown.data.run if shown.labels is None else shown.labels.run,
+            "labels": None if shown.labels is None else shown.labels.path,
+            "annotator": self._annotator,
+            "has_list": not self._single,
+        }
+        return shown.data.html(Bootstrap(), served)
+
+    async def _data(self, request: web.Request) -> web.StreamResponse:
+        name, version = request.query.get("name", ""), request.query.get("version", "")
+        data = await self._in_thread(self._chunk, *_names(request), name, version)
+        return web.Response(body=data, content_type="application/octet-stream")
+
+    def _chunk(self, name: str, other: str, chunk: str, version: str) -> bytes:
+        shown = self._shown.get((name, other)) or self._read(name, other)
+        if version != str(shown.version):
+            raise InputError("the run has changed: open the page again")
+        if chunk == "labels":
+            return packed({} if shown.labels is None else shown.labels.shown())
+        data = shown.data.chunks.get(chunk)
+        if data is None:
+            raise web.HTTPNotFound
+        return data
+
+    async def _state(self, request: web.Request) -> web.StreamResponse:
+        shown = await self._in_thread(self._read, *_names(request))
+        items = len(shown.data.items.entries)
+        return json_response({"version": shown.version, "items": items, "ended": shown.ended})
+
+    async def _agreement(self, request: web.Request) -> web.StreamResponse:
+        return json_response(await self._in_thread(self._agreement_now, *_names(request)))
+
+    def _agreement_now(self, name: str, other: str) -> dict[str, Any]:
+        shown = self._read(name, other)
+        run = shown.data.run if shown.labels is None else shown.labels.run
+        if all(row.human_label is None for row in run.rows):
+            return {"n": 0}
+        report = agreement_report(run, bootstrap=Bootstrap(resamples=RESAMPLES), bootstrapped=0)
+        accuracy, kappa, n = report.whole
+        return {
+            "n": n,
+            "accuracy": figure(accuracy.value),
+            "accuracy_interval": ends(accuracy.low, accuracy.high),
+            "kappa": figure(kappa.value),
+        }
+
+    async def _label(self, request: web.Request) -> web.StreamResponse:
+        names = "run", "item", "criterion", "annotator", "reason"
+        fields = await json_fields(request, *names)
+        return json_response(await self._in_thread(self._decide, fields))
+
+    def _decide(self, fields: dict[str, Any]) -> Any:
+        shown = self._read(fields["run"], str(fields.get("compare") or ""))
+        if shown.labels is None:
+            raise InputError("labels can be given when the run has ended")
+        label, reason = fields.get("label"), fields["reason"]
+        return shown.labels.decide(
+            fields["annotator"], fields["item"], fields["criterion"], label, reason
+        )
+
+
+def _names(request: web.Request) -> tuple[str, str]:
+    """The run and the other run that a request is about."""
+    return request.query.get("run", ""), request.query.get("compare", "")
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
+def _timelines(runs: Sequence[ListedRun]) -> list[Plot]:
+    """The scores of each dataset's runs over time, where there are several."""
+    of: dict[str, list[ListedRun]] = {}
+    for run in runs:
+        if run.dataset is not None and run.score is not None:
+            of.setdefault(run.dataset, []).append(run)
+    return [
+        Plot(
+            dataset,
+            timeline([(f"{run.run}, {run.judge}", run.score or NOTHING) for run in several]),
+            f"scores of {len(several)} runs, the oldest first, with 95 % intervals",
+        )
+        for dataset, several in of.items()
+        if len(several) > 1
+    ]

@@ -1,0 +1,190 @@
+// The grid: a row for each item, a column for each criterion. Only the rows in view are elements.
+
+const ROW = 36; // pixels, as in the style sheet
+const SPARE = 15; // rows that are drawn above and below those in view
+const MOST_CRITERIA = 40, MOST_FIELDS = 8; // columns shown at first; the menu has the others
+const PRINTED = 1000; // rows on paper
+const ONLY = {
+  differs: DIFFERS, failed: FAILED, not_run: NOT_RUN, undecided: ABSTAINED | NOT_APPLICABLE, unsure: UNSURE,
+  flipped: FLIPPED, labelled: LABELLED,
+};
+const FIELDS = ["search", "criterion", "verdict", "only", "field", "sort"];
+
+let columns = [], hidden = new Set(), shown = [], drawn = [0, 0];
+
+function prepareGrid() {
+  const fields = [...new Set(entries.flatMap((entry) => Object.keys(entry.metadata)))];
+  const prompts = new Set(entries.map((entry) => entry.prompt));
+  columns = [
+    { key: "item", title: "item", width: 200, value: (entry) => entry.name },
+    { key: "score", title: "score", width: 76, number: true, value: (entry) => entry.score, text: (entry) => figure(entry.score) },
+    ...index.criteria.map((title, number) => ({
+      key: `c:${title}`, title, width: 128, criterion: number, away: number >= MOST_CRITERIA,
+      value: (entry) => { const verdict = entry.on.get(number); return verdict ? index.labels[verdict[1]] : null; },
+    })),
+    { key: "prompt", title: "prompt", width: 240, away: prompts.size < 2, value: (entry) => entry.prompt },
+    { key: "submission", title: "submission", width: 320, value: (entry) => entry.text },
+    ...fields.map((title, number) => ({ key: `m:${title}`, title, width: 120, away: number >= MOST_FIELDS, value: (entry) => entry.metadata[title] ?? null })),
+    { key: "tags", title: "tags", width: 140, away: entries.every((entry) => !entry.tags.length), value: (entry) => entry.tags.join(", ") },
+  ];
+  const kept_ = kept("sessionStorage", `columns ${document.title}`);
+  hidden = new Set(kept_ ?? columns.filter((column) => column.away).map((column) => column.key));
+  fillFilters(fields);
+  drawHead();
+}
+
+function options(select, values) {
+  select.replaceChildren(select.options[0], ...values.map(([value, words]) => make("option", { value }, words ?? value)));
+}
+
+const inOrder = new Intl.Collator(undefined, { numeric: true }).compare;
+
+function fillFilters(fields) {
+  options(at("criterion"), index.criteria.map((name) => [name]));
+  options(at("verdict"), [...index.labels].sort(inOrder).map((label) => [label]));
+  const values = new Map(fields.map((field) => [field, new Set(entries.map((entry) => entry.metadata[field] ?? null))]));
+  values.set("tag", new Set(entries.flatMap((entry) => entry.tags)));
+  const choices = [...values].filter(([, known]) => known.size <= 100)
+    .flatMap(([field, known]) => [...known].filter((value) => value !== null).sort((a, b) => inOrder(String(a), String(b)))
+      .map((value) => [JSON.stringify([field, value]), `${field}: ${value}`]));
+  options(at("field"), choices);
+  at("field").parentNode.hidden = !choices.length;
+  at("choose").replaceChildren(...columns.slice(1).map((column) => {
+    const box = make("input", { type: "checkbox", checked: !hidden.has(column.key) });
+    box.onchange = () => {
+      if (box.checked) hidden.delete(column.key);
+      else hidden.add(column.key);
+      kept("sessionStorage", `columns ${document.title}`, [...hidden]);
+      drawHead();
+      drawRows(true);
+    };
+    return make("label", {}, box, column.title);
+  }));
+}
+
+const visible = () => columns.filter((column) => !hidden.has(column.key));
+
+function drawHead() {
+  const table = at("grid").firstElementChild;
+  table.style.width = `${visible().reduce((sum, column) => sum + column.width, 0)}px`;
+  table.querySelector("colgroup").replaceChildren(...visible().map((column) => {
+    const col = make("col");
+    col.style.width = `${column.width}px`;
+    return col;
+  }));
+  const sort = address().query.get("sort") ?? "";
+  table.tHead.rows[0].replaceChildren(...visible().map((column) => {
+    const by = sort.replace(/^-/, "") === column.key ? (sort.startsWith("-") ? "descending" : "ascending") : "none";
+    const next = { none: column.key, ascending: `-${column.key}`, descending: "" }[by];
+    const arrow = { none: "", ascending: " ↑", descending: " ↓" }[by];
+    const head = make("th", { scope: "col", className: column.number ? "n" : "" },
+      make("button", { type: "button", title: `Sort by ${column.title}`, onclick: () => go("items", { sort: next, item: "" }) }, column.title + arrow));
+    head.setAttribute("aria-sort", by);
+    return head;
+  }));
+}
+
+// Which items
+
+function matches(entry, query, words) {
+  const criterion = query.get("criterion"), verdict = query.get("verdict"), bit = ONLY[query.get("only")];
+  if (query.get("field") && !hasField(entry, query.get("field"))) return false;
+  if (criterion || verdict || bit) {
+    const found = entry.verdicts.some(([name, label, bits]) => (!criterion || index.criteria[name] === criterion) &&
+      (!verdict || index.labels[label] === verdict) && (!bit || bits & bit));
+    if (!found) return false;
+  }
+  return !words || has(entry, words);
+}
+
+function hasField(entry, choice) {
+  let field, value;
+  try { [field, value] = JSON.parse(choice); } catch { return true; /* an address that somebody wrote */ }
+  return entry.metadata[field] === value || (field === "tag" && entry.tags.includes(value));
+}
+
+function list() {
+  const { query } = address();
+  for (const field of FIELDS) if (at(field) && document.activeElement !== at(field)) at(field).value = query.get(field) ?? "";
+  const words = (query.get("search") ?? "").trim().toLowerCase();
+  shown = entries.filter((entry) => matches(entry, query, words));
+  const sort = query.get("sort") ?? "", column = columns.find((one) => one.key === sort.replace(/^-/, ""));
+  if (column) {
+    const way = sort.startsWith("-") ? -1 : 1;
+    const values = new Map(shown.map((entry) => [entry, column.value(entry)]));
+    const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : inOrder(String(a), String(b)));
+    shown.sort((one, other) => {
+      const [a, b] = [values.get(one), values.get(other)];
+      if (a === null || b === null) return (a === null) - (b === null) || one.place - other.place; // last, either way
+      return way * compare(a, b) || one.place - other.place;
+    });
+  }
+  const read = Math.round(100 * texts.length / Math.max(1, entries.length));
+  at("found").textContent = `${shown.length} of ${entries.length} items` + (words && read < 100 ? `, looking into the texts: ${read} %` : "");
+  at("none").hidden = shown.length > 0;
+  at("none").firstElementChild.textContent = entries.length ? "No item is like this." : "No item is judged yet.";
+  at("clear-all").hidden = !entries.length;
+  at("grid").hidden = !shown.length;
+  drawHead();
+  drawRows(true);
+}
+
+// The rows
+
+function drawRows(anew = false) {
+  const box = at("grid"), body = box.querySelector("tbody");
+  const first = Math.max(0, Math.floor(box.scrollTop / ROW) - SPARE);
+  const last = Math.min(shown.length, Math.ceil((box.scrollTop + box.clientHeight) / ROW) + SPARE);
+  if (!anew && first >= drawn[0] - SPARE + 5 && last <= drawn[1] + SPARE - 5 && Math.abs(first - drawn[0]) < SPARE - 5) return;
+  fillRows(body, first, last);
+}
+
+function fillRows(body, first, last) {
+  const focused = body.contains(document.activeElement) ? document.activeElement.closest("tr").dataset.id : null;
+  drawn = [first, last];
+  const shownColumns = visible();
+  body.replaceChildren(gap(first), ...shown.slice(first, last).map((entry, number) => rowOf(entry, first + number, shownColumns)), gap(shown.length - last));
+  body.parentNode.setAttribute("aria-rowcount", shown.length + 1);
+  if (focused !== null) [...body.rows].find((row) => row.dataset.id === focused)?.querySelector("a").focus({ preventScroll: true });
+}
+
+function gap(rows) {
+  const row = make("tr", { className: "gap" });
+  row.setAttribute("aria-hidden", "true");
+  row.style.height = `${rows * ROW}px`;
+  return row;
+}
+
+function addressOf(id) {
+  const query = new URLSearchParams(address().query);
+  query.set("item", id);
+  return `#/items?${query}`;
+}
+
+function rowOf(entry, number, shownColumns) {
+  const row = make("tr", {}, ...shownColumns.map((column) => cellOf(entry, column)));
+  row.dataset.id = entry.id;
+  row.setAttribute("aria-rowindex", number + 2);
+  return row;
+}
+
+const TONES = { g: "good", b: "bad", h: "half", n: "none" };
+
+function cellOf(entry, column) {
+  if (column.key === "item") return make("th", { scope: "row" }, make("a", { href: addressOf(entry.id), title: entry.name }, entry.name));
+  if (column.criterion === undefined) {
+    const words = String(column.text ? column.text(entry) : column.value(entry) ?? "");
+    return make("td", { className: column.number ? "n" : "", title: words }, words);
+  }
+  const verdict = entry.on.get(column.criterion);
+  if (!verdict) return make("td", { className: "sub" }, "–");
+  const [, label, bits, tone] = verdict, notes = [];
+  if (bits & DIFFERS) notes.push("the human label differs");
+  if (bits & UNSURE) notes.push("low confidence");
+  if (bits & FLIPPED) notes.push("changed in the other run");
+  return make("td", { title: [`${column.title}: ${index.labels[label]}`, ...notes].join(", ") },
+    make("span", { className: `answer ${bits & (FAILED | NOT_RUN) ? "failed" : TONES[tone]}` }, index.labels[label]),
+    bits & DIFFERS ? make("span", { className: "sign human" }, "≠") : null,
+    bits & UNSURE ? make("span", { className: "sign" }, "?") : null,
+    bits & FLIPPED ? make("span", { className: "sign" }, "⇄") : null);
+}
