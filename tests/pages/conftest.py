@@ -94,3 +94,31 @@ def run_command() -> Run:
         return done
 
     return run
+
+
+Serve = Callable[..., "tuple[subprocess.Popen[str], str]"]
+
+
+@pytest.fixture
+def serve_page(tmp_path: Path) -> Iterator[Serve]:
+    """Start a command that serves a page; gives its process and the page's address."""
+    running: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str | Path) -> tuple[subprocess.Popen[str], str]:
+        process = subprocess.Popen(
+            [COMMAND, *map(str, arguments), "--no-browser"],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        running.append(process)
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        assert url.startswith("http://127.0.0.1:"), process.communicate()[1]
+        return process, url
+
+    yield start
+    for process in running:
+        process.kill()
+        process.communicate()

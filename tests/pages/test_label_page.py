@@ -6,9 +6,9 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ import pytest
 from rubricate import RubricDataset
 from rubricate.testing import Rule, ScriptedEndpoint
 
-COMMAND = Path(sys.executable).with_name("rubricate")
 RUBRIC = [
     {"name": "speed", "weight": 2.0, "requirement": "Gives roughly 300000 kilometres"},
     {
@@ -54,28 +53,8 @@ def write(path: Path, count: int, rubric: list[dict[str, Any]] = RUBRIC) -> Path
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Start the command; gives its process and the page's address."""
-    running: list[subprocess.Popen[str]] = []
-
-    def start(*arguments: str | Path) -> tuple[subprocess.Popen[str], str]:
-        process = subprocess.Popen(
-            [COMMAND, "label", *map(str, arguments), "--no-browser"],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        running.append(process)
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        assert url.startswith("http://127.0.0.1:"), process.communicate()[1]
-        return process, url
-
-    yield start
-    for process in running:
-        process.kill()
-        process.communicate()
+def serve(serve_page: Serve) -> Serve:
+    return partial(serve_page, "label")
 
 
 def items(path: Path) -> list[dict[str, Any]]:

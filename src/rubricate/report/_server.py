@@ -151,7 +151,7 @@ class ViewServer(PageServer):
     def _read(self, name: str, other: str = "") -> _Shown:
         """A page's data, read again where the run has changed."""
         shown = self._shown.pop((name, other), None)
-        folders = [self._folder(run) for run in (name, other) if run]
+        folders = [self._folder(run) for run in ((name, other) if other else (name,))]
         state = tuple(_state(folder / file) for folder in folders for file in FILES)
         changed = shown is None or state != shown.state
         if shown is not None and (not changed or time.monotonic() < shown.next_look):

@@ -314,7 +314,7 @@ class ResultsFile:
         except InputError:
             self._results.close()
             raise
-        self._flushed = monotonic()
+        self._flushed = 0.0
 
     def add(self, result: ItemResult, lines: bytes | None = None) -> None:
         """Write an item's verdicts, a line each, which may be made already, and its texts."""
