@@ -1,4 +1,4 @@
-"""Make the pictures of the report and the labelling page in `docs/images`.
+"""Make the pictures of the pages of runs and of the labelling page in `docs/images`.
 
     python tools/screenshots.py
 
@@ -13,6 +13,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -53,7 +55,7 @@ def keep(page: Page, name: str) -> None:
 
 
 def report(browser: Browser, folder: Path) -> None:
-    """The report: as a whole, and an item."""
+    """The page of a run: as a whole, and an item."""
     url = (folder / "report.html").as_uri()
     keep(opened(browser, url, "light"), "report")
     page = opened(browser, f"{url}#/items?only=differs&item=physics-q1-16", "dark")
@@ -68,15 +70,38 @@ def item(browser: Browser, folder: Path) -> None:
     keep(page, "item")
 
 
-def label(browser: Browser, folder: Path) -> None:
-    """The labelling page: blind, and then with what the judge says."""
-    arguments = ["label", "blind.json", "--run", "run", "--annotator", "ada", "--no-browser"]
+@contextmanager
+def served(folder: Path, *arguments: str) -> Iterator[str]:
+    """The address of a page that a command serves."""
     process = subprocess.Popen(
-        [COMMAND, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [COMMAND, *arguments, "--no-browser"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     )
     try:
         assert process.stdout is not None
-        url = process.stdout.readline().decode().strip()
+        yield process.stdout.readline().decode().strip()
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def view(browser: Browser, folder: Path) -> None:
+    """The pages of `rubricate view`: the list of runs, the grid, two runs, a narrow screen."""
+    with served(folder, "view", ".", "--annotator", "ada") as url:
+        keep(opened(browser, url, "light"), "view-runs")
+        keep(opened(browser, f"{url}run?run=run#/items", "light"), "view")
+        keep(opened(browser, f"{url}run?run=run&compare=half#/changes", "dark"), "view-changes")
+        page = opened(browser, f"{url}run?run=run#/items?item=physics-q1-16", "light")
+        page.set_viewport_size({"width": 390, "height": 780})
+        page.keyboard.press("n")
+        keep(page, "view-narrow")
+
+
+def label(browser: Browser, folder: Path) -> None:
+    """The labelling page: blind, and then with what the judge says."""
+    with served(folder, "label", "blind.json", "--run", "run", "--annotator", "ada") as url:
         page = opened(browser, url, "light")
         page.keyboard.press("m")
         keep(page, "label")
@@ -85,9 +110,6 @@ def label(browser: Browser, folder: Path) -> None:
             page.keyboard.press(key)
             page.wait_for_timeout(300)
         keep(page, "label-dark")
-    finally:
-        process.terminate()
-        process.wait()
 
 
 def main() -> None:
@@ -100,8 +122,14 @@ def main() -> None:
         (folder / "physics.json").write_text(json.dumps(data))
         rubricate(folder, "grade", "physics.json", "--run-dir", "run", "--quiet")
         rubricate(folder, "report", "run", "-o", "report.html")
-        for item in data["items"]:
-            item["ground_truth"] = None
+        half = [
+            {**one, "submission": one["submission"][: len(one["submission"]) // 2]}
+            for one in data["items"]
+        ]
+        (folder / "half.json").write_text(json.dumps({**data, "items": half}))
+        rubricate(folder, "grade", "half.json", "--run-dir", "half", "--quiet")
+        for one in data["items"]:
+            one["ground_truth"] = None
         (folder / "blind.json").write_text(json.dumps(data))
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         returns = str(ROOT / "examples" / "returns")
@@ -109,6 +137,7 @@ def main() -> None:
         rubricate(folder, "grade", f"{returns}.csv", *options)
         rubricate(folder, "report", "returns", "-o", "returns.html")
         report(browser, folder)
+        view(browser, folder)
         item(browser, folder)
         label(browser, folder)
         browser.close()

@@ -25,7 +25,7 @@ async function showFlips(query) {
   });
   const changed = places.filter((place) => place < index.changed).length;
   at("flips-found").textContent = places.length
-    ? `${changed} ${changed === 1 ? "answer" : "answers"} changed, ${places.length - changed} that only one run decided`
+    ? `${changed} ${changed === 1 ? "answer" : "answers"} changed` + (changed < places.length ? `, ${places.length - changed} that only one run decided` : "")
     : "No answer changed.";
   const cards = [];
   for (const place of places.slice(0, flipsShown)) {

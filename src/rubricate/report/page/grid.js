@@ -16,7 +16,7 @@ function prepareGrid() {
   const fields = [...new Set(entries.flatMap((entry) => Object.keys(entry.metadata)))];
   const prompts = new Set(entries.map((entry) => entry.prompt));
   columns = [
-    { key: "item", title: "item", width: 200, value: (entry) => entry.name },
+    { key: "item", title: "item", width: innerWidth < 760 ? 130 : 200, value: (entry) => entry.name },
     { key: "score", title: "score", width: 76, number: true, value: (entry) => entry.score, text: (entry) => figure(entry.score) },
     ...index.criteria.map((title, number) => ({
       key: `c:${title}`, title, width: 128, criterion: number, away: number >= MOST_CRITERIA,

@@ -83,7 +83,7 @@ async function begin() {
   let waiting;
   at("search").oninput = () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => go("items", { search: at("search").value, item: "" }, true), 60);
+    waiting = setTimeout(() => go("items", { search: at("search").value, item: "" }, true), 30);
   };
   for (const field of FIELDS.filter((name) => !["search", "sort"].includes(name))) {
     at(field).onchange = () => go("items", { [field]: at(field).value, item: "" });
