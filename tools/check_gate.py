@@ -1,8 +1,10 @@
 """Simulate the gate: how often it is wrong about systems whose truth is known, and what it finds.
 
     python tools/check_gate.py [--pairs 400] [--only same]
+    python tools/check_gate.py --data FOLDER [--pairs 200]
 
-Prints the tables of docs/statistics.md. About ten minutes for 400 pairs of runs in each cell.
+Prints the tables of docs/statistics.md. About ten minutes for 400 pairs of runs in each cell. With
+a folder of real labels (see check_promises.py), the gate and the plan are held against these alone.
 """
 
 from __future__ import annotations
@@ -10,8 +12,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from itertools import product
+from pathlib import Path
 
 import numpy as np
+from check_promises import Design, Population, read_populations
 
 from rubricate.analysis import DOUBT, Confirmation, ItemPair, plan_report
 from rubricate.analysis.comparison._anchors import ERROR as ANCHOR_ERROR
@@ -23,6 +27,7 @@ from rubricate.stats import (
     bound_e_value,
     bound_test,
     changed_answers_test,
+    paired_power,
     permutation_test,
 )
 
@@ -306,6 +311,53 @@ def _counts(met: np.ndarray) -> list[dict[str, int]]:
     return [{"MET": int(row.sum()), "UNMET": int((~row).sum())} for row in met]
 
 
+def real(folder: Path, pairs: int) -> Iterator[str]:
+    """Real labels: people's verdicts as run A, a judge's as run B, items drawn again and again."""
+    yield "| items | drawn | populations | below | not below | unchanged, worse | plan off |"
+    yield "|---|---|---|---|---|---|---|"
+    populations = [each for each in read_populations(folder, frozenset()) if len(each.human) > 100]
+    for items, clustered in product((20, 50, 100), (False, True)):
+        design, rows = Design(clustered, replaced=True), []
+        for each in populations:
+            if design.is_possible(each, items):
+                rows.append(_on_real_labels(each, design, items, pairs))
+        shares = [
+            f"{100 * np.mean(column):.1f} % ({100 * max(column):.1f} %)"
+            for column in list(zip(*rows, strict=True))[:3]
+        ]
+        off = [row[3] for row in rows]
+        plan = f"{100 * min(off):+.0f} to {100 * max(off):+.0f} points"
+        unit = "clusters" if clustered else "pairs"
+        plan = "" if clustered else plan
+        yield f"| {items} | {unit} | {len(rows)} | {' | '.join(shares)} | {plan} |"
+
+
+def _on_real_labels(
+    population: Population, design: Design, items: int, pairs: int
+) -> tuple[float, float, float, float]:
+    """How often a gate at the true difference says *below* and *not below*, how often one of runs
+    that were exchanged at random says *below*, and how far the plan's power is off."""
+    chance = np.random.default_rng(SEED)
+    values = population.judge - population.human
+    truth, up = float(values.mean()), values.mean() > 0
+    below = fine = worse = found = 0
+    for _ in range(pairs):
+        drawn, _, groups = design.draw(population, items, chance)
+        groups = None if groups is None else groups[: len(drawn)]
+        change = values[drawn]
+        options = {"groups": groups, "limits": (-1.0, 1.0), "differences": True}
+        side = bound_test(change.tolist(), truth, **options).side
+        below, fine = below + (side == "below"), fine + (side == "not below")
+        units = np.arange(len(drawn)) if groups is None else np.array(groups)
+        signs = chance.choice([-1.0, 1.0], units.max() + 1)[units]
+        worse += bound_test((signs * change).tolist(), 0.0, **options).side == "below"
+        p_value = permutation_test(change.tolist(), groups=groups, rounds=999).p_value or 1
+        found += p_value < 0.05 and (change.sum() > 0) == up
+    differing = float((values != 0).mean())
+    planned = paired_power(items, truth, float(values.std()), differing=differing)
+    return below / pairs, fine / pairs, worse / pairs, planned - found / pairs
+
+
 PARTS = {
     "same": same,
     "grouped": grouped,
@@ -322,7 +374,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=400)
     parser.add_argument("--only", choices=PARTS)
+    parser.add_argument("--data", type=Path)
     options = parser.parse_args()
+    if options.data is not None:
+        print(f"### {real.__doc__}\n")
+        for line in real(options.data, options.pairs):
+            print(line, flush=True)
+        return
     for name, part in PARTS.items():
         if options.only in (None, name):
             print(f"### {part.__doc__}\n")
