@@ -37,6 +37,8 @@ Runs = tuple[np.ndarray, np.ndarray]
 """Verdicts of two runs: items by criteria; with several answers to each, answers before items."""
 TIMES = 5
 """Answers that `--confirm` asks for in the tables."""
+MOST_LOST = 0.5
+"""Drops that `runs` can make: more would leave too few verdicts MET."""
 GROUP = 4
 """Items of a group, where there are groups."""
 
@@ -251,6 +253,22 @@ def power(pairs: int) -> Iterator[str]:
         yield f"| {items} | {100 * differing:.0f} % | {drop:.3f} | {100 * found:.0f} % |"
 
 
+def own(pairs: int) -> Iterator[str]:
+    """The drop that a gate of two unchanged runs itself says it finds with a power of 0.8."""
+    yield "| items | criteria | flips | drop named, mean | found |"
+    yield "|---|---|---|---|---|"
+    for items, criteria, flips in product((20, 50, 200), (1, 3), (0.05, 0.2)):
+        chance = np.random.default_rng(SEED)
+        named, found = [], 0
+        for _ in range(pairs):
+            drop = 0.02 + (decide(runs(chance, items, criteria, flips), 0.02).detectable or 1)
+            if drop < MOST_LOST:
+                named.append(drop)
+                found += decide(runs(chance, items, criteria, flips, drop), 0.02).side == "below"
+        share = f"{100 * found / len(named):.0f} %"
+        yield f"| {items} | {criteria} | {100 * flips:.0f} % | {np.mean(named):.3f} | {share} |"
+
+
 def sequential(pairs: int) -> Iterator[str]:
     """200 pushes against one baseline: sequences in which *worse* is said at all, and when."""
     yield "| items | flips | lost from push 20 on | ever worse | pushes until then, median |"
@@ -365,6 +383,7 @@ PARTS = {
     "power-confirmed": power_confirmed,
     "changed": changed,
     "power": power,
+    "own": own,
     "sequential": sequential,
     "anchors": anchors,
 }

@@ -49,7 +49,8 @@ class BoundTest:
             test of no change, exact for up to 16 groups that differ; else None.
         distance: the distance of a mean from the bound that power and items needed are for.
         power: the probability that these items show on which side a mean at this distance is.
-        detectable: the distance that they show with a power of 0.8.
+        detectable: how far below the bound a mean is that they show with a power of 0.8, with the
+            spread that such a drop adds to differences.
         items_needed: about how many items show a mean at this distance with a power of 0.8; None if
             no number does.
         replicates_needed: the factor by which more answers to each verdict do so with these items;
@@ -144,7 +145,13 @@ def bound_test(
             p_value = None if tested is None else tested / 2
             side = "below" if p_value is not None and p_value <= significance else "cannot tell"
     apart = abs(value - bound) if distance is None else number_of(distance, "distance")
+    if limits is not None:
+        quantile = math.hypot(quantile, math.sqrt(2 * CONTINUITY))
     both = quantile + float(special.ndtri(POWER))
+    reach = both * error
+    if differences:
+        effect = design_effect(known, clusters)[0] / n
+        reach = _detectable(error, both, abs(bound), _step(known, limits), effect)
     return BoundTest(
         side,
         n,
@@ -155,7 +162,7 @@ def bound_test(
         p_value,
         apart,
         float(special.stdtr(mean.freedom, apart / error - quantile)),
-        both * error,
+        reach,
         *_needed(known, clusters, limits, apart, apart / both, by_judge, significance),
     )
 
@@ -226,6 +233,25 @@ def _log_ratio(stakes: Floats, counts: Integers, share: float) -> tuple[float, f
             break
         share = step
     return max(0.0, float((counts * np.log1p(-share * stakes)).sum())), share
+
+
+def _detectable(error: float, both: float, bound: float, size: float, effect: float) -> float:
+    """The distance beyond a bound that is found, given how a drop adds to its own spread.
+
+    That is d with `d = both * sqrt(error ** 2 + effect * (size * drop - drop ** 2))`, where the
+    drop is d and the bound together, and comes in steps of a size.
+    """
+    a, b, c = 1 / both**2 + effect, effect * (size - 2 * bound), error**2
+    c += effect * bound * (size - bound)
+    return (b + math.sqrt(max(0.0, b**2 + 4 * a * c))) / (2 * a)
+
+
+def _step(values: Floats, limits: tuple[float, float] | None) -> float:
+    """How large differences are, or could be where there is none."""
+    total = float(np.abs(values).sum())
+    if total > 0:
+        return float((values**2).sum()) / total
+    return 0.0 if limits is None else limits[1]
 
 
 def _needed(
