@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import signal
@@ -211,6 +212,42 @@ def test_what_cannot_be_is_an_error_of_one_line(
     judge = options.pop("judge", OPENAI)
     with endpoint(), pytest.raises(InputError, match=message):
         rubricate.grade(dataset(), judge, cache=None, **options)
+
+
+def test_one_criterion_a_request_costs_as_much_as_caches_and_batches_make_it(tmp_path: Path):
+    """20 criteria, 50 submissions of 7,000 tokens: the bill is what is shown, and it is small."""
+    asked = [Criterion(name=f"c{n}", requirement=f"Gives number {n}") for n in range(20)]
+    data = RubricDataset("How fast is light?", Rubric(asked))
+    for number in range(50):
+        data.add_item(f"Answer {number}. " + "The speed of light is known. " * 966)
+    prices = tmp_path / "prices.json"
+    own = {"input": 3.0, "output": 15.0, "cached_input": 0.3, "cache_write": 3.75}
+    prices.write_text(json.dumps({JUDGES["anthropic"]: own}))
+    ways: dict[str, dict[str, Any]] = {
+        "together": {"criteria_per_call": "all"},
+        "alone": {},
+        "batch": QUICK,
+    }
+    inputs = {}
+    for way, options in ways.items():
+        given = {"prices": prices, "cache": None, "run_dir": tmp_path / way} | options
+        with endpoint() as provider:
+            result = rubricate.grade(data, JUDGES["anthropic"], **given)
+            counts = {
+                name: sum(usage[name] for usage in provider.batches.usages)
+                for name in provider.batches.usages[0]
+            }
+        assert result.failed == 0
+        part = 0.5 if way == "batch" else 1.0
+        inputs[way] = part * (
+            3.0 * counts["input_tokens"]
+            + 0.3 * counts["cache_read_input_tokens"]
+            + 3.75 * counts["cache_creation_input_tokens"]
+        )
+        bill = (inputs[way] + part * 15.0 * counts["output_tokens"]) / 1e6
+        assert result.usage.cost == pytest.approx(bill, abs=1e-6)
+    assert inputs["alone"] <= 3.3 * inputs["together"]
+    assert inputs["batch"] <= 1.6 * inputs["together"]
 
 
 # Processes

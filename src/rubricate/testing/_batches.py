@@ -14,6 +14,7 @@ import orjson
 from aiohttp import web
 
 BatchEvent = Literal["upload", "create", "look", "results"]
+LEAST_CACHED = 1024
 Answer = Callable[[dict[str, Any], dict[str, str]], Awaitable[web.StreamResponse]]
 """Answers a chat request, given as its body and headers."""
 
@@ -58,6 +59,7 @@ class ScriptedBatch:
         rows: its requests, each with its own name, as the interface has them.
         made: when it was made (seconds since 1970).
         state: `running`, `ended`, `expired`, `cancelled` or `failed`.
+        is_anthropic: whether its requests are as Anthropic's interface has them.
         results: what has come of each request: its name, and status and body of an answer; None
             where there is none.
     """
@@ -67,6 +69,7 @@ class ScriptedBatch:
     rows: list[tuple[str, dict[str, Any]]]
     made: float = field(default_factory=time.time)
     state: str = "running"
+    is_anthropic: bool = False
     results: list[tuple[str, tuple[int, dict[str, Any]] | None]] = field(default_factory=list)
 
     @property
@@ -85,12 +88,16 @@ class BatchServer:
     Attributes:
         batches: all that came, in order.
         answered: the names of all requests that were answered, and so paid, in order.
+        usages: what Anthropic's interface counted for each request that it answered, in order. Its
+            cache keeps what is marked, if that has 1,024 tokens (of 4 characters) or more.
     """
 
     def __init__(self, script: BatchScript, answer: Answer) -> None:
         self.script = script
         self.batches: list[ScriptedBatch] = []
         self.answered: list[str] = []
+        self.usages: list[dict[str, int]] = []
+        self._cached: set[str] = set()
         self._answer = answer
         self._files: dict[str, bytes] = {}
         self._chance = random.Random(script.seed)
@@ -168,10 +175,14 @@ class BatchServer:
                 error = {"error": {"type": "api_error", "message": "scripted row failure"}}
                 batch.results.append((name, (500, error)))
             else:
-                response = await self._answer(body, {})
+                chat = _chat_of_anthropic(body) if batch.is_anthropic else body
+                response = await self._answer(chat, {})
                 assert isinstance(response, web.Response)
                 assert isinstance(response.body, bytes)
-                batch.results.append((name, (response.status, orjson.loads(response.body))))
+                reply = orjson.loads(response.body)
+                if batch.is_anthropic and response.status == 200:
+                    reply = self._as_anthropic(body, reply)
+                batch.results.append((name, (response.status, reply)))
                 self.answered.append(name)
             if chance.random() < script.repeated:
                 batch.results.append(batch.results[-1])
@@ -242,18 +253,48 @@ class BatchServer:
         Args:
             raw: the request.
         """
-        chat = _chat_of_anthropic(orjson.loads(await raw.read()))
-        response = await self._answer(chat, dict(raw.headers))
+        body = orjson.loads(await raw.read())
+        response = await self._answer(_chat_of_anthropic(body), dict(raw.headers))
         if response.status != 200 or not isinstance(response, web.Response):
             return response
         assert isinstance(response.body, bytes)
-        return web.json_response(_as_anthropic(orjson.loads(response.body)))
+        return web.json_response(self._as_anthropic(body, orjson.loads(response.body)))
+
+    def _as_anthropic(self, body: dict[str, Any], chat: dict[str, Any]) -> dict[str, Any]:
+        """A chat reply as Anthropic has it, with its own counts."""
+        choice, counts = chat["choices"][0], chat["usage"]
+        start, marked = _text(body.get("system", "")), ""
+        for message in body["messages"]:
+            parts = message["content"] if isinstance(message["content"], list) else []
+            marked = next((part["text"] for part in parts if "cache_control" in part), marked)
+        prefix = start + marked if marked else ""
+        size = len(prefix) // 4 if len(prefix) >= 4 * LEAST_CACHED else 0
+        read = size if prefix in self._cached else 0
+        self._cached.add(prefix)
+        self.usages.append(
+            {
+                "input_tokens": counts["prompt_tokens"] - size,
+                "cache_read_input_tokens": read,
+                "cache_creation_input_tokens": size - read,
+                "output_tokens": counts["completion_tokens"],
+            }
+        )
+        return {
+            "type": "message",
+            "role": "assistant",
+            "model": chat["model"],
+            "content": [{"type": "text", "text": choice["message"]["content"]}],
+            "stop_reason": "end_turn" if choice["finish_reason"] == "stop" else "max_tokens",
+            "usage": self.usages[-1],
+        }
 
     async def _create_anthropic(self, raw: web.Request) -> web.Response:
         entries = orjson.loads(await raw.read())["requests"]
-        rows = [(entry["custom_id"], _chat_of_anthropic(entry["params"])) for entry in entries]
+        rows = [(entry["custom_id"], entry["params"]) for entry in entries]
         self.script.on_event("upload")
-        return self._creation_reply(raw, _anthropic(self._add("", rows)))
+        batch = self._add("", rows)
+        batch.is_anthropic = True
+        return self._creation_reply(raw, _anthropic(batch))
 
     async def _list_anthropic(self, raw: web.Request) -> web.Response:
         return web.json_response({"data": [_anthropic(b) for b in self.batches[::-1]]})
@@ -268,7 +309,7 @@ class BatchServer:
                 "type": "canceled" if batch.state == "cancelled" else "expired"
             }
             if result is not None and result[0] == 200:
-                entry = {"type": "succeeded", "message": _as_anthropic(result[1])}
+                entry = {"type": "succeeded", "message": result[1]}
             elif result is not None:
                 entry = {"type": "errored", "error": {"type": "error", **result[1]}}
             lines.append({"custom_id": name, "result": entry})
@@ -369,24 +410,6 @@ def _chat_of_anthropic(body: dict[str, Any]) -> dict[str, Any]:
             "json_schema": {"schema": form["schema"]},
         }
     return chat
-
-
-def _as_anthropic(chat: dict[str, Any]) -> dict[str, Any]:
-    choice, counts = chat["choices"][0], chat["usage"]
-    cached = counts["prompt_tokens_details"]["cached_tokens"]
-    return {
-        "type": "message",
-        "role": "assistant",
-        "model": chat["model"],
-        "content": [{"type": "text", "text": choice["message"]["content"]}],
-        "stop_reason": "end_turn" if choice["finish_reason"] == "stop" else "max_tokens",
-        "usage": {
-            "input_tokens": counts["prompt_tokens"] - cached,
-            "cache_read_input_tokens": cached,
-            "cache_creation_input_tokens": 0,
-            "output_tokens": counts["completion_tokens"],
-        },
-    }
 
 
 def _chat_of_gemini(model: str, body: dict[str, Any]) -> dict[str, Any]:

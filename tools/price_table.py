@@ -1,0 +1,57 @@
+"""What a run costs in five ways of asking, at the prices of today: the table of docs/batch.md.
+
+python tools/price_table.py
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from rubricate.judge.models import split_name
+from rubricate.judge.models._batches import PRICE
+from rubricate.judge.models._prices import price
+
+REPORTS, CRITERIA = 100, 20
+REPORT, CRITERION, REPLY = 7_000, 150, 120
+"""Tokens of what an item's requests begin with, of the rest of one, and of a reply."""
+MODELS = (
+    "openai/gpt-4.1-mini",
+    "openai/gpt-5-mini",
+    "anthropic/claude-haiku-4-5",
+    "anthropic/claude-sonnet-4-5",
+    "gemini/gemini-2.5-flash",
+)
+
+
+def dollars(name: str, requests: int, criteria: int, *, cached: bool) -> float:
+    """US dollars for the requests about one report, each about so many criteria."""
+    provider, model = split_name(name)
+    assert provider is not None
+    read, reply = REPORT + criteria * CRITERION, criteria * REPLY
+    total = 0.0
+    for number in range(requests):
+        kept = REPORT if cached and number else 0
+        # Anthropic alone charges for writing into its cache.
+        written = REPORT if cached and not number and provider.prefix == "anthropic" else 0
+        cost = price(provider, model, read, kept, reply, written)
+        assert cost is not None, name
+        total += cost
+    return total
+
+
+def main() -> None:
+    """Print the table."""
+    print(f"genai-prices {version('genai-prices')}")
+    print("| model | no cache | cache | batch | batch and cache | all 20 in one request |")
+    print("|---|---|---|---|---|---|")
+    for name in MODELS:
+        plain = dollars(name, CRITERIA, 1, cached=False)
+        cached = dollars(name, CRITERIA, 1, cached=True)
+        together = dollars(name, 1, CRITERIA, cached=False)
+        ways = (plain, cached, PRICE * plain, PRICE * cached, together)
+        cells = " | ".join(f"${REPORTS * cost:.2f}" for cost in ways)
+        print(f"| `{name}` | {cells} |")
+
+
+if __name__ == "__main__":
+    main()
