@@ -92,8 +92,10 @@ def build(data: dict[str, Any]) -> Criterion:
         ),
         ({"levels": ["bad", "good"]}, "belong to criteria of the kind scale: add 'kind: scale'"),
         ({"low": 0, "high": 10}, "belong to criteria of the kind scale: add 'kind: scale'"),
+        ({"scale": "1-5"}, "scale: 5, scale: [1, 5]), without low, high and levels beside it"),
+        ({"kind": "scale", "scale": 5, "low": 1}, "scale: 5, scale: [1, 5]), without low, high"),
         (
-            {"scale": "1-5"},
+            {"kind": "binary", "scale": 5},
             "'scale' belongs to criteria of the kind scale (whose bounds are low and high",
         ),
         ({"labels": ["a", "b"]}, "'labels' belongs to criteria of the kind multi_choice (whose"),

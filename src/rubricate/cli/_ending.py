@@ -87,9 +87,11 @@ READ = "Next, to read answers beside verdicts: rubricate report {run}"
 
 def print_next_of_run(summary: Summary, settings: Any, run: Path) -> None:
     """Print what a user does next with a run."""
+    if summary.nothing_judged:
+        return
     if summary.agreement is not None:
         print_next("Next, for intervals: rubricate trust agree {run}", settings, run=run)
-    elif not summary.nothing_judged:
+    else:
         print_next(READ, settings, run=run)
 
 

@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 from rubricate._documents import PythonDocument, check_writable, validate
 from rubricate._spelling import did_you_mean, unknown_word
 from rubricate._usage import NO_USAGE, Usage
-from rubricate.errors import InputError
+from rubricate.errors import InputError, shown
 from rubricate.rubric._question import (
     ABSTENTION,
     Answer,
@@ -683,9 +683,14 @@ def with_bounds(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """The data of a criterion whose `scale` is its highest score, or its lowest and highest."""
     scale = data["scale"]
     bounds = [1, scale] if type(scale) is int else scale
-    is_scale = data.get("kind", "scale") == "scale" and not {"low", "high", "levels"} & {*data}
-    if not (is_scale and isinstance(bounds, list | tuple) and [*map(type, bounds)] == [int, int]):
+    if data.get("kind", "scale") != "scale":
         return data
+    is_pair = isinstance(bounds, list | tuple) and [*map(type, bounds)] == [int, int]
+    if not is_pair or {"low", "high", "levels"} & {*data}:
+        raise InputError(
+            "scale is the highest score or both ends (scale: 5, scale: [1, 5]), without low, high "
+            f"and levels beside it: found {shown(scale)}"
+        )
     others = {key: value for key, value in data.items() if key != "scale"}
     return {**others, "kind": "scale", "low": bounds[0], "high": bounds[1]}
 
@@ -699,7 +704,10 @@ def build_criterion(data: Any, path: Sequence[str | int] = ()) -> Criterion:
     if isinstance(data, Criterion):
         return data
     if isinstance(data, Mapping) and "scale" in data:
-        data = with_bounds(data)
+        try:
+            data = with_bounds(data)
+        except InputError as error:
+            raise error.within(path) from None
     kind = data.get("kind") if isinstance(data, Mapping) else None
     model = kinds().get(kind, Criterion) if isinstance(kind, str) else Criterion
     return validate(model, data, path)

@@ -122,6 +122,8 @@ def with_sentences(entries: Iterable[Any]) -> list[Any]:
     Its name is made of its first words, as many as tell it from the others: five at least. The same
     sentence has the same name.
     """
+    if isinstance(entries, str | Criterion):
+        raise InputError("a rubric is a list of criteria, found one alone: write Rubric([...])")
     built: list[Any] = []
     names: dict[str, str] = {}  # with the sentence of each
     for entry in entries:
