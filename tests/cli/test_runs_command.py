@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rubricate.analysis import list_runs, read_run
-from rubricate.stats import bootstrapped_mean
+from rubricate.stats import mean_of_scores
 from rubricate.testing import Rule, ScriptedEndpoint
 
 
@@ -54,7 +54,7 @@ def test_the_interval_is_that_of_the_items_scores(runs: Path):
     one = list_runs(runs).runs[1]
     scores = list(read_run(runs / "exp" / "gated").item_scores.values())
     assert len(scores) == 2
-    assert one.score == bootstrapped_mean(scores)
+    assert one.score == mean_of_scores(scores)
 
 
 def test_folders_that_cannot_be_read_are_lines_and_no_end(runs: Path, rubricate: Any):

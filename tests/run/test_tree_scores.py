@@ -68,7 +68,8 @@ def test_the_mean_of_a_group_has_an_interval_by_item() -> None:
         expected = clustered_mean(scores).mean.within(0, 1)
         assert (one.low, one.high) == pytest.approx((expected.low, expected.high))
     same = figures(tree(), [[1, 1, 1, 1]] * 3)["outer"]
-    assert (same.value, same.low, same.high) == (pytest.approx(5 / 6), None, None)
+    assert same.value == pytest.approx(5 / 6)
+    assert same.low < 0.5  # three equal scores tell little of others
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -109,7 +109,7 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {"sums": [1, -1, 0], "squares": [1, 1, 2], "sizes": [1, 1, 2], "counts": [2, 1, 1]},
     ),
     "benjamini_hochberg": (stats.benjamini_hochberg, {"p_values": [0.1, 0.2]}),
-    "bootstrapped_mean": (stats.bootstrapped_mean, {"values": [1, 2, 3], **BOTH}),
+    "mean_of_scores": (stats.mean_of_scores, {"scores": [1, 2, 3], "groups": [1, 1, 2]}),
     "calibration": (stats.calibration, {**BINARY, "bins": 3, "binning": "quantile", **BOTH}),
     "calibration_gain": (
         stats.calibration_gain,
@@ -306,7 +306,7 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "stratified_mean": (
         stats.stratified_mean,
-        {"values": [1, 2, 3], "strata": ["a", "a", "b"], "bootstrap": QUICK},
+        {"values": [1, 2, 3], "strata": ["a", "a", "b"]},
     ),
     "threshold_point": (
         stats.threshold_point,

@@ -17,8 +17,11 @@ from rubricate.stats import (
     clustered_share,
     compare_paired,
     exact_interval,
+    mean_of_scores,
+    stratified_mean,
 )
 from rubricate.stats import label_agreement as agree
+from rubricate.stats._intervals import NO_SPREAD, SMALL_STRATUM
 
 
 def test_the_exact_interval_of_a_published_example():
@@ -280,3 +283,27 @@ def test_one_cluster_that_is_much_larger_than_the_others_is_known_to_say_little(
         found = clustered_share(values.tolist(), groups=groups)
         held += found.low <= mean <= found.high
     assert held / rounds >= 0.92
+
+
+def test_scores_that_are_all_the_same_leave_room_for_others():
+    same = mean_of_scores([1.0] * 10)
+    assert same.high == 1
+    assert 0.6 < same.low < 0.9
+    raw = mean_of_scores([7.0] * 10)  # what scores can be is not known
+    assert (raw.low, raw.high, raw.undefined) == (None, None, NO_SPREAD)
+    scores = [0.1, 0.5, 0.9, 0.3]
+    assert mean_of_scores(scores) == clustered_mean(scores).mean.within(0, 1)
+
+
+def test_the_mean_of_strata_has_the_interval_of_stratified_sampling():
+    draw = np.random.default_rng(1)
+    first, second = draw.random(8), 3 + 2 * draw.random(12)
+    mean = stratified_mean([*first, *second], [1] * 8 + [2] * 12)
+    parts = first.var(ddof=1) / 8 / 4, second.var(ddof=1) / 12 / 4
+    assert mean.value == pytest.approx((first.mean() + second.mean()) / 2)
+    half = (mean.high - mean.low) / 2
+    assert half > 1.96 * math.sqrt(sum(parts))
+    assert half < 2.3 * math.sqrt(sum(parts))
+    assert stratified_mean([1.0] * 20, [1, 2] * 10).low < 0.95  # a stratum of ones may have others
+    few = stratified_mean([*first, 0.5], [1] * 8 + [2])
+    assert (few.low, few.undefined) == (None, SMALL_STRATUM)

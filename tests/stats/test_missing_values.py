@@ -17,7 +17,6 @@ from rubricate.stats import (
     PlattMap,
     accuracy_weights,
     annotator_agreement,
-    bootstrapped_mean,
     calibration,
     clustered_mean,
     clustered_share,
@@ -30,6 +29,7 @@ from rubricate.stats import (
     krippendorff_alpha,
     label_agreement,
     mcnemar_test,
+    mean_of_scores,
     next_to_label,
     permutation_test,
     read_calibration_map,
@@ -84,7 +84,7 @@ def test_nan_and_na_are_missing_as_none_is(gap):
     for function in (score_agreement, compare_paired, corrected_mean):
         assert function(with_gap(x), with_gap(y)) == function(x, y)
     flat = [None, 0.1, 0.4, 0.9, None, 1.0]
-    for function in (clustered_mean, bootstrapped_mean, wilcoxon_test, permutation_test, holm):
+    for function in (clustered_mean, mean_of_scores, wilcoxon_test, permutation_test, holm):
         assert function(with_gap(flat)) == function(flat)
     happened = [True, None, False, True, True, False]
     assert calibration(with_gap(flat), with_gap(happened)) == calibration(flat, happened)

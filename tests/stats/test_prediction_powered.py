@@ -235,3 +235,12 @@ def test_items_chosen_where_the_judge_is_unsure_give_unbiased_figures_by_their_w
     assert np.mean(naive) < right.mean() - 0.06
     assert np.mean(held) > 0.92
     assert np.mean(mean_held) > 0.92
+
+
+def test_the_share_of_rogan_and_gladen_is_open_where_the_judge_may_be_no_better_than_chance():
+    human = [1.0] * 6 + [0.0] * 6 + [None] * 88
+    judge = [1.0, 1.0, 1.0, 1.0, 0.0, 0.0] + [1.0, 1.0, 0.0, 0.0, 0.0, 0.0] + [1.0, 0.0] * 44
+    wide = corrected_mean(judge, human).rogan_gladen
+    assert (wide.low, wide.high) == (0.0, 1.0)
+    sharp = corrected_mean([1.0] * 6 + [0.0] * 6 + [1.0, 0.0] * 44, human).rogan_gladen
+    assert 0.2 < sharp.low < 0.5 < sharp.high < 0.8

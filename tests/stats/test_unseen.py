@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rubricate import stats
 from rubricate.stats import (
     Bootstrap,
     calibration,
@@ -13,6 +14,7 @@ from rubricate.stats import (
     label_agreement,
     score_agreement,
 )
+from rubricate.stats._unseen import far_items
 
 SHORT = Bootstrap(200)
 
@@ -77,3 +79,38 @@ def test_numbers_that_are_mostly_the_same_need_ten_others():
     assert krippendorff_alpha(more, level="interval").low is not None
     judge, people = [float(row[0]) for row in ratings], [float(row[1]) for row in ratings]
     assert score_agreement(judge, people, scale=True).figures["quadratic_kappa"].low is None
+
+
+RARE_ERRORS = [(5, 5)] * 150 + [(4, 4)] * 30 + [(1, 1)] * 10 + [(4, 5), (5, 4)] * 5
+"""Of a judge and people, on a scale from 1 to 5: no error from one end to the other."""
+WORST = (1, 5)
+
+
+@pytest.mark.parametrize("name", ["quadratic_kappa", "krippendorff_alpha", "pearson", "icc_3_1"])
+def test_one_error_from_end_to_end_that_was_not_seen_is_in_the_interval_of_a_scale(name: str):
+    judge, human = zip(*RARE_ERRORS, strict=True)
+    seen = stats.score_agreement(judge, human, scale=True).figures[name]
+    once = stats.score_agreement((*judge, 1), (*human, 5), scale=True).figures[name]
+    assert seen.low < once.value < seen.value < seen.high
+
+
+def test_it_is_in_that_of_ordered_options_and_of_several_raters_too():
+    judge, human = ([str(step) for step in side] for side in zip(*RARE_ERRORS, strict=True))
+    seen = stats.label_agreement(judge, human, ordered=True).figures["quadratic_kappa"]
+    once = stats.label_agreement([*judge, "1"], [*human, "5"], ordered=True)
+    assert seen.low < once.figures["quadratic_kappa"].value < seen.value
+    rated = [(*pair, pair[1]) for pair in RARE_ERRORS]
+    worst = [*rated, (*WORST, 5)]
+    seen, once = (stats.krippendorff_alpha(some, level="interval") for some in (rated, worst))
+    assert seen.low < once.value < seen.value
+    seen, once = (stats.intraclass_correlation(some)["icc_1_1"] for some in (rated, worst))
+    assert seen.low < once.value < seen.value
+
+
+def test_where_raters_often_differ_how_far_they_do_was_seen():
+    apart = [(step, step % 4 + 1) for step in (1, 2, 3, 4)] * 10
+    assert not len(far_items(np.array(apart, dtype=float)))
+    missing = np.array([[1.0, 1.0, np.nan], [5.0, np.nan, 5.0], [np.nan, np.nan, 2.0]])
+    assert np.array_equal(
+        far_items(missing), [[5.0, 1.0, np.nan], [1.0, 5.0, np.nan]], equal_nan=True
+    )

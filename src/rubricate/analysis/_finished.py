@@ -417,20 +417,18 @@ def mean_score(
         summary: the run's. If its rubric declares how items are combined, that score is used.
         confidence: the interval's nominal coverage.
     """
-    from rubricate.stats import Estimate, clustered_mean
+    from rubricate.stats import Estimate, mean_of_scores
 
     if summary is not None and summary.scoring is not None:
         overall = summary.scoring.overall
-        return Estimate(overall.value, overall.low, overall.high)
+        return Estimate(overall.value, overall.low, overall.high, overall.no_interval)
     items = {item: score for item, score in scores.items() if score is not None}
     known = [*items.values()]
-    in_unit = known and min(known) >= 0 and max(known) <= 1
-    bounds = (0.0, 1.0) if in_unit else None  # raw scores can be anything
     of = None if groups is None else [groups[item] for item in items]
-    mean = clustered_mean(known, groups=of, confidence=confidence, bounds=bounds).mean
+    mean = mean_of_scores(known, groups=of, confidence=confidence)
     if summary is not None and known:  # its last digit is as the summary's
         mean = replace(mean, value=summary.score.mean)
-    return mean.within(*bounds) if bounds else mean
+    return mean
 
 
 def _rubrics(document: Any, path: Path) -> Rubric | dict[str, Rubric]:

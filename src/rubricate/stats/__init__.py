@@ -68,11 +68,11 @@ if TYPE_CHECKING:
     )
     from rubricate.stats._intervals import (
         MeanEstimate as MeanEstimate,
-        bootstrapped_mean as bootstrapped_mean,
         clustered_mean as clustered_mean,
         clustered_share as clustered_share,
-        stratified_mean as stratified_mean,
         exact_interval as exact_interval,
+        mean_of_scores as mean_of_scores,
+        stratified_mean as stratified_mean,
     )
     from rubricate.stats._labels import (
         LabelAgreement as LabelAgreement,

@@ -33,10 +33,22 @@ from rubricate.stats._resampling import (
     cluster_indices,
     complete_cases,
 )
-from rubricate.stats._unseen import FEW_DIFFER, are_few, mostly_same, with_unseen
+from rubricate.stats._unseen import (
+    FEW_DIFFER,
+    are_few,
+    freedom_of,
+    mostly_same,
+    unseen,
+    with_unseen,
+)
 
 NO_SPREAD = "no interval: all clusters have the same mean"
 NO_VALUES = "there are no values"
+LEAST_OF_STRATUM = 5
+"""With fewer values of a stratum its mean has no spread to speak of: with 2 the interval of shares
+of 5 criteria covers 87 %, with 5 92 % or more."""
+SMALL_STRATUM = f"no interval: one of the groups has fewer than {LEAST_OF_STRATUM} values"
+UNIT = (0.0, 1.0)
 NO_COUNT = "there is nothing to count"
 
 
@@ -226,33 +238,46 @@ def t_interval(value: float, error: float, freedom: float, probability: float) -
     return Estimate(value, value - half, value + half)
 
 
-def bootstrapped_mean(
-    values: Sequence[float | None],
-    *,
-    groups: Groups = None,
-    bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
+def mean_of_scores(
+    scores: Sequence[float | None], *, groups: Groups = None, confidence: float = 0.95
 ) -> Estimate:
-    """The mean with a clustered bootstrap interval (Efron 1979; Field and Welsh 2007).
+    """The mean of scores, with the interval of `clustered_mean`.
+
+    Its bounds are 0 and 1 if no score is outside these, else the lowest and the highest score.
 
     Args:
-        values: numbers, (n,); None for a missing one, which is left out.
-        groups: the cluster of each value. Default: values are independent.
-        bootstrap: the number of resamples, confidence and seed; None for no interval.
+        scores: numbers, (n,); None for a missing one, which is left out.
+        groups: the cluster of each score. Default: scores are independent.
+        confidence: the interval's nominal coverage.
 
     Returns:
-        The mean in the unit of the values.
+        The mean in the unit of the scores.
 
     Raises:
-        InputError: a value is no number, or there are not as many groups as values.
+        InputError: a score is no number, or there are not as many groups as scores.
+
+    Example:
+        >>> print(mean_of_scores([1.0, 0.5, 0.75, 1.0, 0.0]))
+        0.650 [0.131, 1.000]
     """
-    _, clusters, (kept,) = complete_cases(groups, numbers(values, "values"))
-    return resampled_mean(kept, clusters, bootstrap)
+    bounds = _bounds(numbers(scores, "scores"))
+    mean = clustered_mean(scores, groups=groups, confidence=confidence, bounds=bounds).mean
+    return mean.within(*bounds) if bounds == UNIT else mean
+
+
+def _bounds(values: Floats) -> tuple[float, float] | None:
+    """What scores can be, as far as these tell; None if they tell nothing."""
+    known = values[~np.isnan(values)]
+    if len(known) and known.min() >= 0 and known.max() <= 1:
+        return UNIT
+    return (float(known.min()), float(known.max())) if len(known) and np.ptp(known) > 0 else None
 
 
 def resampled_mean(
     values: Floats, clusters: Integers, bootstrap: Bootstrap | None, undefined: str = NO_VALUES
 ) -> Estimate:
-    """`bootstrapped_mean` without missing values; `undefined` is the reason if there are none."""
+    """The mean with a clustered bootstrap interval (Efron 1979; Field and Welsh 2007); `undefined`
+    is the reason if there are no values."""
     return bootstrapped(
         np.column_stack([values, np.ones(len(values))]),
         lambda totals: np.asarray(totals[:, 0] / totals[:, 1]),
@@ -266,17 +291,20 @@ def stratified_mean(
     values: Sequence[float | None],
     strata: Sequence[Hashable],
     *,
-    bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
+    confidence: float = 0.95,
 ) -> Estimate:
-    """The mean of the strata's means, with a bootstrap interval (Efron 1979).
+    """The mean of the strata's means, with the t interval of stratified sampling.
 
-    Values are resampled over all strata; if a resample has none of a stratum, the mean is that of
-    the others. With one value a stratum, the interval says nothing about the strata.
+    The variance is `sum_h(s_h ** 2 / n_h) / S ** 2` over the S strata (Cochran 1977, chapter 5),
+    with the degrees of freedom of Satterthwaite (1946). The strata are these, not a sample of
+    others. If more than half of the values are the same, 1.9 more values that change the mean as
+    much as any could are added to the variance. If a stratum has fewer than 5 values, there is no
+    interval.
 
     Args:
         values: numbers, (n,); None for a missing one, which is left out.
         strata: the stratum of each value, (n,).
-        bootstrap: the number of resamples, confidence and seed; None for no interval.
+        confidence: the interval's nominal coverage.
 
     Returns:
         The mean in the unit of the values.
@@ -284,22 +312,30 @@ def stratified_mean(
     Raises:
         InputError: a value is no number, or there are not as many strata as values.
     """
+    check_share(confidence, "confidence")
     same_length(values=values, strata=strata)
     array = numbers(values, "values")
     known = ~np.isnan(array)
     array, index = array[known], cluster_indices(strata, len(array), "strata")[known]
-    present, index = np.unique(index, return_inverse=True)
-    member = np.eye(len(present))[index]
-
-    def mean(totals: Floats) -> Floats:
-        sums, counts = totals[:, : len(present)], totals[:, len(present) :]
-        in_resample = counts > 0
-        means = np.where(in_resample, sums / np.where(in_resample, counts, 1.0), 0.0)
-        return np.asarray(means.sum(axis=1) / in_resample.sum(axis=1))
-
-    totals = np.column_stack([member * array[:, None], member])
-    clusters = np.arange(len(array))
-    return bootstrapped(totals, mean, NO_VALUES, clusters=clusters, bootstrap=bootstrap)
+    if len(array) == 0:
+        return Estimate(None, undefined=NO_VALUES)
+    _, index, sizes = np.unique(index, return_inverse=True, return_counts=True)
+    means = np.bincount(index, array) / sizes
+    value = float(means.mean())
+    if sizes.min() < LEAST_OF_STRATUM:
+        return Estimate(value, undefined=SMALL_STRATUM)
+    bounds, most = _bounds(array), float(len(array) - len(sizes))
+    weights = 1 / (len(sizes) * np.sqrt(sizes * (sizes - 1)))
+    parts = (array - means[index]) * weights[index]
+    parts[np.abs(parts) <= ROUNDING * float(np.abs(array).max())] = 0.0
+    freedom = min(most, freedom_of(parts)) if parts.any() else most
+    variance = float((parts**2).sum())
+    if bounds is not None and mostly_same(array) is not None:
+        farthest = np.maximum(means - bounds[0], bounds[1] - means)
+        more = unseen(t_quantile((1 + confidence) / 2, freedom))
+        variance += more * float(((farthest * weights) ** 2).max())
+    mean = t_interval(value, math.sqrt(variance), max(1.0, freedom), (1 + confidence) / 2)
+    return mean.within(*bounds) if bounds == UNIT else mean
 
 
 def clustered_share(

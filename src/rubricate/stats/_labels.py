@@ -26,7 +26,7 @@ from rubricate.stats._inputs import (
 )
 from rubricate.stats._intervals import exact_interval, share_interval
 from rubricate.stats._numbers import Floats, Integers, effective, weights_of
-from rubricate.stats._posterior import coefficient_intervals, table_prior
+from rubricate.stats._posterior import coefficient_intervals, table_priors
 from rubricate.stats._resampling import Bootstrap, Groups, cluster_indices, explained
 
 Undecided: TypeAlias = Literal["exclude", "label", "wrong"]
@@ -166,7 +166,7 @@ def label_agreement(
     spreads = coefficient_intervals(
         index,
         members,
-        table_prior(kinds),
+        table_priors(kinds, ordered=ordered),
         partial(_coefficients, ordered=ordered),
         bootstrap,
         worth,

@@ -9,11 +9,15 @@ coverage is 93.7 % or more. Pairs of one cluster count as the effective number o
 design effect of this coefficient (Kish 1965), with the quantile of t for few clusters (Korn and
 Graubard 1998), as in `clustered_share`. A table of agreement alone has an interval, too, whose end
 is below 1, as that of a share.
+
+Labels in order have two priors, and the interval holds the middle of both posterior distributions
+(Walley 1996): an error from one end of the order to the other is rare, and moves a coefficient with
+squared distances more than all others do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -36,6 +40,10 @@ Coefficients: TypeAlias = Callable[[Floats], Mapping[str, Floats]]
 
 AGREE, DISAGREE = 1.0, 0.6
 """Pairs of equal and of different labels that the prior is worth."""
+FAR = 0.25
+"""Pairs from one end of an order to the other that its second prior is worth beside these. In
+simulations of skewed scales from 1 to 5, 200 items, kappa covers 87 % without it, and 94 % with it,
+with 0.5 and with 1; the interval of few items is longer by a third, a half and four fifths."""
 STEP = 1e-4
 """Of a derivative, as a share of all pairs."""
 MOSTLY_UNDEFINED = "no interval: it is undefined in most of what is likely"
@@ -44,7 +52,7 @@ MOSTLY_UNDEFINED = "no interval: it is undefined in most of what is likely"
 def coefficient_intervals(
     index: Integers,
     clusters: Integers,
-    prior: Floats,
+    priors: Sequence[Floats],
     of: Coefficients,
     bootstrap: Bootstrap | None,
     weights: Floats | None = None,
@@ -54,14 +62,15 @@ def coefficient_intervals(
     Args:
         index: the cell of each pair, or the pattern of each item's ratings, (n,).
         clusters: the cluster of each pair, (n,).
-        prior: how many items of each kind the prior is worth, (p,); see `table_prior`.
+        priors: how many items of each kind each prior is worth, (p,); see `table_priors`. Each has
+            an equal part of the draws.
         of: the coefficients, as a function of counts.
         bootstrap: the number of draws, their seed and the confidence; None for no intervals.
         weights: what each pair counts, (n,), `effective`. Default: 1.
     """
     check_bootstrap(bootstrap)
     worth = np.ones(len(index)) if weights is None else weights
-    counts = np.bincount(index, worth, minlength=len(prior)).astype(np.float64)
+    counts = np.bincount(index, worth, minlength=len(priors[0])).astype(np.float64)
     _, clusters = np.unique(clusters, return_inverse=True)
     count, n = int(clusters.max(initial=-1)) + 1, float(counts.sum())
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -71,27 +80,35 @@ def coefficient_intervals(
             return {name: point(value, why) for name, value in values.items()}
         effects = dict.fromkeys(values, widening(bootstrap.tails[1], count - 1))
         if count < len(index) or weights is not None:
-            slopes = _slopes(counts, counts + prior, of)
+            slopes = _slopes(counts, counts + priors[0], of)
             effects = {
                 name: _design_effect(slope, counts, index, worth, clusters, bootstrap)
                 for name, slope in slopes.items()
             }
+        draws = -(-bootstrap.resamples // len(priors))
         drawn = {
-            effect: _drawn(counts, n / effect, prior, of, bootstrap)
+            effect: [
+                _drawn(counts, n / effect, prior, of, draws, bootstrap.seed) for prior in priors
+            ]
             for effect in set(effects.values())
         }
     return {
-        name: _interval(value, drawn[effects[name]][name], bootstrap)
+        name: _interval(value, [part[name] for part in drawn[effects[name]]], bootstrap)
         for name, value in values.items()
     }
 
 
-def table_prior(kinds: int) -> Floats:
-    """The prior of a confusion matrix of K labels, (K * K,)."""
+def table_priors(kinds: int, *, ordered: bool) -> list[Floats]:
+    """The priors of a confusion matrix of K labels, (K * K,) each."""
     apart = kinds * kinds - kinds
     prior = np.full((kinds, kinds), DISAGREE / apart if apart else 0.0)
     np.fill_diagonal(prior, AGREE / kinds)
-    return prior.ravel()
+    priors = [prior.ravel()]
+    if ordered and kinds > 2:
+        far = prior.copy()
+        far[[0, -1], [-1, 0]] += FAR / 2
+        priors.append(far.ravel())
+    return priors
 
 
 def _drawn(
@@ -99,14 +116,15 @@ def _drawn(
     known: float,
     prior: Floats,
     of: Coefficients,
-    bootstrap: Bootstrap,
+    draws: int,
+    seed: int,
 ) -> dict[str, Floats]:
     """Draws of the coefficients, if the table had `known` independent pairs."""
-    generator = np.random.default_rng(bootstrap.seed)
+    generator = np.random.default_rng(seed)
     n = counts.sum()
     shape = counts * (known / n) + prior
     parts = []
-    for batch in batches(bootstrap.resamples, len(shape)):
+    for batch in batches(draws, len(shape)):
         drawn = generator.standard_gamma(shape, (rows_in(batch), len(shape)))
         parts.append(of(drawn * (n / drawn.sum(1, keepdims=True))))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -155,11 +173,12 @@ def _design_effect(
     return max(1.0, clustered / independent) * widening(bootstrap.tails[1], freedom)
 
 
-def _interval(value: float, drawn: Floats, bootstrap: Bootstrap) -> Estimate:
-    """The middle of the draws, extended to the value itself."""
-    defined = drawn[np.isfinite(drawn)]
+def _interval(value: float, drawn: Sequence[Floats], bootstrap: Bootstrap) -> Estimate:
+    """The middle of the draws by each prior, extended to the value itself."""
     if not np.isfinite(value):
         return Estimate(None)
-    if 2 * len(defined) < len(drawn):
+    defined = [part[np.isfinite(part)] for part in drawn]
+    if 2 * len(defined[0]) < len(drawn[0]):
         return Estimate(value, undefined=MOSTLY_UNDEFINED)
-    return around(value, *np.quantile(defined, bootstrap.tails).tolist())
+    ends = np.array([np.quantile(part, bootstrap.tails) for part in defined if len(part)])
+    return around(value, float(ends[:, 0].min()), float(ends[:, 1].max()))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.polynomial import Polynomial
 from scipy import special
 
 from rubricate.stats._estimate import Estimate
@@ -90,9 +91,11 @@ def corrected_mean(
     the judge is used once it erred on 5 labelled items (or groups). If it does not make the mean
     more certain than the labels alone, `prediction_powered` is `labelled_only`.
 
-    For binary numbers there is also the estimator of Rogan and Gladen (1978) with the interval of
-    Lang and Reiczigel (2014), which assumes independent items and is somewhat wide, since the
-    labelled items are among those judged.
+    For binary numbers there is also the estimator of Rogan and Gladen (1978). Its interval assumes
+    independent items and has all shares that are compatible with the judge's share and with its
+    sensitivity and specificity (Fieller 1954, with the variances of Lang and Reiczigel 2014). It is
+    somewhat wide, since the labelled items are among those judged, and from 0 to 1 where the labels
+    do not show that the judge is better than chance.
 
     The labelled items must be a random sample of all (see `next_to_label`), or one with known
     chances: labels of the hard items only would bias every estimate. With weights, means over
@@ -264,20 +267,18 @@ def _rogan_gladen(
         return Estimate(None, undefined=why), sensitivity, specificity
     n, share = len(judge), float(judge.mean())
     value = min(1.0, max(0.0, (share + specificity - 1) / informed))
-    # Lang and Reiczigel (2014), section 2.2: two (z squared for the share) added observations.
+    # The shares that the test of Fieller (1954) does not reject, with the observations that Lang
+    # and Reiczigel (2014, section 2.2) add: two, for the judge's share z squared.
     z = float(special.ndtri((1 + confidence) / 2))
     se, sp = (hits + 1) / (positive + 2), (rejections + 1) / (negative + 2)
     apparent = (n * share + z * z / 2) / (n + z * z)
-    if se + sp <= 1:
-        return Estimate(value, undefined="no interval: too few labels"), sensitivity, specificity
-    middle = min(1.0, max(0.0, (apparent + sp - 1) / (se + sp - 1)))
     of_se, of_sp = se * (1 - se) / (positive + 2), sp * (1 - sp) / (negative + 2)
-    shift = 2 * z * z * (middle * of_se - (1 - middle) * of_sp)
     of_share = apparent * (1 - apparent) / (n + z * z)
-    variance = of_share + middle**2 * of_se + (1 - middle) ** 2 * of_sp
-    half = z * math.sqrt(variance) / (se + sp - 1)
-    low, high = max(0.0, middle + shift - half), min(1.0, middle + shift + half)
-    return Estimate(value, min(low, value), max(high, value)), sensitivity, specificity
+    judged, true = Polynomial([apparent + sp - 1, 1 - se - sp]), Polynomial([0.0, 1.0])
+    excess = judged**2 - z * z * (of_share + true**2 * of_se + (1 - true) ** 2 * of_sp)
+    roots = [root.real for root in excess.roots().tolist() if 0 <= root.real <= 1]
+    ends = [value, *(share for share in (0.0, 1.0) if excess(share) <= 0), *roots]
+    return Estimate(value, min(ends), max(ends)), sensitivity, specificity
 
 
 def next_to_label(labelled: Sequence[bool], count: int, *, seed: int = 0) -> tuple[int, ...]:

@@ -36,7 +36,7 @@ from rubricate.stats._resampling import (
     jackknife_totals,
 )
 from rubricate.stats._strata import mean_of_strata
-from rubricate.stats._unseen import FEW_DIFFER, few_differ, is_skewed
+from rubricate.stats._unseen import FEW_DIFFER, far_items, few_differ, is_skewed
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 Ratings: TypeAlias = Sequence[Sequence[Any]]
@@ -93,10 +93,12 @@ def krippendorff_alpha(
     check_choice(level, "level", *LEVELS)
     rows = [listed(row, f"ratings of item {item}") for item, row in _rows(ratings)]
     clusters, few = cluster_indices(groups, len(rows)), False
+    far: Floats = np.empty((0, 0))
     if level == "interval":
         table = _table(rows)
-        contributions, statistic = _interval_contributions(table), _interval_alpha
-        sizes = contributions[:, 0]
+        of_items = _interval_contributions(np.vstack([table, far_items(table)]))
+        contributions, far = of_items[: len(rows)], of_items[len(rows) :]
+        sizes, statistic = contributions[:, 0], _interval_alpha
         few = is_skewed(table, clusters)
     else:
         counts = counts_of(rows, labels, ranked=level == "ordinal")
@@ -140,6 +142,7 @@ def krippendorff_alpha(
         clusters=clusters,
         bootstrap=bootstrap,
         corrected=count > 1,
+        far=np.column_stack([far[:, :1], far]) if count == 1 and len(far) else None,
     )["alpha"]
     if few and alpha.low is not None:
         alpha = Estimate(alpha.value, undefined=FEW_DIFFER)
@@ -173,7 +176,7 @@ def _of_patterns(
     estimates = coefficient_intervals(
         index[:n],
         clusters,
-        prior,
+        [prior],
         lambda times: {"": statistic(times @ added)},
         bootstrap,
     )
@@ -348,12 +351,13 @@ def icc_of(table: Floats, clusters: Integers, bootstrap: Bootstrap | None) -> di
         few = Estimate(None, undefined="it needs two items that two raters or more all rated")
         return dict.fromkeys(ICC, few)
     table = table - table.mean()
-    contributions = np.column_stack(
-        [table, table.sum(1) ** 2 / k, (table**2).sum(1), np.ones(len(table))]
+    contributions, far = (
+        np.column_stack([of, of.sum(1) ** 2 / k, (of**2).sum(1), np.ones(len(of))])
+        for of in (table, far_items(table))
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         squares = _two_way(contributions.sum(axis=0, keepdims=True), k)
-        ends = _log_ratio_ends(contributions, squares, k, clusters, bootstrap)
+        ends = _log_ratio_ends(contributions, far, squares, k, clusters, bootstrap)
         if bootstrap is not None and few_differ(table, clusters):
             ends = dict.fromkeys(ends, FEW_DIFFER)
         estimates = {}
@@ -403,6 +407,7 @@ def _correlation(ratio: Floats, raters: int) -> Floats:
 
 def _log_ratio_ends(
     contributions: Floats,
+    far: Floats,
     squares: tuple[Floats, Floats, Floats, Floats],
     k: int,
     clusters: Integers,
@@ -413,14 +418,19 @@ def _log_ratio_ends(
     if bootstrap is None or len(np.unique(clusters)) < 2:
         return dict.fromkeys(kinds, None if bootstrap is None else TOO_FEW)
     of_blocks = blocks(contributions, clusters, bootstrap.seed)
-    without = _ratios(*_two_way(contributions.sum(axis=0) - of_blocks, k))
+    whole = contributions.sum(axis=0)
+    without, with_far = (
+        {kind: np.log(between / within) for kind, (between, within) in _ratios(*squares).items()}
+        for squares in (_two_way(whole - of_blocks, k), _two_way(whole + far, k))
+    )
     generator = np.random.default_rng(bootstrap.seed)
     items, raters, rest, n = squares
     drawn = _ratios(items, drawn_squares(raters, k - 1, generator, bootstrap.resamples), rest, n)
     tails = bootstrap.tails
     ends: dict[str, tuple[float, float] | str | None] = {}
-    for kind, (between, within) in without.items():
-        error = jackknife_error(np.log(between / within), tails[1])
+    for kind, logarithms in without.items():
+        middle = float(np.log(kinds[kind][0] / kinds[kind][1])[0])
+        error = jackknife_error(logarithms, tails[1], with_far[kind] - middle)
         if isinstance(error, str):
             ends[kind] = error
         elif kind == "icc_2":
@@ -429,7 +439,6 @@ def _log_ratio_ends(
             low, high = np.quantile(among, tails).tolist()
             ends[kind] = low, high
         else:
-            middle = float(np.log(kinds[kind][0] / kinds[kind][1])[0])
             half = t_quantile(tails[1], error.freedom) * error.size
             ends[kind] = middle - half, middle + half
     return ends

@@ -27,7 +27,7 @@ from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import answers, brief, check_share, count_of
 from rubricate.stats._numbers import Floats, Integers, t_quantile
-from rubricate.stats._unseen import freedom_of, unseen
+from rubricate.stats._unseen import FAR_ITEMS, freedom_of, unseen
 
 Groups: TypeAlias = Sequence[Hashable] | None
 """The cluster of each item, such as the document that it comes from. None: items are independent.
@@ -205,6 +205,7 @@ def jackknife_totals(
     clusters: Integers,
     bootstrap: Bootstrap | None,
     corrected: bool = False,
+    far: Floats | None = None,
 ) -> dict[str, Estimate]:
     """Statistics of the items' totals, each with its interval.
 
@@ -216,6 +217,7 @@ def jackknife_totals(
         bootstrap: gives the confidence, and the seed of the blocks; None for no intervals.
         corrected: whether intervals are around the value less its bias, as the jackknife estimates
             it (Quenouille 1956).
+        far: what each of the `far_items` would add to the totals, (m, p).
     """
     check_bootstrap(bootstrap)
     whole = np.asarray(contributions.sum(axis=0), dtype=np.float64).reshape(1, -1)
@@ -226,13 +228,15 @@ def jackknife_totals(
             return {name: point(value, why) for name, value in values.items()}
         totals = blocks(contributions, clusters, bootstrap.seed)
         parts = [statistics(whole - _dense(totals[batch])) for batch in batches(*totals.shape)]
+        with_far = {} if far is None else statistics(whole + far)
     estimates = {}
     for name, value in values.items():
         if name not in scales or not isfinite(value):
             estimates[name] = point(value, None)
             continue
         without = np.concatenate([part[name] for part in parts])
-        error = jackknife_error(without, bootstrap.tails[1])
+        moved = with_far[name] - value if name in with_far else None
+        error = jackknife_error(without, bootstrap.tails[1], moved)
         if isinstance(error, str):
             estimates[name] = Estimate(value, undefined=error)
             continue
@@ -265,7 +269,9 @@ class JackknifeError:
     freedom: float
 
 
-def jackknife_error(without: Floats, probability: float) -> JackknifeError | str:
+def jackknife_error(
+    without: Floats, probability: float, far: Floats | None = None
+) -> JackknifeError | str:
     """The standard error of a statistic, from its values without each block, (blocks,); or why
     there is none.
 
@@ -275,12 +281,15 @@ def jackknife_error(without: Floats, probability: float) -> JackknifeError | str
     Args:
         without: the statistic without each block.
         probability: that of the upper end of the interval.
+        far: how much each of the `far_items` would change the statistic, (m,).
     """
     if not np.isfinite(without).all():
         return HANGS
     count = len(without)
     squares = (without - without.mean()) ** 2
     more = unseen(float(special.ndtri(probability))) * float(squares.max())
+    if far is not None:
+        more = max(more, FAR_ITEMS * float((far**2).max(initial=0.0)))
     error = sqrt((count - 1) / count * (float(squares.sum()) + more))
     if error <= ROUNDING * max(1.0, float(np.abs(without).max())):
         return NO_SPREAD

@@ -17,7 +17,7 @@ from rubricate.stats._inputs import check_flag, same_length
 from rubricate.stats._intervals import mean_of, share_of, weighted_mean
 from rubricate.stats._labels import NO_PAIR
 from rubricate.stats._numbers import Floats, Integers, effective, numbers, weights_of
-from rubricate.stats._posterior import coefficient_intervals, table_prior
+from rubricate.stats._posterior import coefficient_intervals, table_priors
 from rubricate.stats._raters import icc_of
 from rubricate.stats._resampling import (
     Bootstrap,
@@ -164,7 +164,7 @@ def score_agreement(
         spreads = coefficient_intervals(
             cell,
             clusters,
-            table_prior(len(steps)),
+            table_priors(len(steps), ordered=True),
             grid.statistics,
             bootstrap,
             worth if is_weighted else None,

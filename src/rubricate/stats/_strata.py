@@ -17,7 +17,7 @@ from rubricate.stats._inputs import answers, is_missing, number_of, same_length
 from rubricate.stats._intervals import share_of
 from rubricate.stats._labels import NO_PAIR
 from rubricate.stats._numbers import Floats, Integers, effective, outcomes, weights_of
-from rubricate.stats._posterior import coefficient_intervals, table_prior
+from rubricate.stats._posterior import coefficient_intervals, table_priors
 from rubricate.stats._resampling import (
     Bootstrap,
     Groups,
@@ -140,7 +140,7 @@ def stratified_agreement(
         intervals = coefficient_intervals(
             pairs_of.col.astype(np.int64),
             clusters[pairs_of.row],
-            table_prior(kinds),
+            table_priors(kinds, ordered=False),
             statistics,
             bootstrap,
             None if worth is None else worth[pairs_of.row],

@@ -39,8 +39,9 @@ class GroupMean(Figures):
     """By the aggregate that is declared, else the mean; None where no item has a score."""
     low: float | None = None
     high: float | None = None
-    """Its 95 % interval, bootstrapped over items or what belongs together, in a tree that of t by
-    item; None for none."""
+    """Its 95 % interval, that of t over items or what belongs together; None for none."""
+    no_interval: str | None = None
+    """Why it has none."""
     lowest: float | None
     highest: float | None
     """The least and the most that it could be had the missing verdicts come."""
@@ -278,27 +279,25 @@ def _side(sides: set[str]) -> Literal["criteria", "items", "both"]:
 
 
 def _figures(declared: DeclaredScoring, name: str, group: _Group) -> GroupScore:
-    from rubricate.stats import bootstrapped_mean, stratified_mean
+    from rubricate.stats import mean_of_scores, stratified_mean
 
     formula = declared.formula
     aggregated = formula.of(group.ordered())
     spread = (
         stratified_mean(aggregated.values, aggregated.strata)
         if formula.in_groups
-        else bootstrapped_mean(
-            aggregated.values, groups=aggregated.pairs if declared.pairs else None
-        )
+        else mean_of_scores(aggregated.values, groups=aggregated.pairs if declared.pairs else None)
     )
     return _group_score(name, aggregated, formula, spread, group.missing)
 
 
 def _pooled(name: str, group: _Group) -> GroupScore:
     """The plain mean of verdicts; those of an item belong together."""
-    from rubricate.stats import bootstrapped_mean
+    from rubricate.stats import mean_of_scores
 
     formula = AGGREGATES["mean"]
     aggregated = formula.of(group.ordered())
-    spread = bootstrapped_mean(aggregated.values, groups=aggregated.pairs)
+    spread = mean_of_scores(aggregated.values, groups=aggregated.pairs)
     return _group_score(name, aggregated, formula, spread, group.missing)
 
 
@@ -310,6 +309,7 @@ def _group_score(
         value=aggregated.value,
         low=formula.clipped(spread.low),
         high=formula.clipped(spread.high),
+        no_interval=spread.undefined,
         lowest=aggregated.lowest,
         highest=aggregated.highest,
         n=aggregated.n,

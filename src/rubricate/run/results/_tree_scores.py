@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
-from math import sqrt
 from typing import TYPE_CHECKING
 
 from rubricate.rubric import Group
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 100
 """Groups that a table shows: of more, those of the first levels."""
-ROUNDING = 1e-12
-"""A spread so much smaller than the numbers is what is left of rounding: there is none."""
 INDENT = "\u00a0\u00a0"
 
 
@@ -78,8 +76,7 @@ class _GroupTally:
         self.place = place
         self._name, self._path = group.name, path
         self._weights: set[float] = set()
-        self._score, self._squares = BoundedMean(), Mean()
-        self._raw = False
+        self._score, self._values = BoundedMean(), array("d")
         self._of_judge, self._of_people = Mean(), Mean()
         self._items = 0
 
@@ -88,22 +85,24 @@ class _GroupTally:
         self._weights.add(weight)
         self._items += 1
         self._score.add(score)
-        self._squares.add(None if score.value is None else score.value**2)
-        self._raw |= item.scoring is not None and item.scoring.items == "raw"
+        if score.value is not None:
+            self._values.append(score.value)
         if human is not None and None not in (human.value, score.value):
             self._of_judge.add(score.value)
             self._of_people.add(human.value)
 
     def figures(self) -> GroupFigures:
-        score = self._score
-        low, high = self._interval()
+        from rubricate.stats import mean_of_scores  # loads long, and few runs have trees
+
+        score, spread = self._score, mean_of_scores(self._values)
         return GroupFigures(
             name=self._name,
             path=list(self._path),
             weight=next(iter(self._weights)) if len(self._weights) == 1 else None,
             value=score.value,
-            low=low,
-            high=high,
+            low=spread.low,
+            high=spread.high,
+            no_interval=spread.undefined,
             lowest=score.lowest,
             highest=score.highest,
             n=score.count,
@@ -112,19 +111,6 @@ class _GroupTally:
             judge_mean=self._of_judge.value,
             human_mean=self._of_people.value,
         )
-
-    def _interval(self) -> tuple[float, float] | tuple[None, None]:
-        n, mean, square = self._score.count, self._score.value, self._squares.value
-        if n < 2 or mean is None or square is None:
-            return None, None
-        variance = square - mean**2
-        if variance <= ROUNDING * square:
-            return None, None
-        from scipy.special import stdtrit  # loads long, and few runs have trees
-
-        half = float(stdtrit(n - 1, 0.975)) * sqrt(variance / (n - 1))
-        low, high = mean - half, mean + half
-        return (low, high) if self._raw else (max(0.0, low), min(1.0, high))
 
 
 class TreeTally:
