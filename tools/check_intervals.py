@@ -30,10 +30,15 @@ from scipy import special
 from rubricate.stats import (
     Bootstrap,
     Estimate,
+    _comparison,
     _confusion,
+    asymmetry,
     calibration,
+    calibration_gain,
     clustered_mean,
+    conformal_sets,
     corrected_mean,
+    decision_threshold,
     fleiss_kappa,
     gwet_ac,
     intraclass_correlation,
@@ -42,6 +47,7 @@ from rubricate.stats import (
     roc_auc,
     score_agreement,
     stratified_agreement,
+    stratified_mean,
     variance_components,
 )
 
@@ -69,6 +75,7 @@ ALIKE = 0.35
 correlation."""
 SCALE_FIGURES = (
     "exact_accuracy",
+    "within_one_accuracy",
     "quadratic_kappa",
     "krippendorff_alpha",
     "icc_2_1",
@@ -80,6 +87,7 @@ SCALE_FIGURES = (
     "rmse",
     "bias",
 )
+OF_MET = ("precision", "recall", "f1", "false_positive_rate")
 ICC = ("icc_1_1", "icc_2_1", "icc_3_1", "icc_1_k", "icc_2_k", "icc_3_k")
 ORDINAL = "ordinal alpha of three raters, 1 to 5"
 
@@ -131,6 +139,96 @@ def corrected(figure: str, title: str) -> Iterator[Cell]:
         yield Cell(name, n, {title: of[0]}, partial(draw, n, of))
 
 
+def strata() -> Iterator[Cell]:
+    """The macro mean of a declared scoring: groups differ in their sizes and means."""
+
+    title = "macro mean of groups"
+
+    def draw(
+        at: np.ndarray, shares: np.ndarray, criteria: int, chance: np.random.Generator
+    ) -> Found:
+        found = chance.binomial(criteria, shares[at]) / criteria
+        return {title: stratified_mean(found.tolist(), at.tolist())}
+
+    for n, count, share, criteria in itertools.product(ITEMS, (2, 4), SHARES, CRITERIA):
+        shares = np.clip(share + np.linspace(-0.3, 0.3, count), 0.01, 0.99)
+        at = np.sort(np.arange(n) * (np.arange(n) % 3 > 0) % count)
+        name = f"{count} groups, {criteria} criteria, MET {share}"
+        yield Cell(name, n, {title: float(shares.mean())}, partial(draw, at, shares, criteria))
+
+
+def lean() -> Iterator[Cell]:
+    """Position bias: 1 or -1 where the place decided, in a part of questions asked twice."""
+
+    title = "position bias"
+
+    def draw(n: int, chances: tuple[float, ...], chance: np.random.Generator) -> Found:
+        return {title: asymmetry(chance.choice([1, 0, -1], n, p=chances).tolist())}
+
+    for n, places, first in itertools.product(ITEMS, (0.02, 0.1, 0.3, 0.6), (0.5, 0.8, 1.0)):
+        chances = (places * first, 1 - places, places * (1 - first))
+        name = f"the place decides {places}, {first} of them for the first"
+        truth = {title: places * (2 * first - 1)}
+        yield Cell(name, n, truth, partial(draw, n, chances))
+
+
+def held_out() -> Iterator[Cell]:
+    """Figures on parts of the data that are held out: their truth is their mean over data sets."""
+
+    names: tuple[str, ...] = (
+        "cost of a threshold",
+        "saved by a threshold",
+        "gain of a calibration map",
+    )
+    names += ("conformal sets with the label", "single conformal labels", "size of conformal sets")
+
+    def draw(n: int, share: float, right: float, chance: np.random.Generator) -> Found:
+        truth = chance.random(n) < share
+        odds = 1.5 * (truth * SHIFT[right] - SHIFT[right] / 2 + chance.normal(size=n))
+        says = special.expit(odds).tolist()
+        cheap = decision_threshold(says, truth.tolist(), false_negative_cost=3.0)
+        gain = calibration_gain(says, truth.tolist()).brier_gain
+        shares = [{True: one, False: 1 - one} for one in says]
+        sets = conformal_sets(shares, truth.tolist())
+        found = (cheap.cost, cheap.saved, gain, sets.held_out, sets.single, sets.size)
+        return dict(zip(names, found, strict=True))
+
+    for n, share, right in itertools.product(ITEMS, SHARES[1:3], RIGHT[1:2]):
+        known: dict[str, list[float]] = {name: [] for name in names}
+        for seed in range(100):
+            for name, one in draw(n, share, right, np.random.default_rng([1, seed])).items():
+                if one.value is not None:
+                    known[name].append(one.value)
+        truth = {name: float(np.mean(values)) for name, values in known.items()}
+        yield Cell(f"MET {share}, right {right}", n, truth, partial(draw, n, share, right))
+
+
+def ordered() -> Iterator[Cell]:
+    """Options in order, as labels."""
+
+    names: tuple[str, ...] = ("linear_kappa", "quadratic_kappa", "linear_ac2", "quadratic_ac2")
+    names += ("krippendorff_alpha",)
+    steps_in_order = [str(step) for step in range(1, 6)]
+
+    def figures(pair: np.ndarray, bootstrap: Bootstrap | None) -> Found:
+        judge, human = ([str(step + 1) for step in side] for side in (pair % 5, pair // 5))
+        found = label_agreement(
+            judge, human, labels=steps_in_order, ordered=True, bootstrap=bootstrap
+        ).figures
+        return {f"{name} of ordered options": found[name] for name in names}
+
+    def draw(n: int, joint: np.ndarray, chance: np.random.Generator) -> Found:
+        return figures(chance.choice(25, n, p=joint.ravel()), DRAWS)
+
+    for n, steps, right in itertools.product(ITEMS, STEPS, RIGHT):
+        joint = np.array(steps)[:, None] * noisy(right)
+        counts = np.round(joint.ravel() * 20_000).astype(int)
+        truth = figures(np.repeat(np.arange(25), counts), None)
+        values = {name: float(one.value or 0.0) for name, one in truth.items()}
+        name = f"1 to 5 with {steps}, right {right}"
+        yield Cell(name, n, values, partial(draw, n, joint))
+
+
 def flipped(
     items: int, criteria: int, flips: float, lost: float, chance: np.random.Generator
 ) -> list[float]:
@@ -145,16 +243,23 @@ def differences(one_sided: bool) -> Iterator[Cell]:
     """B minus A, as `compare_paired` makes it; or its lower end alone, for non-inferiority."""
 
     title = "lower end of a difference, one-sided" if one_sided else "difference of two runs"
+    resampled = "difference of two runs, bootstrap"
 
     def draw(of: tuple[int, int, float, float], chance: np.random.Generator) -> Found:
         level = 0.9 if one_sided else 0.95
-        found = clustered_mean(flipped(*of, chance), confidence=level, bounds=(-1.0, 1.0)).mean
-        return {title: Estimate(found.value, found.low, 1.0 if one_sided else found.high)}
+        changes = flipped(*of, chance)
+        found = clustered_mean(changes, confidence=level, bounds=(-1.0, 1.0)).mean
+        shown = {title: Estimate(found.value, found.low, 1.0 if one_sided else found.high)}
+        if not one_sided:
+            n = np.arange(of[0])
+            shown[resampled] = _comparison._bootstrapped(np.array(changes), n, Bootstrap())
+        return shown
 
     for of in itertools.product(ITEMS, CRITERIA, (0.02, 0.1, 0.3), (0.5, 0.8, 1.0)):
         n, criteria, flips, lost = of
         name = f"{criteria} criteria, {flips} flip, {lost} of them to UNMET"
-        yield Cell(name, n, {title: flips * (1 - 2 * lost)}, partial(draw, of))
+        truth = dict.fromkeys((title, resampled)[: 1 if one_sided else 2], flips * (1 - 2 * lost))
+        yield Cell(name, n, truth, partial(draw, of))
 
 
 def scores() -> Iterator[Cell]:
@@ -248,9 +353,10 @@ def labels(grouped: bool) -> Iterator[Cell]:
             groups=groups,
             bootstrap=DRAWS,
         )
-        names = ("accuracy", "balanced_accuracy", "macro_f1", "cohen_kappa", "gwet_ac1")
+        names: tuple[str, ...] = ("accuracy", "balanced_accuracy", "macro_f1")
+        names += ("cohen_kappa", "gwet_ac1")
         figures = {name: found.figures[name] for name in (*names, "krippendorff_alpha", "matthews")}
-        figures |= {name: found.by_label["MET"][name] for name in ("recall", "f1")}
+        figures |= {name: found.by_label["MET"][name] for name in OF_MET}
         figures["auc"] = roc_auc(scores.tolist(), truth.tolist(), groups=groups)
         return {f"{name}, by groups" if grouped else name: one for name, one in figures.items()}
 
@@ -264,6 +370,8 @@ def labels(grouped: bool) -> Iterator[Cell]:
             "accuracy": right,
             "balanced_accuracy": right,
             "recall": right,
+            "precision": float(table[1, 1] / table[:, 1].sum()),
+            "false_positive_rate": 1 - right,
             "macro_f1": float(f1.mean()),
             "cohen_kappa": float(_confusion.cohen_kappa(whole)[0]),
             "gwet_ac1": float(_confusion.gwet_ac(whole)[0]),
@@ -456,16 +564,21 @@ FIGURES: dict[str, Callable[[], Iterator[Cell]]] = {
     "difference": partial(differences, False),
     "margin": partial(differences, True),
     "score": scores,
+    "strata": strata,
+    "lean": lean,
     "raters": raters,
+    "alone": partial(corrected, "labelled_only", "labels alone"),
     "gladen": partial(corrected, "rogan_gladen", "Rogan-Gladen mean of yes and no"),
     "labels": partial(labels, False),
     "groups": partial(labels, True),
     "together": together,
     "several": several,
+    "ordered": ordered,
     "scales": partial(scales, False),
     "three": partial(scales, True),
     "probabilities": probabilities,
     "numbers": numbers,
+    "held": held_out,
 }
 
 

@@ -64,11 +64,11 @@ def test_the_interval_holds_the_bias_and_noise_is_none(pairs, criteria, lean, eq
     assert found[0] * 300 <= told <= found[1] * 300
 
 
-def test_it_is_the_interval_of_agresti_and_min_for_single_answers():
-    # 26 against 15 of 91 pairs (Agresti and Min 2005, section 2.2's formula, by hand, with t)
+def test_it_is_the_interval_of_bonett_and_price_for_single_answers():
+    # 26 against 15 of 91 pairs: the formula of Bonett and Price (2012) by hand, with t
     estimate = asymmetry([1.0, -1.0, 0.0], counts=[26, 15, 50])
     middle = 11 / 93
-    half = 1.98667 * math.sqrt((42 / 93 - middle**2) / 93)
+    half = 1.98667 * math.sqrt((43 / 93 - middle**2) / 93)
     assert estimate.value == pytest.approx(11 / 91)
     # the effective number of answers is 90 of 91, with the variance that divides by n - 1
     assert (estimate.low, estimate.high) == pytest.approx((middle - half, middle + half), abs=2e-3)

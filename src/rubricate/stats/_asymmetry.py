@@ -34,9 +34,9 @@ def asymmetry(
     named when it is shown first than when it is shown second (Beaver and Gokhale 1975; the
     difference of two matched proportions).
 
-    The interval is that of Agresti and Min (2005, "Simple improved confidence intervals for
-    comparing matched proportions": two answers are added, one half to each of +1, -1 and twice 0)
-    for the effective number of answers, which is the number of independent answers with the same
+    The interval is that of Bonett and Price (2012, "Adjusted Wald confidence interval for a
+    difference of binomial proportions based on paired data": two answers are added, +1 and -1) for
+    the effective number of answers, which is the number of independent answers with the same
     variance as the clustered ones (Liang and Zeger 1986), with the quantile of t. It stays between
     -1 and 1.
 
@@ -57,7 +57,7 @@ def asymmetry(
 
     Example:
         >>> print(asymmetry([1, 0, 0, -1, 1, 0, 0, 0]))
-        0.125 [-0.397, 0.592]
+        0.125 [-0.463, 0.657]
     """
     check_share(confidence, "confidence")
     columns = {"sums": sums, "squares": squares, "sizes": sizes, "counts": counts}
@@ -89,7 +89,7 @@ def asymmetry(
         effective = min(n, alone / spread) if spread > 0 and alone > 0 else clusters
         quantile = t_quantile((1 + confidence) / 2, clusters - 1)
     middle = mean * effective / (effective + 2)
-    variance = (mean_square * effective + 1) / (effective + 2) - middle**2
+    variance = (mean_square * effective + 2) / (effective + 2) - middle**2
     half = quantile * math.sqrt(variance / (effective + 2))
     low, high = min(mean, middle - half), max(mean, middle + half)
     return Estimate(mean, max(-1.0, low), min(1.0, high))

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.polynomial import Polynomial
 from scipy import special
 
 from rubricate.stats._estimate import Estimate
@@ -274,10 +273,16 @@ def _rogan_gladen(
     apparent = (n * share + z * z / 2) / (n + z * z)
     of_se, of_sp = se * (1 - se) / (positive + 2), sp * (1 - sp) / (negative + 2)
     of_share = apparent * (1 - apparent) / (n + z * z)
-    judged, true = Polynomial([apparent + sp - 1, 1 - se - sp]), Polynomial([0.0, 1.0])
-    excess = judged**2 - z * z * (of_share + true**2 * of_se + (1 - true) ** 2 * of_sp)
-    roots = [root.real for root in excess.roots().tolist() if 0 <= root.real <= 1]
-    ends = [value, *(share for share in (0.0, 1.0) if excess(share) <= 0), *roots]
+
+    # Rejected are shares p with (above - slope p)^2 > z^2 (of_share + p^2 of_se + (1 - p)^2 of_sp).
+    above, slope = apparent + sp - 1, se + sp - 1
+    square = slope**2 - z * z * (of_se + of_sp)
+    linear = 2 * (z * z * of_sp - above * slope)
+    constant = above**2 - z * z * (of_share + of_sp)
+    root = math.sqrt(max(0.0, linear**2 - 4 * square * constant))
+    roots = [(-linear + sign * root) / (2 * square) for sign in (-1, 1) if square != 0]
+    ends = [value, *(end for end in roots if 0 <= end <= 1)]
+    ends += [share for share in (0.0, 1.0) if (square * share + linear) * share + constant <= 0]
     return Estimate(value, min(ends), max(ends)), sensitivity, specificity
 
 
@@ -332,7 +337,7 @@ def weights_by_chance(chances: Sequence[float], total: int) -> list[float]:
     certain = np.zeros(len(known), dtype=bool)
     while not certain.all():
         rest = known[~certain]
-        c = float((1 / rest).sum()) / (total - certain.sum())
+        c = float((1 / rest).sum() / (total - certain.sum()))
         more = ~certain & (c * known >= 1)
         if not more.any():
             pairs = zip(certain.tolist(), known.tolist(), strict=True)
