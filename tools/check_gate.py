@@ -363,7 +363,7 @@ def _on_real_labels(
         drawn, _, groups = design.draw(population, items, chance)
         groups = None if groups is None else groups[: len(drawn)]
         change = values[drawn]
-        options = {"groups": groups, "limits": (-1.0, 1.0), "differences": True}
+        options: dict[str, Any] = {"groups": groups, "limits": (-1.0, 1.0), "differences": True}
         side = bound_test(change.tolist(), truth, **options).side
         below, fine = below + (side == "below"), fine + (side == "not below")
         units = np.arange(len(drawn)) if groups is None else np.array(groups)

@@ -159,7 +159,12 @@ def lines_of_job() -> tuple[int, int]:
 
     for name in [name for name in sys.modules if name.partition(".")[0] == "rubricate"]:
         del sys.modules[name]  # what was loaded to begin with is counted, too
-    with tempfile.TemporaryDirectory() as folder, endpoint() as url, chdir(folder):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        endpoint() as url,
+        chdir(folder),
+        patch.object(BaseEventLoop, "time", lambda _: 0.0),  # as above
+    ):
         threading.settrace(of_frame)
         sys.settrace(of_frame)
         try:
