@@ -16,7 +16,8 @@ from rubricate.cli._schemas import SCHEMAS, schema_of
 from rubricate.testing import Rule, ScriptedEndpoint
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-DATASETS = sorted(path for path in EXAMPLES.iterdir() if path.suffix in (".json", ".yaml"))
+RUBRIC = EXAMPLES / "returns.yaml"
+DATASETS = sorted({*EXAMPLES.glob("*.json"), *EXAMPLES.glob("*.yaml")} - {RUBRIC})
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
