@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -363,12 +364,12 @@ def _on_real_labels(
         drawn, _, groups = design.draw(population, items, chance)
         groups = None if groups is None else groups[: len(drawn)]
         change = values[drawn]
-        options: dict[str, Any] = {"groups": groups, "limits": (-1.0, 1.0), "differences": True}
-        side = bound_test(change.tolist(), truth, **options).side
+        tested = partial(bound_test, groups=groups, limits=(-1.0, 1.0), differences=True)
+        side = tested(change.tolist(), truth).side
         below, fine = below + (side == "below"), fine + (side == "not below")
         units = np.arange(len(drawn)) if groups is None else np.array(groups)
         signs = chance.choice([-1.0, 1.0], units.max() + 1)[units]
-        worse += bound_test((signs * change).tolist(), 0.0, **options).side == "below"
+        worse += tested((signs * change).tolist(), 0.0).side == "below"
         p_value = permutation_test(change.tolist(), groups=groups, rounds=999).p_value or 1
         found += p_value < 0.05 and (change.sum() > 0) == up
     differing = float((values != 0).mean())

@@ -38,7 +38,7 @@ a figure that is .15 below by a noisy judge is not asked about."""
 
 def _rounds(panel: Panel, times: int) -> tuple[Panel, ...]:
     """A panel to ask first, and one to ask about what that leaves open."""
-    return tuple(panel.again(asked) for asked in dict.fromkeys((times // 2 + 1, times)))
+    return tuple(panel.again(count) for count in dict.fromkeys((times // 2 + 1, times)))
 
 
 def unsettled(dataset: RubricDataset, answers: GivenAnew) -> RubricDataset | None:
@@ -50,8 +50,8 @@ def unsettled(dataset: RubricDataset, answers: GivenAnew) -> RubricDataset | Non
     items = []
     for item in dataset.items:
         assert item.rubric is not None
-        given = answers[item.id]
-        kept = [each for each in item.rubric if not _is_settled(given[each.name])]
+        verdicts = answers[item.id]
+        kept = [each for each in item.rubric if not _is_settled(verdicts[each.name])]
         if kept:
             rubric = Rubric(kept, guidelines=item.rubric.guidelines)
             items.append(replace(item, rubric=rubric))
