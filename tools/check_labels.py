@@ -21,7 +21,14 @@ from check_promises import Population, read_populations
 from rubricate.dataset import DataItem, Item
 from rubricate.labelling import chances, label_order
 from rubricate.rubric import Rubric
-from rubricate.stats import Estimate, corrected_mean, label_agreement, weights_by_chance
+from rubricate.stats import (
+    Estimate,
+    corrected_mean,
+    corrected_share,
+    exact_interval,
+    label_agreement,
+    weights_by_chance,
+)
 
 RUBRIC = Rubric.from_dict([{"name": "c", "requirement": "x"}])
 
@@ -90,6 +97,38 @@ def rows(of: Population, labels: int, draws: int) -> Iterator[str]:
             )
 
 
+def carried(of: Population, labels: int, draws: int) -> str:
+    """A row: error rates from some labels, carried to the other items, of which MET are fewer."""
+    generator = np.random.default_rng(0)
+    held, judged, wide = [], [], []
+    for _ in range(draws):
+        order = generator.permutation(len(of.human))
+        judge, human = (side[order[:labels]] for side in (of.judge, of.human))
+        rest = order[labels:]
+        keep = (of.human[rest] == 0) | (generator.random(len(rest)) < 0.5)
+        says, truth = of.judge[rest][keep], float(of.human[rest][keep].mean())
+        if not 0 < human.sum() < labels:
+            continue
+        estimate = corrected_share(
+            float(says.mean()),
+            len(says),
+            sensitivity=float(judge[human == 1].mean()),
+            positive=float(human.sum()),
+            specificity=float(1 - judge[human == 0].mean()),
+            negative=float(labels - human.sum()),
+        )
+        plain = exact_interval(int(says.sum()), len(says))
+        if plain.low is not None and plain.high is not None:
+            judged.append(plain.low <= truth <= plain.high)
+        if estimate.low is not None and estimate.high is not None:
+            held.append(estimate.low <= truth <= estimate.high)
+            wide.append(estimate.high - estimate.low)
+    return (
+        f"| {of.name} | {labels} | {100 * np.mean(judged):.0f} % | {100 * np.mean(held):.0f} % | "
+        f"{np.mean(wide):.2f} |"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="?", type=Path)
@@ -107,6 +146,12 @@ def main() -> None:
     for population in populations:
         for row in rows(population, given.labels, given.draws):
             print(row, flush=True)
+    print(
+        "\n| data, judge | certified labels | the judge's share holds | corrected holds | width |"
+    )
+    print("|---|---:|---:|---:|---:|")
+    for population in populations:
+        print(carried(population, 2 * given.labels, given.draws), flush=True)
 
 
 if __name__ == "__main__":

@@ -330,6 +330,13 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "seed": 1,
         },
     ),
+    "corrected_share": (
+        stats.corrected_share,
+        {
+            **{"share": 0.4, "n": 100, "sensitivity": 0.9, "positive": 20},
+            **{"specificity": 0.8, "negative": 30, "confidence": 0.9},
+        },
+    ),
     "weights_by_chance": (stats.weights_by_chance, {"chances": [0.1, 0.2, 0.1], "total": 9}),
     "label_agreement with weights": (stats.label_agreement, {**LABELS, "weights": [1, 2.5, 1]}),
     "score_agreement with weights": (stats.score_agreement, {**SCORES, "weights": [1, 2.5, 1]}),

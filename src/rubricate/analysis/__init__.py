@@ -29,6 +29,10 @@ if TYPE_CHECKING:
         fit_calibration as fit_calibration,
         read_calibration as read_calibration,
     )
+    from rubricate.analysis.few_labels._carried import (
+        CarriedReport as CarriedReport,
+        carried_report as carried_report,
+    )
     from rubricate.analysis.few_labels._cascade import (
         CascadeReport as CascadeReport,
         cascade_report as cascade_report,

@@ -227,6 +227,10 @@ class PpiSettings(Groups, ReportOutput):
     next_items: int = option(
         0, "Name N items to label next, a random sample.", shell="--next", ge=0
     )
+    certificate: str | None = option(
+        None,
+        "A certificate of this judge: its error rates correct the means of a run without labels.",
+    )
     confidence: float = option(0.95, "Confidence level of the intervals.", gt=0, lt=1)
     seed: int = option(0, "Random seed of the sample.", ge=0)
 
@@ -236,8 +240,12 @@ class PpiSettings(Groups, ReportOutput):
 )
 def ppi(settings: PpiSettings) -> int:
     """Show the means that people would give, from a few labels. Name more to label."""
-    from rubricate.analysis import ppi_report, read_run
+    from rubricate.analysis import carried_report, ppi_report, read_certificate, read_run
 
+    if settings.certificate is not None:
+        certificate = read_certificate(settings.certificate)
+        print_report(carried_report(read_run(settings.run), certificate), settings)
+        return 0
     report = ppi_report(
         read_run(settings.run),
         next_items=settings.next_items,

@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from rubricate.stats._prediction_powered import (
         CorrectedMean as CorrectedMean,
         corrected_mean as corrected_mean,
+        corrected_share as corrected_share,
         next_to_label as next_to_label,
         weights_by_chance as weights_by_chance,
     )

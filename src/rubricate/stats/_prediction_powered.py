@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
-from rubricate.stats._inputs import check_share, count_of, listed, same_length
+from rubricate.stats._inputs import check_share, count_of, listed, number_of, same_length
 from rubricate.stats._intervals import (
     clustered_variance,
     design_effect,
@@ -32,6 +33,8 @@ from rubricate.stats._numbers import (
 )
 from rubricate.stats._resampling import ROUNDING, Groups, cluster_indices
 from rubricate.stats._unseen import are_few, mostly_same, unseen
+
+CHANCE = "the judge is no better than chance: sensitivity + specificity is 1 or less"
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,16 +263,70 @@ def _rogan_gladen(
     hits = float((of_met * labelled[labels == 1]).sum())
     rejections = float((of_unmet * (1 - labelled[labels == 0])).sum())
     sensitivity, specificity = hits / positive, rejections / negative
+    corrected = corrected_share(
+        float(judge.mean()),
+        len(judge),
+        sensitivity=sensitivity,
+        positive=positive,
+        specificity=specificity,
+        negative=negative,
+        confidence=confidence,
+    )
+    return corrected, sensitivity, specificity
+
+
+def corrected_share(
+    share: float,
+    n: float,
+    *,
+    sensitivity: float,
+    positive: float,
+    specificity: float,
+    negative: float,
+    confidence: float = 0.95,
+) -> Estimate:
+    """The share that people would give, from the judge's share and its certified error rates.
+
+    The estimator of Rogan and Gladen (1978) with the interval of Fieller (1954) and the observations
+    that Lang and Reiczigel (2014) add, which knows that the rates were measured on few labels. The labels may be of other items: then the
+    judge must err as often on items of each label as it did there.
+
+    Args:
+        share: of `n` verdicts that say MET, from 0 to 1.
+        n: how many verdicts, as independent ones.
+        sensitivity, specificity: the share of people's MET, and of their UNMET, that the judge
+            called so.
+        positive, negative: how many labels, as independent ones, the two are of.
+        confidence: the interval's nominal coverage.
+
+    Returns:
+        The share, 0 to 1; undefined for a judge that is no better than chance.
+
+    Raises:
+        InputError: a share that is not between 0 and 1, or a number that is not above 0.
+
+    Example:
+        >>> rates = {"sensitivity": 0.9, "positive": 50, "specificity": 0.8, "negative": 50}
+        >>> print(corrected_share(0.41, 1000, **rates))
+        0.300 [0.136, 0.426]
+    """
+    check_share(confidence, "confidence")
+    shares = {"share": share, "sensitivity": sensitivity, "specificity": specificity}
+    for name, value in shares.items():
+        if not 0 <= number_of(value, name) <= 1:
+            raise InputError(f"{name} must be between 0 and 1, found {value}")
+    for name, value in {"n": n, "positive": positive, "negative": negative}.items():
+        if not number_of(value, name) > 0:
+            raise InputError(f"{name} must be above 0, found {value}")
     informed = sensitivity + specificity - 1
     if informed <= 0:
-        why = "the judge is no better than chance: sensitivity + specificity is 1 or less"
-        return Estimate(None, undefined=why), sensitivity, specificity
-    n, share = len(judge), float(judge.mean())
+        return Estimate(None, undefined=CHANCE)
     value = min(1.0, max(0.0, (share + specificity - 1) / informed))
     # The shares that the test of Fieller (1954) does not reject, with the observations that Lang
     # and Reiczigel (2014, section 2.2) add: two, for the judge's share z squared.
     z = float(special.ndtri((1 + confidence) / 2))
-    se, sp = (hits + 1) / (positive + 2), (rejections + 1) / (negative + 2)
+    se = (sensitivity * positive + 1) / (positive + 2)
+    sp = (specificity * negative + 1) / (negative + 2)
     apparent = (n * share + z * z / 2) / (n + z * z)
     of_se, of_sp = se * (1 - se) / (positive + 2), sp * (1 - sp) / (negative + 2)
     of_share = apparent * (1 - apparent) / (n + z * z)
@@ -283,7 +340,7 @@ def _rogan_gladen(
     roots = [(-linear + sign * root) / (2 * square) for sign in (-1, 1) if square != 0]
     ends = [value, *(end for end in roots if 0 <= end <= 1)]
     ends += [share for share in (0.0, 1.0) if (square * share + linear) * share + constant <= 0]
-    return Estimate(value, min(ends), max(ends)), sensitivity, specificity
+    return Estimate(value, min(ends), max(ends))
 
 
 def next_to_label(labelled: Sequence[bool], count: int, *, seed: int = 0) -> tuple[int, ...]:

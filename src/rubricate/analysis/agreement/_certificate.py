@@ -88,6 +88,8 @@ class Certificate(SealedReport):
     """The coverage of the intervals."""
     criteria: dict[str, CertifiedCriterion]
     """The figures by criterion."""
+    score_bias: Estimate | None = None
+    """The mean of judge minus people of the items' scores."""
     sha256: str = ""
     """A hash of all other fields."""
 
@@ -196,6 +198,7 @@ def _certificate(run: FinishedRun, report: AgreementReport) -> Certificate:
         undecided=report.undecided,
         confidence=report.bootstrap.confidence,
         groups=report.groups,
+        score_bias=None if report.scores is None else report.scores.figures["bias"],
         criteria={
             criterion.name: _criterion(criterion, annotators.get(criterion.name))
             for criterion in report.criteria
