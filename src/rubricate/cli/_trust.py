@@ -235,9 +235,7 @@ class PpiSettings(Groups, ReportOutput):
     seed: int = option(0, "Random seed of the sample.", ge=0)
 
 
-@command(
-    PpiSettings, then="Next, to label some of them: rubricate label DATA --run {run} --item ITEM"
-)
+@command(PpiSettings, then="Next, to label some of them: rubricate label DATA --run {run}")
 def ppi(settings: PpiSettings) -> int:
     """Show the means that people would give, from a few labels. Name more to label."""
     from rubricate.analysis import carried_report, ppi_report, read_certificate, read_run

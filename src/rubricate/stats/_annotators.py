@@ -76,8 +76,9 @@ def annotator_agreement(
 
     `perfect` follows from alpha, if annotators err independently and alike: alpha is the square of
     the correlation of one of them with the truth (Spearman 1904), so that each is right with the
-    probability `c + sqrt(alpha) * (1 - c)`, where c is the agreement by chance, and the majority by
-    the binomial distribution. The mean of k numbers or ordered labels has the reliability
+    probability `(1 + sqrt(alpha)) / 2` on items of which half are MET, and the majority by the
+    binomial distribution (ties do not count); kappa is twice that, less 1. The mean of k numbers or
+    ordered labels has the reliability
     `k * alpha / (1 + (k - 1) * alpha)` (Brown 1910), whose square root is the correlation.
 
     Args:
@@ -176,14 +177,14 @@ def _perfect(
     counts = Counter(label for row in votes for label in row)
     chance = sum((count / counts.total()) ** 2 for count in counts.values())
 
-    def accuracy(known: float) -> float:
-        right = chance + max(0.0, known) ** 0.5 * (1 - chance)
-        return _majority_right(right, Counter(sizes))
+    def kappa(known: float) -> float:
+        right = (1 + min(1.0, max(0.0, known)) ** 0.5) / 2
+        return 2 * _majority_right(right, Counter(sizes)) - 1
 
-    shares = alpha.mapped(accuracy)
+    kappas = alpha.mapped(kappa)
     return {
-        "accuracy": shares,
-        "cohen_kappa": shares.mapped(lambda share: (share - chance) / (1 - chance)),
+        "accuracy": kappas.mapped(lambda value: chance + value * (1 - chance)),
+        "cohen_kappa": kappas,
     }
 
 

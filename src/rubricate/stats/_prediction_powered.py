@@ -287,9 +287,10 @@ def corrected_share(
 ) -> Estimate:
     """The share that people would give, from the judge's share and its certified error rates.
 
-    The estimator of Rogan and Gladen (1978) with the interval of Fieller (1954) and the observations
-    that Lang and Reiczigel (2014) add, which knows that the rates were measured on few labels. The labels may be of other items: then the
-    judge must err as often on items of each label as it did there.
+    The estimator of Rogan and Gladen (1978) with the interval of Fieller (1954) and the
+    observations that Lang and Reiczigel (2014) add, which knows that the rates were measured on few
+    labels. The labels may be of other items: then the judge must err as often on items of each
+    label as it did there.
 
     Args:
         share: of `n` verdicts that say MET, from 0 to 1.
@@ -308,7 +309,7 @@ def corrected_share(
     Example:
         >>> rates = {"sensitivity": 0.9, "positive": 50, "specificity": 0.8, "negative": 50}
         >>> print(corrected_share(0.41, 1000, **rates))
-        0.300 [0.136, 0.426]
+        0.300 [0.146, 0.415]
     """
     check_share(confidence, "confidence")
     shares = {"share": share, "sensitivity": sensitivity, "specificity": specificity}
