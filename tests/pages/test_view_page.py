@@ -95,6 +95,7 @@ def test_two_runs_of_the_list_are_compared(tmp_path, run_command, serve_page, ne
     page.click("nav >> text=Runs")
     page.locator("tbody a >> text=before").click()
     page.wait_for_selector(".hero .big")
+    page.wait_for_selector("body[data-ready]")
     page.keyboard.press("2")
     assert page.locator("#grid tr[data-id]").count() == 4
     assert page.evaluate("window.hacked") is None
@@ -129,6 +130,7 @@ def test_labels_given_on_the_page_are_kept_and_move_the_agreement(
     page.wait_for_selector("body[data-ready]")
     (item,) = [item for item in items(run) if item.get("adjudications")]
     assert item["ground_truth"] == ["UNMET", "cold"]
+    assert [*item["selection"].values()] == [{"how": "by_hand"}]  # of tone, that had no label
     assert item["adjudications"]["speed"] == {
         "annotator": "ann",
         "label": "UNMET",

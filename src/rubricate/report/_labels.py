@@ -18,7 +18,7 @@ from typing import Any
 
 from rubricate._files import check_no_links, user_path, write_text
 from rubricate.analysis import AgreementReport, FinishedRun, read_summary
-from rubricate.dataset import Adjudication, LabelFile, RubricDataset
+from rubricate.dataset import Adjudication, LabelFile, LabelSelection, RubricDataset
 from rubricate.errors import InputError
 from rubricate.labelling import checked_label, checked_name
 from rubricate.rubric import Rubric, Verdict, score_with_groups
@@ -105,7 +105,13 @@ def _labelled(row: ResultRow, label: Verdict | None) -> ResultRow:
     """A row with a label in place of the one that it has."""
     if label is None:
         return replace(row, human_label=None, human_value=None, human_reason=None)
-    return replace(row, human_label=label.label, human_value=label.value, human_reason=label.reason)
+    return replace(
+        row,
+        human_label=label.label,
+        human_value=label.value,
+        human_reason=label.reason,
+        human_selection={"how": "by_hand"} if row.human_label is None else row.human_selection,
+    )
 
 
 def _mean(values: list[Any]) -> float | None:
@@ -207,6 +213,13 @@ class RunLabels:
             if any(label is not None for label in labels):
                 item.ground_truth = labels
                 item.ground_truth_reasons = [row.human_reason for row in finished.rows]
+            item.selection = {
+                row.criterion: LabelSelection(
+                    row.human_selection["how"], row.human_selection.get("probability")
+                )
+                for row in finished.rows
+                if row.human_selection is not None
+            }
             items.append(item)
         name = self._run.summary.get("dataset")
         return RubricDataset(None, rubrics if isinstance(rubrics, Rubric) else None, items, name)

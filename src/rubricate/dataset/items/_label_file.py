@@ -183,26 +183,17 @@ class LabelFile:
         if change.criterion not in rubric.names:
             raise InputError(f"'{change.item}' has no criterion '{change.criterion}'")
         item: dict[str, Any] = self._document["items"][index]
+        was_labelled = _is_labelled(item, change.criterion, rubric)
+        selection = BY_HAND
         if isinstance(change, NewLabel):
-            was_labelled = _is_labelled(item, change.criterion, rubric)
+            selection = change.selection
             _put(item, "annotations", change.annotator, change.criterion, change.label)
-            if not _is_labelled(item, change.criterion, rubric):
-                _put(item, "selection", change.criterion, None, None)
-            elif not was_labelled:
-                _put(item, "selection", change.criterion, None, change.selection.to_dict())
-            return index
-        labels = item.get("ground_truth") or [None] * len(rubric)
-        labels[rubric.names.index(change.criterion)] = change.label
-        item["ground_truth"] = labels if any(label is not None for label in labels) else None
-        if item.get("ground_truth_reasons"):  # the reason for a label that holds no more goes
-            reasons = item["ground_truth_reasons"]
-            reasons[rubric.names.index(change.criterion)] = change.reason or None
-            item["ground_truth_reasons"] = reasons if item["ground_truth"] else None
-        decision = {"annotator": change.annotator, "label": change.label, "reason": change.reason}
-        kept = (
-            None if change.label is None else {key: text for key, text in decision.items() if text}
-        )
-        _put(item, "adjudications", change.criterion, None, kept)
+        else:
+            _adjudicate(item, change, rubric)
+        if not _is_labelled(item, change.criterion, rubric):
+            _put(item, "selection", change.criterion, None, None)
+        elif not was_labelled:
+            _put(item, "selection", change.criterion, None, selection.to_dict())
         return index
 
     def _reread(self, touched: Iterable[int]) -> None:
@@ -233,6 +224,20 @@ class LabelFile:
         except OSError:
             return None
         return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _adjudicate(item: dict[str, Any], change: Adjudication, rubric: Rubric) -> None:
+    """Make a decision in an item of the document."""
+    labels = item.get("ground_truth") or [None] * len(rubric)
+    labels[rubric.names.index(change.criterion)] = change.label
+    item["ground_truth"] = labels if any(label is not None for label in labels) else None
+    if item.get("ground_truth_reasons"):  # the reason for a label that holds no more goes
+        reasons = item["ground_truth_reasons"]
+        reasons[rubric.names.index(change.criterion)] = change.reason or None
+        item["ground_truth_reasons"] = reasons if item["ground_truth"] else None
+    decision = {"annotator": change.annotator, "label": change.label, "reason": change.reason}
+    kept = None if change.label is None else {key: text for key, text in decision.items() if text}
+    _put(item, "adjudications", change.criterion, None, kept)
 
 
 def _is_labelled(item: dict[str, Any], criterion: str, rubric: Rubric) -> bool:
