@@ -250,6 +250,15 @@ def test_one_criterion_a_request_costs_as_much_as_caches_and_batches_make_it(tmp
     assert inputs["batch"] <= 1.6 * inputs["together"]
 
 
+def test_an_option_that_a_batch_cannot_have_fails_with_its_name(tmp_path: Path):
+    options = QUICK | {"run_dir": tmp_path / "run", "model_options": {"top_k": 3}}
+    with endpoint():
+        result = rubricate.grade(dataset(), JUDGES["gemini"], **options)
+    errors = {verdict.error.message for item in result for verdict in item.criteria.values()}
+    assert result.failed == 6
+    assert errors == {"a batch of Gemini has no option like 'top_k'; leave out --batch"}
+
+
 # Processes
 
 

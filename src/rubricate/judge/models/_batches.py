@@ -294,11 +294,7 @@ class Batches:
             seen = self._news
             is_last = looks >= LOOKS
             if self._collected and (is_last or time.monotonic() - self._since > OLD):
-                try:
-                    self._send()
-                except InputError as error:  # of the disk, or of an option
-                    self._fail(list(self._collected), ModelError("bad_request", str(error)))
-                    self._collected, self._bytes = {}, 0
+                self._send()
                 looks = 0
             elif is_last and not self._model.waits and self._following.keys() <= self._pending:
                 self._leave()
@@ -321,9 +317,15 @@ class Batches:
                 rows.append(row)
             else:
                 self._follow(batch)
-        if rows:
+        if not rows:
+            return
+        try:
             lines = [self._protocol.line(row, collected[row]) for row in rows]
-            self._follow(self.folder.new(self._model.name, self._model.endpoint, rows), lines)
+            batch = self.folder.new(self._model.name, self._model.endpoint, rows)
+        except InputError as error:  # of the disk, or of an option
+            self._fail(rows, ModelError("bad_request", str(error)))
+        else:
+            self._follow(batch, lines)
 
     # A batch
 
