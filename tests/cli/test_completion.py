@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,3 +63,24 @@ def test_the_last_line_is_the_next_command(rubricate, write_dataset) -> None:
     assert rubricate("trust", "agree", "my run").returncode == 0
     assert "Next" not in rubricate("show", "my run", "--json").stdout
     assert "Next" not in rubricate("grade", write_dataset(), "--run-dir", "q", "--quiet").stdout
+
+
+def test_init_starts_from_a_table_of_yours(rubricate, tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("ID,Question,Answer,team\n1,Where?,Here it is.,north\n")
+    done = rubricate("init", "start", "--from", "mine.csv")
+    assert done.stdout.splitlines()[-1] == "Next: rubricate grade --config start/run.yaml"
+    graded = rubricate("grade", "--config", "start/run.yaml", "--json")
+    assert graded.returncode == 0, graded.stderr
+    [item] = rubricate_items(tmp_path / "start" / "run")
+    assert (item["item"], item["prompt"], item["submission"]) == ("1", "Where?", "Here it is.")
+
+
+def test_init_names_the_columns_where_none_looks_like_answers(rubricate, tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_text("a,b\n1,2\n")
+    done = rubricate("init", "start", "--from", "odd.csv")
+    assert "no column looks like the answers (the columns: a, b)" in done.stderr
+    assert not (tmp_path / "start").exists()
+
+
+def rubricate_items(run: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run / "items.jsonl").read_text().splitlines()]

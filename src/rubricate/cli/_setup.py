@@ -136,6 +136,12 @@ class InitSettings(JsonOutput):
     """The options of `rubricate init`."""
 
     folder: str = option(".", "Where to write.", is_argument=True)
+    from_table: str | None = option(
+        None,
+        "Start from this table of yours: a rubric to edit, and a configuration that maps its "
+        "columns.",
+        shell="--from",
+    )
     force: bool = option(False, "Overwrite files that are there.")
 
 
@@ -145,19 +151,80 @@ def init(settings: InitSettings) -> int:
     from importlib import resources
 
     folder = user_path(settings.folder)
-    present = [name for name in START_FILES if os.path.lexists(folder / name)]
+    texts = _texts_for(settings.from_table, folder) if settings.from_table else None
+    names = START_FILES if texts is None else tuple(texts)
+    present = [name for name in names if os.path.lexists(folder / name)]
     if present and not settings.force:
         raise InputError(f"{', '.join(present)} already there; --force overwrites", file=folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in START_FILES:
-            text = resources.files("rubricate.cli").joinpath("start", name).read_text("utf-8")
+        for name in names:
+            if texts is None:
+                text = resources.files("rubricate.cli").joinpath("start", name).read_text("utf-8")
+            else:
+                text = texts[name]
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", file=folder) from None
     if settings.json_output:
-        print_json({"folder": str(folder), "files": [str(folder / name) for name in START_FILES]})
+        print_json({"folder": str(folder), "files": [str(folder / name) for name in names]})
         return 0
-    print(f"Wrote {', '.join(START_FILES)} in {folder.resolve()}.")
+    print(f"Wrote {', '.join(names)} in {folder.resolve()}.")
+    if texts is not None:
+        print("Write your own criteria into rubric.yaml, and look at map in run.yaml.")
     print_next("Next: rubricate grade --config {config}", settings, config=folder / "run.yaml")
     return 0
+
+
+USUAL_COLUMNS = {
+    "submission": ("submission", "answer", "response", "reply", "output", "completion", "text"),
+    "prompt": ("prompt", "question", "input", "query", "instruction", "message"),
+    "reference": ("reference", "target", "expected", "expected_output", "gold", "ideal"),
+    "context": ("context", "contexts", "retrieved_contexts", "documents", "passages"),
+    "id": ("id", "item_id", "uid"),
+}
+"""Names that columns often have, by what they are."""
+
+
+def _texts_for(table: str, folder: Path) -> dict[str, str]:
+    """The files to start from with a user's table, by name."""
+    import yaml
+
+    from rubricate.dataset.samples import Records
+
+    path = user_path(table)
+    _, first = next(
+        Records(str(path)).read(wanted=1), (None, InputError("has no rows", file=table))
+    )
+    if isinstance(first, InputError):
+        raise first
+    columns = list(first)
+    mapped: dict[str, str] = {}
+    for what, usual in USUAL_COLUMNS.items():
+        by_name = {column.casefold(): column for column in columns}
+        found = next((by_name[name] for name in usual if name in by_name), None)
+        if found is not None:
+            mapped[what] = found
+    if "submission" not in mapped:
+        raise InputError(
+            f"no column looks like the answers (the columns: {', '.join(columns)}); rename it to "
+            "submission, or grade with --map submission=COLUMN",
+            file=table,
+        )
+    options = {
+        "data": os.path.relpath(path, folder),
+        "rubric": "rubric.yaml",
+        "map": ",".join(f"{what}={column}" for what, column in mapped.items()),
+        "run_dir": "run",
+    }
+    rubric = (
+        "# One line for each thing you expect; see docs/good-rubrics.md.\n"
+        "- {name: answers the question, requirement: Answers the question that was asked}\n"
+        "- {name: short, kind: counter, counter: words, at_most: 200}\n"
+    )
+    head = "# rubricate grade --config run.yaml\n"
+    more = "# judge: openai/gpt-4.1-mini     # default: the built-in judge, a baseline\n"
+    return {
+        "rubric.yaml": rubric,
+        "run.yaml": head + yaml.safe_dump(options, sort_keys=False) + more,
+    }
