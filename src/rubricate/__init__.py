@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         hf_dataset as hf_dataset,
         json_dataset as json_dataset,
         parquet_dataset as parquet_dataset,
+        read_table as read_table,
     )
     from rubricate.errors import (
         InputError as InputError,

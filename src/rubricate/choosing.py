@@ -39,7 +39,7 @@ def chosen_dataset(
     """What a user has given to be graded, as a dataset.
 
     Args:
-        data: a `RubricDataset`, a table of `open_items`, a path or an address, a data frame, or a
+        data: a `RubricDataset`, a table of `read_table`, a path or an address, a data frame, or a
             list of rows.
         rubric: the rubric of rows, or another one for a dataset.
         columns: which column of rows, or of the table at the path, is what.
@@ -67,7 +67,9 @@ def chosen_dataset(
     if rubric is None:
         return data
     if not isinstance(data, RubricDataset):
-        raise InputError("rubric= is for a RubricDataset; a table is opened with its own")
+        raise InputError(
+            "rubric= is for a RubricDataset; rubricate.read_table takes the one of a table"
+        )
     return RubricDataset.from_dict(data.to_dict(), rubric=rubric)
 
 

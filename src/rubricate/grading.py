@@ -70,7 +70,7 @@ async def agrade(call: GradeCall) -> Result:
         print(result.items[0].score.value)
 
     Args:
-        dataset: what to grade: a `RubricDataset`, a table of `open_items`, the path of a file, a
+        dataset: what to grade: a `RubricDataset`, a table of `read_table`, the path of a file, a
             data frame of pandas or polars, or a list of rows (dictionaries). Rows need a `rubric`,
             and `map` where their columns have other names than `submission`, `prompt`, `reference`,
             `context`, `id` and `label.CRITERION`.

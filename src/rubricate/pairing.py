@@ -258,7 +258,7 @@ def pairs_of(
     for side in (first, second):
         if not isinstance(side, Gradable):
             raise InputError(
-                f"expected a text, a RubricDataset or a table (open_items), found "
+                f"expected a text, a RubricDataset or a table (rubricate.read_table), found "
                 f"{type(side).__name__}"
             )
     return Pairs(first, second, rubric=rubric, limit=limit, better=better)

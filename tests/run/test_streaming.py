@@ -17,7 +17,7 @@ import pytest
 
 import rubricate
 from rubricate import InputError, PythonModel, Rubric, RubricDataset, RunStopped
-from rubricate.dataset import Survey, open_items
+from rubricate.dataset import Survey, read_table
 from rubricate.run import _executor
 from rubricate.testing import Rule, ScriptedEndpoint
 
@@ -374,12 +374,12 @@ def test_an_error_before_anything_is_sent_comes_from_the_first_item(make_dataset
 
 SCRIPT = """
 import resource, sys, rubricate
-from rubricate.dataset import open_items
+from rubricate.dataset import read_table
 
 def judge(messages):
     return '{"reason": "r", "evidence": [], "verdict": "MET"}'
 
-table = open_items(sys.argv[1], rubricate.Rubric.from_file(sys.argv[2]))
+table = read_table(sys.argv[1], rubricate.Rubric.from_file(sys.argv[2]))
 count = sum(1 for item in rubricate.grade_stream(table, judge, run_dir=sys.argv[3]))
 print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
@@ -412,7 +412,7 @@ def test_memory_does_not_grow_with_the_dataset(make_dataset, tmp_path):
 
 def _table(path: Path, rows: list[dict[str, Any]], rubric: Rubric, **options: Any) -> Any:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return open_items(str(path), rubric, **options)
+    return read_table(str(path), rubric, **options)
 
 
 def test_a_table_is_checked_to_its_end_before_anything_is_sent(make_dataset, tmp_path, endpoint):
@@ -454,4 +454,4 @@ def test_a_table_and_the_same_items_in_memory_give_the_same_results(make_dataset
 def test_rows_beyond_the_limit_are_not_read(make_dataset, tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_text('{"submission": "a"}\n{"submission": "b"}\nthis is no JSON\n')
-    assert len(rubricate.grade(open_items(str(path), make_dataset(1).rubric), met, limit=2)) == 2
+    assert len(rubricate.grade(read_table(str(path), make_dataset(1).rubric), met, limit=2)) == 2

@@ -26,7 +26,7 @@ from rubricate import (
     Transcript,
     Verdict,
 )
-from rubricate.dataset import Sample, open_items, text_of_chat
+from rubricate.dataset import Sample, read_table, text_of_chat
 from rubricate.judge import People
 from rubricate.testing import Rule, ScriptedEndpoint
 
@@ -81,13 +81,13 @@ ABSTAINS = {"right": "abstained", "short": "abstained", "cat": "judged"}
 def jsonl(folder: Path, *records: dict[str, Any]) -> Any:
     file = folder / "items.jsonl"
     file.write_text("".join(f"{json.dumps(record)}\n" for record in records))
-    return open_items(str(file), rubric=RUBRIC)
+    return read_table(str(file), rubric=RUBRIC)
 
 
 def in_csv(folder: Path, messages: Any) -> Any:
     with (folder / "items.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["submission"], [json.dumps(messages)]])
-    return open_items(str(folder / "items.csv"), rubric=RUBRIC)
+    return read_table(str(folder / "items.csv"), rubric=RUBRIC)
 
 
 def in_file(folder: Path, messages: Any) -> Any:

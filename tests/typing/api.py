@@ -45,7 +45,7 @@ from rubricate.analysis import (
     compare_runs,
     read_run,
 )
-from rubricate.dataset import Item, LabelFile, NewLabel, open_items, open_label_file
+from rubricate.dataset import Item, LabelFile, NewLabel, open_label_file, read_table
 from rubricate.dialects import autorubric
 from rubricate.dialects.autorubric.graders import CriterionGrader, JudgeSpec
 from rubricate.dialects.karenina import Benchmark
@@ -141,7 +141,7 @@ async def grade() -> None:
     assert_type(comparing.summary(), PairSummary)
 
 
-for item in rubricate.grade_stream(open_items("t.csv", rubric), answer, run_dir="run"):
+for item in rubricate.grade_stream(read_table("t.csv", rubric), answer, run_dir="run"):
     assert_type(item, ItemResult)
 
 

@@ -54,7 +54,7 @@ def open_dataset(
         except InputError as error:
             raise with_line(error, data) from None
     from rubricate.dataset.benchmarks import format_of, open_benchmark
-    from rubricate.dataset.items import TableColumns, is_table, open_items
+    from rubricate.dataset.items import TableColumns, is_table, read_table
 
     mapped = TableColumns.parse(columns or {})
     if rubric is None and ("rubric" in mapped.columns or criteria is not None):
@@ -84,7 +84,7 @@ def open_dataset(
             "its records has (--map rubric=FIELD)",
             file=data,
         )
-    return open_items(data, rubric, mapped, on_error=on_error)
+    return read_table(data, rubric, mapped, on_error=on_error)
 
 
 def _dataset_document(data: str) -> dict[str, object] | None:

@@ -21,7 +21,7 @@ from rubricate import (
     Sample,
     Transcript,
 )
-from rubricate.dataset import ChatMessageUser, TableColumns, open_items
+from rubricate.dataset import ChatMessageUser, TableColumns, read_table
 from rubricate.rubric import count_words
 
 RUBRIC = Rubric([Criterion(name="right", requirement="Is right")])
@@ -92,7 +92,7 @@ def test_a_column_of_a_table_is_the_context(tmp_path):
     path = tmp_path / "answers.json"
     path.write_text(json.dumps(rows))
     columns = TableColumns.parse("submission=answer,context=passages")
-    found = [entry.data.context for entry in open_items(str(path), RUBRIC, columns).to_grade()]
+    found = [entry.data.context for entry in read_table(str(path), RUBRIC, columns).to_grade()]
     assert found == [
         [ContextDocument("one"), ContextDocument("two", title="Two")],
         [ContextDocument("one text")],
@@ -176,7 +176,7 @@ def test_conversations_stand_in_columns_as_lists_or_as_their_json(tmp_path):
     lines = [{"submission": CHAT}, {"submission": json.dumps(CHAT)}, {"submission": "[1]"}]
     path = tmp_path / "chats.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    found = [entry.data.submission for entry in open_items(str(path), RUBRIC).to_grade()]
+    found = [entry.data.submission for entry in read_table(str(path), RUBRIC).to_grade()]
     assert found == [TEXT, TEXT, "[1]"]
     assert isinstance(found[0], Transcript)
 

@@ -9,7 +9,7 @@ import pytest
 
 from rubricate import InputError, Rubric
 from rubricate.analysis import read_run
-from rubricate.dataset import csv_dataset, json_dataset, open_items, read_document_file
+from rubricate.dataset import csv_dataset, json_dataset, read_document_file, read_table
 
 
 @pytest.mark.parametrize("field", ["metadata", "files", "sandbox", "choices"])
@@ -94,7 +94,7 @@ def test_the_home_folder_is_written_as_a_tilde(tmp_path, monkeypatch, rubricate)
     monkeypatch.chdir(elsewhere)
     assert Rubric.from_file("~/rubric.json").names == ["words"]
     assert read_document_file("~/report.md") == "text"
-    assert open_items("~/a.csv", Rubric.from_file(Path("~/rubric.json"))).survey().items == 1
+    assert read_table("~/a.csv", Rubric.from_file(Path("~/rubric.json"))).survey().items == 1
     (elsewhere / "run.yaml").write_text(
         "data: ~/a.csv\nrubric: ~/rubric.json\nrun_dir: ~/of-file\n"
     )

@@ -1,7 +1,7 @@
 """Items: what is graded, with the labels that people gave.
 
 A `DataItem` is one submission; a `RubricDataset` holds items, their prompt and their rubric, and
-reads and writes files. `open_items` reads a table of any length, an item a row, without holding it.
+reads and writes files. `read_table` reads a table of any length, an item a row, without holding it.
 `read_document` makes text of PDF, HTML and DOCX; a `LabelFile` takes the labels of people at work.
 What is named here is loaded when it is first used.
 """
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         ItemTable as ItemTable,
         dataset_of_rows as dataset_of_rows,
         is_table as is_table,
-        open_items as open_items,
+        read_table as read_table,
     )
     from rubricate.dataset.items._transcript import (
         Transcript as Transcript,

@@ -150,7 +150,7 @@ class Survey:
 
 @runtime_checkable
 class Gradable(Protocol):
-    """What can be graded: a `RubricDataset`, or a table of `open_items`.
+    """What can be graded: a `RubricDataset`, or a table of `read_table`.
 
     Attributes:
         name: the dataset's name, if it has one.

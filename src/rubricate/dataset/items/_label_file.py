@@ -27,7 +27,7 @@ from rubricate.dataset.items._rubric_dataset import (
     read_whole,
 )
 from rubricate.dataset.items._selection import LabelSelection
-from rubricate.dataset.items._table import is_table, open_items
+from rubricate.dataset.items._table import is_table, read_table
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric
 
@@ -297,7 +297,7 @@ def open_label_file(
             raise InputError("a table has no rubric: give --rubric", file=data)
         rubric = RubricDataset.from_file(path).rubric
     assert rubric is not None
-    table = open_items(data, rubric, columns)
+    table = read_table(data, rubric, columns)
     items = [item.data for item in table.to_grade()]
     if path.exists():
         dataset = RubricDataset.from_file(path)

@@ -54,7 +54,7 @@ def is_table(data: str) -> bool:
     return isinstance(record, dict) and ("submission" in record or "prompt" not in record)
 
 
-def open_items(
+def read_table(
     data: str,
     rubric: Rubric,
     columns: TableColumns | None = None,
@@ -81,7 +81,7 @@ def dataset_of_rows(
     rubric: Rubric,
     columns: Mapping[str, str] | str | None = None,
 ) -> RubricDataset:
-    """Rows that are in memory, an item each; see `open_items` for those of a file.
+    """Rows that are in memory, an item each; see `read_table` for those of a file.
 
     Args:
         rows: by the names of their columns.
