@@ -241,7 +241,7 @@ def t_interval(value: float, error: float, freedom: float, probability: float) -
 def mean_of_scores(
     scores: Sequence[float | None], *, groups: Groups = None, confidence: float = 0.95
 ) -> Estimate:
-    """The mean of scores, with the interval of `clustered_mean`.
+    """The mean of scores, with the interval of `clustered_mean` (Bell and McCaffrey 2002).
 
     Its bounds are 0 and 1 if no score is outside these, else the lowest and the highest score.
 
