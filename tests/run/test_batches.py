@@ -270,7 +270,7 @@ def command(*arguments: object) -> subprocess.CompletedProcess[str]:
 def started(folder: Path, *arguments: object) -> subprocess.Popen[bytes]:
     line = [sys.executable, "-m", "rubricate", "grade", folder / "data.json", "--judge", OPENAI]
     line += ["--batch", "--batch-interval", "0.05", "--run-dir", folder / "run", "-q"]
-    line += ["--cache", "none", *arguments]
+    line += ["--no-cache", *arguments]
     return subprocess.Popen([str(part) for part in line], stdout=subprocess.DEVNULL)
 
 

@@ -202,9 +202,9 @@ def _texts_for(table: str, folder: Path) -> dict[str, str]:
     mapped: dict[str, str] = {}
     for what, usual in USUAL_COLUMNS.items():
         by_name = {column.casefold(): column for column in columns}
-        found = next((by_name[name] for name in usual if name in by_name), None)
-        if found is not None:
-            mapped[what] = found
+        column = next((by_name[name] for name in usual if name in by_name), None)
+        if column is not None:
+            mapped[what] = column
     if "submission" not in mapped:
         raise InputError(
             f"no column looks like the answers (the columns: {', '.join(columns)}); rename it to "

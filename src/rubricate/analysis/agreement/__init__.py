@@ -6,5 +6,11 @@ from rubricate.analysis.agreement._agreement import (
     agreement_report as agreement_report,
     units as units,
 )
+from rubricate.analysis.agreement._certificate import (
+    Certificate as Certificate,
+    CertifiedCriterion as CertifiedCriterion,
+    CertifiedShare as CertifiedShare,
+    check_certificate as check_certificate,
+)
 from rubricate.analysis.agreement._pairs import Pair as Pair, labelled_pairs as labelled_pairs
 from rubricate.analysis.agreement._probabilities import calibration_text as calibration_text

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rubricate.analysis._finished import FinishedRun, mean_score
-from rubricate.analysis.agreement._certificate import (
+from rubricate.analysis.agreement import (
     Certificate,
     CertifiedCriterion,
     CertifiedShare,

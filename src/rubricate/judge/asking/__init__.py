@@ -11,6 +11,7 @@ from rubricate._lazy import lazy_door
 if TYPE_CHECKING:
     from rubricate.judge.asking._probability import choice_request as choice_request
     from rubricate.judge.asking._prompting import Conversation as Conversation
+    from rubricate.judge.asking._disguises import NOTE as NOTE, as_written as as_written
     from rubricate.judge.asking._evidence import locate as locate
     from rubricate.judge.asking._examples import (
         Example as Example,
@@ -23,12 +24,7 @@ if TYPE_CHECKING:
         check_criteria_per_call as check_criteria_per_call,
     )
     from rubricate.judge.asking._model_judge import ModelJudge as ModelJudge
-    from rubricate.judge.asking._neutral import (
-        NOTE as NOTE,
-        as_written as as_written,
-        neutral as neutral,
-        neutral_item as neutral_item,
-    )
+    from rubricate.judge.asking._neutral import neutral as neutral, neutral_item as neutral_item
     from rubricate.judge.asking._orders import (
         check_permutations as check_permutations,
         turned_order as turned_order,

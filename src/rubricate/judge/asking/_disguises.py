@@ -10,7 +10,30 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from rubricate.judge.asking._neutral import CLOSING, HIDDEN, OPENING, SHOWN, may_have_turns
+HIDDEN = "□"
+"""What is shown for a character that nobody sees."""
+OPENING, CLOSING = "<‹＜﹤〈《⟨❮❰˂ᐸ", ">›＞﹥〉》⟩❯❱˃ᐳ"
+"""Brackets that may pass for those of a tag."""
+SHOWN = {
+    **dict.fromkeys(OPENING, "‹"),
+    **dict.fromkeys(CLOSING, "›"),
+    "◁": "‹",
+    "▷": "›",
+    **dict.fromkeys("[［【", "⟦"),
+    **dict.fromkeys("]］】", "⟧"),
+    **dict.fromkeys("|｜", "¦"),
+    ":": "∶",
+    "&": "＆",
+}
+"""What is shown for the marks of a token or tag."""
+MEANT = {"‹": "<", "›": ">", "⟦": "[", "⟧": "]", "¦": "|", "∶": ":", "＆": "&"}
+"""What the marks that are shown represent."""
+NOTE = (
+    "Some characters of the material are shown in another form, one for one, so that they remain "
+    "text: ‹ › ⟦ ⟧ ¦ ∶ for < > [ ] | : in what could pass for a control token or a tag of this "
+    f"message, and {HIDDEN} for a character that cannot be seen. Judge what they stand for.\n\n"
+)
+"""What is sent before material of which anything is shown in another form."""
 
 FENCES = frozenset(
     {
@@ -122,8 +145,7 @@ def undisguised(text: str) -> str:
     if "[" in text or "]" in text:
         shown = _SQUARE.sub(_marked, shown)
     shown = _without_our_tags(shown)
-    if may_have_turns(text):
-        shown = _TURN.sub(lambda turn: f"{turn.group()[:-1]}{SHOWN[':']}", shown)
+    shown = _TURN.sub(lambda turn: f"{turn.group()[:-1]}{SHOWN[':']}", shown)
     if not text.isascii():
         if any(bracket in text for bracket in _OTHER_BRACKETS):
             shown = _OTHER_BARRED.sub(_marked, shown)
@@ -131,6 +153,14 @@ def undisguised(text: str) -> str:
         if any(letters in encoded for letters in _MAY_BE_UNSEEN):
             shown = _UNSEEN.sub(_seen, shown)
     return text if shown == text else shown
+
+
+_AS_WRITTEN = str.maketrans(MEANT)
+
+
+def as_written(text: str) -> str:
+    """A text that was shown as its author wrote it, but for what nobody sees."""
+    return text.translate(_AS_WRITTEN)
 
 
 def _marked(match: re.Match[str]) -> str:

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 
-from rubricate.judge.asking._neutral import MEANT, SHOWN
+from rubricate.judge.asking._disguises import MEANT, SHOWN
 from rubricate.rubric import Evidence, Paraphrase
 
 SAME = str.maketrans(

@@ -16,31 +16,6 @@ from typing import Any
 
 from rubricate.dataset import ContextDocument, Item
 
-HIDDEN = "□"
-"""What is shown for a character that nobody sees."""
-OPENING, CLOSING = "<‹＜﹤〈《⟨❮❰˂ᐸ", ">›＞﹥〉》⟩❯❱˃ᐳ"
-"""Brackets that may pass for those of a tag."""
-SHOWN = {
-    **dict.fromkeys(OPENING, "‹"),
-    **dict.fromkeys(CLOSING, "›"),
-    "◁": "‹",
-    "▷": "›",
-    **dict.fromkeys("[［【", "⟦"),
-    **dict.fromkeys("]］】", "⟧"),
-    **dict.fromkeys("|｜", "¦"),
-    ":": "∶",
-    "&": "＆",
-}
-"""What is shown for the marks of a token or tag."""
-MEANT = {"‹": "<", "›": ">", "⟦": "[", "⟧": "]", "¦": "|", "∶": ":", "＆": "&"}
-"""What the marks that are shown represent."""
-NOTE = (
-    "Some characters of the material are shown in another form, one for one, so that they remain "
-    "text: ‹ › ⟦ ⟧ ¦ ∶ for < > [ ] | : in what could pass for a control token or a tag of this "
-    f"message, and {HIDDEN} for a character that cannot be seen. Judge what they stand for.\n\n"
-)
-"""What is sent before material of which anything is shown in another form."""
-
 _MAYBE_TURN = re.compile(
     r"\n(?:Human|Assistant|\#\#\# (?:Instruction|Response|User|Assistant|Human|System)):"
 )
@@ -54,15 +29,14 @@ def neutral(text: str) -> str:
     and variants of emoji, Arabic, Hebrew, Indic and other scripts that are written with them.
     """
     plain = text.isascii() and not ("<" in text or "[" in text or "]" in text or "&" in text)
-    if plain and not may_have_turns(text):
+    if plain and not _may_have_turns(text):
         return text
     from rubricate.judge.asking._disguises import undisguised  # few texts need its tables
 
     return undisguised(text)
 
 
-def may_have_turns(text: str) -> bool:
-    """Whether a text may have the heads of turns, as chats that are written as plain text do."""
+def _may_have_turns(text: str) -> bool:
     return text.startswith("###") or _MAYBE_TURN.search(text) is not None
 
 
@@ -88,11 +62,3 @@ def _changed(
         for document in context
     )
     return changed if documents == context else {**changed, "context": documents}
-
-
-def as_written(text: str) -> str:
-    """A text that was shown as its author wrote it, but for what nobody sees."""
-    return text.translate(_AS_WRITTEN)
-
-
-_AS_WRITTEN = str.maketrans(MEANT)

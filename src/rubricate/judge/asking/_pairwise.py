@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rubricate.dataset import Item
-from rubricate.judge.asking._neutral import NOTE, neutral, neutral_item
+from rubricate.judge.asking._disguises import NOTE
+from rubricate.judge.asking._neutral import neutral, neutral_item
 from rubricate.judge.asking._prompting import Prompting
 from rubricate.judge.asking._prompts import (
     asked_parts,

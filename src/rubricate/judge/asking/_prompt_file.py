@@ -25,8 +25,9 @@ from rubricate._documents import parse_yaml, read_text
 from rubricate._spelling import suggestion
 from rubricate.dataset import ContextDocument, Item
 from rubricate.errors import InputError
+from rubricate.judge.asking._disguises import NOTE
 from rubricate.judge.asking._examples import Example, ExampleLabel, Examples
-from rubricate.judge.asking._neutral import NOTE, neutral_item
+from rubricate.judge.asking._neutral import neutral_item
 from rubricate.judge.asking._prompting import Prompting
 from rubricate.judge.asking._prompts import (
     answer_form,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rubricate.dataset import Item
-from rubricate.judge.asking._neutral import NOTE, neutral_item
+from rubricate.judge.asking._neutral import neutral_item
 from rubricate.judge.models import Message, Request
 from rubricate.rubric import Criterion, Question
 
@@ -166,7 +166,7 @@ def _material_part(item: Item, fenced: bool) -> str:
         reference=seen.reference,
         submission=seen.submission,
     )
-    return text if seen is item else NOTE + text
+    return text if seen is item else _note() + text
 
 
 def material_tag(item: Item) -> str:
@@ -177,8 +177,14 @@ def material_tag(item: Item) -> str:
 def texts_of(item: Item) -> tuple[str, ...]:
     """All of an item's material as a judge is shown it, with the note if that is another form."""
     seen = neutral_item(item)
-    note = () if seen is item else (NOTE,)
+    note = () if seen is item else (_note(),)
     return (*_own_texts(seen), *note)
+
+
+def _note() -> str:
+    from rubricate.judge.asking._disguises import NOTE  # few texts need it
+
+    return NOTE
 
 
 def _own_texts(item: Item) -> tuple[str, ...]:
