@@ -210,9 +210,16 @@ def written_types(kind: type) -> dict[str, Any]:
 
 
 def check_value(name: str, option: Option, value: Any, type_: Any) -> None:
-    """Raise `InputError` for a value of an option that is not of a type, or out of bounds."""
+    """Raise `InputError` for a value of an option that is not of a type, or out of bounds.
+
+    The words of a `Literal` are for editors, where a file may have any text: who uses that takes
+    them in any letter case, and suggests the nearest.
+    """
     from pydantic import ValidationError
 
+    origins: list[Any] = [*map(get_origin, (type_, *get_args(type_)))]
+    if option.input_type and Literal in origins:
+        type_ = option.input_type
     validator = _validator(type_, option.ge, option.gt, option.le, option.lt)
     is_numpy = isinstance(value, Number) and hasattr(value, "item")  # no number for pydantic
     try:

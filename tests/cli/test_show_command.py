@@ -144,6 +144,7 @@ COMMANDS = {
     "grade": ("data.json", "--run-dir", "again"),
     "show": ("run",),
     "runs": (".",),
+    "batches": (".",),
     "export": ("run", "-o", "table.csv"),
     "report": ("run",),
     "trust agree": ("run",),
@@ -164,7 +165,7 @@ COMMANDS = {
     "init": ("start",),
     "judges": (),
 }
-NO_RESULTS = {"label", "schema"}
+NO_RESULTS = {"label", "schema", "view"}
 """Commands that print no results."""
 SCHEMA = {"grade": "summary", "show": "summary"}
 """The schemas that do not have their command's name."""

@@ -73,12 +73,12 @@ def test_the_wait_that_the_endpoint_asks_for_is_kept_by_all_requests(make_datase
 
 
 def test_a_prompt_that_always_fails_is_no_outage(make_dataset, monkeypatch):
-    waits = Retries.wait
+    waits = Retries.back_off
 
     def short_wait(*arguments: Any) -> float | None:
         return None if waits(*arguments) is None else 0.01
 
-    monkeypatch.setattr(Retries, "wait", short_wait)
+    monkeypatch.setattr(Retries, "back_off", short_wait)
     rules = [Rule(submission="Answer 1:", status=500), Rule(verdict="MET")]
     with ScriptedEndpoint(rules) as endpoint:
         result = rubricate.grade(

@@ -91,7 +91,7 @@ def test_one_text_that_cannot_be_judged_is_failed_and_raises_nothing(monkeypatch
     monkeypatch.setenv("RUBRICATE_API_KEY", "sk-planted-0123456789")
     with ScriptedEndpoint([Rule(status=401, message="wrong")]) as endpoint:
         item = rubricate.grade_one(RUBRIC, "text", judge="m", base_url=endpoint.url)
-    assert [verdict.status for verdict in item.criteria.values()] == ["failed", "failed"]
+    assert [verdict.status for verdict in item.criteria.values()] == ["failed", "not_run"]
     assert (item.score.value, item.score.coverage) == (None, 0.0)
 
 

@@ -110,7 +110,7 @@ def test_a_signal_ends_workers_cleanly(number, ray_cluster, tmp_path):
         os.killpg(process.pid, number)
         shown, _ = process.communicate(timeout=120)
     assert process.returncode == 130, shown
-    assert shown.endswith("the same command resumes it.\n")
+    assert "the same command resumes it.\n" in shown
     assert not [one for one in shown.splitlines() if "ray" in one.lower() or "Traceback" in one]
     assert own
     soon(lambda: own.isdisjoint(ray_cluster.workers()))  # their node ends them in its own time

@@ -128,6 +128,27 @@ class Exported(TypedDict):
     columns: list[str]
 
 
+class ListedBatch(TypedDict):
+    """A batch that is out."""
+
+    run: str
+    """The run folder."""
+    model: str
+    requests: int
+    since: str
+    """When it was written, in UTC."""
+    id: str | None
+    """Null as long as it is not known if it was sent."""
+    cancelled: NotRequired[str]
+    """What came of cancelling it, in words."""
+
+
+class ListedBatches(TypedDict):
+    """What `rubricate batches --json` prints."""
+
+    batches: list[ListedBatch]
+
+
 class ListedJudge(TypedDict):
     """A provider of judges."""
 
@@ -269,6 +290,7 @@ SCHEMAS: Mapping[str, tuple[str, Callable[[], Schema]]] = {
     "plan": ("trust plan --json", _read(PlanReport)),
     "certify": ("trust certify --json, and the file that it writes", _read(Certificate)),
     "replay": ("trust replay --json", _written(Replayed)),
+    "batches": ("batches --json", _written(ListedBatches)),
     "judges": ("judges --json", _written(ListedJudges)),
     "init": ("init --json", _written(Begun)),
 }

@@ -285,7 +285,7 @@ def paired_power(
 
     Returns:
         A probability, 0 to 1. It is within 3 points unless differences are very skewed, such as
-        rare large losses among many small gains: then it is up to 11 points off.
+        rare large losses among many small gains: then it is up to 14 points off.
 
     Raises:
         InputError: a number is out of range.

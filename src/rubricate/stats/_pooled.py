@@ -67,8 +67,8 @@ def pooled_shares(
 
     Example:
         >>> shares = pooled_shares([[1] * 9 + [0], [1] * 8 + [0] * 2, [1] * 10, [1] * 3 + [0] * 7])
-        >>> [round(each.share.value, 1) for each in shares]
-        [0.9, 0.8, 0.9, 0.4]
+        >>> " ".join(f"{each.share.value:.1f}" for each in shares)
+        '0.9 0.8 0.9 0.4'
     """
     check_share(confidence, "confidence")
     seed = count_of(seed, "seed")
