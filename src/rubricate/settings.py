@@ -100,6 +100,8 @@ class Option:
         applies_to: the judges that it is for.
         input_type: the type of its value in a file and in the shell, where it is not that of the
             field.
+        has_other_words: whether who uses it takes other words than those of its `Literal`, such as
+            the same in capitals, and says what is wrong with any: its type is then for editors.
         is_path: whether it names a file or a folder; a settings file's are relative to it.
         common: whether the shell's short help shows it.
         shell: its names in the shell, such as `--quiet -q`, where `name` does not give them.
@@ -120,6 +122,7 @@ class Option:
     unit: str | None = None
     applies_to: AppliesTo = "any judge"
     input_type: Any = None
+    has_other_words: bool = False
     is_path: bool = False
     common: bool = False
     shell: str | None = None
@@ -210,15 +213,10 @@ def written_types(kind: type) -> dict[str, Any]:
 
 
 def check_value(name: str, option: Option, value: Any, type_: Any) -> None:
-    """Raise `InputError` for a value of an option that is not of a type, or out of bounds.
-
-    The words of a `Literal` are for editors, where a file may have any text: who uses that takes
-    them in any letter case, and suggests the nearest.
-    """
+    """Raise `InputError` for a value of an option that is not of a type, or out of bounds."""
     from pydantic import ValidationError
 
-    origins: list[Any] = [*map(get_origin, (type_, *get_args(type_)))]
-    if option.input_type and Literal in origins:
+    if option.has_other_words:
         type_ = option.input_type
     validator = _validator(type_, option.ge, option.gt, option.le, option.lt)
     is_numpy = isinstance(value, Number) and hasattr(value, "item")  # no number for pydantic

@@ -164,6 +164,7 @@ class Asking(OwnPrompt):
         more="See docs/judging.md.",
         group="How they are asked",
         input_type=str,
+        has_other_words=True,
         applies_to=MODELS_AND_BUILTIN,
         common=True,
     )
@@ -303,6 +304,7 @@ class PairVoting(Settings):
         group="Several judges, or one several times",
         applies_to=SEVERAL,
         input_type=str | None,
+        has_other_words=True,
     )
     weights: Weights | None = option(
         None,
@@ -339,6 +341,7 @@ class Voting(PairVoting):
         group="Several judges, or one several times",
         applies_to=SEVERAL,
         input_type=str | None,
+        has_other_words=True,
     )
     ordinal: Literal["mean", "median", "weighted_mean", "mode", "min", "max"] | None = option(
         None,
@@ -347,6 +350,7 @@ class Voting(PairVoting):
         group="Several judges, or one several times",
         applies_to=SEVERAL,
         input_type=str | None,
+        has_other_words=True,
     )
     numeric: Literal["mean", "median", "weighted_mean"] | None = option(
         None,
@@ -354,4 +358,5 @@ class Voting(PairVoting):
         group="Several judges, or one several times",
         applies_to=SEVERAL,
         input_type=str | None,
+        has_other_words=True,
     )

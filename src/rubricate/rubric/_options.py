@@ -27,6 +27,7 @@ class Scoring(Settings):
         None,
         "What an abstention or an N/A answer scores: skip, zero, partial, fail.",
         input_type=str | None,
+        has_other_words=True,
         group="Scores",
         default_text="as the rubric says, else skip",
     )
