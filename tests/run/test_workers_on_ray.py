@@ -69,8 +69,11 @@ def test_nodes_share_a_database_and_say_what_one_process_says(ray_cluster, postg
     with ScriptedEndpoint(unmet) as endpoint:
         many = ["--run-dir", "many", "--journal", postgres]
         many += ["--workers", f"2@{ray_cluster.client}"]
-        process = start(tmp_path, endpoint.url, *many, "--json")
-        shown, _ = process.communicate(timeout=120)
+        for _ in range(3):
+            process = start(tmp_path, endpoint.url, *many, "--json")
+            shown, _ = process.communicate(timeout=120)
+            if "Starting Ray client server failed" not in shown:  # Ray's: its port was taken
+                break
         assert process.returncode == 0, shown
         assert json.loads(shown[shown.index("{") :])["verdicts"]["judged"] == 360
         assert "ray" not in shown.lower()
