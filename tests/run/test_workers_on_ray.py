@@ -311,7 +311,7 @@ import signal
 import rubricate
 from rubricate.run.workers import _driving
 
-_driving.SILENCE = 4.0
+_driving.SILENCE = SECONDS
 FOLDER, died = os.getcwd(), set()
 
 def freeze():
@@ -323,11 +323,16 @@ def freeze():
 """
 
 
-@pytest.mark.parametrize("trouble", ["freeze()", "import time; time.sleep(8)"])
+@pytest.mark.parametrize(
+    ("trouble", "silence"),
+    # A busy machine stalls for seconds, too: the longer one has room for that.
+    [("freeze()", 4.0), ("import time; time.sleep(14)", 10.0)],
+)
 def test_a_frozen_worker_is_replaced_and_one_whose_judge_blocks_its_loop_is_not(
-    ray_cluster, tmp_path, trouble
+    ray_cluster, tmp_path, trouble, silence
 ):
-    script = SCRIPT.replace("import rubricate\n", FREEZE, 1).replace("os._exit(1)", trouble)
+    freeze = FREEZE.replace("SECONDS", str(silence))
+    script = SCRIPT.replace("import rubricate\n", freeze, 1).replace("os._exit(1)", trouble)
     script = script.replace(
         "run_dir=", "on_progress=lambda now: died.add(now.workers_lost), run_dir="
     )
