@@ -99,3 +99,20 @@ def test_the_interval_of_the_corrected_share_holds_the_truth(labels: int, share:
         )
         held += found.low <= share <= found.high
     assert held / 200 > 0.92
+
+
+def test_a_raw_score_is_corrected_and_not_cut_to_0(tmp_path: Path):
+    def run(name: str, n: int, *, labels: bool) -> Any:
+        criteria = [Criterion(name="c", requirement="x")]
+        criteria += [Criterion(name="fault", requirement="y", weight=-5.0)]
+        dataset = RubricDataset("t", Rubric(criteria), scoring={"items": "raw"})
+        for at in range(n):
+            label = ["MET" if at % 10 else "UNMET"] * 2 if labels else None
+            dataset.add_item(f"{name} {at} says {at % 10 > 0:d}", ground_truth=label)
+        package.grade(dataset, PythonModel(model, name="m"), run_dir=tmp_path / name)
+        return read_run(tmp_path / name)
+
+    certificate = certify(run("labelled", 100, labels=True))
+    score, *_ = carried_report(run("new", 100, labels=False), certificate).means
+    assert score.judge.value == pytest.approx(-3.6)
+    assert score.corrected.value == pytest.approx(-3.6 - certificate.score_bias.value)

@@ -13,6 +13,7 @@ import pytest
 
 from rubricate import LengthPenalty, RubricDataset, grade
 from rubricate.analysis import RunComparison, compare_runs, read_run
+from rubricate.errors import RunStopped
 from rubricate.judge import Panel, RecordedJudge
 from rubricate.report import write_report
 from rubricate.testing import Rule, ScriptedEndpoint
@@ -395,3 +396,35 @@ def test_of_no_changed_verdict_the_share_still_has_an_upper_bound(graded):
     comparison = compared(graded("before"), graded("after"))
     assert comparison.changed.value == 0.0
     assert 0.05 < (comparison.changed.high or 0) < 0.25
+
+
+def test_a_run_that_ended_early_is_not_cheaper_for_that(tmp_path):
+    items = [{"submission": f"text {n}", "description": ""} for n in range(12)]
+    rubric = [{"name": "a", "requirement": "Is a"}]
+    data = RubricDataset.from_dict({"prompt": "", "rubric": rubric, "items": items})
+    prices = tmp_path / "prices.json"
+    prices.write_text(json.dumps({"m": {"input": 1000.0, "output": 0.0}}))
+    with ScriptedEndpoint([Rule(verdict="MET")]) as endpoint:
+        options = {"base_url": endpoint.url, "prices": prices, "concurrency": 1, "cache": None}
+        grade(data, "m", run_dir=tmp_path / "whole", **options)
+        with pytest.raises(RunStopped):
+            grade(data, "m", run_dir=tmp_path / "early", max_cost=1.2, max_tokens=90, **options)
+    early = read_run(tmp_path / "early")
+    assert sum(row.status == "not_run" for row in early.rows) > 6
+    comparison = compare_runs(read_run(tmp_path / "whole"), early)
+    assert comparison.usage_a.requests == 1.0
+    assert comparison.usage_b.requests >= 1.0
+
+
+def test_runs_without_their_texts_are_compared_though_prompts_repeat(tmp_path):
+    items = [{"submission": f"t{n}", "description": "", "prompt": f"{n // 2}"} for n in range(6)]
+    rubric = [{"name": "a", "requirement": "Is a"}]
+    data = RubricDataset.from_dict({"rubric": rubric, "items": items})
+    grade(
+        data, lambda _: {"reason": "", "evidence": [], "verdict": "MET"}, run_dir=tmp_path / "run"
+    )
+    assert read_run(tmp_path / "run").grouping(None) == "prompt"
+    (tmp_path / "run" / "items.jsonl").unlink()
+    run = read_run(tmp_path / "run")
+    assert run.grouping(None) is None
+    assert compare_runs(run, run).score.n == 6

@@ -20,6 +20,7 @@ import rubricate
 from rubricate import BatchModel, Cascade, Criterion, HTTPModel, Rubric, RubricDataset
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import batches_in
+from rubricate.judge.models._batch_protocols import GeminiBatches
 from rubricate.testing import BatchScript, Rule, ScriptedEndpoint
 
 JUDGES = {
@@ -257,6 +258,77 @@ def test_an_option_that_a_batch_cannot_have_fails_with_its_name(tmp_path: Path):
     errors = {verdict.error.message for item in result for verdict in item.criteria.values()}
     assert result.failed == 6
     assert errors == {"a batch of Gemini has no option like 'top_k'; leave out --batch"}
+
+
+def test_a_form_that_nobody_knows_fails_requests_and_none_waits_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def answers(self: object, results: bytes) -> Iterator[Any]:
+        yield from json.loads(results)["no such thing"]
+
+    monkeypatch.setattr(GeminiBatches, "answers", answers)
+    with endpoint():
+        result = rubricate.grade(dataset(), JUDGES["gemini"], run_dir=tmp_path / "run", **QUICK)
+    assert {verdict.error.message for item in result for verdict in item.criteria.values()} == {
+        "KeyError: 'no such thing'"
+    }
+
+
+def test_a_damaged_note_beside_them_fails_requests_and_none_waits_for_ever(tmp_path: Path):
+    def damage(event: str) -> None:
+        (tmp_path / "run" / "batches" / "a.json").write_text('{"rows": 5}')
+
+    data = dataset(4)
+    with endpoint(BatchScript(expired=0.5, on_event=damage)):
+        result = rubricate.grade(data, OPENAI, run_dir=tmp_path / "run", **QUICK)
+    errors = [v.error.message for item in result for v in item.criteria.values() if v.error]
+    assert 0 < len(errors) < 8
+    assert all("is damaged: remove it" in error for error in errors)
+
+
+# A stranger's run folder
+
+
+def note(folder: Path, **changed: object) -> None:
+    batch = {"key": "k", "model": "m", "url": "u", "rows": ["r"], "state": "out", "id": "b"}
+    (folder / "batches").mkdir(parents=True, exist_ok=True)
+    (folder / "batches" / "k.json").write_text(json.dumps({**batch, "created": 1.0, **changed}))
+
+
+def test_an_address_that_only_a_run_folder_names_gets_no_request_and_no_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("RUBRICATE_API_KEY", "sk-0123456789abcdef")
+    with endpoint(BatchScript(seconds=math.inf)) as server:
+        options = QUICK | {"run_dir": tmp_path / "run", "wait": False, "base_url": server.url}
+        with pytest.raises(RunStopped):
+            rubricate.grade(dataset(), "a/model", **options)
+        done = command("batches", tmp_path, "--cancel")
+        assert f"not cancelled: if the server is yours, give --base-url {server.url}" in done.stdout
+        assert server.batches.batches[0].state == "running"
+        done = command("batches", tmp_path, "--cancel", "--base-url", "http://127.0.0.1:9/v1")
+        assert server.batches.batches[0].state == "running"
+        done = command("batches", tmp_path, "--cancel", "--base-url", server.url)
+        assert done.stdout.endswith("cancelled\n")
+        assert server.batches.batches[0].state == "cancelled"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"rows": 5}, {"created": "soon"}, {"state": "lost"}, {"id": "../files/f"}, {"more": 1}],
+)
+def test_a_note_in_another_form_is_one_clear_line(tmp_path: Path, changed: dict[str, Any]):
+    note(tmp_path / "run", **changed)
+    done = command("batches", tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert "k.json: is damaged: remove it" in done.stderr
+
+
+def test_a_folder_that_is_not_there_is_not_one_without_batches(tmp_path: Path):
+    done = command("batches", tmp_path / "nowhere")
+    assert done.returncode == 1
+    assert "nowhere: no such folder" in done.stderr
 
 
 # Processes

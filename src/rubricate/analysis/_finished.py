@@ -215,9 +215,12 @@ class FinishedRun(Tabular):
         if groups is not None:
             return None if groups == NO_GROUPS else groups
         prompts = self.summary.get("prompts")
-        if prompts is None:  # a folder of an earlier version
-            prompts = len(set(self._prompts.values()))
-        return BY_PROMPT if 1 < prompts < self.summary["items"] else None
+        if prompts is not None and not prompts_repeat(prompts, self.summary["items"]):
+            return None  # nothing is read
+        known = self._prompts
+        is_whole = len(known) == self.summary.get("items")
+        repeat = prompts_repeat(len({*known.values()}), len(known))
+        return BY_PROMPT if is_whole and repeat else None
 
     @cached_property
     def _prompts(self) -> dict[str, int]:
@@ -392,6 +395,11 @@ def _validated(summary: Any, path: Path) -> Summary:
         return Summary.model_validate(summary)
     except ValidationError as error:
         raise input_error(error).within(file=path) from None
+
+
+def prompts_repeat(prompts: int, items: int) -> bool:
+    """Whether items are grouped by prompt: they have several different ones, and some the same."""
+    return 1 < prompts < items
 
 
 def prompts_in(folder: Path) -> dict[str, int]:

@@ -18,6 +18,7 @@ from rubricate.analysis._finished import (
     check_whole,
     mean_score,
     prompts_in,
+    prompts_repeat,
     stored_summary,
 )
 from rubricate.analysis._kept_report import kept_report
@@ -267,10 +268,8 @@ def _score(path: Path, summary: Summary) -> Estimate | None:
     """The mean score with its interval: the summary's own where it has one."""
     if summary.score.mean is None:
         return None
-    groups = None
-    if 1 < (summary.prompts or 0) < summary.items:
-        groups = prompts_in(path)
-    return mean_score(dict(_item_scores(path / "results.jsonl")), summary, groups=groups)
+    groups = prompts_in(path) if prompts_repeat(summary.prompts or 0, summary.items) else None
+    return mean_score(dict(_item_scores(path / "results.jsonl")), summary, groups=groups or None)
 
 
 def _item_scores(path: Path) -> Iterator[tuple[str, float | None]]:

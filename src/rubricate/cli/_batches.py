@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 
+from rubricate._files import user_path
 from rubricate.cli._commands import command
 from rubricate.cli._printing import JsonOutput, print_json
-from rubricate.errors import ModelError
+from rubricate.errors import InputError, ModelError
 from rubricate.judge import Batch, BatchModel, batches_in
+from rubricate.judge.models import address_of
 from rubricate.settings import option
 
 
@@ -19,12 +20,18 @@ class BatchesSettings(JsonOutput):
     cancel: bool = option(
         False, "Cancel them at the provider. What is answered by then is paid, and used."
     )
+    base_url: str | None = option(
+        None, "The address of a server of yours, whose batches are to be cancelled, too."
+    )
 
 
 @command(BatchesSettings)
 def batches(settings: BatchesSettings) -> int:
     """List the batches that are out: run folder, model, requests, since when, id."""
-    out = [pair for pair in batches_in(Path(settings.folder)) if pair[1].state != "ended"]
+    folder = user_path(settings.folder)
+    if not folder.is_dir():
+        raise InputError("no such folder: name one that has run folders", file=folder)
+    out = [pair for pair in batches_in(folder) if pair[1].state != "ended"]
     rows = [
         {
             "run": str(run),
@@ -39,7 +46,7 @@ def batches(settings: BatchesSettings) -> int:
         import asyncio
 
         for row, (_, batch) in zip(rows, out, strict=True):
-            row["cancelled"] = asyncio.run(_cancelled(batch))
+            row["cancelled"] = asyncio.run(_cancelled(batch, settings.base_url))
     if settings.json_output:
         print_json({"batches": rows})
         return 0
@@ -54,13 +61,21 @@ def batches(settings: BatchesSettings) -> int:
     return 0
 
 
-async def _cancelled(batch: Batch) -> str:
-    """Cancel a batch; what came of it, in words."""
+async def _cancelled(batch: Batch, base_url: str | None) -> str:
+    """Cancel a batch; what came of it, in words.
+
+    The run folder may be somebody else's: an address that only it names gets no request, and no
+    key.
+    """
     if batch.id is None:
         return "not sent: the same command as before sends it or finds it"
-    model = BatchModel(batch.model, base_url=None if "/" in batch.model else batch.url)
+    if batch.url == address_of(batch.model, None):
+        base_url = None
+    elif base_url is None or batch.url != address_of(batch.model, base_url):
+        return f"not cancelled: if the server is yours, give --base-url {batch.url}"
     try:
+        model = BatchModel(batch.model, base_url=base_url)
         await model.protocol.cancel(model.http, batch.id)
-    except ModelError as error:
+    except (InputError, ModelError) as error:
         return f"not cancelled: {error}"
     return "cancelled"

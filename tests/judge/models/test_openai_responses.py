@@ -200,7 +200,8 @@ def test_a_body_that_is_no_whole_response_is_no_reply(body: dict[str, Any]):
 def test_counts_that_do_not_add_up_are_left_to_the_general_reader():
     counts = {"input_tokens": 7, "output_tokens": 3, "total_tokens": 10}
     assert usage({"usage": counts}, b"", {}) == (7, 0, 0, 3, 0, 0)
-    for wrong in ({"total_tokens": 11}, {"input_tokens": -1}, {"output_tokens": "3"}):
+    odd = [{f"{side}_tokens_details": "x"} for side in ("input", "output")]
+    for wrong in ({"total_tokens": 11}, {"input_tokens": -1}, {"output_tokens": "3"}, *odd):
         assert usage({"usage": counts | wrong}, b"", {}) is None
     assert usage({"usage": counts}, b'"cost": 1', {}) is None
 

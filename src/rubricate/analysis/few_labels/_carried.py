@@ -147,7 +147,7 @@ def carried_report(run: FinishedRun, certificate: Certificate) -> CarriedReport:
         "score",
         sum(value is not None for value in scores.values()),
         mean,
-        _less(mean, certificate.score_bias),
+        _less(mean, certificate.score_bias, bounded=not run.rules.of_items.raw),
         mix,
     )
     return CarriedReport(
@@ -225,8 +225,11 @@ def _worth(share: Estimate | CertifiedShare, n: int, confidence: float) -> float
     return float(sizes[int(np.argmin(np.abs(np.array(widths) - width)))])
 
 
-def _less(mean: Estimate, bias: Estimate | None) -> Estimate:
-    """The mean less the bias; the ends by the squares of both half widths (Zou and Donner 2008)."""
+def _less(mean: Estimate, bias: Estimate | None, *, bounded: bool) -> Estimate:
+    """The mean less the bias; the ends by the squares of both half widths (Zou and Donner 2008).
+
+    Scores that are `bounded` are from 0 to 1, and so is what comes of them.
+    """
     if bias is None or bias.value is None or mean.value is None:
         return Estimate(None, undefined="the certificate has no bias of the score")
     value = mean.value - bias.value
@@ -238,4 +241,5 @@ def _less(mean: Estimate, bias: Estimate | None) -> Estimate:
     assert bias.high is not None
     below = math.hypot(mean.value - mean.low, bias.high - bias.value)
     above = math.hypot(mean.high - mean.value, bias.value - bias.low)
-    return Estimate(value, value - below, value + above).within(0.0, 1.0)
+    less = Estimate(value, value - below, value + above)
+    return less.within(0.0, 1.0) if bounded else less

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,8 @@ from rubricate.errors import InputError
 BATCHES = "batches"
 """The folder of the batches in a run folder."""
 State = Literal["sending", "out", "ended"]
+_ID = re.compile(r"(?:batches/)?[\w-]+")
+"""A provider's name for a batch, which is a part of addresses."""
 
 
 @dataclass(slots=True)
@@ -122,9 +125,16 @@ def read_batch(file: Path) -> Batch:
     Raises:
         InputError: it is damaged.
     """
+    from pydantic import TypeAdapter
+
     try:
-        return Batch(**orjson.loads(file.read_bytes()))
-    except (orjson.JSONDecodeError, TypeError):
+        noted = file.read_bytes()
+        Batch(**orjson.loads(noted))  # nothing that is not known
+        batch = TypeAdapter(Batch).validate_json(noted, strict=True)
+        if batch.id is not None and not _ID.fullmatch(batch.id):
+            raise ValueError("no id of a batch")
+        return batch
+    except (TypeError, ValueError):
         raise InputError(
             "is damaged: remove it, and the requests of its batch are sent again", file=file
         ) from None

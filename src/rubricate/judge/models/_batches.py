@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rubricate.errors import InputError, ModelError
+from rubricate.errors import InputError, ModelError, described
 from rubricate.judge.models._batch_folder import Batch, BatchFolder
 from rubricate.judge.models._batch_protocols import (
     AnthropicBatches,
@@ -308,24 +308,22 @@ class Batches:
 
     def _send(self) -> None:
         """Send what was collected; what another process has sent meanwhile is followed."""
-        self.folder.refresh()
         collected, self._collected, self._bytes = self._collected, {}, 0
         rows: list[str] = []
-        for row in collected:
-            batch = self.folder.holding(row)
-            if batch is None:
-                rows.append(row)
-            else:
-                self._follow(batch)
-        if not rows:
-            return
         try:
-            lines = [self._protocol.line(row, collected[row]) for row in rows]
-            batch = self.folder.new(self._model.name, self._model.endpoint, rows)
-        except InputError as error:  # of the disk, or of an option
-            self._fail(rows, ModelError("bad_request", str(error)))
-        else:
-            self._follow(batch, lines)
+            self.folder.refresh()
+            for row in collected:
+                batch = self.folder.holding(row)
+                if batch is None:
+                    rows.append(row)
+                else:
+                    self._follow(batch)
+            if rows:
+                lines = [self._protocol.line(row, collected[row]) for row in rows]
+                batch = self.folder.new(self._model.name, self._model.endpoint, rows)
+                self._follow(batch, lines)
+        except Exception as raised:  # of the disk, or of an option
+            self._fail(rows or collected, _unusable(raised))
 
     # A batch
 
@@ -357,8 +355,8 @@ class Batches:
             self._release(rows, counts=released.counts)
         except ModelError as error:
             self._fail(rows, error)
-        except InputError as error:  # of the disk
-            self._fail(rows, ModelError("bad_request", str(error)))
+        except Exception as raised:  # of the disk, or what the provider says is in another form
+            self._fail(rows, _unusable(raised))
         finally:
             self._following.pop(batch.key, None)
             self._pending.discard(batch.key)
@@ -478,6 +476,13 @@ class Batches:
             future = self._futures.pop(row, None)
             if future is not None and not future.done():
                 future.set_exception(error())
+
+
+def _unusable(raised: Exception) -> ModelError:
+    """What requests fail with that would else wait for ever; no repetition mends it."""
+    logger.debug("a batch", exc_info=raised)
+    text = str(raised) if isinstance(raised, InputError) else described(raised)
+    return ModelError("bad_request", text)
 
 
 def _copy(error: ModelError) -> ModelError:

@@ -371,8 +371,15 @@ def usage(body: object, raw: bytes, headers: Mapping[str, str]) -> TokenCounts |
         return None
     if len(counts) == 3:
         return TokenCounts(read, 0, 0, wrote, 0)
-    cached = _among(counts.get("prompt_tokens_details"), "cached_tokens", _INPUT_DETAILS)
-    thought = _among(counts.get("completion_tokens_details"), "reasoning_tokens", _OUTPUT_DETAILS)
+    return counted(
+        read, wrote, counts.get("prompt_tokens_details"), counts.get("completion_tokens_details")
+    )
+
+
+def counted(read: int, wrote: int, of_input: Any, of_output: Any) -> TokenCounts | None:
+    """Counts with their details; None where these are not the usual ones, or do not fit."""
+    cached = _among(of_input, "cached_tokens", _INPUT_DETAILS)
+    thought = _among(of_output, "reasoning_tokens", _OUTPUT_DETAILS)
     is_within = 0 <= cached <= read and 0 <= thought <= wrote
     return TokenCounts(read, cached, 0, wrote, thought) if is_within else None
 

@@ -95,11 +95,10 @@ def usage(body: object, raw: bytes, headers: Mapping[str, str]) -> TokenCounts |
         return None
     read: Any = counts.get("input_tokens")
     output: Any = counts.get("output_tokens")
-    cached = (counts.get("input_tokens_details") or {}).get("cached_tokens") or 0
-    thought = (counts.get("output_tokens_details") or {}).get("reasoning_tokens") or 0
-    known = (read, cached, output, thought)
-    if not all(type(count) is int and 0 <= count <= MOST_TOKENS for count in known):
+    if not (type(read) is type(output) is int and counts.get("total_tokens") == read + output):
         return None
-    if cached > read or thought > output or counts.get("total_tokens") != read + output:
+    if not 0 <= read <= read + output <= MOST_TOKENS:
         return None
-    return TokenCounts(read, cached, 0, output, thought)
+    return _openai.counted(
+        read, output, counts.get("input_tokens_details"), counts.get("output_tokens_details")
+    )
