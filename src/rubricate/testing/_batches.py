@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Literal
 
 import orjson
@@ -78,6 +79,10 @@ class ScriptedBatch:
         return sum(result is None for _, result in self.results)
 
 
+Shown = Callable[[ScriptedBatch], dict[str, Any]]
+"""What an interface says of a batch."""
+
+
 class BatchServer:
     """Takes batches by three interfaces, and has their requests answered.
 
@@ -116,12 +121,12 @@ class BatchServer:
             ("POST", "/v1/files", self._upload),
             ("GET", "/v1/files/{file}/content", self._file),
             ("POST", "/v1/batches", self._create_openai),
-            ("GET", "/v1/batches", self._list_openai),
-            ("GET", "/v1/batches/{id}", self._look_openai),
+            ("GET", "/v1/batches", partial(self._list, _openai)),
+            ("GET", "/v1/batches/{id}", partial(self._look, _openai)),
             ("POST", "/v1/batches/{id}/cancel", self._cancel),
             ("POST", "/v1/messages/batches", self._create_anthropic),
-            ("GET", "/v1/messages/batches", self._list_anthropic),
-            ("GET", "/v1/messages/batches/{id}", self._look_anthropic),
+            ("GET", "/v1/messages/batches", partial(self._list, _anthropic)),
+            ("GET", "/v1/messages/batches/{id}", partial(self._look, _anthropic)),
             ("GET", "/v1/messages/batches/{id}/results", self._results_anthropic),
             ("POST", "/v1/messages/batches/{id}/cancel", self._cancel),
             ("POST", "/v1beta/models/{model}:batchGenerateContent", self._create_gemini),
@@ -157,6 +162,12 @@ class BatchServer:
         if batch.state == "running" and time.time() >= batch.made + self.script.seconds:
             await self._run(batch)
         return batch
+
+    async def _look(self, shown: Shown, raw: web.Request) -> web.Response:
+        return web.json_response(shown(await self._looked(raw)))
+
+    async def _list(self, shown: Shown, raw: web.Request) -> web.Response:
+        return web.json_response({"data": [shown(batch) for batch in self.batches[::-1]]})
 
     def _of(self, raw: web.Request) -> ScriptedBatch:
         name = raw.match_info["id"]
@@ -225,12 +236,6 @@ class BatchServer:
         batch = self._add((body.get("metadata") or {}).get("rubricate", ""), rows)
         return self._creation_reply(raw, _openai(batch))
 
-    async def _list_openai(self, raw: web.Request) -> web.Response:
-        return web.json_response({"data": [_openai(b) for b in self.batches[::-1]]})
-
-    async def _look_openai(self, raw: web.Request) -> web.Response:
-        return web.json_response(_openai(await self._looked(raw)))
-
     async def _file(self, raw: web.Request) -> web.Response:
         kind, _, number = raw.match_info["file"].partition("-")
         batch = self.batches[int(number) - 1]
@@ -295,12 +300,6 @@ class BatchServer:
         batch = self._add("", rows)
         batch.is_anthropic = True
         return self._creation_reply(raw, _anthropic(batch))
-
-    async def _list_anthropic(self, raw: web.Request) -> web.Response:
-        return web.json_response({"data": [_anthropic(b) for b in self.batches[::-1]]})
-
-    async def _look_anthropic(self, raw: web.Request) -> web.Response:
-        return web.json_response(_anthropic(await self._looked(raw)))
 
     async def _results_anthropic(self, raw: web.Request) -> web.Response:
         batch, lines = self._of(raw), []

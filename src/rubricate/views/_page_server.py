@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Self
 
@@ -25,7 +25,7 @@ LARGEST = 64 * 1024
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class PageServer:
+class PageServer(ABC):
     """Serves pages on the loopback interface, until it is closed.
 
     Args:
