@@ -567,11 +567,11 @@ def _changed(pairs: Sequence[VerdictPair], group_of: Mapping[str, Any] | None) -
 
 
 def _item_usage(run: FinishedRun) -> ItemUsage:
-    """Of the items of which all was asked: a run that ended early is not cheaper for that."""
-    left = {row.item for row in run.rows if row.status == "not_run"}
-    asked = [row for row in run.rows if row.item not in left]
-    items = max(1, len({row.item for row in asked}))
-    usage = Usage.total(row.usage for row in asked)
+    """Of the items whose verdicts were all run: a run that ended early is not cheaper for that."""
+    not_run = {row.item for row in run.rows if row.status == "not_run"}
+    rows = [row for row in run.rows if row.item not in not_run]
+    items = max(1, len({row.item for row in rows}))
+    usage = Usage.total(row.usage for row in rows)
     cost = None if usage.cost is None else usage.cost / items
     tokens = usage.input_tokens + usage.output_tokens
     return ItemUsage(usage.requests / items, tokens / items, cost)
