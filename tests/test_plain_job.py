@@ -15,9 +15,9 @@ TOOL = Path(__file__).parents[1] / "tools" / "trace_calls.py"
 @pytest.mark.parametrize(
     ("option", "ceiling"),
     [
-        (None, {"calls": 172, "files": 40}),  # to the first request of `grade()`
-        ("--shell", {"calls": 941, "files": 90}),  # to the first request of `rubricate grade`
-        ("--job", {"files loaded": 135, "lines executed": 11190}),  # lines vary by 60
+        (None, {"calls": 150, "files": 34}),  # to the first request of `grade()`
+        ("--shell", {"calls": 723, "files": 70}),  # to the first request of `rubricate grade`
+        ("--job", {"files loaded": 130, "lines executed": 11120}),  # lines vary by 60
     ],
     ids=["grade", "shell", "job"],
 )

@@ -56,6 +56,8 @@ class Trace:
         file = frame.f_code.co_filename
         if event not in ("call", "return") or not file.startswith(SOURCE):
             return
+        if not file.endswith(".py"):  # what jinja makes of a template: a step for each of its parts
+            return
         if not frame.f_code.co_flags & CO_OPTIMIZED:  # the body of a module or of a class
             return
         if event == "call":

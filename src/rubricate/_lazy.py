@@ -18,7 +18,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 
@@ -32,7 +31,7 @@ def lazy_door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
 
     def load(name: str) -> Any:
         if not homes:
-            homes.update(_imported_names(module))
+            _note_homes(homes, [package])
         if name == "__all__":
             return sorted(homes)
         home = homes.get(name)
@@ -53,22 +52,21 @@ def lazy_door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
     return load, lambda: sorted(module.__all__)
 
 
-def _imported_names(module: ModuleType) -> dict[str, str]:
-    """Each public name of a package, imported `as` itself, and from which module."""
+def _note_homes(homes: dict[str, str], packages: list[str]) -> None:
+    """Note of each public name of packages, imported `as` itself, from which module it is."""
     import ast  # not at the top: `import rubricate` does not need them
     import pkgutil
 
-    source = pkgutil.get_data(module.__name__, "__init__.py")
-    if source is None:
-        raise ImportError(f"{module.__name__} needs its source, to know its names")
-    names = dict[str, str]()
-    for block in ast.parse(source).body:
-        for statement in block.body if isinstance(block, ast.If) else [block]:
-            if isinstance(statement, ast.ImportFrom):
-                home = statement.module or ""
-                for alias in statement.names:
-                    if alias.name == "*":
-                        names.update(_imported_names(import_module(home)))
-                    elif alias.asname == alias.name:
-                        names[alias.name] = home
-    return names
+    for package in packages:  # it grows
+        source = pkgutil.get_data(package, "__init__.py")
+        if source is None:
+            raise ImportError(f"{package} needs its source, to know its names")
+        for block in ast.parse(source).body:
+            for statement in block.body if isinstance(block, ast.If) else [block]:
+                if isinstance(statement, ast.ImportFrom):
+                    home = statement.module or ""
+                    for alias in statement.names:
+                        if alias.name == "*":
+                            packages.append(home)
+                        elif alias.asname == alias.name:
+                            homes[alias.name] = home

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -121,7 +120,7 @@ def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:
     endpoint: Endpoint = options
     asking: Asking = options
     if asking.permutations is not None and "permutations" not in options_of_mode(asking.mode):
-        asking = replace(part(Asking, options), permutations=None)
+        asking = part(Asking, options).changed(permutations=None)
         if options.permutations != 1:  # each order is a vote
             voting["permutations"] = options.permutations
     if isinstance(judge, Judge) and judge.voters:

@@ -25,6 +25,7 @@ import re
 import reprlib
 import sys
 import textwrap
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Set
 from contextlib import suppress
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, fields, replace
@@ -40,6 +41,7 @@ from typing import (
     Concatenate,
     Literal,
     ParamSpec,
+    Self,
     TypeVar,
     cast,
     dataclass_transform,
@@ -169,15 +171,13 @@ def again(kind: type, name: str, default: _T, **changes: Any) -> _T:
 @cache
 def options_of(kind: type) -> Mapping[str, Option]:
     """The options that a class declares and inherits, by name; those of a group together."""
-    by_place: dict[tuple[Group, bool], dict[str, Option]] = {
-        (group, is_common): {} for group in GROUPS for is_common in (True, False)
-    }
+    by_place = defaultdict[tuple[Group, bool], dict[str, Option]](dict)
     for own in fields(kind):
         if isinstance(own.default, Option):
             by_place[own.default.group, own.default.common][own.name] = own.default
     ordered: dict[str, Option] = {}
-    for options in by_place.values():
-        ordered |= options
+    for group in GROUPS:
+        ordered |= by_place[group, True] | by_place[group, False]
     return ordered
 
 
@@ -325,18 +325,30 @@ class Settings:
         vars(self).update({**defaults, **named})
         if len(named) < len(args) + len(values) or vars(self).keys() != form.names:
             raise _wrong_call(kind, args, values)
-        changed = [
-            name for name, value in named.items() if value is not defaults.get(name, MISSING)
-        ]
-        if not changed:
-            return
+        changed = list[str]()
+        for name, value in named.items():
+            if value is not defaults.get(name, MISSING):
+                changed.append(name)
+        if changed:
+            self._check(changed)
+
+    def _check(self, changed: Collection[str]) -> None:
+        """Check options that were set, and whether they go together with the others."""
+        kind: type = type(self)
         types, options = python_types(kind), options_of(kind)
         for name in changed:
             if name in types:
-                check_value(name, options[name], named[name], types[name])
-        for check, names in form.checks:
+                check_value(name, options[name], getattr(self, name), types[name])
+        for check, names in _form(kind).checks:
             if not names.isdisjoint(changed):
                 check(self)
+
+    def changed(self, **values: Any) -> Self:
+        """A copy with other values of options, which alone are checked."""
+        copy: Self = object.__new__(type(self))
+        vars(copy).update({**vars(self), **values})
+        copy._check(values)
+        return copy
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")

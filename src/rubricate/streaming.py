@@ -20,13 +20,12 @@ from functools import cached_property, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
-from rubricate._sync import BackgroundLoop, run_sync, running_loop
+from rubricate._sync import BackgroundLoop, Channel, run_sync, running_loop
 from rubricate.choosing import chosen_calibrator, chosen_dataset, chosen_judge
 from rubricate.errors import InputError, MissingExtraError, RunStopped
 from rubricate.judge import Judge, Model, closing, made_for
 from rubricate.options import GradingOptions
 from rubricate.run import (
-    Channel,
     ItemResult,
     Limits,
     Listeners,
@@ -64,14 +63,9 @@ def stream_of(
     dataset = chosen_dataset(data, options.rubric, options.map)
     chosen = chosen_judge(judge, options)
     plan = Plan(dataset, options)
-    return ResultStream(
-        plan,
-        chosen,
-        options,
-        stop=stop,
-        calibrator=chosen_calibrator(options.calibration, chosen, plan.rubric),
-        closes=made_for(judge, chosen),
-    )
+    calibrator = chosen_calibrator(options.calibration, chosen, plan.rubric)
+    closes = made_for(judge, chosen)
+    return ResultStream(plan, chosen, options, stop=stop, calibrator=calibrator, closes=closes)
 
 
 def plain(
@@ -87,7 +81,7 @@ def plain(
     of_call: Callable[[Any], Coroutine[Any, Any, _R]] = vars(function)["of_call"]
 
     def wait(call: Any) -> _R:
-        return run_sync(lambda: closing(of_call(call), getattr(call, "judge", None)))
+        return run_sync(partial(closing, partial(of_call, call), getattr(call, "judge", None)))
 
     about = "It waits for the result, in a script and inside a running loop (a notebook)."
     returned = of_call.__annotations__["return"]
@@ -114,7 +108,7 @@ def plain_stream(
                 while (item := loop.run(following())) is not None:
                     yield item
             finally:
-                loop.run(closing(stream.aclose(), call.judge))
+                loop.run(closing(stream.aclose, call.judge))
 
     about = (
         "It is an iterator over the results, in a script and inside a running loop (a notebook). "

@@ -106,7 +106,7 @@ def machine_of(
     """A machine, and its only item with the first calls."""
     plan = Plan(RubricDataset("prompt", criteria, [DataItem("text")]), RunOptions())
     stages = Stages(judge, plan)
-    progress = Progress(total=stages.judgements(plan))
+    progress = Progress(total=stages.judgements)
     machine = ItemMachine(stages, progress, **options)
     (item,) = plan
     return machine, progress, *machine.start(item, 0)

@@ -513,7 +513,7 @@ class Driven:
         self.asks, self.epoch = Counter(), self.epoch + 1
         plan = Plan(dataset_of(run), RunOptions(limit=run.limit))
         stages = Stages(judge_of(run, HashJudge), plan)
-        progress = Progress(total=stages.judgements(plan))
+        progress = Progress(total=stages.judgements)
         machine = ItemMachine(stages, progress, only_failed=run.only_failed)
         items = [
             self._judged(machine, *machine.start(item, at), run) for at, item in enumerate(plan)

@@ -175,7 +175,7 @@ def _checked(settings: CompareSettings, runs: Runs, file: str) -> AnchorCheck | 
     results = runs[1].path / "results.jsonl"
     folder = runs[1].path / f"anchors-{Path(file).stem}"
     options, view = _asking(settings)
-    options = replace(options, run_dir=folder)
+    options = options.changed(run_dir=folder)
     if settings.dry_run:
         judge = one_judge(chosen_judge(settings.judge, options)).members[0].judge
         kept = read_anchors(file, judge)

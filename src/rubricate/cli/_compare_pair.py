@@ -197,7 +197,7 @@ def compare_pair(settings: PairSettings) -> int:
         )
 
     async def compared_pairs(on_progress: OnProgress, stop: asyncio.Event) -> PairSummary:
-        running = replace(options, on_progress=on_progress)
+        running = options.changed(on_progress=on_progress)
         stream = stream_of_pairs(first, second, running, stop)
         async with stream:
             with contextlib.suppress(RunStopped):  # the summary says why

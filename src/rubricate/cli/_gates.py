@@ -87,7 +87,7 @@ def _confirmed(
             why = "what the run has cost is not known" if paid is None else "--max-cost is reached"
             sys.stderr.write(f"Nothing is asked again: {why}.\n")
             return outcome
-        options = replace(options, max_cost=settings.max_cost - paid)
+        options = options.changed(max_cost=settings.max_cost - paid)
 
     async def asked_again() -> ThresholdOutcome:
         stop = stop_on_signals()

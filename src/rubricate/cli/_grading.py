@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,10 +77,10 @@ def graded(settings: GradeSettings) -> int:
     except OtherRunError as error:
         from rubricate.run import with_requests
 
-        options = replace(settings, **shared)
+        options = settings.changed(**shared)
         raise asyncio.run(with_requests(error, plan, judge, options)) from None
     view = ProgressView(notes)
-    options = replace(settings, run_dir=folder.path, on_progress=folder.progress(view), **shared)
+    options = settings.changed(run_dir=folder.path, on_progress=folder.progress(view), **shared)
     if settings.dry_run:
         from rubricate.run import estimate
 
@@ -235,7 +234,7 @@ def _judge(settings: GradeSettings) -> Judge:
         )
     if settings.data is not None and settings.data in later:
         raise InputError("--escalate-to is the graded dataset itself: name another file")
-    alone = replace(options, **vars(Voting()))  # the judge of a later stage does not vote
+    alone = options.changed(**vars(Voting()))  # the judge of a later stage does not vote
     stages: list[Judge] = []
     for name in later:
         if _is_label_file(name):
@@ -259,7 +258,7 @@ def _of_builtin(options: GradingOptions) -> GradingOptions:
     """Of a cascade's options, those for its built-in judge: the others are for the models."""
     own = {name: getattr(options, name) for name in ("examples", "judge_prompt")}
     others = vars(Endpoint()) | vars(Batching()) | vars(Asking()) | own
-    return replace(options, **others, leader_first=None)
+    return options.changed(**others, leader_first=None)
 
 
 def _listed(value: str | list[str] | None) -> list[str]:

@@ -62,13 +62,13 @@ def redteam(settings: RedTeamSettings) -> int:
         with advice_on(settings.data):
             dataset = chosen_dataset(settings.data, settings.rubric, settings.map)
             dataset.survey()
-        options = replace(options, dataset=dataset, rubric=None, map=None)
+        options = options.changed(dataset=dataset, rubric=None, map=None)
     if settings.dry_run:
         print_estimate(estimate_redteam(judge, **vars(options)), settings.json_output)
         return 0
 
     async def attacked(on_progress: OnProgress, stop: asyncio.Event) -> RedTeamReport:
-        running = replace(options, on_progress=on_progress)
+        running = options.changed(on_progress=on_progress)
         try:
             return await aredteam(judge, stop=stop, **vars(running))
         except RunStopped as stopped:  # the report says why

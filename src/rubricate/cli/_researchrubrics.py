@@ -150,7 +150,7 @@ def researchrubrics(settings: ReportSettings) -> int:
     if not names:
         notes.print(NO_JUDGE, style="dim")
     view = ProgressView(notes)
-    options = replace(options, on_progress=chosen.progress(view))
+    options = options.changed(on_progress=chosen.progress(view))
     if not settings.quiet:
         chosen.announce()
 

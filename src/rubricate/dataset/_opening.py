@@ -47,7 +47,7 @@ def open_dataset(
     Raises:
         InputError (ValueError): it cannot be read, or is none of these; says where.
     """
-    is_benchmark = any(option is not None for option in (format, submissions, references, criteria))
+    is_benchmark = (format, submissions, references, criteria) != (None,) * 4
     if columns is None and not is_benchmark and (document := _dataset_document(data)) is not None:
         try:
             return RubricDataset.from_dict(document, rubric=rubric)

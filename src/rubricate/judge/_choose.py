@@ -117,6 +117,8 @@ def made_for(judge: object, chosen: Judge) -> list[Judge]:
     """
     if isinstance(judge, Judge | Model):
         return []
+    if isinstance(judge, str) or not isinstance(judge, Sequence):
+        return [chosen]
     theirs: set[int] = set()
     for named in _given(judge):
         theirs |= {id(named), id(named.model) if isinstance(named, Judge) else id(named)}
@@ -135,13 +137,13 @@ def _given(judge: object) -> list[Judge | Model]:
     return [judge] if isinstance(judge, Judge | Model) else []
 
 
-async def closing(work: Coroutine[Any, Any, _T], *judges: object) -> _T:
-    """Close the judges and models that were given, alone or in lists, behind a plain call.
+async def closing(work: Callable[[], Coroutine[Any, Any, _T]], *judges: object) -> _T:
+    """Do something, and close the judges and models that were given, alone or in lists.
 
-    Their connections belong to the loop that now ends.
+    Their connections belong to the loop of a plain call, which then ends.
     """
     try:
-        return await work
+        return await work()
     finally:
         for named in judges:
             for owner in _given(named):

@@ -277,6 +277,7 @@ def options_of_mode(mode: str) -> frozenset[str]:
     return frozenset(inspect.signature(way_of(mode)).parameters) & options_of(Asking).keys()
 
 
+@cache
 def way_of(mode: str) -> type[Prompting]:
     """The way of asking that a mode names; the others are loaded only if they are asked for.
 

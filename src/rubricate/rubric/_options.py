@@ -57,11 +57,12 @@ class Scoring(Settings):
         Raises:
             InputError: the two contradict each other.
         """
-        from rubricate.rubric._declared import check_cannot_assess
         from rubricate.rubric._scoring import ScoringRules
 
         strategy, partial = self.cannot_assess, self.partial
         if strategy is not None:
+            from rubricate.rubric._declared import check_cannot_assess
+
             strategy = check_cannot_assess(strategy, 0.5)
         if declared is not None:
             strategy = _one_of("cannot_assess", declared.cannot_assess, strategy)
@@ -73,9 +74,7 @@ class Scoring(Settings):
                 "leave one out"
             )
         partial = 0.5 if partial is None else partial
-        return ScoringRules(
-            check_cannot_assess(strategy or "skip", partial), partial, penalty, declared
-        )
+        return ScoringRules(strategy or "skip", partial, penalty, declared)
 
     @property
     def _penalty(self) -> LengthPenalty:

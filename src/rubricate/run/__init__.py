@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.run._channel import Channel as Channel
     from rubricate.run._estimate import (
         Range as Range,
         RunEstimate as RunEstimate,

@@ -237,7 +237,7 @@ async def estimate(
     if judge.looks_at_run:
         judge = judge.of_run(plan.whole())
     stages, documents = Stages(judge, plan, calibrate), DocumentTally()
-    progress = Progress(total=stages.judgements(plan))
+    progress = Progress(total=stages.judgements)
     machine = ItemMachine(stages, progress, only_failed=options.retry_failed)
     with ExitStack() as stack:
         own = MemoryJournal() if journal is None else open_journal(journal, access="reading")
@@ -319,7 +319,7 @@ async def with_requests(
     """The error with the requests that this run would take in another folder, and from nothing."""
     if plan.items > MOST_COUNTED:
         return error
-    elsewhere = replace(options, run_dir=None, journal=None, retry_failed=False, fresh=False)
+    elsewhere = options.changed(run_dir=None, journal=None, retry_failed=False, fresh=False)
     cached = await estimate(plan, judge, elsewhere, calibrate)
     anew = await estimate(plan, judge, replace(elsewhere, fresh=True), calibrate)
     return OtherRunError(error.folder, error.differs, (cached.requests, anew.requests))

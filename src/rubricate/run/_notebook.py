@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
 from html import escape
 from importlib import import_module
 from typing import Any, TypeVar
@@ -27,7 +26,7 @@ def shown_in_notebook(options: _T) -> _T:
     shell = None if ipython is None else ipython.get_ipython()
     if getattr(shell, "kernel", None) is None:  # a terminal's IPython has none
         return options
-    return replace(options, on_progress=_Bar().update)
+    return options.changed(on_progress=_Bar().update)
 
 
 class _Bar:

@@ -29,11 +29,12 @@ class Plan:
         rubric: the rubric of all items; None where they differ.
         scoring: what the dataset or its rubrics declare of scores; None where they do not.
         gated: whether some criteria require others.
+        rules: how its items are scored.
 
     Raises:
         InputError: there is nothing to grade, an item has no rubric, labels do not fit, two items
-            share an id, or a rubric names code that may not be run or is not there. Nothing has
-            been spent.
+            share an id, a rubric names code that may not be run or is not there, or the options
+            and the dataset declare scores that cannot be made. Nothing has been spent.
     """
 
     def __init__(self, dataset: Gradable, options: RunOptions) -> None:
@@ -64,6 +65,11 @@ class Plan:
         if self._shard is not None:
             part = survey_of(self)
             self.items, self.verdicts, self.to_judge = part.items, part.verdicts, part.to_judge
+        self.rules = options.under(survey.scoring)
+        if survey.scoring is not None or options.by:
+            from rubricate.run._scoring import checked_rules
+
+            self.rules = checked_rules(self.rules, self, options.by)
 
     def __iter__(self) -> Iterator[Item]:
         items = self.whole()

@@ -160,7 +160,7 @@ class CallQueue:
                 break
             self._without_stored(opened)
         for index, item in self._items:
-            if item.unreadable is None:
+            if item.data.unreadable is None:
                 yield JudgedItem(item, index)
             else:
                 yield self._machine.start(item, index)[0]

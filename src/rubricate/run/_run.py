@@ -12,15 +12,13 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from rubricate._sync import in_thread
+from rubricate._sync import Channel, in_thread
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import Judge, LabelFile
-from rubricate.run._channel import Channel
 from rubricate.run._executor import Execution, Give, Listeners, RunParts, rarer_collections
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
-from rubricate.run._scoring import result_of, scoring_rules
 from rubricate.run.items import Calibrate, JudgedItem, Stages
 from rubricate.run.journal import (
     Answers,
@@ -83,7 +81,7 @@ class _Output:
 
     def add(self, item: JudgedItem) -> ItemResult:
         """The result of an item whose verdicts are there."""
-        result, lines = item.written or (result_of(item, self.rules, self.author_key), None)
+        result, lines = item.written or (item.result(self.rules, self.author_key), None)
         if self.people is not None:
             self.people.note_item(item.item, item.verdicts)
         if self.file is not None:
@@ -135,11 +133,10 @@ async def run(
         InputError: the folder has another run's results; nothing has been sent.
     """
     started = time.perf_counter()
-    rules = scoring_rules(plan, options)
     if judge.looks_at_run or judge.answers_later:
         judge = _prepared(judge, plan, options, storage)
     stages = Stages(judge, plan, calibrate)
-    progress = Progress(total=stages.judgements(plan))
+    progress = Progress(total=stages.judgements)
     held = _held(judge) if judge.learns_weights else None
 
     def trouble(message: str) -> None:
@@ -148,7 +145,7 @@ async def run(
 
     make_execution: Callable[[RunParts], Execution | Driving] = Execution
     if options.workers is not None or options.shard is not None:
-        make_execution = _of_several_processes(judge, options, storage, rules, calibrate)
+        make_execution = _of_several_processes(judge, options, storage, plan.rules, calibrate)
     stopped: str | None = "cancelled"
     with ExitStack() as stack:
         stack.enter_context(rarer_collections())
@@ -166,7 +163,9 @@ async def run(
         answers = await _open_answers(storage, options, stack, stop, trouble)
         opening = storage.folder and _results_file(storage, stack, plan, judge, options)
         file = await opening if opening else None
-        output = _Output(rules, options.author_key, results, listeners, judge.people, file, held)
+        output = _Output(
+            plan.rules, options.author_key, results, listeners, judge.people, file, held
+        )
         span = _span(stages.name, plan.name, progress.total) if sender.is_traced else None
         of_execution = listeners if held is None else replace(listeners, on_verdict=None)
         execution = make_execution(
@@ -199,7 +198,7 @@ async def run(
                 saved=progress.saved,
                 damaged=answers.damaged,
                 seconds=time.perf_counter() - started,
-                rules=rules,
+                rules=plan.rules,
                 judges=tuple(dict.fromkeys(judge.voters)),
                 stages=judge.stages if len(judge.stages) > 1 else (),
                 aggregation=judge.aggregation,

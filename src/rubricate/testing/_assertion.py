@@ -118,7 +118,7 @@ def assert_rubric(call: AssertCall) -> ItemResult:
 
     try:
         required = _Requirements(call.rubric, call.min_score, call.require)
-        result = run_sync(lambda: closing(_judged(call, required.rubric), call.judge))
+        result = run_sync(lambda: closing(lambda: _judged(call, required.rubric), call.judge))
     except InputError as error:  # what to do is in its text, not in the frames below
         raise error.with_traceback(None) from None
     call.on_result(result)

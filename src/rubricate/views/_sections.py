@@ -76,7 +76,7 @@ def notes(*texts: str) -> list[Paragraph]:
     return [say(text) for text in texts]
 
 
-GAP = say("")
+GAP = Paragraph((Words(""),))
 """An empty line on a terminal; nothing elsewhere."""
 
 

@@ -25,9 +25,9 @@ from rubricate.dialects.ragas.dataset_schema import SingleTurnSample
 from rubricate.dialects.ragas.metrics import RubricsScore
 from rubricate.errors import NoScoreError
 from rubricate.judge import Examples, Explained, ModelJudge, PromptTemplate
+from rubricate.judge.asking import neutral
 from rubricate.judge.asking._disguises import NOTE, as_written
 from rubricate.judge.asking._evidence import locate
-from rubricate.judge.asking._neutral import neutral
 from rubricate.judge.asking._prompts import render
 from rubricate.testing import Rule, ScriptedEndpoint
 

@@ -16,6 +16,7 @@ from rubricate._spelling import suggestion
 from rubricate.dataset.items._transcript import Transcript
 from rubricate.errors import InputError
 from rubricate.rubric import (
+    BINARY_LABELS,
     CriterionVerdict,
     Rubric,
     Verdict,
@@ -393,21 +394,25 @@ def parse_ground_truth(labels: Any, rubric: Rubric | None) -> GroundTruth:
         raise InputError("expected a list with one label per criterion", path=("ground_truth",))
     if rubric is None:
         return list(labels)
-    if len(labels) != len(rubric):
+    criteria = rubric.criteria
+    if len(labels) != len(criteria):
         raise InputError(
-            f"Ground truth has {len(labels)} values, but rubric has {len(rubric)} criteria",
+            f"Ground truth has {len(labels)} values, but rubric has {len(criteria)} criteria",
             path=("ground_truth",),
         )
     parsed: GroundTruth = []
-    for index, (criterion, label) in enumerate(zip(rubric, labels, strict=True)):
-        path = ("ground_truth", index)
+    for index, (criterion, label) in enumerate(zip(criteria, labels, strict=True)):
         if label is None:
             parsed.append(None)
             continue
-        try:
-            text = criterion.label_of(label)
-        except InputError as error:
-            raise InputError(f"criterion '{criterion.name}' {error.message}", path=path) from None
-        binary = criterion.is_binary
-        parsed.append(CriterionVerdict(text) if binary else text)
+        allowed = criterion.labels
+        text = label
+        if not isinstance(label, str) or label not in allowed:
+            try:
+                text = criterion.label_of(label)
+            except InputError as error:
+                path = ("ground_truth", index)
+                text = f"criterion '{criterion.name}' {error.message}"
+                raise InputError(text, path=path) from None
+        parsed.append(CriterionVerdict(text) if allowed == BINARY_LABELS else str(text))
     return parsed

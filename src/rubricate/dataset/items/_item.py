@@ -77,11 +77,6 @@ class Item:
         )
 
     @property
-    def unreadable(self) -> str | None:
-        """Why its submission cannot be read; every verdict on it has then failed."""
-        return self.data.unreadable
-
-    @property
     def unseen(self) -> str | None:
         """What belongs to it that no text shows, in words; judges of text alone abstain."""
         if self.data.unseen is not None:
@@ -202,12 +197,12 @@ def survey_of(
             raise error.within(("items", index)) from None
         if item.rubric is not last:
             try:
-                declared = agreed(scoring, item.rubric.scoring, ONE_SCORING)
                 if index and own is None and (scoring is None) != (item.rubric.scoring is None):
                     raise InputError(f"only some rubrics declare a scoring; {ONE_SCORING}")
+                if item.rubric.scoring is not None:
+                    scoring = agreed(scoring, item.rubric.scoring, ONE_SCORING)
             except InputError as error:
                 raise error.within(("items", index)) from None
-            scoring = declared
             judged_each = 0
             for criterion in item.rubric.criteria:
                 judged_each += criterion.needs_judge

@@ -317,7 +317,7 @@ async def _evaluated(
     if call.max_concurrent_items is not None:
         longest = max((len(item.rubric) for item in dataset.to_grade()), default=1)
         at_once = call.max_concurrent_items * longest * len(grader.configs)
-        options = replace(options, concurrency=min(options.concurrency, at_once))
+        options = options.changed(concurrency=min(options.concurrency, at_once))
     judge, voters = grader.to_judge()
     try:
         result = await grader.run(dataset, judge, options)

@@ -331,7 +331,7 @@ async def _graded(
     async def run(judge: Judge) -> Result:
         name = f"{stage}-{quote(judge.name, safe=' ')}"
         folder = None if options.run_dir is None else user_path(options.run_dir) / name
-        run_options = replace(options, run_dir=folder, concurrency=share)
+        run_options = options.changed(run_dir=folder, concurrency=share)
         try:
             return await graded(RubricDataset("", items=items), judge, run_options)
         except RunStopped as stopped:  # a model failed: what was judged is a result, too

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 from rubricate.dialects import names_elsewhere
@@ -85,7 +85,7 @@ class EvaluateCall(DialectOptions, kw_only=False):
                 attempts=int(config.max_retries), concurrency=int(config.max_workers)
             )
         if self.batch_size is not None:
-            options = replace(options, concurrency=min(self.batch_size, options.concurrency))
+            options = options.changed(concurrency=min(self.batch_size, options.concurrency))
         return options
 
 
@@ -120,7 +120,7 @@ async def evaluated(call: EvaluateCall) -> EvaluationResult:
     timeout = None if call.run_config is None else float(call.run_config.timeout)
     options = call.options()
     if call.show_progress:
-        options = replace(options, on_progress=progress_line(options.on_progress))
+        options = options.changed(on_progress=progress_line(options.on_progress))
     result = await grade_samples(dataset, call.metrics, call.llm, options, timeout)
     evaluation = EvaluationResult(result, dataset.samples, call.metrics)
     if call.raise_exceptions:

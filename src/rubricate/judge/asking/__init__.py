@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         check_criteria_per_call as check_criteria_per_call,
     )
     from rubricate.judge.asking._model_judge import ModelJudge as ModelJudge
-    from rubricate.judge.asking._neutral import neutral as neutral, neutral_item as neutral_item
     from rubricate.judge.asking._orders import (
         check_permutations as check_permutations,
         turned_order as turned_order,
@@ -60,6 +59,8 @@ if TYPE_CHECKING:
         sendable as sendable,
         suffix as suffix,
         template as template,
+        neutral as neutral,
+        neutral_item as neutral_item,
         texts_of as texts_of,
     )
     from rubricate.judge.asking._reasoning import (

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from rubricate._spelling import did_you_mean
 from rubricate.dataset import Item, RubricDataset
 from rubricate.errors import InputError
-from rubricate.judge.asking._neutral import neutral
+from rubricate.judge.asking._prompts import neutral
 from rubricate.rubric import Criterion
 
 Pick = Literal["balanced", "nearest"]

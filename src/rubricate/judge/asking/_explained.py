@@ -23,7 +23,7 @@ from rubricate.judge.models import Message, Request
 from rubricate.rubric import Criterion, Verdict
 
 if TYPE_CHECKING:
-    from rubricate.judge.asking._examples import Example, Examples
+    from rubricate.judge.asking._examples import Examples
 
 CONFIDENCE = "confidence"
 ASKED = f'\nAdd "{CONFIDENCE}" to it: how sure you are of the verdict, a number from 0 to 1.'
@@ -75,12 +75,14 @@ class Explained(Prompting):
         """Whether what is sent is what `render` makes, and nothing more."""
         return type(self).request is Explained.request and not self.states_confidence
 
+    @cached_property
+    def reorders(self) -> bool:
+        """Whether the answers may be shown in another order than the criterion's own."""
+        is_own = type(self).order is not Explained.order
+        return is_own or self.shuffle is not None or self.turn != 0
+
     def turned(self, turn: int) -> Prompting | None:
         return replace(self, turn=turn) if self.is_usual else None
-
-    def shown(self, item: Item) -> tuple[Example, ...]:
-        """The examples that are shown beside an item."""
-        return () if self.examples is None else self.examples.for_item(item)
 
     def order(self, item: Item, criterion: Criterion) -> tuple[int, ...] | None:
         if self.shuffle is None and not self.turn:
@@ -91,7 +93,7 @@ class Explained(Prompting):
 
     def request(self, item: Item, criterion: Criterion) -> Request:
         shown = () if self.examples is None else self.examples.for_item(item)
-        order = self.order(item, criterion)
+        order = self.order(item, criterion) if self.reorders else None
         request = render(item, criterion, shown, self.fenced, order)
         return asking_confidence(request) if self.states_confidence else request
 
@@ -99,20 +101,22 @@ class Explained(Prompting):
         """Nothing is rendered: the templates are in the key themselves."""
         if not self.is_usual:
             return None
-        material = material_digest(item, self.shown(item), self.fenced)
-        return templates_digest(PROMPT_VERSION) + material
+        shown = () if self.examples is None else self.examples.for_item(item)
+        return templates_digest(PROMPT_VERSION) + material_digest(item, shown, self.fenced)
 
     def criterion_digest(self, item: Item, criterion: Criterion) -> bytes:
         suffix = key_suffix(self.require_evidence, criterion)
         if not self.is_usual:
             return suffix
-        return question_digest(criterion, self.order(item, criterion)) + suffix
+        order = self.order(item, criterion) if self.reorders else None
+        return question_digest(criterion, order) + suffix
 
     def group_request(
         self, item: Item, criteria: Sequence[Criterion], numbers: Sequence[str] | None = None
     ) -> Request:
         orders = [self.order(item, criterion) for criterion in criteria]
-        return render_group(item, criteria, self.shown(item), orders, numbers)
+        shown = () if self.examples is None else self.examples.for_item(item)
+        return render_group(item, criteria, shown, orders, numbers)
 
     def group_order(self, item: Item, criteria: Sequence[Criterion]) -> list[int]:
         if self.shuffle is None:

@@ -129,7 +129,7 @@ class ModelJudge(Judge):
     @cached_property
     def identity(self) -> bytes:
         """The prompt and the model, as keys have them."""
-        return identity_of([self.prompting.version, self._fingerprint])
+        return identity_of([self.prompt_version, self.model.fingerprint()])
 
     @cached_property
     def _fingerprint(self) -> Mapping[str, Any]:
@@ -140,21 +140,15 @@ class ModelJudge(Judge):
             return other.key(item, criterion)
         last = self._last_item
         if last is None or last[0] is not item:  # criteria come item by item
-            last = self._last_item = (item, self._of_item(item))
-        if last[1] is None:
+            of_item = self.prompting.item_digest(item)
+            if of_item is not None:
+                begun = hashlib.blake2b(self.identity + of_item, digest_size=16)
+            last = self._last_item = (item, None if of_item is None else begun)
+        if last[1] is None:  # the key is that of the whole request
             return self.prompting.request_key(self._fingerprint, item, criterion)
         digest = last[1].copy()
         digest.update(self.prompting.criterion_digest(item, criterion))
         return digest.hexdigest()
-
-    def _of_item(self, item: Item) -> hashlib.blake2b | None:
-        """What the keys of all verdicts on an item begin with, where they are not of requests."""
-        item_digest = self.prompting.item_digest(item)
-        return (
-            None
-            if item_digest is None
-            else hashlib.blake2b(self.identity + item_digest, digest_size=16)
-        )
 
     # One criterion
 
@@ -232,10 +226,12 @@ class ModelJudge(Judge):
     # Several criteria in one request
 
     def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
-        size = self.prompting.criteria_per_call
-        indexes = range(len(criteria))
-        step = max(1, len(criteria)) if size == "all" else int(size)
-        return [list(indexes[start : start + step]) for start in indexes[::step]]
+        size, count = self.prompting.criteria_per_call, len(criteria)
+        step = max(1, count) if size == "all" else int(size)
+        groups: list[list[int]] = []
+        for first in range(0, count, step):
+            groups.append([*range(first, min(first + step, count))])
+        return groups
 
     def keys(self, item: Item, criteria: Sequence[Criterion]) -> list[str]:
         if len(criteria) == 1:

@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from rubricate.dataset import Item
 from rubricate.judge.asking._disguises import NOTE
-from rubricate.judge.asking._neutral import neutral, neutral_item
 from rubricate.judge.asking._prompting import Prompting
 from rubricate.judge.asking._prompts import (
     asked_parts,
     code_for,
+    neutral,
+    neutral_item,
     request_schema,
     sendable,
     template,

@@ -27,13 +27,13 @@ from rubricate.dataset import ContextDocument, Item
 from rubricate.errors import InputError
 from rubricate.judge.asking._disguises import NOTE
 from rubricate.judge.asking._examples import Example, ExampleLabel, Examples
-from rubricate.judge.asking._neutral import neutral_item
 from rubricate.judge.asking._prompting import Prompting
 from rubricate.judge.asking._prompts import (
     answer_form,
     asked_parts,
     examples_text,
     material_tag,
+    neutral_item,
     prefix,
     request_schema,
     sendable,

@@ -4,20 +4,21 @@ The order is instructions, task, context documents and reference, submission, cr
 up to the criterion is the same, byte for byte, for all criteria of an item, so that an endpoint's
 prompt cache serves a whole rubric. Untrusted text is between tags with a code that its author
 cannot know: the code is a hash of the text itself, and never is in it. What could pass for a
-control token or a tag, and what nobody sees, is shown in another form (`_neutral`). (Without both
+control token or a tag, and what nobody sees, is shown in another form (`neutral`). (Without both
 the prompt is there for one purpose: to measure what they are worth.)
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rubricate.dataset import Item
-from rubricate.judge.asking._neutral import neutral_item
+from rubricate.dataset import ContextDocument, Item
 from rubricate.judge.models import Message, Request
 from rubricate.rubric import Criterion, Question
 
@@ -30,6 +31,9 @@ PROMPT_VERSION = "grading-2"
 """The folder of templates in use. A changed wording is a new folder, and a new journal key."""
 CODE_BYTES = 8
 """The length of a tag's code; twice as many hexadecimal digits."""
+_MAYBE_TURN = re.compile(
+    r"\n(?:Human|Assistant|\#\#\# (?:Instruction|Response|User|Assistant|Human|System)):"
+)
 
 
 def render(
@@ -93,6 +97,54 @@ def render_group(
         shared=material,
         is_one_of_several=len(criteria) != len(item.rubric.criteria),
     )
+
+
+def neutral(text: str) -> str:
+    """The text as a judge is shown it, of the same length; the text itself where all is visible.
+
+    A model's server may take `<|im_start|>` in a text for the beginning of a message, a reader does
+    not see zero-width or tag characters, and a tag of other brackets or letters can look like the
+    end of the fence around the text. Each such character is shown as another one, letter for
+    letter, so that every offset into what is shown is one into the text.
+
+    Shown in another form are control tokens of chat templates, tags that could pass for those
+    around the material, and characters that nobody sees: but not the joiners, marks of direction
+    and variants of emoji, Arabic, Hebrew, Indic and other scripts that are written with them.
+    """
+    plain = text.isascii() and not ("<" in text or "[" in text or "]" in text or "&" in text)
+    if plain and not _may_have_turns(text):
+        return text
+    from rubricate.judge.asking._disguises import undisguised  # few texts need its tables
+
+    return undisguised(text)
+
+
+def _may_have_turns(text: str) -> bool:
+    return text.startswith("###") or _MAYBE_TURN.search(text) is not None
+
+
+def neutral_item(item: Item) -> Item:
+    """The item with its material as a judge is shown it; the item itself if that is the same."""
+    changed = _changed(item.submission, item.prompt, item.reference, item.context)
+    return replace(item, **changed) if changed else item
+
+
+@lru_cache(maxsize=64)
+def _changed(
+    submission: str, prompt: str, reference: str | None, context: tuple[ContextDocument, ...]
+) -> dict[str, Any]:
+    """What of an item is shown in another form, by its name."""
+    texts = {"submission": submission, "prompt": prompt, "reference": reference or ""}
+    changed: dict[str, Any] = {
+        name: shown for name, text in texts.items() if (shown := neutral(text)) != text
+    }
+    documents = tuple(
+        replace(
+            document, text=neutral(document.text), title=document.title and neutral(document.title)
+        )
+        for document in context
+    )
+    return changed if documents == context else {**changed, "context": documents}
 
 
 def sendable(text: str) -> str:
@@ -174,24 +226,20 @@ def material_tag(item: Item) -> str:
     return code_for(texts_of(item))
 
 
-def texts_of(item: Item) -> tuple[str, ...]:
+def texts_of(item: Item, fenced: bool = True) -> list[str]:
     """All of an item's material as a judge is shown it, with the note if that is another form."""
-    seen = neutral_item(item)
-    note = () if seen is item else (_note(),)
-    return (*_own_texts(seen), *note)
+    seen = neutral_item(item) if fenced else item
+    texts = [seen.prompt]
+    for document in seen.context:
+        texts += (document.title or "", document.text)
+    texts += (seen.reference or "", seen.submission)
+    return texts if seen is item else [*texts, _note()]
 
 
 def _note() -> str:
     from rubricate.judge.asking._disguises import NOTE  # few texts need it
 
     return NOTE
-
-
-def _own_texts(item: Item) -> tuple[str, ...]:
-    documents = [
-        text or "" for document in item.context for text in (document.title, document.text)
-    ]
-    return (item.prompt, *documents, item.reference or "", item.submission)
 
 
 def code_for(texts: Iterable[str]) -> str:
@@ -231,7 +279,7 @@ def templates_digest(folder: str) -> bytes:
 
 def material_digest(item: Item, examples: tuple[Example, ...], fenced: bool) -> bytes:
     """A hash of what `prefix` is made of, for keys."""
-    texts = (*(texts_of(item) if fenced else _own_texts(item)), item.guidelines or "")
+    texts = [*texts_of(item, fenced), item.guidelines or ""]
     lengths = [*map(len, texts)]
     absent = (item.reference is None, item.guidelines is None)
     return _digest("".join((repr((fenced, examples, absent, lengths)), *texts)))

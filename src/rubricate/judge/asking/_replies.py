@@ -28,7 +28,7 @@ from rubricate.rubric import BINARY_LABELS
 VERDICT = "verdict"
 """What an answer belongs under."""
 PARTS = frozenset(("reason", "evidence", VERDICT))
-_QUOTED = [f'"{part}"' for part in PARTS]
+_QUOTED = [*map('"{}"'.format, PARTS)]
 _SCALARS = frozenset((str, bool, int))
 _T = TypeVar("_T")
 

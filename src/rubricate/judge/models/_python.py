@@ -49,7 +49,16 @@ class PythonModel(Model):
         self.endpoint = self.name
 
     def fingerprint(self) -> dict[str, Any]:
-        return {"model": self.name, "source": _at_first(self.function)}
+        function = self.function
+        try:
+            source = _FIRST_SEEN.get(function)
+        except TypeError:  # not hashable, or nothing can refer to it weakly
+            return {"model": self.name, "source": _hash(function)}
+        if source is None:
+            source = _hash(function)
+            with contextlib.suppress(TypeError):
+                _FIRST_SEEN[function] = source
+        return {"model": self.name, "source": source}
 
     async def complete(self, request: Request) -> Completion:
         begin = time.perf_counter()
@@ -67,19 +76,7 @@ class PythonModel(Model):
         return Completion(text, Usage(requests=1, seconds=time.perf_counter() - begin))
 
 
-def _at_first(function: Callable[..., Any]) -> str:
-    """A hash of what a callable does and keeps, as it was when it was first asked."""
-    try:
-        known = _FIRST_SEEN.get(function)
-    except TypeError:  # not hashable, or nothing can refer to it weakly
-        return _hash(function)
-    if known is None:
-        known = _hash(function)
-        with contextlib.suppress(TypeError):
-            _FIRST_SEEN[function] = known
-    return known
-
-
 def _hash(function: Callable[..., Any]) -> str:
+    """A hash of what a callable does and keeps."""
     does = json.dumps([source_of(function), fingerprint(function)])
     return hashlib.blake2b(does.encode(), digest_size=16).hexdigest()

@@ -17,11 +17,6 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.run.items._calls import (
-        Call as Call,
-        Question as Question,
-        failure_of as failure_of,
-    )
     from rubricate.run.items._machine import (
         ItemMachine as ItemMachine,
         JudgedItem as JudgedItem,
@@ -29,7 +24,10 @@ if TYPE_CHECKING:
     from rubricate.run.items._stages import (
         NOT_RUN as NOT_RUN,
         Calibrate as Calibrate,
+        Call as Call,
+        Question as Question,
         Stages as Stages,
+        failure_of as failure_of,
     )
 else:
     __getattr__, __dir__ = lazy_door(__name__)

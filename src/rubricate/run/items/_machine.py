@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from rubricate.dataset import Item
 from rubricate.errors import InputError
 from rubricate.rubric import Criterion, Failure, Usage, Verdict
+from rubricate.run._plan import author_of
 from rubricate.run._progress import Progress
-from rubricate.run.items._calls import Call, Question, failure_of
-from rubricate.run.items._stages import NOT_RUN, Stages, wave_of
+from rubricate.run.items._stages import NOT_RUN, Call, Question, Stages, failure_of, wave_of
 from rubricate.run.journal import Known, verdict_from_record
 from rubricate.run.results import CALLS_SAVED, ItemResult
 
 if TYPE_CHECKING:
-    from rubricate.rubric import Waiting
+    from rubricate.rubric import ScoringRules, Waiting
 
 
 @dataclass(slots=True)
@@ -66,6 +66,18 @@ class JudgedItem:
     def has_next(self) -> bool:
         """Whether answers have come that may make further calls necessary."""
         return bool(self.escalated or self.settled)
+
+    def result(self, rules: ScoringRules, author_key: str | None) -> ItemResult:
+        """The item's result, once its verdicts are there.
+
+        Args:
+            rules: how it is scored.
+            author_key: where its metadata says which model wrote it; None for the usual keys.
+        """
+        author = author_of(self.item, author_key)
+        return ItemResult.scored(
+            self.item, self.verdicts, rules, index=self.index, author=author, keys=self.keys
+        )
 
     def lead(self, calls: list[Call]) -> list[Call]:
         """Those of new calls that may be made: of all to a judge one first, the others behind it.
@@ -125,9 +137,9 @@ class ItemMachine:
     def start(self, item: Item, index: int) -> tuple[JudgedItem, list[Call]]:
         """The state of an item, and the calls that it takes first if no answer is known."""
         judged = JudgedItem(item, index)
-        if item.unreadable is not None:  # its criteria fail; the journal keeps nothing of that
+        if item.data.unreadable is not None:  # its criteria fail; the journal keeps nothing of that
             for name in item.rubric.names:
-                verdict = Verdict(name, "failed", error=Failure("document", item.unreadable))
+                verdict = Verdict(name, "failed", error=Failure("document", item.data.unreadable))
                 self._progress.count(verdict)
                 self._settle(judged, name, verdict)
             return judged, []

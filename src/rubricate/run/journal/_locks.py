@@ -11,12 +11,11 @@ from rubricate.errors import JournalError
 from rubricate.run._shards import Shard
 from rubricate.run.journal._places import Access
 
-FOLDER = ".locks"
 _SHARD = re.compile(r"shard-([0-9]+)-of-([0-9]+)")
 
 
-def locked(folder: Path, access: Access) -> ExitStack:
-    """Take the locks of an access; close what is given to let go of them.
+def locked(locks: Path, access: Access) -> ExitStack:
+    """Take the locks of an access, in their folder; close what is given to let go of them.
 
     A lock is a file that a process has locked; one that nobody has locked means nothing. To be
     called by one process at a time.
@@ -24,9 +23,7 @@ def locked(folder: Path, access: Access) -> ExitStack:
     Raises:
         JournalError: another process has the run, or the shard.
     """
-    locks, own = folder / FOLDER, _name(access)
-    if not isinstance(access, Shard) and access != "driver" and not locks.is_dir():
-        return ExitStack()
+    folder, own = locks.parent, _name(access)
     from filelock import FileLock, Timeout
 
     try:

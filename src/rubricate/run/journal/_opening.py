@@ -13,12 +13,13 @@ from typing import Any
 from rubricate.errors import JournalError
 from rubricate.run.journal._journal import Journal, MemoryJournal, read_row
 from rubricate.run.journal._ledger import Paid
-from rubricate.run.journal._locks import locked
 from rubricate.run.journal._places import READER_PATIENCE, Access, Database, Place
 from rubricate.run.journal._sqlite import TROUBLE, DamagedJournal, SQLiteJournal
 
 logger = logging.getLogger(__name__)
 RECORD = "key, record, checksum"
+LOCKS = ".locks"
+"""The folder beside a journal that several processes have, with the locks of each."""
 LEAST_ROW = 64
 """The fewest bytes that a record takes, which bounds how many a file of a known size can hold."""
 
@@ -56,7 +57,11 @@ def open_journal(
     if access in ("worker", "cache", "reading"):
         return SQLiteJournal(place, access)
     with _alone(place.parent):
-        locks = locked(place.parent, access)
+        locks = ExitStack()
+        if access != "alone" or (place.parent / LOCKS).is_dir():
+            from rubricate.run.journal._locks import locked
+
+            locks = locked(place.parent / LOCKS, access)
         try:
             if fresh:
                 _moved_aside(place)

@@ -68,6 +68,7 @@ class AdaptiveRate:
         refusals: how often it refuses.
         pace: the rate that it takes, as learnt.
         shared: the part of it that is this process's.
+        counts_tokens: whether `wait` needs to know the tokens.
     """
 
     def __init__(self) -> None:
@@ -78,6 +79,8 @@ class AdaptiveRate:
         self.pace = Pace(time.monotonic())
         self.shared = KeyShare()
         self._runs: list[Limits] = []
+        # The lowest rates that these allow, in requests and tokens a second.
+        self._own_rates: tuple[float | None, float | None] = (None, None)
         self._descriptors = INFINITE  # requests that there are file descriptors for
         self._last_cut = self.pace.mark  # what was sent before says nothing new
         # Allowances that users set, and that headers tell of: of requests, and of tokens.
@@ -86,6 +89,7 @@ class AdaptiveRate:
         self._tokens: TokenBucket | None = None
         self._planned_tokens: TokenBucket | None = None
         self._reply_tokens = 100.0
+        self.counts_tokens = False
 
     @property
     def is_joined(self) -> bool:
@@ -112,30 +116,22 @@ class AdaptiveRate:
 
     def _agree(self) -> None:
         """Keep to what all runs, and other processes, say."""
-        most = 0
+        most, requests, tokens = 0, list[float](), list[float]()
         for run in self._runs:
             most = max(most, run.concurrency)
+            requests += [run.requests_per_minute / 60.0] if run.requests_per_minute else ()
+            tokens += [run.tokens_per_minute / 60.0] if run.tokens_per_minute else ()
         self.concurrency.most = int(min(most, self._descriptors))
-        requests, tokens = self._own_rates
-        requests, tokens = (
-            requests + self.shared.others.requests,
-            tokens + self.shared.others.tokens,
-        )
+        self._own_rates = min(requests, default=None), min(tokens, default=None)
+        requests += self.shared.others.requests
+        tokens += self.shared.others.tokens
         self._given = self._bucket_of(self._given, min(requests)) if requests else None
         self._tokens = self._bucket_of(self._tokens, min(tokens)) if tokens else None
+        self.counts_tokens = self._tokens is not None or self._planned_tokens is not None
         if not self.pace.is_learnt and self.pace.bucket is None:
             self.pace.bucket = TokenBucket(FIRST_RATE, level=FIRST_BURST, size=FIRST_BURST)
             if self.shared.part != 1.0:
                 self._part(self.pace.bucket)
-
-    @property
-    def _own_rates(self) -> tuple[list[float], list[float]]:
-        """Requests and tokens a second, as the runs say."""
-        requests, tokens = list[float](), list[float]()
-        for run in self._runs:
-            requests += [run.requests_per_minute / 60.0] if run.requests_per_minute else ()
-            tokens += [run.tokens_per_minute / 60.0] if run.tokens_per_minute else ()
-        return requests, tokens
 
     def _bucket_of(self, bucket: TokenBucket | None, rate: float) -> TokenBucket | None:
         """The bucket for a rate; the one there is where it has that rate."""
@@ -151,11 +147,6 @@ class AdaptiveRate:
     def tokens(self, characters: int) -> float:
         """About how many tokens a request of this many characters will take, with its reply."""
         return characters / 4 + self._reply_tokens
-
-    @property
-    def counts_tokens(self) -> bool:
-        """Whether `wait` needs to know the tokens."""
-        return self._tokens is not None or self._planned_tokens is not None
 
     @property
     def in_trouble(self) -> bool:
@@ -308,6 +299,7 @@ class AdaptiveRate:
         in_flight = self.concurrency.in_flight
         self._planned = self._part(planned_by(self._planned, quota.requests, in_flight))
         self._planned_tokens = self._part(planned_by(self._planned_tokens, quota.tokens, 0))
+        self.counts_tokens = self._tokens is not None or self._planned_tokens is not None
 
     def failed(self, sent: float, *, several: bool = True) -> None:
         """A request sent then got no answer, or an error of the endpoint's own.
@@ -373,8 +365,8 @@ class AdaptiveRate:
             traffic=Traffic(
                 accepted=self.pace.answers - reported.answers,
                 in_flight=self.concurrency.in_flight,
-                requests=min(requests, default=None),
-                tokens=min(tokens, default=None),
+                requests=requests,
+                tokens=tokens,
                 pace=SharedPace(rate, self.pace.measured),
                 learnt=reported.learnt,
                 wait=self.asked_to_wait,

@@ -191,7 +191,7 @@ class Driving:
         for number, item in self._numbered():
             if self._given[number]:
                 continue
-            if self._has_a_past or self._handed[number] or item.unreadable is not None:
+            if self._has_a_past or self._handed[number] or item.data.unreadable is not None:
                 batch.append(Numbered(number, item))
                 if len(batch) == BLOCK:
                     yield from self._with_known(batch)

@@ -23,7 +23,6 @@ from rubricate.run._executor import Execution, Listeners, RunParts, rarer_collec
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
-from rubricate.run._scoring import result_of
 from rubricate.run.items import Calibrate, JudgedItem, Stages
 from rubricate.run.journal import Answers, Database, Place, open_journal
 from rubricate.run.results import ItemResult, OpenStorage, result_lines
@@ -108,7 +107,7 @@ class Found(NamedTuple):
     def of(cls, item: JudgedItem, job: Job) -> Found:
         if job.judge.learns_weights:
             return cls(item.verdicts, item.keys)
-        result = result_of(item, job.rules, job.options.author_key)
+        result = item.result(job.rules, job.options.author_key)
         values = _VALUES(result)
         return cls(result.criteria, {}, values, b"\n".join((*result_lines(result), b"")))
 

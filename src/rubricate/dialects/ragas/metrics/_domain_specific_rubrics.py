@@ -115,7 +115,7 @@ class RubricsScore(RubricMetric):
         return self._plainly(lambda: self.multi_turn_ascore(sample, callbacks, timeout))
 
     def _plainly(self, score: Callable[[], Coroutine[Any, Any, int | float]]) -> int | float:
-        return run_sync(lambda: closing(score(), self.llm))
+        return run_sync(lambda: closing(score, self.llm))
 
     async def _ascore(
         self, sample: Sample, kind: MetricType, callbacks: object, timeout: float | None
@@ -169,7 +169,7 @@ class RubricsScore(RubricMetric):
         Args:
             samples, stop: as for `abatch_score`.
         """
-        return run_sync(lambda: closing(evaluated(self._all(call)), self.llm))
+        return run_sync(lambda: closing(lambda: evaluated(self._all(call)), self.llm))
 
     def _all(self, call: BatchCall) -> EvaluateCall:
         options = {field.name: getattr(call, field.name) for field in fields(DialectOptions)}

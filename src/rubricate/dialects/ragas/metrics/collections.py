@@ -73,7 +73,7 @@ class _Metric:
 
     def score(self, **fields: Any) -> MetricResult:
         """`ascore` for plain code, also inside a running loop (a notebook)."""
-        return run_sync(lambda: closing(self.ascore(**fields), self.metric.llm))
+        return run_sync(lambda: closing(lambda: self.ascore(**fields), self.metric.llm))
 
     async def abatch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[MetricResult]:
         """Score many responses, each given by its fields; otherwise as `ascore`."""
@@ -86,7 +86,7 @@ class _Metric:
 
     def batch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[MetricResult]:
         """`abatch_score` for plain code, also inside a running loop (a notebook)."""
-        return run_sync(lambda: closing(self.abatch_score(inputs), self.metric.llm))
+        return run_sync(lambda: closing(lambda: self.abatch_score(inputs), self.metric.llm))
 
     @property
     def rubrics(self) -> dict[str, str]:
