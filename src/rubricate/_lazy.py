@@ -67,6 +67,6 @@ def _note_homes(homes: dict[str, str], packages: list[str]) -> None:
                     home = statement.module or ""
                     for alias in statement.names:
                         if alias.name == "*":
-                            packages.append(home)
+                            packages.append(import_module(home).__name__)
                         elif alias.asname == alias.name:
                             homes[alias.name] = home

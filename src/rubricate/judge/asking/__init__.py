@@ -13,11 +13,7 @@ if TYPE_CHECKING:
     from rubricate.judge.asking._prompting import Conversation as Conversation
     from rubricate.judge.asking._disguises import NOTE as NOTE, as_written as as_written
     from rubricate.judge.asking._evidence import locate as locate
-    from rubricate.judge.asking._examples import (
-        Example as Example,
-        ExampleLabel as ExampleLabel,
-        Examples as Examples,
-    )
+    from rubricate.judge.asking._examples import Examples as Examples
     from rubricate.judge.asking._explained import (
         Explained as Explained,
         asking_confidence as asking_confidence,
@@ -59,6 +55,8 @@ if TYPE_CHECKING:
         sendable as sendable,
         suffix as suffix,
         template as template,
+        Example as Example,
+        ExampleLabel as ExampleLabel,
         neutral as neutral,
         neutral_item as neutral_item,
         texts_of as texts_of,

@@ -8,14 +8,13 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from rubricate._spelling import did_you_mean
 from rubricate.dataset import Item, RubricDataset
 from rubricate.errors import InputError
-from rubricate.judge.asking._prompts import neutral
+from rubricate.judge.asking._prompts import Example, ExampleLabel, neutral
 from rubricate.rubric import Criterion
 
 Pick = Literal["balanced", "nearest"]
@@ -26,24 +25,6 @@ LONG = 40
 """Letters and digits from which that is looked at: in a short answer, one word is the answer."""
 REASONS = "reasons"
 """The key of an item's metadata that holds people's reasons, by criterion name."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExampleLabel:
-    """What people say of one example by one criterion."""
-
-    requirement: str
-    label: str
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A text that people have labelled, with its labels in the rubric's order."""
-
-    prompt: str
-    submission: str
-    labels: tuple[ExampleLabel, ...]
 
 
 class Examples:

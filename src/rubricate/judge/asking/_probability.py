@@ -20,11 +20,11 @@ from typing import Any, Literal
 
 from rubricate.dataset import Item
 from rubricate.errors import InputError, UnreadableReply
-from rubricate.judge.asking._examples import Example, Examples
+from rubricate.judge.asking._examples import Examples
 from rubricate.judge.asking._explained import Explained
 from rubricate.judge.asking._orders import answer_order, check_permutations
 from rubricate.judge.asking._prompting import Conversation, Prompting, identity_of
-from rubricate.judge.asking._prompts import PROMPT_VERSION, prefix, sendable, template
+from rubricate.judge.asking._prompts import PROMPT_VERSION, Example, prefix, sendable, template
 from rubricate.judge.asking._reasoning import without_reasoning
 from rubricate.judge.asking._replies import Reply
 from rubricate.judge.models import Completion, Message, Request, token_text

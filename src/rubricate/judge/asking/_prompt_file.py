@@ -26,9 +26,11 @@ from rubricate._spelling import suggestion
 from rubricate.dataset import ContextDocument, Item
 from rubricate.errors import InputError
 from rubricate.judge.asking._disguises import NOTE
-from rubricate.judge.asking._examples import Example, ExampleLabel, Examples
+from rubricate.judge.asking._examples import Examples
 from rubricate.judge.asking._prompting import Prompting
 from rubricate.judge.asking._prompts import (
+    Example,
+    ExampleLabel,
     answer_form,
     asked_parts,
     examples_text,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,8 +25,6 @@ from rubricate.rubric import Criterion, Question
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from rubricate.judge.asking._examples import Example
-
 PROMPT_VERSION = "grading-2"
 """The folder of templates in use. A changed wording is a new folder, and a new journal key."""
 CODE_BYTES = 8
@@ -34,6 +32,24 @@ CODE_BYTES = 8
 _MAYBE_TURN = re.compile(
     r"\n(?:Human|Assistant|\#\#\# (?:Instruction|Response|User|Assistant|Human|System)):"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleLabel:
+    """What people say of one example by one criterion."""
+
+    requirement: str
+    label: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text that people have labelled, with its labels in the rubric's order."""
+
+    prompt: str
+    submission: str
+    labels: tuple[ExampleLabel, ...]
 
 
 def render(
