@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rubricate import FieldSpec, InputError, Sample, csv_dataset, file_dataset
-from rubricate.dataset.samples._csv import numbered_rows
 
 
 @pytest.fixture
@@ -118,27 +113,6 @@ def test_a_limit_stops_before_a_bad_row(write):
     assert len(csv_dataset(path, limit=2)) == 2
     skipped = csv_dataset(path, on_error="skip").skipped
     assert [(record.record, record.line) for record in skipped] == [(3, 4)]
-
-
-@given(
-    st.text(alphabet='ab", ;\n\r', max_size=40),
-    st.sampled_from(["unix", "excel"]),
-    st.sampled_from([",", ";"]),
-)
-def test_rows_are_those_of_the_csv_module(text, dialect, delimiter):
-    options = {"dialect": dialect, "delimiter": delimiter}
-
-    def lines():
-        return io.StringIO(text, newline="")
-
-    reader = csv.reader(lines(), **options)
-    expected = [(reader.line_num, row) for row in reader]
-    try:
-        found = list(numbered_rows(lines(), options))
-    except InputError:  # a quote that is not closed; the module has the rest of the text as a cell
-        assert text.count('"')
-    else:
-        assert found == expected
 
 
 def test_a_comma_at_the_end_of_the_header_is_harmless(write):

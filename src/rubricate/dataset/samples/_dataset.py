@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
 
 from rubricate._files import user_path, write_text
 from rubricate.dataset.samples._sample import Sample, sample_input_len
@@ -266,29 +265,11 @@ def _text(value: Any) -> str:
     return " ".join(str(getattr(part, "text", part)) for part in value)
 
 
-class SampleStore(Protocol):
-    """Records of which each becomes a sample when it is first asked for."""
-
-    def __len__(self) -> int:
-        """The number of records."""
-
-    def take(self, indices: Sequence[int]) -> list[Sample]:
-        """The samples of some records; a record's sample is always the same object."""
-
-
-_FIRST = Lock()
-"""Held where a dataset takes the list that one of several threads has made first."""
-BATCH = 2048
-"""Records that are turned into samples together when somebody iterates: few enough to be used while
-they are still in the processor's cache."""
-
-
 class MemoryDataset(Dataset):
     """A dataset held in memory.
 
-    Its readers' kind holds records, and turns each into a `Sample` when it is first looked at.
-
     Attributes:
+        samples: the dataset's own list of samples.
         skipped: the records that were left out, with `on_error="skip"`.
     """
 
@@ -307,48 +288,15 @@ class MemoryDataset(Dataset):
             location: where it came from.
             shuffled: whether the samples' order is a shuffled one.
         """
-        self._samples: list[Sample] = list(samples)
-        self._unread: tuple[SampleStore, Sequence[int]] | None = None
+        self.samples: list[Sample] = list(samples)
         self._name = name
         self._location = location
         self._shuffled = shuffled
         self.skipped: Sequence[SkippedRecord] = ()
 
-    @classmethod
-    def over(
-        cls, store: SampleStore, order: Sequence[int], name: str | None, location: str | None
-    ) -> MemoryDataset:
-        """A dataset of the store's records in the given order.
-
-        Args:
-            store: the records.
-            order: their indices in the store, in the dataset's order.
-            name: the dataset's name, or None.
-            location: the file or address that it came from, or None.
-        """
-        dataset = cls([], name, location)
-        dataset._unread = store, order
-        return dataset
-
-    @property
-    def samples(self) -> list[Sample]:
-        """The dataset's own list of samples. Of a file, every record is read by now."""
-        if (unread := self._unread) is not None:
-            store, order = unread
-            samples = store.take(order)
-            with _FIRST:
-                if self._unread is unread:  # else another thread was first, and its list is ours
-                    self._samples, self._unread = samples, None
-        return self._samples
-
-    @samples.setter
-    def samples(self, samples: Iterable[Sample]) -> None:
-        with _FIRST:
-            self._samples, self._unread = list(samples), None
-
     def __getstate__(self) -> dict[str, Any]:
-        """What pickles and copies hold: the samples, not the file's records."""
-        return {**self.__dict__, "_samples": [*self.samples], "_unread": None}
+        """A copy has a list of its own."""
+        return {**self.__dict__, "samples": [*self.samples]}
 
     @property
     def name(self) -> str | None:
@@ -363,20 +311,10 @@ class MemoryDataset(Dataset):
         return self._shuffled
 
     def __len__(self) -> int:
-        return len(self._samples if (unread := self._unread) is None else unread[1])
+        return len(self.samples)
 
     def __iter__(self) -> Iterator[Sample]:
-        if (unread := self._unread) is None:
-            yield from self._samples
-            return
-        store, order = unread
-        for start in range(0, len(order), BATCH):
-            indices = order[start : start + BATCH]
-            try:
-                yield from store.take(indices)
-            except InputError:  # one by one, so that those before the error are given
-                for index in indices:
-                    yield from store.take((index,))
+        return iter(self.samples)
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> Sample: ...
@@ -385,22 +323,9 @@ class MemoryDataset(Dataset):
     def __getitem__(self, index: slice) -> MemoryDataset: ...
 
     def __getitem__(self, index: SupportsIndex | slice) -> Sample | MemoryDataset:
-        unread = self._unread
         if isinstance(index, slice):
-            if unread is None:
-                return self._like(self._samples[index])
-            part = MemoryDataset.over(unread[0], unread[1][index], self.name, self.location)
-            part._shuffled = self.shuffled
-            return part
-        position = operator.index(index)
-        if unread is None:
-            if not -len(self._samples) <= position < len(self._samples):
-                raise IndexError("list index out of range")
-            return self._samples[position]
-        store, order = unread
-        if not -len(order) <= position < len(order):
-            raise IndexError("list index out of range")
-        return store.take([order[position]])[0]
+            return self._like(self.samples[index])
+        return self.samples[index]
 
     def _like(self, samples: list[Sample], name: str | None = None) -> MemoryDataset:
         return MemoryDataset(samples, name or self.name, self.location, self.shuffled)
@@ -416,14 +341,8 @@ class MemoryDataset(Dataset):
         return self._like([sample for sample in self if predicate(sample)], name)
 
     def shuffle(self, seed: int | None = None) -> None:
-        unread = self._unread
-        order: list[Any] = self._samples if unread is None else list(unread[1])
-        if seed is None:
-            random.shuffle(order)
-        else:
-            _generator(seed).shuffle(order)
-        if unread is not None:
-            self._unread = unread[0], order
+        shuffle = random.shuffle if seed is None else _generator(seed).shuffle
+        shuffle(self.samples)
         self._shuffled = True
 
     def shuffle_choices(self, seed: int | None = None) -> None:

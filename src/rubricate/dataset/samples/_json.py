@@ -38,9 +38,6 @@ def json_dataset(
 ) -> MemoryDataset:
     """Read samples from a JSON file (an array of objects) or a JSON Lines file.
 
-    A JSON Lines file's first 10,000 records are read at once, the others when they are first
-    looked at: a long file opens quickly, and an error in a late record comes when it is reached.
-
     Args:
         json_file: a path or an address (`s3://`, `https://`). `.jsonl` and `.ndjson` have one
             object a line; anything else is one document. `.gz` and `.zst` are decompressed.
@@ -60,10 +57,6 @@ def json_dataset(
     """
     source = Source(json_file, fs_options)
     loading = Loading(sample_fields, source, name, **options)
-    waits = loading.mapped_one_to_one and loading.reads is None and is_utf8(encoding)
-    if waits and source.suffix in LINES:
-        with source.open() as file:
-            return loading.dataset_of_lines(file, _parser(loads))
     return loading.dataset(json_records(source, loading.wanted, encoding, loads))
 
 
@@ -85,8 +78,9 @@ def json_records(
         if source.suffix in LINES:
             parse = _parser(loads)
             for number, line in enumerate(_lines(file, encoding, source), start=1):
-                if not line.isspace():
-                    yield number, decoded(parse, line.removeprefix(BOM) if number == 1 else line)
+                text = line.removeprefix(BOM) if number == 1 else line
+                if text and not text.isspace():
+                    yield number, decoded(parse, text)
             return
         records = _document(file, encoding, source, loads)
     for entry in enumerate(records[:wanted]):

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import mmap
 import operator
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import count, islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from operator import itemgetter
-from threading import Lock
-from typing import Any, BinaryIO, TypedDict, Unpack, cast
+from typing import Any, TypedDict, Unpack
 
 from rubricate.dataset.samples._dataset import (
     MemoryDataset,
@@ -25,7 +22,6 @@ from rubricate.dataset.samples._dataset import (
     check_on_error,
 )
 from rubricate.dataset.samples._fields import (
-    DatasetRecord,
     FieldMapper,
     FieldSpec,
     FunctionMapper,
@@ -38,14 +34,8 @@ from rubricate.dataset.samples._relative import resolver
 from rubricate.dataset.samples._sample import Sample
 from rubricate.errors import InputError
 
-CHECKED = 10_000
-"""Records of a JSON Lines file that are read when it is opened; the others, when looked at."""
-
 AT_ONCE = 512
-"""Lines that become samples together: few enough to stay in the processor's cache."""
-
-BLOCK = 1 << 22
-"""Bytes of lines that become samples together: some 8,000 records, which take about 20 ms."""
+"""Records that become samples together: few enough to stay in the processor's cache."""
 
 BOM = b"\xef\xbb\xbf"
 
@@ -69,7 +59,7 @@ class SampleOptions(TypedDict, total=False):
     on_error: OnError
     """`skip` leaves out records that do not fit; they are in the dataset's `skipped`."""
     check: bool
-    """Read every record now, and reject ids that occur twice. Default: False."""
+    """Reject ids that occur twice. Default: False."""
 
 
 class Loading:
@@ -197,24 +187,6 @@ class Loading:
         dataset.skipped = skipped
         return self.arranged(dataset)
 
-    def dataset_of_lines(
-        self, file: BinaryIO, decode: Callable[[bytes], DatasetRecord]
-    ) -> MemoryDataset:
-        """A dataset of lines that are mapped when they are first looked at.
-
-        The first 10,000 are looked at now. For `mapped_one_to_one` only.
-
-        Args:
-            file: the lines in UTF-8, which are read now.
-            decode: what makes fields of a line.
-        """
-        assert isinstance(self.mapper, FieldMapper)
-        assert self.source is not None
-        store = _LineStore(file, decode, self.mapper, self.source, self.auto_id)
-        store.take(range(min(CHECKED, len(store))))
-        lazy = MemoryDataset.over(store, range(len(store)), self.name, self.location)
-        return self.arranged(lazy)
-
     def arranged(self, dataset: MemoryDataset) -> MemoryDataset:
         """A dataset whose ids are checked, and that is shuffled and cut, as was asked for."""
         if self.check:
@@ -277,116 +249,3 @@ def gc_paused() -> Iterator[None]:
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
-
-
-class _LineStore:
-    """The lines of a file that are not blank, each of which becomes a sample, in any thread.
-
-    Lines are held in blocks outside Python's heap. A block becomes samples when one of them is
-    first asked for, and gives its memory back, so that no record is in memory twice.
-    """
-
-    def __init__(
-        self,
-        file: BinaryIO,
-        decode: Callable[[bytes], DatasetRecord],
-        mapper: FieldMapper,
-        source: Source,
-        auto_id: bool,
-    ) -> None:
-        self._decode = decode
-        self._mapper = mapper
-        self._source = source
-        self._resolve = resolver(source)
-        self._auto_id = auto_id
-        self._lock = Lock()
-        self._blocks: list[mmap.mmap | None] = []
-        self._firsts: list[int] = []  # the index of each block's first line
-        self._blank: list[int] = []  # the numbers of blank lines, from 1
-        size = line_number = 0
-        for block, lines in _blocks_of(file):
-            numbered = enumerate(lines, line_number + 1)
-            line_number += len(lines)
-            kept, held = lines, block
-            if not set(map(itemgetter(0), lines)) <= {ord("{")}:  # blank ones, perhaps
-                self._blank += [number for number, line in numbered if not line.strip()]
-                kept = [line for line in lines if line.strip()]
-                held = _outside_heap(b"".join(kept))
-            self._blocks.append(held)
-            self._firsts.append(size)
-            size += len(kept)
-        self._samples: list[Sample | InputError | None] = [None] * size
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    def take(self, indices: Sequence[int]) -> list[Sample]:
-        with self._lock, gc_paused():
-            for index in indices:
-                if self._samples[index] is None:
-                    self._read_block(bisect_right(self._firsts, index) - 1)
-        samples: list[Sample] = []
-        for index in indices:
-            sample = self._samples[index]
-            if isinstance(sample, InputError):
-                raise sample.with_traceback(None)
-            samples.append(cast("Sample", sample))
-        return samples
-
-    def _read_block(self, number: int) -> None:
-        """Turn a block's lines into samples: some at once where all fit, else one by one."""
-        block, index = self._blocks[number], self._firsts[number]
-        assert block is not None, "a block's lines are samples already"
-        end = self._firsts[number + 1] if number + 1 < len(self._firsts) else len(self)
-        block.seek(0)
-        lines = list(islice(iter(block.readline, b""), end - index))
-        block.close()
-        self._blocks[number] = None
-        for start in range(0, len(lines), AT_ONCE):
-            part = lines[start : start + AT_ONCE]
-            samples: Sequence[Sample | InputError] | None
-            try:
-                samples = self._mapper.plain(list(map(self._decode, part)))
-            except ValueError:
-                samples = None
-            for sample in samples or map(self._sample, part, count(index)):
-                if self._auto_id and isinstance(sample, Sample):
-                    sample.id = index + 1
-                self._samples[index] = sample
-                index += 1
-
-    def _sample(self, line: bytes, index: int) -> Sample | InputError:
-        """A line's sample, or the error that says where it is and what is wrong."""
-        try:
-            return self._mapper(self._decode(line), self._resolve)[0]
-        except InputError as error:
-            number = index + 1
-            for blank in self._blank:  # in ascending order
-                number += blank <= number
-            return located(error, self._source.shown, index + 1, number)
-
-
-def _blocks_of(file: BinaryIO) -> Iterator[tuple[mmap.mmap, list[bytes]]]:
-    """The file in blocks of whole lines outside Python's heap, and each block's lines."""
-    rest, ended = file.read(len(BOM)).removeprefix(BOM), False
-    while not ended:
-        block = mmap.mmap(-1, max(BLOCK, 2 * len(rest)), access=mmap.ACCESS_COPY)
-        block.write(rest)
-        with memoryview(block) as view, view[len(rest) :] as space:
-            end = len(rest) + file.readinto(space)  # type: ignore[attr-defined]
-        if not end:
-            return
-        if ended := end < len(block):
-            block = _outside_heap(block[:end])
-        block.seek(0)
-        lines = list(iter(block.readline, b""))
-        rest = b"" if ended or lines[-1].endswith(b"\n") else lines.pop()
-        if lines:
-            yield block, lines
-
-
-def _outside_heap(content: bytes) -> mmap.mmap:
-    """Memory of this process that goes back to the system when it is closed."""
-    memory = mmap.mmap(-1, max(1, len(content)), access=mmap.ACCESS_COPY)
-    memory.write(content)
-    return memory
