@@ -8,7 +8,6 @@ import os
 import stat
 from itertools import islice
 from pathlib import Path, PurePath
-from types import TracebackType
 from typing import BinaryIO, TypeGuard
 from urllib.parse import urlsplit
 
@@ -154,12 +153,7 @@ class Replacement:
         set_mode(self._part, stat.S_IMODE(self._path.stat().st_mode))
         return file
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         try:
             with self._file as file:
                 if self._durable and error is None and self._part is not None:

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from rubricate.errors import RubricateError
@@ -259,12 +258,7 @@ class BackgroundLoop:
     def __enter__(self) -> BackgroundLoop:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

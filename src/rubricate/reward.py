@@ -9,7 +9,6 @@ import threading
 import weakref
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from types import TracebackType
 from typing import Any, Literal, get_args
 
 from rubricate._spelling import did_you_mean
@@ -342,12 +341,7 @@ class RewardFunction:
     def __enter__(self) -> RewardFunction:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -12,7 +12,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Any, Literal
 
 import orjson
@@ -131,12 +130,7 @@ class ScriptedEndpoint:
             raise problems[0]
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if self._loop is not None and self._ended is not None and self._thread is not None:
             self._loop.call_soon_threadsafe(self._ended.set)
             self._thread.join(timeout=10)

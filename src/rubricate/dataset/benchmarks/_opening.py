@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
@@ -30,7 +30,6 @@ from rubricate.dataset.samples import (
     Source,
     check_on_error,
     located,
-    parse_json_bytes,
 )
 from rubricate.errors import InputError
 
@@ -51,7 +50,7 @@ def format_of(data: str) -> Benchmark | None:
         if not source.remote and not Path(source.address).is_file():
             return None  # what is looked at in a pipe is gone
     try:
-        with closing(_records(source)) as records:
+        with closing(Records(data).read()) as records:
             first = [record for _, record in islice(records, 2)]
     except InputError:
         return None  # reading it later says what is wrong
@@ -148,7 +147,7 @@ def _format(data: str, name: str | None) -> Benchmark:
         return FORMATS[name]
     benchmark = format_of(data)
     if benchmark is None:
-        for _ in _records(data):  # says what cannot be read
+        for _ in Records(data).read():  # says what cannot be read
             break
         raise InputError(
             f"holds no tasks of a known format ({', '.join(FORMATS)}): a record needs a prompt "
@@ -158,22 +157,6 @@ def _format(data: str, name: str | None) -> Benchmark:
     return benchmark
 
 
-def _records(data: str | Source) -> Generator[tuple[int | None, Any], None, None]:
-    """The records of a file, each with its line; a JSON file may hold a single one."""
-    source = data if isinstance(data, Source) or data.startswith(HF) else Source(data, None)
-    if isinstance(source, str):
-        yield from Records(source).read()
-    elif source.suffix == ".json" and not source.remote:
-        try:
-            with source.open() as file:
-                whole = parse_json_bytes(file.read())
-        except InputError as error:
-            raise error.within(file=source.address) from None
-        yield from ((None, record) for record in (whole if isinstance(whole, list) else [whole]))
-    else:
-        yield from Records(source.address).read()
-
-
 def _tasks(
     data: str, format: Benchmark, columns: TableColumns, criteria: Mapping[str, str]
 ) -> dict[str, Task]:
@@ -181,7 +164,7 @@ def _tasks(
     text = columns.columns.get("submission")
     tasks: dict[str, Task] = {}
     ids: dict[str, int] = {}
-    for number, (line, record) in enumerate(_records(data), start=1):
+    for number, (line, record) in enumerate(Records(data).read(), start=1):
         try:
             if isinstance(record, InputError):
                 raise record
@@ -263,7 +246,7 @@ def _in_folder(folder: Path, *, skips: bool, links: bool) -> Iterator[tuple[str,
 
 def _in_file(data: str, columns: TableColumns) -> Iterator[tuple[str, Answer]]:
     own = dict(columns.columns)
-    for number, (line, record) in enumerate(_records(data), start=1):
+    for number, (line, record) in enumerate(Records(data).read(), start=1):
         try:
             if isinstance(record, InputError):
                 raise record

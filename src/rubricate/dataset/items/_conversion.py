@@ -17,7 +17,6 @@ import threading
 import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rubricate.errors import InputError
@@ -64,12 +63,7 @@ class Converter:
     def __enter__(self) -> Converter:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

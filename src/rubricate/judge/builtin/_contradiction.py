@@ -11,29 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from rubricate.judge.builtin._text import UNIT_NAMES, Sentence, Text, stem
-
-_OPPOSITES = """more/less more/fewer most/least high/low hot/cold warm/cool warm/cold hot/cool
-fast/slow quick/slow long/short big/small large/small increase/decrease increase/reduce
-increase/lower increase/fall raise/lower raise/reduce raise/cut grow/shrink rise/drop rise/sink
-rise/decrease up/down rise/fall heavy/light same/different equal/different equal/unequal open/close
-positive/negative above/below before/after hard/soft true/false gain/lose top/bottom inside/outside
-rough/smooth deep/shallow thick/thin loud/quiet strong/weak float/sink appear/disappear
-agree/disagree always/never all/none start/stop near/far wet/dry possible/impossible accept/reject
-approve/reject approve/deny win/lose add/remove maximum/minimum push/pull attract/repel begin/end
-expand/contract likely/unlikely safe/unsafe legal/illegal buy/sell import/export internal/external
-allow/forbid permit/prohibit early/late old/young left/right north/south east/west profit/loss
-improve/worsen better/worse best/worst guilty/innocent healthy/sick succeed/fail success/failure
-pass/fail include/exclude prevent/cause cause/cure alive/dead full/empty rich/poor male/female
-mother/father first/last tight/loose bright/dark wide/narrow acid/alkaline sender/receiver
-speed/delay love/hate encourage/discourage support/oppose enable/disable lock/unlock attack/defend
-cheap/expensive ascend/descend forward/backward clockwise/counterclockwise heat/cool
-freeze/melt absorb/emit absorb/release"""
+from rubricate.judge.builtin._text import UNIT_NAMES, WORDS, Sentence, Text, stem
 
 
 def _opposites() -> Mapping[str, frozenset[str]]:
     table: dict[str, set[str]] = {}
-    for pair in _OPPOSITES.split():
+    for pair in WORDS["opposites"].split():
         left, right = (stem(word) for word in pair.split("/"))
         table.setdefault(left, set()).add(right)
         table.setdefault(right, set()).add(left)

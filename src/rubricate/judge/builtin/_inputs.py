@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rubricate.judge.builtin._text import Text, analyse, cached_by_length, stem
+from rubricate.judge.builtin._text import WORDS, Text, analyse, cached_by_length, stem
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +110,8 @@ _ENDINGS = (
 )
 
 
-def _stems(words: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in words.split())
+def _stems(name: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in WORDS[name].split())
 
 
 @lru_cache(maxsize=4096)
@@ -132,8 +132,8 @@ class _Words:
     forms: frozenset[str] = frozenset()
 
     @classmethod
-    def whole(cls, words: str) -> _Words:
-        return cls(forms=frozenset(form for word in words.split() for form in _forms(word)))
+    def whole(cls, name: str) -> _Words:
+        return cls(forms=frozenset(form for word in WORDS[name].split() for form in _forms(word)))
 
     def __or__(self, other: _Words) -> _Words:
         return _Words(self.stems | other.stems, self.forms | other.forms)
@@ -145,94 +145,28 @@ class _Words:
         return not self.forms.isdisjoint(_forms(text.surface[root].lower()))
 
 
-REPORTING = _stems(
-    """student answer answers response explanation mention state explain indicate describe identify
-    say discuss criterion submission text essay report author writer include provide give either
-    following explicitly implicitly express expression one least example note clearly cite address
-    specify list contain refer acknowledge present show write written detail demonstrate use
-    satisfy rubric similar phrase name compare assistant output reply candidate summary user
-    question statement define highlight recognize recognise recommend suggest make have respond
-    talk cover tell information content"""
-)
+REPORTING = _stems("reporting")
 """Stems of a requirement that say how something is said, not what."""
 
-QUALITY = _Words.whole(
-    """correct incorrect right wrong accurate accuracy inaccurate appropriate relevant irrelevant
-    complete incomplete good bad great excellent poor quality helpful useful harmless harmful safe
-    toxic honest truthful factual fact faithful hallucinate hallucination hallucinated grounded
-    unbiased biased fair consistent inconsistent thorough comprehensive sufficient adequate
-    insightful creative original plausible reasonable satisfactory overall general
-    instruction follow valid invalid error mistake free well very fully partially partly
-    properly adequately issue problem any all every requirement task request important relevance
-    relevancy faithfulness completeness originality unique novel verifiable sophisticated
-    satisfying surprising believable convincing compelling encouraging neutral offensive robotic
-    artificial justified unjustified sense smooth smoothly unnecessarily unnecessary balance
-    balanced feel sound depth nuanced rigorous sensible meaningful actionable specificity"""
-)
+QUALITY = _Words.whole("quality")
 """Words that ask for a quality which no single word shows."""
 
-TEXTS = _stems(
-    """tutor teacher story tale novel plot scene narrative narration narrator character writer
-    pacing reader poem poetry stanza letter email message code program script summary argument
-    argumentation chatbot recipe review article post blog dialogue conversation feedback advice
-    guidance solution reasoning step proof analysis document piece passage prose translation
-    transcript audience citation source link url reference evidence claim fallacy conclusion premise
-    idiom metaphor subtext setting theme imagery mood cliche trope stereotype twist ending opinion
-    aspect hypothesis thesis model agent design plan poster slide caption headline tutorial lesson
-    song lyric joke speech pitch proposal bot"""
-)
+TEXTS = _stems("texts")
 """Stems that name a text, a part of one, or those who make and read it."""
 
-JUDGING = _Words.whole(
-    """efficient efficiency inefficient maintainable robust elegant idiomatic reusable scalable
-    secure testable modular persuasive effective ineffective practical realistic interesting
-    entertaining enjoyable memorable vivid evocative evoke moving emotional
-    emotionally funny humorous witty
-    strong weak suited suitable unsuitable usable feasible viable reliable trustworthy credible
-    authoritative authentic genuine earned arbitrary abrupt unified developed flexible flexibility
-    complex complexity diverse deep shallow novelty innovative imaginative inspiring motivating
-    supportive kind rude condescending welcoming ethical inclusive sensitive insensitive supported
-    unsupported resolve real missing contradictory contradict unnatural human humanlike fluent
-    constructive specific vague ambiguous precise imprecise detailed superficial trivial confident
-    hesitant enough help pleasant attractive beautiful polished sloppy careful careless nice fine
-    successfully work improve enrich forced provocative curious exciting boring dull tedious
-    thoughtful intelligent clever smart wise lively touching gripping compelling tactful
-    transparent responsible privacy bias hedged nuance catchy punchy crisp rich lush"""
-)
+JUDGING = _Words.whole("judging")
 """Words that judge, beyond those of `QUALITY` and `FORM`."""
 
-CORRECTNESS = _stems(
-    """correct incorrect right wrong accurate accuracy complete completeness factual true false
-    partially fully"""
-)
+CORRECTNESS = _stems("correctness")
 """Stems that a reference answer can decide."""
 
-COMPARING = _stems(
-    """reference expected gold golden match matches agree equivalent same similar consistent compare
-    comparison contradict contradictory contradiction respect share reachable grade score verify
-    verification judge rate degree extent partially partial level key ideal sample standard"""
-)
+COMPARING = _stems("comparing")
 """Stems of a requirement that only says: compare with the reference."""
 
-FORM = _Words.whole(
-    """length long short concise concisely concision brief brevity verbose verbosity wordy lengthy
-    succinct tone formal informal polite politeness courteous professional friendly empathetic
-    empathy respectful grammar grammatical grammatically spelling punctuation typo fluency fluent
-    fluently style stylistic structure structured organization organisation organized organised
-    clarity clear readable readability legible coherent coherence cohesive flow engaging natural
-    formatting format markdown bullet heading header paragraph sentence word character table json
-    register voice wording worded vocabulary jargon language english spanish french german italian
-    rhyme rhythm understandable easy simple plain repetitive repetition redundant redundancy layout
-    presentation eloquent tidy neat neatly logical logically introduction conclusion transition
-    persuasive syntax written readable tense"""
-)
+FORM = _Words.whole("form")
 """Words of a criterion about how a text is written, which matching words cannot see."""
 
-_DEGREES = _stems(
-    """yes no none not some somewhat mostly never always true false met unmet pass fail high medium
-    low strong weak average moderate minimal minor major significant severe nothing most many few
-    more less better best worst other unclear unknown"""
-)
+_DEGREES = _stems("degrees")
 SCALE = QUALITY | FORM | _Words(COMPARING | REPORTING | _DEGREES)
 """Stems of option texts that only name a place on a scale."""
 
@@ -254,13 +188,8 @@ SUBJECT = 3
 """Content words at a criterion's beginning that name what it is about."""
 _UNNAMED = _QUALITIES | _Words(COMPARING | REPORTING | TEXTS)
 _NO_CONTENT = QUALITY | _Words(REPORTING | COMPARING)
-_WRITINGS = _stems(
-    "student answer response explanation submission text essay report author reply agent assistant"
-)
-KINDS = _stems(
-    """time times date day days hour week month year number name place price amount step next
-    deadline order happen something thing customer client person people"""
-)
+_WRITINGS = _stems("writings")
+KINDS = _stems("kinds")
 """Stems that name a kind of thing: a text that has one need not have the word."""
 _ACT = re.compile(
     r"\b(apologi[sz]es?|thanks|greets|reassures|encourages|sympathi[sz]es|empathi[sz]es|invites"

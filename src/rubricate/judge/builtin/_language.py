@@ -7,6 +7,8 @@ import unicodedata
 from collections import Counter
 from functools import lru_cache
 
+from rubricate.judge.builtin._text import WORDS
+
 LOOKED_AT = 600
 """Characters of a text that are looked at."""
 
@@ -16,37 +18,11 @@ SURE = 0.3
 LEAST = 2
 """Function words of a language that a text must have."""
 
-_FUNCTION_WORDS = {
-    "English": """the of and to in is that it was for on are with as his they at be this from have
-        or by not but what all were when your can there an which their if will how each do then she
-        he her has had would so because these i you we my its than a does did been who into no""",
-    "German": """der die das und ist nicht ein eine zu den von mit sich auf für im dem auch es
-        werden aus er hat dass sie nach wird bei einer um am sind noch wie einem über einen so zum
-        war haben nur oder aber vor zur bis mehr durch wurde weil ich wir ihr dort kein keine""",
-    "French": """le la les de des et est un une dans que qui pour pas sur au aux avec ce il elle
-        sont plus par ne se son sa ses ou mais nous vous leur cette être été ont du en pourquoi car
-        même mêmes donc je tu si leurs""",
-    "Spanish": """el la los las de y en que un una es por con no para su se del al lo como más pero
-        sus le ya o porque cuando muy sin sobre también me hasta hay donde quien desde todo nos
-        durante era fue son mucha mucho""",
-    "Portuguese": """o a os as de e em que um uma é por com não para seu se do da dos das no na ao
-        como mais mas foi são ou porque quando muito sem também até há já ele ela isso""",
-    "Italian": """il lo la i gli le di e è che un una per con non in si del della dei delle al alla
-        da come più ma sono nel nella anche perché quando molto questo questa ha o se""",
-    "Dutch": """de het een en van is dat op te in met voor niet zijn aan er om ook als maar bij hij
-        dan ze uit nog naar wordt door over kan geen heeft werd omdat worden goed""",
-    "Swedish": """och i att det som en på är av för med den till inte om ett han men de har så från
-        vi kan när eller hade där sin ut jag var""",
-    "Polish": """i w na z do nie się to że jest o jak co ale po od za tak przez dla był być czy jego
-        tym ten są oraz który która""",
-    "Turkish": """ve bir bu için ile de da ne çok daha gibi olarak var ama olan en kadar değil o mi
-        ki her sonra göre""",
-}  # fmt: skip
 _LANGUAGES_OF: dict[str, tuple[str, ...]] = {}
-for _language, _words in _FUNCTION_WORDS.items():
+for _language, _words in WORDS["languages"].items():
     for _word in _words.split():
         _LANGUAGES_OF[_word] = (*_LANGUAGES_OF.get(_word, ()), _language)
-_ENGLISH = frozenset(_FUNCTION_WORDS["English"].split())
+_ENGLISH = frozenset(WORDS["languages"]["English"].split())
 _WORD = re.compile(r"[^\W\d_]+")
 _CAPITAL = r"[A-Z\u00c0-\u00d6\u00d8-\u00de]\w*"
 _NAME = re.compile(rf"\b{_CAPITAL}(?:\s+(?:[^\W\d_A-Z]{{1,3}}\s+){{0,3}}{_CAPITAL})+")

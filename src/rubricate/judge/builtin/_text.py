@@ -9,12 +9,19 @@ same criterion once for every submission.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache, wraps
+from importlib import resources
 from typing import Any, TypeVar, cast
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+WORDS = tomllib.loads(
+    resources.files("rubricate.judge.builtin").joinpath("words.toml").read_text("utf-8")
+)
+"""The judge's lists of words, by name."""
 
 LONGEST_SENTENCE = 60
 """Words after which a sentence is cut: text without punctuation has places to point at, too."""
@@ -40,23 +47,10 @@ _BREAK = re.compile(
 _HAS_WORD = re.compile(r"[^\W_]")
 _MARKER = re.compile(r"\s*(?:[-*+#>]+\s+|\(?\d{1,2}[.)](?=\s|$))\s*")
 
-_STOP_WORDS = """
-    a about after again am an and any are as at be because been being but by can could did do
-    does doing during each for from further had has have having he her here hers him his how i if in
-    into is it its itself just let me might my myself of on once only or other our ours own per
-    shall she should so some such than that the their theirs them then there these they this those
-    through to too until upon us very was we were what when where which while who whom whose why
-    will with would you your yours also may must it's that's they're i'm we're there's
-    let's"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
+STOP_WORDS = frozenset(WORDS["stop_words"].split())
 """Words without content of their own. Degree, comparison and negation are not among them."""
 
-_NEGATIONS = """
-    no not never none nothing neither nor nobody nowhere cannot without lack lacks lacking isn't
-    aren't wasn't weren't don't doesn't didn't won't wouldn't can't couldn't shouldn't hasn't
-    haven't hadn't ain't dont doesnt didnt cant wont isnt arent wasnt wouldnt couldnt
-    hardly"""
-NEGATIONS = frozenset(_NEGATIONS.split())
+NEGATIONS = frozenset(WORDS["negations"].split())
 
 DENYING = frozenset(
     ("deny", "denies", "denied", "denying", "refuse", "refuses", "refused", "refusing")
@@ -69,54 +63,24 @@ _FUNCTION_WORDS = STOP_WORDS | NEGATIONS
 REFUTATIONS = frozenset(["myth", "false", "untrue", "wrong", "incorrect", "misconception"])
 """Words that deny all that a "that" after them says: "it is a myth that ..."."""
 
-_ENDS = """
-    so because but since therefore thus hence then while whereas which although though if when and
-    as until unless"""
-_SCOPE_ENDS = frozenset(_ENDS.split())
+_SCOPE_ENDS = frozenset(WORDS["ends"].split())
 """Words that begin a new thought, which a negation before them does not reach."""
 
 
-def _pairs(table: str) -> dict[str, str]:
-    return dict(entry.split(":") for entry in table.split())
+def _pairs(name: str) -> dict[str, str]:
+    return dict(entry.split(":") for entry in WORDS[name].split())
 
 
-_IRREGULAR = _pairs("""
-    went:go gone:go goes:go made:make heard:hear saw:see seen:see got:get gotten:get gave:give
-    given:give took:take taken:take told:tell said:say says:say thought:think found:find
-    kept:keep sank:sink sunk:sink held:hold felt:feel fell:fall fallen:fall grew:grow grown:grow
-    knew:know known:know ran:run began:begin begun:begin broke:break broken:break brought:bring
-    bought:buy built:build came:come wrote:write written:write chose:choose chosen:choose
-    men:man women:woman children:child feet:foot lit:light lost:lose meant:mean sent:send
-    spent:spend won:win leaves:leaf better:good best:good worse:bad worst:bad heavier:heavy
-    sped:speed stuck:stick shown:show drew:draw drawn:draw paid:pay rose:rise risen:rise
-    ate:eat eaten:eat led:lead left:leave taught:teach sold:sell stood:stand threw:throw
-    thrown:throw wore:wear worn:wear
-""")
+_IRREGULAR = _pairs("irregular")
 
-_UNITS = _pairs("""
-    kilogram:kg gram:g meter:m metre:m kilometer:km kilometre:km liter:l litre:l milliliter:ml
-    millilitre:ml centimeter:cm centimetre:cm millimeter:mm percent:% second:s sec:s minute:min
-    hour:h hr:h degree:° day:day days:day week:week weeks:week month:month months:month year:year
-    years:year mg:mg milligram:mg pound:lb mile:mile miles:mile foot:foot feet:foot joule:j
-    newton:n watt:w volt:v dollar:$ euro:€
-""")
+_UNITS = _pairs("units")
 
-_NUMBER_WORDS = _pairs("""
-    zero:0 one:1 two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10 eleven:11
-    twelve:12 half:0.5 hundred:100 thousand:1000 thirteen:13 fourteen:14 fifteen:15 sixteen:16
-    seventeen:17 eighteen:18 nineteen:19 twenty:20 thirty:30 forty:40 fifty:50 sixty:60 seventy:70
-    eighty:80 ninety:90
-""")
+_NUMBER_WORDS = _pairs("number_words")
 _MARKED = frozenset(_NUMBER_WORDS) | _SCOPE_ENDS | DENYING | REFUTATIONS
 UNIT_NAMES = frozenset(_UNITS.values())
 _SIGNS = {"%": "%", "\u00b0": "\u00b0", "$": "$", "\u20ac": "\u20ac"}
 
-_SUFFIXES = _pairs("""
-    ization:iz isation:iz ational: fulness:ful ousness:ous iveness:iv ically:ic ations: ation:
-    ators: ator: ate: ities: ments: ings: ment: ness: ions: able: ible: ance: ence: ally:al
-    ying:y ized:iz ises:iz izes:iz ity: ing: ion: ive: ies:y ied:y ers: ors: est: ize:iz ise:iz
-    ous: ed: er: or: at: ly: al: ic: es: 's: s: e: y:i
-""")
+_SUFFIXES = _pairs("suffixes")
 
 
 @lru_cache(maxsize=32_768)
