@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import resource
 import sys
 import tracemalloc
 from pathlib import Path
@@ -230,20 +229,6 @@ def test_a_missing_package_is_one_line_that_says_how_to_install(run, tmp_path, m
             patch.setitem(sys.modules, package, None)
             with pytest.raises(MissingExtraError, match=rf"pip install .*\[{extra}\]"):
                 call()
-
-
-def test_a_file_that_cannot_be_written_leaves_the_old_one(run, tmp_path):
-    path = tmp_path / "t.jsonl"
-    path.write_text("old")
-    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, most))
-    try:
-        with pytest.raises(InputError, match=r"t\.jsonl: cannot be written: File too large"):
-            run.to_jsonl(path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-    assert path.read_text() == "old"
-    assert [found.name for found in tmp_path.glob(".*")] == []
 
 
 @pytest.mark.parametrize(

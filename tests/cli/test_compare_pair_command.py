@@ -94,20 +94,6 @@ def test_a_dry_run_says_what_it_takes_and_sends_nothing(compare, endpoint, tmp_p
     assert not (tmp_path / "runs").exists()
 
 
-def test_weights_decide_and_limits_are_those_of_grade(rubricate, compare, endpoint):
-    panel = ("--judge", "n", "--judge", "k", "--weights", "5,1,1", "--requests-per-minute", "6000")
-    with ScriptedEndpoint([Rule(verdict="SECOND")]) as contrary:
-        told = ("--rubric", "rubric.json", "--base-url", contrary.url, "--json", "--texts")
-        done = rubricate("compare-pair", GOOD, BAD, *told, *panel, "--judge", "m")
-    report = json.loads(done.stdout)
-    assert "weighted" in json.dumps(report) or report["judge"] == "n + k + m"
-    error = compare("good.txt", "bad.md", "--weights", "heavy").stderr
-    assert "weights: 'heavy' is neither reliability" in error
-    assert "weights is for several judges" in compare("good.txt", "bad.md", "--weights", "2").stderr
-    done = compare("good.txt", "bad.md", "--max-time", "0.0001")
-    assert (done.returncode, "time" in done.stderr) == (1, True)
-
-
 def test_a_failed_answer_ends_with_exit_code_2_and_is_told(rubricate, compare):
     with ScriptedEndpoint([Rule(criterion="Gives", reply="no JSON")]) as endpoint:
         options = ["--rubric", "rubric.json", "--judge", "m", "--base-url", endpoint.url]

@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-import yaml
 
 COMMAND = Path(sys.executable).with_name("rubricate")
 RESULTS = "runs/data-builtin-cascade/results.jsonl"
@@ -138,21 +137,6 @@ def test_what_is_for_models_is_refused_where_a_cascade_asks_none(
     done = rubricate(*options, "--threshold", "0.9", *option)
     assert done.returncode == 1
     assert message in done.stderr
-
-
-def test_a_configuration_file_has_all_of_a_cascade(rubricate, write_dataset, endpoint, tmp_path):
-    settings = {
-        "data": str(write_dataset()),
-        "judge": ["m", "n"],
-        "escalate_to": ["o", "people.json"],
-        "threshold": [0.9, 0.5],
-        "base_url": endpoint.url,
-        "json": True,
-    }
-    (tmp_path / "run.yaml").write_text(yaml.safe_dump(settings))
-    summary = json.loads(rubricate("grade", "--config", "run.yaml").stdout)
-    assert [stage["name"] for stage in summary["stages"]] == ["m + n", "o", "people"]
-    assert [stage["threshold"] for stage in summary["stages"]] == [0.9, 0.5, None]
 
 
 @pytest.mark.parametrize(

@@ -147,54 +147,6 @@ def test_a_config_file_that_cannot_be_meant_is_one_line(rubricate, tmp_path, con
     assert told in error
 
 
-def test_an_unwritable_run_folder_is_found_before_anything_is_sent(
-    rubricate, write_dataset, endpoint, tmp_path
-):
-    (tmp_path / "file").write_text("")
-    judge = ("--judge", "m", "--base-url", endpoint.url, "--run-dir", "file/run")
-    error = one_error_line(rubricate("grade", write_dataset(), *judge))
-    assert "the run folder cannot be written" in error
-    assert endpoint.requests == []
-
-
-def test_a_missing_key_names_its_variable_before_anything_is_written(
-    rubricate, write_dataset, tmp_path
-):
-    done = rubricate("grade", write_dataset(), "--judge", "anthropic/claude-sonnet-4-5")
-    assert "ANTHROPIC_API_KEY" in one_error_line(done)
-    assert not (tmp_path / "runs").exists()
-
-
-def test_a_refused_key_stops_at_once_and_keeps_what_was_judged(rubricate, write_dataset, tmp_path):
-    items = [{"submission": f"answer {n}", "description": "d"} for n in range(200)]
-    data = write_dataset(items=items)
-    answered = []
-
-    def respond(request):
-        answered.append(request)
-        if len(answered) > 5:
-            return Rule(status=401, message="Incorrect API key: planted-key-1234")
-        return Rule(verdict="MET")
-
-    with ScriptedEndpoint(respond=respond) as endpoint:
-        done = rubricate(
-            *("grade", data, "--judge", "openai/gpt-4.1-mini", "--concurrency", "2"),
-            *("--run-dir", "run"),
-            OPENAI_API_KEY="planted-key-1234",
-            OPENAI_BASE_URL=endpoint.url,
-        )
-    error = one_error_line(done)
-    assert "OPENAI_API_KEY" in error
-    assert len(answered) <= 8
-    rows = results(tmp_path / "run")
-    assert sum(row["status"] == "judged" for row in rows) == 5
-    assert {row["value"] for row in rows if row["status"] == "failed"} == {None}
-    everything = done.stdout + done.stderr
-    for path in (tmp_path / "run").iterdir():
-        everything += path.read_bytes().decode("utf-8", "replace")
-    assert "planted-key-1234" not in everything
-
-
 @pytest.mark.parametrize(
     "reply",
     ["I would say it is met.", "", '{"reason": "r", "evidence": [], "verdict": "PERHAPS"}'],
@@ -386,20 +338,6 @@ def test_examples_without_labels_are_an_error_that_names_the_file(rubricate, wri
     data, bare = write_dataset(), write_dataset("bare.json", items=items)
     error = one_error_line(rubricate("grade", data, "--examples", bare))
     assert "bare.json: examples need labels" in error
-
-
-@pytest.mark.parametrize(("size", "requests"), [("1", 4), ("2", 2), ("all", 2)])
-def test_criteria_per_call_are_asked_about_together(
-    rubricate, write_dataset, endpoint, tmp_path, size: str, requests: int
-):
-    options = ("--judge", "m", "--base-url", endpoint.url, "--run-dir", "run")
-    done = rubricate("grade", write_dataset(), *options, "--criteria-per-call", size)
-    assert done.returncode == 0, done.stderr
-    assert len(endpoint.requests) == requests
-    assert [row["label"] for row in results(tmp_path / "run")] == ["MET", "UNMET", "UNMET", "MET"]
-    again = rubricate("grade", write_dataset(), *options, "--criteria-per-call", size)
-    assert again.returncode == 0
-    assert len(endpoint.requests) == requests
 
 
 @pytest.mark.parametrize("judges", [("m",), ("m", "n")])

@@ -104,17 +104,6 @@ def test_code_that_a_file_names_runs_only_where_it_is_allowed(rubricate, files) 
     assert not (files / "run/results.jsonl").exists()
 
 
-@pytest.mark.parametrize("value", ["true", "'yes'", "1"])
-def test_a_config_file_allows_no_code(rubricate, files, value) -> None:
-    (files / "config.yaml").write_text(f"allow_code: {value}\nrubric: rubric.yaml\n")
-    done = rubricate("grade", "rows.jsonl", "--config", "config.yaml", "--run-dir", "run")
-    assert done.returncode == 1
-    assert done.stderr == (
-        "Error: config.yaml: allow_code: only the command line allows code (--allow-code)\n"
-    )
-    assert not (files / "run").exists()
-
-
 def test_code_that_is_not_there_is_an_error_before_anything_is_sent(
     rubricate, endpoint, files
 ) -> None:
@@ -142,13 +131,3 @@ def test_a_rubric_of_patterns_and_code_needs_no_judge(rubricate, files) -> None:
     assert (summary["judge"], summary["note"]) == ("code", None)
     assert summary["usage"]["requests"] == 0
     assert summary["verdicts"]["judged"] == 4
-
-
-def test_a_table_shows_every_kind_of_answer(rubricate, endpoint, files) -> None:
-    done = rubricate(
-        *("grade", "rows.jsonl", "--rubric", "rubric.yaml", "--judge", "m", "--run-dir", "run"),
-        *("--base-url", endpoint.url, "--allow-code"),
-    )
-    assert done.returncode == 0, done.stderr
-    assert "4 1; 5 1" in done.stdout
-    assert "MET 1; UNMET 1" in done.stdout

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from rubricate.testing import Rule, ScriptedEndpoint
-
 
 @pytest.fixture
 def grade(rubricate, write_dataset):
@@ -39,28 +37,6 @@ def test_answers_are_shared_between_run_folders_unless_told_otherwise(grade, end
     assert len(endpoint.requests) == 16
     done, _ = grade(endpoint, "--cache", "own", "--no-cache")
     assert done.stderr == "Error: --cache and --no-cache exclude each other: give one of them\n"
-
-
-def test_only_what_failed_is_asked_again(grade):
-    with ScriptedEndpoint([Rule(criterion="kilometres", reply="?", times=3)]) as endpoint:
-        done, summary = grade(endpoint, "--limit", "1")
-        assert (done.returncode, summary["verdicts"]["failed"]) == (2, 1)
-        done, summary = grade(endpoint, "--retry-failed")
-    assert (summary["usage"]["calls"], summary["usage"]["resumed"]) == (1, 1)
-    assert (done.returncode, summary["errors"], summary["not_run"]) == (2, {}, 2)
-
-
-def test_a_spent_budget_ends_the_run_with_what_was_judged(grade, tmp_path):
-    with ScriptedEndpoint([Rule(delay=30.0)]) as endpoint:
-        done, summary = grade(endpoint, "--max-time", "0.5")
-    assert done.returncode == 1
-    assert summary["stopped"] == "the greatest time of 0.5 s is reached"
-    assert "the same command resumes it" in done.stderr
-    assert len((tmp_path / summary["run_dir"] / "results.jsonl").read_text().splitlines()) == 4
-    with ScriptedEndpoint() as endpoint:
-        done, summary = grade(endpoint, "--max-cost", "0.5")
-    assert done.returncode == 1
-    assert "what this run has paid so far is not known; give --prices" in done.stderr
 
 
 def test_a_home_that_cannot_be_written_costs_the_cache_and_no_more(rubricate, write_dataset):

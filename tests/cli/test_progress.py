@@ -111,16 +111,6 @@ def test_trouble_is_told_above_a_line_that_has_no_room_for_it():
     assert file.getvalue().count("retrying: HTTP 429: [red]wait\\nscore 1.00\\u001b[2J") == 1
 
 
-def test_the_same_trouble_is_told_once(monkeypatch):
-    monkeypatch.setattr("rubricate.cli._progress.LINE_INTERVAL", 0.0)
-    file = io.StringIO()
-    with ProgressView(Console(file=file, width=200)) as view:
-        for trouble in ("no answer", "no answer", "refused"):
-            view.update(Progress(total=200, trouble=trouble))
-    ends = [line.rpartition(", ")[2] for line in file.getvalue().splitlines()]
-    assert ends == ["retrying: no answer", "retrying", "retrying: refused"]
-
-
 def test_a_quiet_run_shows_nothing(monkeypatch):
     monkeypatch.setattr("rubricate.cli._progress.LINE_INTERVAL", 0.0)
     assert shown(terminal=False, quiet=True) == shown(terminal=True, quiet=True) == ""

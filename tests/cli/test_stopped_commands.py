@@ -103,20 +103,6 @@ def test_an_interrupted_command_prints_what_was_had_and_the_same_one_goes_on(
     assert again.total() - len(again) <= 2  # those that were in flight
 
 
-@pytest.mark.parametrize("command", ["compare-pair"], indirect=True)
-def test_a_killed_command_repeats_no_finished_call(rubricate, command, tmp_path):
-    with ScriptedEndpoint([Rule(delay=0.05)]) as endpoint:
-        options = told(command, endpoint.url, "--concurrency", "2")
-        ended(options, tmp_path, endpoint, signal.SIGKILL)
-        sent = len(endpoint.requests)
-        whole = json.loads(rubricate(*told(command, endpoint.url, "--json")).stdout)
-        again = asked(endpoint)
-    assert whole["usage"]["calls"] + known(whole) == len(again) == ALL[command]
-    # In flight, and answered since the journal's last commit, a fifth of a second before.
-    assert again.total() - len(again) <= 2 + 20 < sent
-    assert known(whole) >= sent - (2 + 20)
-
-
 def test_an_interruption_before_anything_is_asked_says_so_and_leaves_nothing(tmp_path):
     """The table is a pipe that nobody writes to: the command waits for its first row."""
     os.mkfifo(tmp_path / "rows.jsonl")

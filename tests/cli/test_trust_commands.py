@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -124,16 +123,6 @@ def test_every_kind_of_criterion_is_compared_with_its_labels(tmp_path: Path, rub
     assert report["undecided"] == "exclude"
 
 
-def test_the_table_shows_figures_with_intervals_and_what_is_missing(tmp_path: Path, rubricate: Any):
-    write_run(tmp_path / "run")
-    shown = rubricate("trust", "agree", "run").stdout
-    assert "a-judge against labels of 5 items" in shown
-    assert "all, stratified" in shown
-    assert "kappa is the mean of the kappas of 5 criteria, weighted by n" in " ".join(shown.split())
-    assert "correct: not decided: human abstained 1, no answer of the judge 1" in shown
-    assert "Pairs in which one did not decide: left out." in " ".join(shown.split())
-
-
 def test_the_policy_for_undecided_pairs_is_an_option_and_is_shown(tmp_path: Path, rubricate: Any):
     write_run(tmp_path / "run")
     done = rubricate("trust", "agree", "run", "--undecided", "wrong", "--json")
@@ -146,23 +135,6 @@ def test_the_policy_for_undecided_pairs_is_an_option_and_is_shown(tmp_path: Path
     done = rubricate("trust", "agree", "run", "--undecided", "skip")
     assert (done.returncode, done.stdout) == (1, "")
     assert "undecided must be 'exclude', 'label' or 'wrong', found 'skip'" in done.stderr
-
-
-def test_agreement_of_a_graded_dataset_is_that_of_its_summary(
-    tmp_path: Path, rubricate: Any, shipped_example: Any
-):
-    data = shipped_example("physics.json")
-    summary = json.loads(rubricate("grade", data, "--run-dir", "run", "--json").stdout)
-    report = json.loads(rubricate("trust", "agree", "run", "--json").stdout)
-    for one, theirs in zip(report["criteria"], summary["criteria"], strict=True):
-        assert one["agreement"]["n"] == theirs["agreement"]["n"]
-        figures = one["agreement"]["figures"]
-        assert figures["accuracy"]["value"] == pytest.approx(theirs["agreement"]["accuracy"])
-        assert figures["cohen_kappa"]["value"] == pytest.approx(theirs["agreement"]["kappa"])
-        assert figures["cohen_kappa"]["low"] < figures["cohen_kappa"]["value"]
-    assert report["scores"]["human_mean"] == pytest.approx(summary["score"]["human_mean"])
-    assert report["scores"]["n"] == 40  # the other items lack a label
-    assert "item score" in rubricate("trust", "agree", "run").stdout
 
 
 def test_items_with_rubrics_of_their_own_are_compared_too(
@@ -432,20 +404,6 @@ def test_annotators_are_compared_with_the_judge_and_among_themselves(
     assert "The judge and the annotators" in shown
 
 
-def test_the_markdown_report_keeps_untrusted_text_in_its_cell(tmp_path: Path, rubricate: Any):
-    write_run(tmp_path / "a")
-    run = write_run(tmp_path / "b", WORSE)
-    text = (run / "results.jsonl").read_text()
-    (run / "results.jsonl").write_text(text.replace("because of 3", "a|b\\n# <b>no</b>"))
-    done = rubricate("compare", "a", "b", "--fail-if-worse", "0.5", "-o", "report.md")
-    assert done.returncode == 4  # two of A's 29 verdicts failed
-    report = (tmp_path / "report.md").read_text()
-    assert "# Comparison of two runs" in report
-    assert re.search(r"\| \*\*score\*\* \| [\d.]+ \| [\d.]+ \| -0\.05 ", report)
-    assert "3: a\\|b # &lt;b>no&lt;/b>" in report
-    assert "of the verdicts of A could be compared, less than 95%" in report
-
-
 def test_runs_without_a_common_item_cannot_be_compared(tmp_path: Path, rubricate: Any):
     write_run(tmp_path / "a")
     run = write_run(tmp_path / "b")
@@ -591,25 +549,6 @@ def test_the_default_interval_of_the_accuracy_of_all_knows_which_verdicts_are_of
     # How often this interval holds the truth is tested in tests/stats/test_intervals.py.
     expected = clustered_share(right, groups=[row.item for row in rows])
     assert report.stratified.accuracy == expected
-
-
-def test_a_comparison_shows_every_test_on_the_screen_and_in_markdown(
-    tmp_path: Path, rubricate: Any
-):
-    write_run(tmp_path / "a")
-    write_run(tmp_path / "b", {**ANSWERS, "correct": ["UNMET", "UNMET", "UNMET", "MET", "MET"]})
-    done = rubricate("compare", "a", "b", "--fail-if-worse", "0.5", "-o", "report.md")
-    for text in (done.stdout, (tmp_path / "report.md").read_text()):
-        for word in ("Holm", "Wilcoxon", "McNemar", "detectable", "bootstrap", "less than 95%"):
-            assert word in " ".join(text.split()), word
-    found = compare_runs(read_run(tmp_path / "a"), read_run(tmp_path / "b"))
-    correct = found.criteria[0].values
-    assert correct.mcnemar is not None
-    row = next(line for line in done.stdout.splitlines()[::-1] if line.startswith("correct "))
-    assert row.split()[-2:] == [
-        f"{correct.mcnemar.p_value:.3f}",
-        f"{correct.smallest_detectable:.3f}",
-    ]
 
 
 def test_probabilities_are_told_apart_cut_by_cost_and_made_sets(

@@ -408,10 +408,6 @@ def test_counts_equal_a_brute_force_count(
 # All kinds
 
 
-def short(submission: str, item: object) -> bool:
-    return len(submission) < 10
-
-
 EACH: list[dict[str, Any]] = [
     {"kind": "scale", "low": 0, "high": 3, "levels": ["a", "b", "c", "d"], "weight": -2},
     {"kind": "scale", "higher_is_better": False},
@@ -450,39 +446,6 @@ def test_a_criterion_without_words_reads_back_equal(criterion: Criterion) -> Non
 def test_an_item_of_several_lines_is_one_line_for_the_judge() -> None:
     question = build({"kind": "metric", "tp_instructions": ["a\n  b\n", "c"]}).ask()
     assert question.material == "Items:\n- a b\n- c"
-
-
-@given(score=st.integers(-50, 50), low=st.integers(-50, 49), width=st.integers(1, 60))
-def test_every_legal_score_is_worth_between_0_and_1(score: int, low: int, width: int) -> None:
-    scale = ScaleCriterion(requirement="x", low=low, high=low + width)
-    if low <= score <= low + width:
-        value = scale.value(scale.read(score).label)
-        assert value is not None
-        assert 0.0 <= value <= 1.0
-    else:
-        with pytest.raises(UnreadableReply):
-            scale.read(score)
-
-
-@given(counts=st.tuples(*[st.integers(0, 20)] * 4))
-def test_every_metric_is_between_0_and_1(counts: tuple[int, int, int, int]) -> None:
-    names = ("precision", "recall", "f1", "accuracy", "specificity")
-    criterion = metric(tp_instructions=["a"], tn_instructions=["b"], metrics=names)
-    label = "tp {}, fp {}, tn {}, fn {}".format(*counts)
-    assert all(0.0 <= value <= 1.0 for value in criterion.measured(label)["metrics"].values())
-    value = criterion.value(label)
-    assert value is not None
-    assert 0.0 <= value <= 1.0
-
-
-@given(number=st.floats())
-def test_a_number_from_code_is_a_share_or_refused(number: float) -> None:
-    criterion = CodeCriterion(function=short)
-    if 0.0 <= number <= 1.0:
-        assert criterion.value(criterion.read(number).label) == number
-    else:
-        with pytest.raises(UnreadableReply):
-            criterion.read(number)
 
 
 @pytest.mark.parametrize(

@@ -257,16 +257,6 @@ def test_the_value_lies_within_its_bounds_and_they_within_0_and_1(
         assert 0.0 <= result.lowest <= result.value <= result.highest <= 1.0
 
 
-@PROPERTY
-@given(judged_items(), st.sampled_from(STRATEGIES))
-def test_the_bounds_are_the_value_where_nothing_is_missing(
-    item: tuple[list[Criterion], list[Verdict]], strategy: CannotAssess
-) -> None:
-    kept = [(c, v) for c, v in zip(*item, strict=True) if v.status not in MISSING]
-    result = score([c for c, _ in kept], [v for _, v in kept], ScoringRules(strategy))
-    assert result.lowest == result.value == result.highest
-
-
 @pytest.mark.parametrize(
     ("asked", "verdicts", "lowest", "value", "highest", "coverage"),
     [

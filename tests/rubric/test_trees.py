@@ -357,18 +357,6 @@ def test_the_score_of_labels_goes_through_the_tree() -> None:
     assert dataset.compute_weighted_score(["MET", "MET", "UNMET", "UNMET"], normalize=False) == 3.0
 
 
-def test_what_was_skipped_scores_as_the_rubric_declares() -> None:
-    text = "scoring: {skipped: WORD}\ncriteria: [{requirement: x}, {requirement: y}]"
-    verdicts = [MET, Verdict("", "skipped")]
-    for word, value in (("zero", 0.5), ("skip", 1.0)):
-        rubric = Rubric.from_yaml(text.replace("WORD", word))
-        assert Rubric.from_dict(rubric.to_dict()) == rubric
-        found = score(rubric.tree, verdicts, ScoringRules(declared=rubric.scoring))
-        assert (found.lowest, found.value, found.highest) == (value, value, value)
-        assert found.coverage == 1.0
-    assert score(rubric.tree, verdicts).value == 0.5
-
-
 @pytest.mark.parametrize(
     ("scoring", "error"),
     [

@@ -33,7 +33,6 @@ class LabelServer(PageServer):
         self._session = session
         self._annotator = annotator
         self._writing = asyncio.Lock()
-        self._waiting: list[tuple[Change, asyncio.Future[None]]] = []
 
     def _routes(self) -> Sequence[web.RouteDef]:
         return [
@@ -96,21 +95,6 @@ class LabelServer(PageServer):
         return json_response({"label": change.label})
 
     async def _write(self, change: Change) -> None:
-        """Write a change, with all others that wait by then; it is on disk when this returns."""
-        done = asyncio.get_running_loop().create_future()
-        self._waiting.append((change, done))
+        """Write a change; it is on disk when this returns."""
         async with self._writing:
-            batch, self._waiting = self._waiting, []
-            if batch:
-                await self._write_all(batch)
-        await done
-
-    async def _write_all(self, batch: Sequence[tuple[Change, asyncio.Future[None]]]) -> None:
-        try:
-            await asyncio.to_thread(self._session.file.apply, [change for change, _ in batch])
-        except Exception as error:
-            for _, done in batch:
-                done.set_exception(error)
-        else:
-            for _, done in batch:
-                done.set_result(None)
+            await asyncio.to_thread(self._session.file.apply, [change])

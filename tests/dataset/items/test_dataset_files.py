@@ -225,17 +225,6 @@ def test_blank_lines_in_json_lines_are_passed_over(tmp_path: Path) -> None:
     assert RubricDataset.from_file(path) == PAGE_DATASET
 
 
-def test_a_date_in_yaml_can_be_written_as_json(tmp_path: Path) -> None:
-    path = tmp_path / "data.yaml"
-    path.write_text(
-        "prompt: p\nrubric: [{requirement: x}]\nmetadata: {made: 2026-01-31}\n"
-        "items: [{submission: a, description: d, asked: 2026-02-01}]\n",
-        encoding="utf-8",
-    )
-    loaded = RubricDataset.from_json(RubricDataset.from_file(path).to_json())
-    assert (loaded.metadata, loaded[0].extra) == ({"made": "2026-01-31"}, {"asked": "2026-02-01"})
-
-
 def test_items_may_be_missing() -> None:
     assert len(RubricDataset.from_json('{"prompt": "p", "rubric": [{"requirement": "x"}]}')) == 0
 
@@ -393,28 +382,3 @@ def test_what_cannot_be_read_is_named_by_its_file_and_place(
 def test_broken_json_of_a_text_is_named_by_line_and_column() -> None:
     with pytest.raises(ValueError, match=r"^line 2:3: Failed to parse JSON: "):
         RubricDataset.from_json("{\n  prompt: 3}")
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_missing_file_is_a_file_not_found_error_that_names_it(name: str, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError) as caught:
-        RubricDataset.from_file(tmp_path / name)
-    assert str(caught.value) == f"{tmp_path / name}: file not found"
-
-
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("content", ["", "\n \n", "\ufeff"])
-def test_an_empty_file_is_a_value_error_that_says_so(
-    content: str, name: str, tmp_path: Path
-) -> None:
-    (tmp_path / name).write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match="file is empty"):
-        RubricDataset.from_file(tmp_path / name)
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_byte_order_mark_is_no_obstacle(name: str, tmp_path: Path) -> None:
-    path = tmp_path / name
-    PAGE_DATASET.to_file(path)
-    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    assert RubricDataset.from_file(path) == PAGE_DATASET

@@ -93,11 +93,6 @@ def test_file_dataset_takes_the_options_of_text_for_every_file(write):
 # --- JSON and JSON Lines
 
 
-def test_windows_line_ends_and_a_last_line_without_an_end_are_read(write):
-    content = LINES.strip().replace("\n", "\r\n")
-    assert inputs(json_dataset(write("a.jsonl", content))) == ["one", "two"]
-
-
 def test_the_record_separator_is_accepted_and_of_twin_keys_the_last_counts(write):
     path = write("a.jsonl", '\x1e{"input": "one", "input": "1"}\n\x1e{"input": "two"}\n')
     assert inputs(json_dataset(path)) == ["1", "two"]
@@ -113,16 +108,3 @@ def test_a_line_that_is_no_object_is_refused_with_file_and_line(write, line):
 
 
 # --- limit
-
-
-@pytest.mark.parametrize(("limit", "count"), [(0, 0), (1, 1), (2, 2), (99, 2), (None, 2)])
-@pytest.mark.parametrize(
-    ("name", "content"), [("a.csv", CSV), ("a.json", JSON), ("a.jsonl", LINES)]
-)
-def test_a_limit_is_the_most_samples_and_keeps_name_and_location(
-    write, name, content, limit, count
-):
-    dataset = file_dataset(write(name, content), limit=limit)
-    assert inputs(dataset) == ["one", "two"][:count]
-    assert dataset.name == "a"
-    assert dataset.location.endswith(name)

@@ -226,20 +226,6 @@ def test_choices_are_shuffled_by_a_seed_and_a_wrong_target_names_the_file_and_th
         json_dataset(wrong, shuffle_choices=42)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        *("inline text", "missing.txt", "https://example.com/a", "data:text/plain;base64,eA=="),
-        *("a\0b", "line\n" * 2000, "/nowhere/at/all"),
-    ],
-    ids=lambda value: repr(value[:20]),
-)
-def test_anything_but_a_path_beside_the_dataset_stays(write, value):
-    record = {"input": "x", "setup": value, "files": {"a": value}}
-    (sample,) = json_dataset(write("a.json", json.dumps([record])))
-    assert (sample.setup, sample.files) == (value, {"a": value})
-
-
 def test_nan_in_a_list_of_metadata_is_none(write):
     class Scores(BaseModel, frozen=True):
         scores: list[float | None]

@@ -27,17 +27,6 @@ def lines(tmp_path):
     return path
 
 
-def test_a_shuffle_without_a_seed_follows_the_random_module_and_seeds_add_up():
-    for seeds in ([None], [1, 2]):
-        dataset, expected = numbered(), list(range(10))
-        for seed in seeds:
-            random.seed(5)
-            (random if seed is None else random.Random(seed)).shuffle(expected)
-            random.seed(5)
-            dataset.shuffle(seed)
-        assert ids(dataset) == expected
-
-
 def test_a_slice_has_its_own_order_and_a_sort_is_stable_both_ways():
     dataset = numbered()
     dataset[:].shuffle(42)

@@ -29,7 +29,6 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\
 TO_THE_END = b"HTTP/1.1 200 OK\r\n\r\nhello"
 OLD = b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 LAST = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
-CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 NO_BODY = b"HTTP/1.1 204 No Content\r\n\r\n"
 
 
@@ -86,15 +85,6 @@ async def asked(serve: Serve, times: int = 1) -> list[Answer]:
     finally:
         await connections.aclose()
         server.close()
-
-
-@pytest.mark.parametrize("size", [0, 1, 7])
-@pytest.mark.parametrize("answer", [LENGTH, CHUNKED, CONTINUE + LENGTH, CONTINUE + CHUNKED])
-def test_an_answer_is_whole_in_whatever_pieces_it_comes(run: Run, answer: bytes, size: int):
-    server = Server(answer, size=size)
-    found = run(asked(server, 3))
-    assert [(one.status, one.body) for one in found] == [(200, b"hello")] * 3
-    assert server.connections == 1
 
 
 @pytest.mark.parametrize("size", [0, 1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -169,21 +168,6 @@ def test_a_mixed_pair_sends_nothing_and_is_told_by_every_command(
     listed = rubricate_command("judges", OPENAI_API_KEY="of-the-shell")
     assert "openai/MODEL: OPENAI_BASE_URL is set in .env" in listed.stdout
     assert endpoint.requests == []
-
-
-def test_research_reports_send_no_key_of_the_shell_to_an_address_of_the_file(
-    rubricate_command, endpoint, env_file, folder
-):
-    task = {"prompt": "p", "sample_id": "t1", "domain": "d"}
-    task["rubrics"] = [{"criterion": "Says it", "weight": 1, "axis": "x"}]
-    (folder / "tasks.jsonl").write_text(json.dumps(task) + "\n")
-    (folder / "agent_responses").mkdir()
-    (folder / "agent_responses" / "t1.md").write_text("text")
-    env_file(API_BASE_URL=endpoint.url)
-    options = ("researchrubrics", "--tasks", "tasks.jsonl", "--judge", "litellm_proxy/m")
-    done = rubricate_command(*options, "--no-cache", LITELLM_API_KEY="of-the-shell")
-    assert (done.returncode, done.stdout, endpoint.requests) == (1, "", [])
-    assert done.stderr.startswith("Error: API_BASE_URL is set in .env and LITELLM_API_KEY in")
 
 
 @pytest.fixture

@@ -123,27 +123,6 @@ def test_the_best_way_that_the_endpoint_knows_is_found_once_and_remembered(known
     assert [answer.usage.requests for answer in answers] == [len(tried) - 2, 1, 1]
 
 
-@pytest.mark.parametrize("known", ["json_schema", "json_object", "text"])
-def test_every_way_of_structured_output_leads_to_the_same_verdict(known: str):
-    criterion = Criterion(name="a", requirement="Says that light is quick")
-    rule = Rule(verdict="MET", reason="It does.", evidence=["quick"])
-
-    async def main(url: str) -> Any:
-        model = HTTPModel("m", base_url=url)
-        judge = ModelJudge(model)
-        try:
-            return await judge.judge(
-                Item("It is quick."), criterion, lambda model, request: model.complete(request)
-            )
-        finally:
-            await judge.aclose()
-
-    with ScriptedEndpoint([rule], formats=[known]) as endpoint:
-        verdict = asyncio.run(main(endpoint.url))
-    assert (verdict.status, verdict.label, verdict.reason) == ("judged", "MET", "It does.")
-    assert [(e.start, e.end) for e in verdict.evidence] == [(6, 11)]
-
-
 def test_the_schema_is_sent_where_the_endpoint_knows_schemas(endpoint: ScriptedEndpoint):
     ask_scripted(HTTPModel("m", base_url=endpoint.url))
     sent = endpoint.requests[0].body["response_format"]["json_schema"]
@@ -590,29 +569,6 @@ def connections_of(*rounds: int) -> list[int]:
 
 def test_the_calls_of_one_loop_share_a_connection_and_another_loop_gets_its_own():
     assert connections_of(5, 3) == [1, 1]
-
-
-def test_calls_after_closing_open_a_new_session():
-    async def main(url: str) -> None:
-        model = HTTPModel("m", base_url=url)
-        for _ in range(2):
-            await model.complete(REQUEST)
-            await model.aclose()
-        await model.aclose()
-
-    with ScriptedEndpoint() as endpoint:
-        asyncio.run(main(endpoint.url))
-    assert len(endpoint.requests) == 2
-
-
-def test_a_hundred_calls_at_once_are_all_answered(endpoint: ScriptedEndpoint):
-    async def main() -> list[Completion]:
-        model = HTTPModel("m", base_url=endpoint.url)
-        answers = await asyncio.gather(*(model.complete(REQUEST) for _ in range(100)))
-        await model.aclose()
-        return answers
-
-    assert len(asyncio.run(main())) == len(endpoint.requests) == 100
 
 
 def test_the_fingerprint_has_model_address_and_temperature_and_no_key(

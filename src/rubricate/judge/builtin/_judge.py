@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import replace
-from functools import lru_cache
-from importlib import resources
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rubricate._version import __version__
 from rubricate.dataset import Item, RubricDataset
@@ -232,32 +229,4 @@ def _refit_figures(report: FitReport) -> str:
     return (
         f"Not refitted: {report.n} labels do not show that it would be better ({gain}). "
         f"As shipped it reaches on them: {shown}."
-    )
-
-
-# What it reaches on data that it was neither chosen nor fitted on. tools/train_builtin.py measures
-# this by nested validation and writes it beside the weights; docs/builtin-judge.md gives them.
-
-DATA_SETS, QUESTIONS = "data_sets_left_out", "questions_left_out"
-
-
-class Unseen(NamedTuple):
-    """The figures of a data set that was left out."""
-
-    name: str
-    labels: int
-    auc: float
-    kappa: float
-    ece: float
-
-
-@lru_cache(maxsize=2)
-def figures_left_out(what: str = DATA_SETS) -> tuple[Unseen, ...]:
-    """The figures of each set: `data_sets_left_out` whole, or `questions_left_out` by folds."""
-    source = resources.files("rubricate.judge.builtin").joinpath("figures.json")
-    table = json.loads(source.read_text(encoding="utf-8"))[what]
-    return tuple(
-        Unseen(name, int(entry["labels"]), entry["auc"], entry["kappa"], entry["ece"])
-        for name, entry in table.items()
-        if name != "mean"
     )
