@@ -105,6 +105,3 @@ def test_a_line_that_is_no_object_is_refused_with_file_and_line(write, line):
     assert "a.jsonl:2" in refused(json_dataset, write("a.jsonl", f'{{"input": "one"}}\n{line}\n'))
     document = '[\n{"input": "one"},\n{"input": }\n]'
     assert "a.json:3" in refused(json_dataset, write("a.json", document))
-
-
-# --- limit

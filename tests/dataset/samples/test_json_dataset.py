@@ -192,12 +192,6 @@ def test_relative_files_are_found_beside_the_dataset(write, tmp_path):
     assert made.setup == sample.setup
 
 
-def test_an_error_in_a_late_line_says_as_much_as_one_in_the_first(write):
-    path = write("a.jsonl", lines(12_000) + '\n{"input": "", "id": 5}\n' + lines(3))
-    with pytest.raises(InputError, match=r"a\.jsonl:12002: record 12001: field 'input': No input"):
-        json_dataset(path)
-
-
 def test_whole_numbers_of_numpy_are_numbers(write):
     path = write("a.jsonl", lines(30))
     expected = json_dataset(path, shuffle=7, limit=5)

@@ -99,15 +99,6 @@ def test_samples_without_choices_or_target_need_no_rewriting():
     assert [s.target for s in dataset] == ["text", ""]
 
 
-def test_more_than_26_choices_go_on_with_numbers():
-    many = [f"choice {n}" for n in range(30)]
-    dataset = choices((many, "2"))
-    dataset.shuffle_choices(5)
-    (sample,) = dataset
-    place = sample.choices.index("choice 27")
-    assert sample.target == ("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[place] if place < 26 else str(place - 25))
-
-
 @settings(deadline=None)  # the first sample builds pydantic's validators
 @given(count=st.integers(1, 40), seed=st.integers(), data=st.data())
 def test_a_target_follows_its_choice(count, seed, data):

@@ -410,18 +410,6 @@ def test_an_address_that_cannot_be_one_is_refused_and_not_repeated(url: str, wro
     assert "secret-word" not in str(caught.value)
 
 
-def test_no_redirect_is_followed():
-    paths: list[str] = []
-
-    def handler(request: web.Request) -> web.Response:
-        paths.append(request.path)
-        return web.Response(status=307, headers={"Location": "/elsewhere"})
-
-    error = failure(handler)
-    assert (error.kind, error.status) == ("bad_request", 307)
-    assert paths == ["/v1/chat/completions"]
-
-
 def test_a_redirect_says_where_it_leads_without_what_may_be_secret_there():
     headers = {"Location": "https://judge.invalid/v1/chat/completions?key=abc"}
     error = failure(lambda request: web.Response(status=302, headers=headers))
