@@ -36,6 +36,7 @@ from rubricate.judge.builtin._classifier import Look
 from rubricate.judge.builtin._features import Lexicon, Target, target
 from rubricate.judge.builtin._fit import (
     Array,
+    Examples,
     examine,
     figures,
     goal_of,
@@ -498,6 +499,19 @@ def with_numbers(judge: Classifier, model: Model) -> Classifier:
     )
 
 
+def only(examples: Examples, rows: Mask) -> Examples:
+    """The examples of a mask."""
+    return Examples(
+        examples.shipped[rows],
+        examples.logits[rows],
+        examples.free[rows],
+        examples.targets[rows],
+        tuple(itertools.compress(examples.keys, rows)),
+        tuple(itertools.compress(examples.groups, rows)),
+        examples.abstained,
+    )
+
+
 def own_labels(
     every: Sequence[Row], table: Table, judge: Classifier, choice: Choice, seed: int
 ) -> dict[str, dict[str, dict[str, list[float]]]]:
@@ -522,7 +536,7 @@ def own_labels(
             for draw in range(DRAWS):
                 chosen = np.zeros(len(all_of.targets), dtype=bool)
                 chosen[random.permutation(len(chosen))[:count]] = True
-                report = out_of_fold(all_of.only(chosen), draw)
+                report = out_of_fold(only(all_of, chosen), draw)
                 after = all_of.shipped
                 if report.kept == "fitted":
                     after = predicted(all_of, solve(all_of, chosen & all_of.free))

@@ -46,7 +46,6 @@ class MessagesEndpoint(ScriptedEndpoint):
         self.billed = 0.0
         self.structured = structured
         self.change: dict[str, Any] = {}
-        self._kept: set[str] = set()
 
     async def _complete(self, raw: web.Request) -> web.StreamResponse:
         body = orjson.loads(await raw.read())
@@ -81,42 +80,23 @@ class MessagesEndpoint(ScriptedEndpoint):
         if not isinstance(response, web.Response) or response.status != 200:
             return response
         given = orjson.loads(response.body)
-        text = given["choices"][0]["message"]["content"]
-        block: dict[str, Any] = {"type": "text", "text": text}
+        answer = self.batches._as_anthropic(body, given)
+        (block,) = answer["content"]
         if form == "json_object":
-            block = {"type": "tool_use", "id": "t", "name": "judgement", "input": json.loads(text)}
+            block = {
+                "type": "tool_use",
+                "id": "t",
+                "name": "judgement",
+                "input": json.loads(block["text"]),
+            }
+            answer["stop_reason"] = "tool_use"
         thought = [{"type": "thinking", "thinking": '{"verdict": "UNMET"}', "signature": "s"}]
-        usage = self.usage(body, len(text) // 4)
-        answer = {
-            "type": "message",
-            "role": "assistant",
-            "model": body["model"],
-            "content": [*(thought if thinks else []), block],
-            "stop_reason": "tool_use" if form == "json_object" else "end_turn",
-            "usage": usage,
-        }
+        answer["content"] = [*(thought if thinks else []), block]
+        for count, price in zip(answer["usage"].values(), (3, 0.3, 3.75, 15), strict=True):
+            self.billed += count * price / 1e6
         limits = {"limit": "50", "remaining": "49", "reset": "2026-01-01T00:00:01Z"}
         headers = {f"anthropic-ratelimit-requests-{name}": part for name, part in limits.items()}
         return web.json_response(answer | self.change, headers=headers)
-
-    def usage(self, body: dict[str, Any], output: int) -> dict[str, int]:
-        """The counts; the cache keeps what is marked, from 1,024 tokens on."""
-        whole = len(body.get("system", "") + "".join(map("".join, map(texts_of, body["messages"]))))
-        read = written = 0
-        for message in body["messages"]:
-            parts = message["content"] if isinstance(message["content"], list) else []
-            for part in parts:
-                if "cache_control" in part and len(prefix := body["system"] + part["text"]) > 4096:
-                    read, written = (len(prefix) // 4, 0)[:: 1 if prefix in self._kept else -1]
-                    self._kept.add(prefix)
-        fresh = whole // 4 - read - written
-        self.billed += (3 * fresh + 0.3 * read + 3.75 * written + 15 * output) / 1e6
-        return {
-            "input_tokens": fresh,
-            "cache_read_input_tokens": read,
-            "cache_creation_input_tokens": written,
-            "output_tokens": output,
-        }
 
 
 def texts_of(message: dict[str, Any]) -> list[str]:

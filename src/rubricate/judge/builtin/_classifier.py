@@ -171,12 +171,12 @@ class Classifier:
         """Judge one submission by one criterion; no text makes it raise."""
         sought = question(inputs.requirement, inputs.reference, inputs.options, inputs.ordinal)
         if sought.abstention:
-            return Classification(None, None, None, sought.abstention, None)
+            return Classification(sought.abstention)
         if sought.options:
             return self._by_option_texts(inputs, sought)
         look = self.look(inputs, sought)
         if look.abstention:
-            return Classification(None, None, None, look.abstention, None)
+            return Classification(look.abstention)
         match, reason, evidence = look.match, look.reason, None
         met = look.fixed
         if match is not None:
@@ -189,7 +189,7 @@ class Classifier:
             return self._on_scale(inputs, met, reason, evidence, match)
         label = "MET" if met >= 0.5 else "UNMET"
         shares = (("MET", met), ("UNMET", 1.0 - met))
-        return Classification(label, max(met, 1.0 - met), met, reason, evidence, shares)
+        return Classification(reason, label, max(met, 1.0 - met), met, evidence, shares)
 
     def look(self, inputs: Inputs, sought: SoughtText) -> Look:
         """Compare a submission with what is asked for, if there is something to compare."""
@@ -264,7 +264,7 @@ class Classifier:
         if len(tied) > 1:
             reason += f" Options of equal value: {', '.join(option.label for option in tied)}."
         each = self._shares(live, levels, shares, match)
-        return Classification(chosen.label, shares[level] * part, met, reason, evidence, each)
+        return Classification(reason, chosen.label, shares[level] * part, met, evidence, each)
 
     def _shares(
         self,
@@ -301,33 +301,22 @@ class Classifier:
         texts = " ".join(map(option_text, sought.options))
         reason = reason or not_english(inputs.submission, texts)
         if reason:
-            return Classification(None, None, None, reason, None)
+            return Classification(reason)
         matches = [self.match(inputs, option_text(option), False) for option in sought.options]
         odds = [
             math.exp(min(40.0, self.logit(match))) if match.present else 0.0 for match in matches
         ]
         best = max(range(len(odds)), key=odds.__getitem__)
         if not odds[best] or odds.count(odds[best]) > 1:
-            return Classification(
-                None,
-                None,
-                None,
-                "No option's text matches the submission better than the others.",
-                None,
-            )
+            return Classification("No option's text matches the submission better than the others.")
         match = matches[best]
-        probability = (
-            odds[best] / sum(odds) * (1.0 - math.prod(1.0 / (1.0 + value) for value in odds))
-        )
-        reason = f"Of the options' texts, {sought.options[best].label!r} matches best. " + _words(
-            match, sought
-        )
+        any_holds = 1.0 - math.prod(1.0 / (1.0 + value) for value in odds)
+        label, words = sought.options[best].label, _words(match, sought)
         return Classification(
-            sought.options[best].label,
-            probability,
-            None,
-            reason,
-            _evidence(inputs.submission, match),
+            f"Of the options' texts, {label!r} matches best. {words}",
+            label,
+            odds[best] / sum(odds) * any_holds,
+            evidence=_evidence(inputs.submission, match),
         )
 
 

@@ -8,7 +8,6 @@ fitted one is not shown to be better the shipped one stays.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -88,18 +87,6 @@ class Examples:
     """What represents the criterion, reference or option that was compared."""
     groups: tuple[str, ...]
     abstained: int
-
-    def only(self, rows: NDArray[np.bool_]) -> Examples:
-        """Those of a mask."""
-        return Examples(
-            self.shipped[rows],
-            self.logits[rows],
-            self.free[rows],
-            self.targets[rows],
-            tuple(itertools.compress(self.keys, rows)),
-            tuple(itertools.compress(self.groups, rows)),
-            self.abstained,
-        )
 
 
 def refit(rows: Sequence[Labelled], *, seed: int = 0) -> tuple[Classifier, FitReport]:

@@ -54,15 +54,15 @@ class Inputs:
 class Classification:
     """The answer. `label` and both probabilities are None where the judge abstains."""
 
-    label: str | None
-    """"MET" or "UNMET", or an option's label."""
-    probability: float | None
-    """Calibrated probability that the label given is right; at least 0.5 for a binary criterion."""
-    probability_met: float | None
-    """Calibrated probability of MET, or of the best option; None where options have no order."""
     reason: str
     """Why, in words; for an abstention, why the judge cannot tell."""
-    evidence: tuple[int, int] | None
+    label: str | None = None
+    """"MET" or "UNMET", or an option's label."""
+    probability: float | None = None
+    """Calibrated probability that the label given is right; at least 0.5 for a binary criterion."""
+    probability_met: float | None = None
+    """Calibrated probability of MET, or of the best option; None where options have no order."""
+    evidence: tuple[int, int] | None = None
     """Start and end offset in the submission of the sentence that matches best, if one does."""
     shares: tuple[tuple[str, float], ...] = ()
     """The probability of each label, where all have one."""

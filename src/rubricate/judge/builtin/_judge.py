@@ -37,6 +37,7 @@ WHAT_IT_IS = (
 WHERE_MEASURED = "How often it agrees with people: see docs/builtin-judge.md."
 
 CANNOT = "it cannot be judged by comparing words, use a language model"
+NUMBERS = "The answers are numbers that nothing is said about: there is nothing to compare."
 STATEMENT = (
     "The criterion is a statement, and words do not show whether a text supports it: fit the judge "
     "to your labels (--examples), or use a language model."
@@ -123,7 +124,9 @@ class BuiltinJudge(Judge):
         return made
 
     def _abstention(self, item: Item, criterion: Criterion) -> str:
-        """Why a criterion is not judged, though there are words to compare; else empty."""
+        """Why a criterion is not judged, whatever the submission says; else empty."""
+        if not _has_words(criterion):
+            return NUMBERS
         if criterion.requirement in self._unworded:
             return f"No submission of the run has all words of the criterion: {CANNOT}."
         is_fitted = self.report is not None and self.report.kept == "fitted"
@@ -142,11 +145,6 @@ class BuiltinJudge(Judge):
 
     async def judge(self, item: Item, criterion: Criterion, send: Send) -> Verdict:
         name = criterion.name
-        if not _has_words(criterion):
-            reason = (
-                "The answers are numbers that nothing is said about: there is nothing to compare."
-            )
-            return Verdict(name, "abstained", reason=reason, judge=self.name)
         if reason := self._abstention(item, criterion):
             return Verdict(name, "abstained", reason=reason, judge=self.name)
         estimate = self.classifier.estimate(_inputs(item, criterion))
