@@ -58,6 +58,7 @@ def _note_homes(homes: dict[str, str], packages: list[str]) -> None:
     import pkgutil
 
     for package in packages:  # it grows
+        import_module(package)  # `get_data` would load it, too, but not bind it to its parent
         source = pkgutil.get_data(package, "__init__.py")
         if source is None:
             raise ImportError(f"{package} needs its source, to know its names")
