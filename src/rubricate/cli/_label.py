@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 from rubricate.cli._commands import command
 from rubricate.cli._ending import print_next
 from rubricate.cli._pages import PageOptions, serve, user_name
-from rubricate.errors import InputError
 from rubricate.settings import option
 
 if TYPE_CHECKING:
@@ -42,10 +41,6 @@ class LabelSettings(PageOptions):
         input_type=str | None,
     )
     seed: int = option(0, "Random seed of the order.", ge=0)
-
-    def check(self) -> None:
-        if self.order in ("active", "uncertainty") and self.run is None:
-            raise InputError(f"--order {self.order} needs --run: its judge says where it is unsure")
 
 
 @command(LabelSettings)

@@ -82,7 +82,7 @@ class LabelSession:
         self.how: Order = order or "random"
         if run is None and self.how != "random":
             raise InputError(
-                f"the order '{self.how}' needs a run: its judge says where it is unsure"
+                f"the order '{self.how}' needs a run (--run): its judge says where it is unsure"
             )
         confidences = {item: verdicts.confidences for item, verdicts in self._judged.items()}
         self._chances = chances(file.items, confidences if self.how == "active" else {})

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubricate.dataset.items._splitting import stratified_split
-from rubricate.errors import InputError
 
 Labels = list[dict[int, str | None]]
 
@@ -78,12 +77,6 @@ def test_either_part_may_be_empty() -> None:
     assert stratified_split([], 0, random.Random(0)) == ([], [])
     assert stratified_split(labels, 0, random.Random(0))[0] == []
     assert stratified_split(labels, 9, random.Random(0))[1] == []
-
-
-@pytest.mark.parametrize("n_train", [-1, 4])
-def test_a_size_that_does_not_fit_is_an_input_error(n_train: int) -> None:
-    with pytest.raises(InputError, match=f"n_train is {n_train}; it must be from 0 to 3"):
-        stratified_split([{0: "a"}, {0: "b"}, {0: "a"}], n_train, random.Random(0))
 
 
 # Chance

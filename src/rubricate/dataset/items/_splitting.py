@@ -57,15 +57,8 @@ def stratified_split(
         How many of the `count` items with a given label on a given criterion are in it stays near
         count * n_train / len(labels): for up to ten criteria less than 3 away, mostly less than 1,
         at any number of items. (These distances were measured; they are not guaranteed.)
-
-    Raises:
-        InputError: `n_train` is negative or more than the number of items.
     """
     n_items = len(labels)
-    if not 0 <= n_train <= n_items:
-        raise InputError(
-            f"n_train is {n_train}; it must be from 0 to {n_items}, the number of items"
-        )
     order = list(range(n_items))
     rng.shuffle(order)
     if n_train == n_items:

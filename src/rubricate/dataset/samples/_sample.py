@@ -44,6 +44,21 @@ def _as_json(config: Any) -> Any:
     return config.model_dump(mode="json") if isinstance(config, BaseModel) else config
 
 
+def sandbox_of(value: Any) -> SandboxEnvironmentSpec:
+    """A type, a pair of type and configuration, or an object of both."""
+    if isinstance(value, str):
+        return SandboxEnvironmentSpec(value)
+    if isinstance(value, Mapping):
+        if set(value) - {"type", "config"} or "type" not in value:
+            raise InputError("an object for 'sandbox' has the keys type and config")
+        value = (value["type"], value.get("config"))
+    if isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str):
+        return SandboxEnvironmentSpec(*value)
+    raise InputError(
+        f"Invalid 'sandbox' value: {value!r:.80}. Sandbox must be string or 2-item list"
+    )
+
+
 SandboxEnvironmentType = (
     SandboxEnvironmentSpec | str | tuple[str, str] | tuple[str, BaseModel] | Mapping[str, JsonValue]
 )
@@ -123,19 +138,8 @@ class Sample(BaseModel):
     @field_validator("sandbox", mode="before")
     @classmethod
     def _sandbox_in_any_form(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return SandboxEnvironmentSpec(value)
-        if isinstance(value, Mapping):
-            if set(value) - {"type", "config"} or "type" not in value:
-                raise ValueError("an object for 'sandbox' has the keys type and config")
-            return SandboxEnvironmentSpec(**value)
-        if isinstance(value, Sequence):
-            if len(value) != 2:
-                raise ValueError(
-                    f"Invalid 'sandbox' value: {value!r}. Sandbox must be string or 2-item list"
-                )
-            return SandboxEnvironmentSpec(*value)
-        return value
+        is_one = value is None or isinstance(value, SandboxEnvironmentSpec)
+        return value if is_one else sandbox_of(value)
 
     def metadata_as(self, metadata_cls: type[MT]) -> MT:
         """The metadata as a model of the given class; keys that it does not name are left out.

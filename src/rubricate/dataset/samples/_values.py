@@ -18,6 +18,7 @@ from rubricate.dataset.samples._media import kind_of
 from rubricate.dataset.samples._sample import (
     SandboxEnvironmentSpec,
     metadata_model,
+    sandbox_of,
 )
 from rubricate.errors import InputError, shown
 
@@ -198,23 +199,8 @@ def read_sandbox(value: Any) -> SandboxEnvironmentSpec | None:
     """A type, a list of type and configuration (or one as JSON text), or an object of both."""
     if _is_none(value):
         return None
-    written = value
-    if isinstance(value, str):
-        if not value.lstrip().startswith(("[", "{")):
-            return SandboxEnvironmentSpec(value)
-        value = _parsed(value)
-    if isinstance(value, Mapping):
-        if "type" not in value or set(value) - {"type", "config"}:
-            raise InputError(
-                f"Unexpected type for 'sandbox' field: an object with the keys "
-                f"{', '.join(map(str, value))}; expected type and config"
-            )
-        value = [value["type"], value.get("config")]
-    if not isinstance(value, list | tuple) or len(value) != 2 or not isinstance(value[0], str):
-        raise InputError(
-            f"Invalid 'sandbox' value: {shown(written)}. Sandbox must be string or 2-item list"
-        )
-    return SandboxEnvironmentSpec(value[0], value[1])
+    is_json = isinstance(value, str) and value.lstrip().startswith(("[", "{"))
+    return sandbox_of(_parsed(value) if is_json else value)
 
 
 def read_files(value: Any) -> dict[str, str] | None:
