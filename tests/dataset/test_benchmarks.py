@@ -294,6 +294,45 @@ def test_records_of_one_task_are_its_answers_with_what_people_say_of_each(tmp_pa
         open_benchmark(written(tmp_path, "t.jsonl", *records))
 
 
+def test_objects_with_a_record_or_a_text_under_each_id_are_read(tmp_path):
+    own = {"question": "Q?", "rubric": [{"rubric_item": "Says B"}]}
+    tasks, answers, texts, wrong = (
+        str(tmp_path / name) for name in ("tasks.json", "answers.json", "texts.json", "wrong.json")
+    )
+    for path, document in (
+        (tasks, {"a": own, "b": {**own, "id": "c"}}),
+        (answers, {"a": {"answer": "A."}, "c": {"output": ["C."]}}),
+        (texts, {"a": "A.", "c": "C."}),
+        (wrong, {"a": "A.", "c": 3}),
+    ):
+        Path(path).write_text(json.dumps(document))
+    for submissions in (answers, texts):
+        items = open_benchmark(tasks, submissions).items
+        assert [(item.id, str(item.submission)) for item in items] == [("a", "A."), ("c", "C.")]
+    with pytest.raises(InputError, match=r"wrong.json: record 1\.c: expected text"):
+        open_benchmark(tasks, wrong)
+    table = open_dataset(answers, items[0].rubric, {"submission": "answer"})
+    assert table.survey(limit=1).items == 1
+
+
+def test_samples_of_one_prompt_are_its_answers_under_an_id_of_ones_choice(tmp_path):
+    records = [
+        {"query": query, "answer": f"{query} {n}", "sample_id": n, "rubrics": ["Says B"]}
+        for query in ("P?", "Q?")
+        for n in range(2)
+    ]
+    tasks = written(tmp_path, "t.jsonl", *records)
+    with pytest.raises(InputError, match=r"record 3: the id '0' is .* \(--map id=FIELD\)"):
+        open_dataset(tasks)
+    items = open_dataset(tasks, columns="id=query").items
+    assert [(item.id, item.prompt, str(item.submission)) for item in items] == [
+        ("P?", "P?", "P? 0"),
+        ("P?#2", "P?", "P? 1"),
+        ("Q?", "Q?", "Q? 0"),
+        ("Q?#2", "Q?", "Q? 1"),
+    ]
+
+
 def test_fields_and_keys_of_criteria_with_other_names_are_mapped(tmp_path):
     rules = {"list": [{"must": "Cites A", "stars": "2"}, {"must": "Says B", "stars": 1}]}
     tasks = written(

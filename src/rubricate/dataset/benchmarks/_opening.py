@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
@@ -13,7 +13,7 @@ from typing import Any
 from rubricate._files import HF, user_path
 from rubricate._spelling import did_you_mean, unknown_word
 from rubricate.dataset.benchmarks._formats import ANSWERS, FORMATS, IDS, RACE, renamed
-from rubricate.dataset.benchmarks._task import Answer, Benchmark, Task
+from rubricate.dataset.benchmarks._task import Answer, Benchmark, Task, prompt_of, text_in
 from rubricate.dataset.items import (
     Converter,
     DataItem,
@@ -43,8 +43,8 @@ def format_of(data: str) -> Benchmark | None:
 
     Its first two records are looked at: of a dataset in JSON Lines the first is its head.
     """
-    source = data if data.startswith(HF) else Source(data, None)
-    if isinstance(source, Source):
+    if not data.startswith(HF):
+        source = Source(data, None)
         if source.suffix in (".csv", ".tsv"):
             return None  # has no lists
         if not source.remote and not Path(source.address).is_file():
@@ -106,7 +106,11 @@ def open_benchmark(
     if columns.ignore:
         raise InputError("map: 'ignore' is for tables; a benchmark's other fields are not graded")
     tasks = _tasks(
-        source, benchmark, columns, parse_pairs(criteria or {}, CRITERIA, "criteria-map")
+        source,
+        benchmark,
+        columns.columns,
+        parse_pairs(criteria or {}, CRITERIA, "criteria-map"),
+        id_field=None if submissions is not None else columns.columns.get("id"),
     )
     answers = {id: list(task.answers) for id, task in tasks.items()}
     if submissions is not None:
@@ -158,19 +162,21 @@ def _format(data: str, name: str | None) -> Benchmark:
 
 
 def _tasks(
-    data: str, format: Benchmark, columns: TableColumns, criteria: Mapping[str, str]
+    data: str,
+    format: Benchmark,
+    columns: Mapping[str, str],
+    criteria: Mapping[str, str],
+    id_field: str | None,
 ) -> dict[str, Task]:
     """The tasks by their ids; records of one task that differ in their answer are one."""
-    text = columns.columns.get("submission")
+    text = columns.get("submission")
     tasks: dict[str, Task] = {}
     ids: dict[str, int] = {}
     for number, (line, record) in enumerate(Records(data).read(), start=1):
         try:
             if isinstance(record, InputError):
                 raise record
-            if not isinstance(record, Mapping):
-                raise InputError(f"expected an object with a task, found {type(record).__name__}")
-            fields = renamed(record, columns.columns, criteria)
+            fields = renamed(record, columns, criteria)
             if not format.fits(fields):
                 raise InputError(
                     f"is no task of the format {format.name}; its fields are "
@@ -182,13 +188,14 @@ def _tasks(
                 answers = [Answer("", record[text])]
             task = replace(
                 task,
-                id=task.id or str(number),
+                id=text_in(record, id_field) if id_field else task.id or str(number),
                 answers=[replace(answer, text=text_of_chat(answer.text)) for answer in answers],
             )
             if (first := tasks.get(task.id)) is not None:
                 if not task.answers or (first.prompt, first.rubric) != (task.prompt, task.rubric):
                     raise InputError(
-                        f"the id '{task.id}' is defined twice, first in record {ids[task.id]}"
+                        f"the id '{task.id}' is defined twice, first in record {ids[task.id]}, "
+                        "for another task: name the field that tells them apart (--map id=FIELD)"
                     )
                 others = [replace(answer, metadata=task.metadata) for answer in task.answers]
                 task = replace(first, answers=[*first.answers, *others])
@@ -221,7 +228,7 @@ def _by_task(
     elif user_path(submissions).is_dir():
         texts = _in_folder(user_path(submissions), skips=skips, links=links)
     else:
-        texts = _in_file(str(submissions), columns)
+        texts = _in_file(str(submissions), columns, tasks)
     by_task: dict[str, list[Answer]] = {id: [] for id in tasks}
     for id, answer in texts:
         if id not in by_task:
@@ -244,14 +251,19 @@ def _in_folder(folder: Path, *, skips: bool, links: bool) -> Iterator[tuple[str,
                 yield id, Answer("", "", unreadable=str(error))
 
 
-def _in_file(data: str, columns: TableColumns) -> Iterator[tuple[str, Answer]]:
+def _in_file(
+    data: str, columns: TableColumns, tasks: Collection[str]
+) -> Iterator[tuple[str, Answer]]:
+    """The texts of a file's records, or of an object that has the text of each id."""
     own = dict(columns.columns)
     for number, (line, record) in enumerate(Records(data).read(), start=1):
         try:
             if isinstance(record, InputError):
                 raise record
-            if not isinstance(record, Mapping):
-                raise InputError(f"expected an object, found {type(record).__name__}")
+            if not record.keys().isdisjoint(tasks):
+                for id in record:
+                    yield id, Answer("", prompt_of(record, id))
+                continue
             id = _column(record, own.get("id"), IDS)
             text = _column(record, own.get("submission"), TEXTS)
             rest = {key: value for key, value in record.items() if key not in (id, text, "prompt")}

@@ -23,6 +23,7 @@ from rubricate.dataset.samples import (
     check_on_error,
     located,
     parse_json_bytes,
+    records_by_id,
 )
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric
@@ -31,8 +32,8 @@ from rubricate.rubric import Rubric
 def is_table(data: str) -> bool:
     """Whether a file has a row for each item, and not a `RubricDataset`.
 
-    A JSON file is a table if it is an array; a JSON Lines file, if its first line has a submission,
-    or no prompt, which every dataset has.
+    A JSON file is a table if it is an array, or an object with a record under each id; a JSON Lines
+    file, if its first line has a submission, or no prompt, which every dataset has.
     """
     if data.startswith(HF):
         return True
@@ -46,8 +47,11 @@ def is_table(data: str) -> bool:
             first = b""
             while not (first := file.readline()).strip() and first:
                 pass
-        if source.suffix == ".json":
-            return first.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+            if source.suffix == ".json":
+                begin = first.removeprefix(b"\xef\xbb\xbf").lstrip()
+                return begin.startswith(b"[") or bool(
+                    records_by_id(parse_json_bytes(begin + file.read()))
+                )
         record = parse_json_bytes(first)
     except InputError:
         return False  # reading it later says what is wrong

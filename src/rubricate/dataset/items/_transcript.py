@@ -179,13 +179,15 @@ def turn_of(message: ChatMessage) -> Turn:
 def text_of_chat(chat: Any) -> str:
     """Text as it is; one message as its text; several, or one that calls tools, as a `Transcript`.
 
-    So is one that has more than text, such as an image.
+    So is one that has more than text, such as an image. A list of one text is that text.
 
     Whatever a model put into a tool call is taken: it is to be judged.
 
     Raises:
         InputError: it is neither, or a message has no content, an unknown role or a misspelt key.
     """
+    if isinstance(chat, list) and len(chat) == 1 and isinstance(chat[0], str):
+        (chat,) = chat
     if isinstance(chat, str):
         return chat
     if not isinstance(chat, Sequence) or not all(isinstance(part, Mapping) for part in chat):

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from rubricate.dataset.samples._file import (
         READERS as READERS,
         Records as Records,
+        records_by_id as records_by_id,
         file_dataset as file_dataset,
     )
     from rubricate.dataset.samples._hf import hf_dataset as hf_dataset

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
+from itertools import chain
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -110,5 +111,21 @@ class Records:
         source = self._source
         if source is None:
             yield from hf_records(self._path, self._split, wanted)
+        elif source.suffix == ".json":
+            yield from chain.from_iterable(map(_one_by_one, json_records(source, wanted)))
         else:
             yield from READERS[source.suffix].records(source, wanted)
+
+
+def records_by_id(document: Any) -> list[dict[str, Any]] | None:
+    """The records of an object that has one under each id; None for anything else."""
+    if not isinstance(document, dict) or not document:
+        return None
+    if not all(isinstance(record, dict) for record in document.values()):
+        return None
+    return [{"id": id, **record} for id, record in document.items()]
+
+
+def _one_by_one(entry: Record) -> list[Record]:
+    line, record = entry
+    return [(line, each) for each in records_by_id(record) or ()] or [entry]
