@@ -310,6 +310,7 @@ class Settings:
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    needs_argument: ClassVar[bool] = False
 
     def __init_subclass__(cls, *, kw_only: bool = True) -> None:
         super().__init_subclass__()
@@ -329,7 +330,7 @@ class Settings:
         for name, value in named.items():
             if value is not defaults.get(name, MISSING):
                 changed.append(name)
-        if changed:
+        if changed or self.needs_argument:
             self._check(changed)
 
     def _check(self, changed: Collection[str]) -> None:
@@ -340,7 +341,7 @@ class Settings:
             if name in types:
                 check_value(name, options[name], getattr(self, name), types[name])
         for check, names in _form(kind).checks:
-            if not names.isdisjoint(changed):
+            if not changed or not names.isdisjoint(changed):
                 check(self)
 
     def changed(self, **values: Any) -> Self:

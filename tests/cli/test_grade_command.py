@@ -317,6 +317,8 @@ def test_examples_refit_the_built_in_judge_and_shows_out_of_fold_figures(
     done = rubricate("grade", data, "--examples", data, "--run-dir", "run")
     assert done.returncode == 0, done.stderr
     assert "out of fold" in " ".join(done.stdout.split())
+    for command in ("agree", "calibrate", "cascade", "ppi", "certify"):
+        assert "fitted to labels" in rubricate("trust", command, "run").stderr, command
 
 
 def test_examples_are_shown_to_a_language_model(rubricate, write_dataset, endpoint):

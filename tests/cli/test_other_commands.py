@@ -119,6 +119,11 @@ def test_the_help_of_a_command_with_many_options_shows_those_of_everyday_use(rub
     assert set(names) < set(re.findall(r"^  (?:-., )?--([a-z-]+)", whole, re.M))
 
 
+@pytest.mark.parametrize("wrong", ["--fail-if-worse", "--no-such-option", "a"])
+def test_wrong_arguments_name_the_help_of_their_command(rubricate, wrong):
+    assert "(see rubricate compare --help)" in rubricate("compare", wrong).stderr
+
+
 def test_the_shell_is_also_a_module_and_completes_its_words():
     told = [sys.executable, "-m", "rubricate"]
     shown = subprocess.run([*told, "-h"], capture_output=True, text=True, check=True)

@@ -221,7 +221,7 @@ WRONG_CRITERIA = {
         "",
         "unknown key 'wieght': did you mean 'weight'?",
     ),
-    "unknown kind": ({**B, "kind": "binari"}, ".kind", "unknown kind 'binari'"),
+    "unknown kind": ({"kind": "binari"}, ".kind", "unknown kind 'binari'"),
     "kind is a list": ({**B, "kind": ["binary"]}, ".kind", "binary"),
     "no object": ("Says", "", "expected an object"),
     "options no list": ({**B, "options": {"yes": 1}}, ".options", "a valid list"),

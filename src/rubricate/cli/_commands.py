@@ -202,7 +202,11 @@ class _Command(TyperCommand):
             if not argument or (argument.startswith("--") and equals and not value):
                 what = name or (before if before.startswith("-") else "an argument")
                 raise InputError(f"{what} is empty; is a variable of the shell not set?")
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            vars(error)["ctx"] = ctx  # an option without its value has none
+            raise
 
     def worded(self, ctx: Any) -> list[Any]:
         """The arguments and options with their help, which nothing else needs."""

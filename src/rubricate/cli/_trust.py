@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rubricate._files import write_text
 from rubricate._spelling import did_you_mean
@@ -23,11 +23,24 @@ from rubricate.cli._printing import (
 from rubricate.errors import InputError
 from rubricate.settings import Settings, option, part
 
+if TYPE_CHECKING:
+    from rubricate.analysis import FinishedRun
+
 
 class LabelledRun(Settings):
     """The run that a command is about."""
 
     run: str = option("", "A run folder with human labels.", is_argument=True, required=True)
+
+
+def labelled_run(folder: str) -> FinishedRun:
+    """The run whose verdicts are compared with labels; warns where they may be those it learnt."""
+    from rubricate.analysis import read_run
+    from rubricate.cli._gates import warn_of_refit
+
+    run = read_run(folder)
+    warn_of_refit(run)
+    return run
 
 
 class Undecided(Settings):
@@ -68,14 +81,14 @@ class AgreeSettings(LabelledRun, Undecided, Groups, ReportOutput):
 )
 def agree(settings: AgreeSettings) -> int:
     """Show how far judge and people agree, with intervals."""
-    from rubricate.analysis import DecisionRules, agreement_report, read_run
+    from rubricate.analysis import DecisionRules, agreement_report
     from rubricate.stats import Bootstrap
     from rubricate.views import OnTerminal
 
     bootstrap = Bootstrap(settings.resamples, settings.confidence, settings.seed)
     rules = DecisionRules.read(settings.costs, settings.coverage)
     report = agreement_report(
-        read_run(settings.run),
+        labelled_run(settings.run),
         undecided=settings.undecided,
         groups=settings.groups,
         rules=rules,
@@ -121,11 +134,11 @@ def calibrate(settings: CalibrateSettings) -> int:
 
     A map that is not shown to be better than none is not written without --force.
     """
-    from rubricate.analysis import fit_calibration, read_run
+    from rubricate.analysis import fit_calibration
 
     output = Path(settings.output)
     fitted = fit_calibration(
-        read_run(settings.run),
+        labelled_run(settings.run),
         name=output.stem,
         method=settings.method,
         groups=settings.groups,
@@ -174,7 +187,7 @@ def cascade(settings: CascadeSettings) -> int:
     from rubricate.analysis import cascade_report, read_run
 
     report = cascade_report(
-        read_run(settings.run),
+        labelled_run(settings.run),
         None if settings.then is None else read_run(settings.then),
         promise=settings.promise,
         risk=settings.risk,
@@ -245,7 +258,7 @@ def ppi(settings: PpiSettings) -> int:
         print_report(carried_report(read_run(settings.run), certificate), settings)
         return 0
     report = ppi_report(
-        read_run(settings.run),
+        labelled_run(settings.run),
         next_items=settings.next_items,
         groups=settings.groups,
         confidence=settings.confidence,
@@ -290,10 +303,9 @@ class CertifySettings(LabelledRun, Undecided, Groups, JsonOutput):
 def certify(settings: CertifySettings) -> int:
     """Write down how far judge, prompt and rubric agreed."""
     from rubricate.analysis import certify as certified
-    from rubricate.analysis import read_run
 
     certificate = certified(
-        read_run(settings.run), undecided=settings.undecided, groups=settings.groups
+        labelled_run(settings.run), undecided=settings.undecided, groups=settings.groups
     )
     text = json.dumps(certificate.model_dump(mode="json"), indent=2)
     write_text(Path(settings.output), text + "\n")

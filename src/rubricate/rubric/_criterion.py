@@ -271,6 +271,9 @@ class Criterion(PythonDocument):
     def _as_this_kind_has_it(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
             return data
+        kind = data.get("kind")
+        if isinstance(kind, str) and kind not in KINDS and kind not in kinds():
+            raise InputError(unknown_word("kind", kind, sorted(kinds())), path=("kind",))
         if not data.keys() <= cls.model_fields.keys():
             _refuse_keys_of_other_kinds(cls, data)
             data = _with_weight(data)
@@ -304,13 +307,6 @@ class Criterion(PythonDocument):
         if text is not None and not text.strip() and text != default:
             raise InputError("must not be empty")
         return text
-
-    @field_validator("kind", mode="before")
-    @classmethod
-    def _kind_is_known(cls, kind: object) -> object:
-        if isinstance(kind, str) and kind not in KINDS and kind not in kinds():
-            raise InputError(unknown_word("kind", kind, sorted(kinds())))
-        return kind
 
     @model_validator(mode="after")
     def _options_fit(self) -> Criterion:

@@ -260,7 +260,7 @@ def test_thinking_is_said_in_the_providers_words(model: str, thinking: Any, sent
 
 
 M = LLMConfig("m")
-GRADER = CriterionGrader()
+GRADER = CriterionGrader(llm_config=M)
 
 
 def evaluated(grader: Any, **options: Any) -> Any:
@@ -270,7 +270,8 @@ def evaluated(grader: Any, **options: Any) -> Any:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: CriterionGrader().configs, "Must provide either judge_model_config or judges"),
+        (CriterionGrader, "Must provide either judge_model_config or judges"),
+        (JudgeSpec, "needs an LLMConfig and a judge_id"),
         (lambda: CriterionGrader(llm_config=M, judges=[]).configs, "Cannot provide both"),
         (lambda: CriterionGrader(judges=[JudgeSpec(M, "a")] * 2).configs, "two judges are called"),
         (lambda: CriterionGrader(escalation="x"), "no escalation: .*rubricate.Cascade"),

@@ -83,6 +83,7 @@ class FewShotConfig:
 class JudgeSpec(Settings, kw_only=False):
     """One judge of several: its model, what it is called, and what its vote counts."""
 
+    needs_argument = True
     llm_config: LLMConfig | None = None
     judge_id: str = ""
     weight: float = 1.0
@@ -126,6 +127,7 @@ class CriterionGrader(Settings):
         InputError: no model or two, or a value that cannot be used here.
     """
 
+    needs_argument = True
     judge_model_config: LLMConfig | None = None
     judges: Sequence[JudgeSpec] | None = None
     aggregation: str = "majority"
