@@ -1,7 +1,7 @@
 """Programs as users of AutoRubric and Ragas write them print what they do with those packages.
 
 The outputs beside the programs are those of the released packages; `pytest -m neighbours` runs the
-packages themselves, and the programs that need a client (openai, langchain).
+packages themselves. The clients of openai and langchain are stand-ins here (`clients.py`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from rubricate.testing import ScriptedEndpoint
 PROGRAMS = Path(__file__).parents[1] / "neighbours" / "programs"
 ANSWERS = runpy.run_path(str(PROGRAMS / "answers.py"))
 DRIVER = """
-import contextlib, io, json, os, sys, tempfile, traceback
+import contextlib, io, json, os, runpy, sys, tempfile, traceback
+runpy.run_path(sys.argv[2])
 outputs = {}
 for name, program in json.load(sys.stdin).items():
     os.chdir(tempfile.mkdtemp(dir=sys.argv[1]))
@@ -54,7 +55,15 @@ def test_programs_print_what_they_do_with_the_released_package(
     with ScriptedEndpoint(respond=ANSWERS[respond]) as endpoint:
         addresses = dict.fromkeys(("ADDRESS", "OPENAI_API_BASE", "OPENAI_BASE_URL"), endpoint.url)
         done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", DRIVER, str(tmp_path)],
+            [
+                sys.executable,
+                "-W",
+                "ignore",
+                "-c",
+                DRIVER,
+                str(tmp_path),
+                str(PROGRAMS / "clients.py"),
+            ],
             input=json.dumps(programs),
             capture_output=True,
             text=True,
