@@ -83,12 +83,16 @@ if TYPE_CHECKING:
         FinishedItem as FinishedItem,
         FinishedRun as FinishedRun,
         StartedRun as StartedRun,
-        SubmissionFile as SubmissionFile,
         mean_score as mean_score,
         read_run as read_run,
         read_started as read_started,
         read_summary as read_summary,
     )
+    from rubricate.analysis._page_labels import (
+        LABELS_NAME as LABELS_NAME,
+        PageLabels as PageLabels,
+    )
+    from rubricate.analysis._submissions import SubmissionFile as SubmissionFile
     from rubricate.analysis._judged import JudgedReport as JudgedReport
     from rubricate.analysis._kept_report import (
         keep_report as keep_report,

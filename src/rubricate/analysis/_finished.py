@@ -6,15 +6,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any
 
-import orjson
 from pydantic import ValidationError
 
 from rubricate._documents import input_error, parse_json, read_document, read_text, validate
 from rubricate._files import check_no_links, user_path
 from rubricate._spelling import suggestion
+from rubricate.analysis._page_labels import LABELS_NAME, PageLabels
 from rubricate.analysis._tables import Tabular
 from rubricate.dataset import DataItem, read_context
 from rubricate.errors import InputError, MissingFileError
@@ -25,10 +27,12 @@ from rubricate.run.results import (
     ItemTexts,
     ResultRow,
     Summary,
+    Tallies,
     has_journal,
     noted_run,
     read_lines,
     read_rows,
+    result_of,
 )
 
 if TYPE_CHECKING:
@@ -86,7 +90,8 @@ class FinishedRun(Tabular):
         summary: the contents of `summary.json`.
         rubrics: the rubric of all items, or that of each by its id.
         document: the rubric or rubrics as JSON values.
-        held: the result of a run in memory; None where the folder has the verdicts.
+        held: where the verdicts are, if not in the folder: the result of a run in memory.
+        labels: those of the run's page, which hold in place of those that it was graded with.
     """
 
     path: Path
@@ -94,6 +99,7 @@ class FinishedRun(Tabular):
     rubrics: Rubric | Mapping[str, Rubric]
     document: Any
     held: Tabular | None = None
+    labels: PageLabels | None = None
 
     @cached_property
     def rows(self) -> tuple[ResultRow, ...]:
@@ -110,9 +116,17 @@ class FinishedRun(Tabular):
         Raises:
             InputError: `results.jsonl` cannot be read, is damaged, or is not of this rubric.
         """
-        if self.held is not None:
-            yield from self.held.item_rows()
+        if "rows" in self.__dict__:  # they are read
+            yield from (tuple(rows) for _, rows in groupby(self.rows, attrgetter("item")))
             return
+        for rows in self._graded_rows() if self.held is None else self.held.item_rows():
+            if self.labels is None:
+                yield rows
+            else:
+                yield self.labels.applied(rows, self.rubric_of(rows[0].item), self.rules)
+
+    def _graded_rows(self) -> Iterator[tuple[ResultRow, ...]]:
+        """The verdicts of each item as the folder has them."""
         names: dict[int, frozenset[str]] = {}
         for rows in read_rows(self.path / "results.jsonl"):
             item = rows[0].item
@@ -143,7 +157,7 @@ class FinishedRun(Tabular):
         Raises:
             InputError: a file is missing or damaged, or the results are not of this rubric.
         """
-        if self.held is not None:
+        if self.held is not None and self.labels is None:
             yield from self.held.with_texts()
             return
         path = self.path / "items.jsonl"
@@ -368,25 +382,34 @@ def read_run(folder: str | Path) -> FinishedRun:
         summary=summary,
         rubrics=_rubrics(document, path / "rubric.yaml"),
         document=document,
+        labels=PageLabels.of(path),
     )
 
 
 def read_summary(run: FinishedRun) -> Summary:
-    """A finished run's figures.
+    """A finished run's figures; those of agreement are of the labels of now.
 
     Raises:
         InputError: its `summary.json` is damaged.
     """
-    return _validated(run.summary, run.path / SUMMARY_NAME)
+    summary = _validated(run.summary, run.path / SUMMARY_NAME)
+    if run.labels is None:
+        return summary
+    tallies = Tallies()
+    for index, rows in enumerate(run.item_rows()):
+        tallies.add(result_of(rows, run.rubric_of(rows[0].item), run.rules, index))
+    return tallies.relabelled(summary, run.labels.count)
 
 
 def stored_summary(folder: Path) -> Summary:
-    """The figures of a run folder, without the rest of the run.
+    """The figures of a run folder; the rest of the run is read only where its page has labels.
 
     Raises:
         InputError: its `summary.json` cannot be read, or is damaged.
     """
     path = folder / SUMMARY_NAME
+    if (folder / LABELS_NAME).exists():
+        return read_summary(read_run(folder))
     return _validated(parse_json(read_text(path), file=path), path)
 
 
@@ -449,48 +472,6 @@ def _rubrics(document: Any, path: Path) -> Rubric | dict[str, Rubric]:
         raise error.within(file=path) from None
     except AttributeError:
         raise InputError("not the rubrics of a run", file=path) from None
-
-
-class SubmissionFile:
-    """The submissions of a run folder by item; only their places in the file are held.
-
-    Raises:
-        InputError: the file is damaged.
-    """
-
-    def __init__(self, folder: str | Path) -> None:
-        self._path = user_path(folder) / "items.jsonl"
-        self._places: dict[str, int] = {}
-        self._file: BinaryIO | None = None
-        if not self._path.exists():  # a run folder of an earlier version
-            return
-        place = 0
-        self._file = self._path.open("rb")
-        for number, line in enumerate(self._file, start=1):
-            try:
-                self._places[orjson.loads(line)["item"]] = place
-            except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
-                self._file.close()
-                raise InputError(
-                    f"not a line of a run's items; {WRITE_ANEW}", file=self._path, line=number
-                ) from None
-            place += len(line)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
-
-    def get(self, item: str) -> str | None:
-        """An item's submission; None where the run does not have it."""
-        place = self._places.get(item)
-        if place is None or self._file is None:
-            return None
-        self._file.seek(place)
-        text: str | None = orjson.loads(self._file.readline()).get("submission")
-        return text
 
 
 def check_whole(folder: Path, summary: Mapping[str, Any]) -> None:

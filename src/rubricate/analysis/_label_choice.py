@@ -25,12 +25,14 @@ class LabelChoice:
         weighted: whether the labels are weighted by their chances.
         problem: why figures that rest on them are not those of all items; None where nothing is
             known against it.
+        page: the labels of the run's page, in words; None where there are none.
     """
 
     counts: Mapping[str, int]
     adjudicated: int
     weighted: bool
     problem: str | None
+    page: str | None = None
 
     def check(self, what: str) -> None:
         """Refuse labels that cannot be weighted.
@@ -60,7 +62,7 @@ class LabelChoice:
         if self.problem is not None:
             return f"{self.problem}: figures are of the labelled items, not of all"
         if not self.counts.keys() - {NO_RECORD}:
-            return None
+            return self.page
         parts = ", ".join(f"{count} {how.replace('_', ' ')}" for how, count in self.counts.items())
         text = f"How labels were chosen: {parts}"
         if self.adjudicated:
@@ -69,7 +71,7 @@ class LabelChoice:
             text += "; figures are weighted by the chances, but those of annotators are not"
         if self.counts.get("by_hand"):
             text += "; those by hand count like the others, though nothing makes them a sample"
-        return text
+        return text if self.page is None else f"{text}. {self.page}"
 
 
 def label_choice(run: FinishedRun) -> LabelChoice:
@@ -90,6 +92,7 @@ def label_choice(run: FinishedRun) -> LabelChoice:
         adjudicated=sum(bool(selection.get("adjudicated")) for selection in chosen),
         weighted=problem is None and counts["active"] > 0,
         problem=problem,
+        page=None if run.labels is None else run.labels.text,
     )
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from rubricate._spelling import did_you_mean
 from rubricate.errors import InputError
-from rubricate.rubric import TAGS, DeclaredScoring, Rubric, Score, ScoringRules, split_tag
+from rubricate.rubric import TAGS, DeclaredScoring, split_tag
 from rubricate.run.results import (
     DeclaredFigures,
     DeclaredTally,
     ItemResult,
-    ResultRow,
     Summary,
     as_declared,
+    result_of,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def scores_by(run: FinishedRun, fields: Sequence[str] = ()) -> DeclaredFigures:
     known: dict[str, None] = {}
     for index, rows in enumerate(run.item_rows()):
         try:
-            result = _result(rows, run.rubric_of(rows[0].item), rules, index)
+            result = result_of(rows, run.rubric_of(rows[0].item), rules, index)
         except KeyError:
             raise InputError(
                 "does not have the verdicts of its rubric; run the same grade command again: it "
@@ -73,26 +73,3 @@ def _fields(item: ItemResult) -> Iterator[str]:
     yield from (TAGS,) if tags else ()
     yield from (split_tag(tag)[0] for tag in tags if split_tag(tag)[0])
     yield from item.metadata
-
-
-def _result(
-    rows: Sequence[ResultRow], rubric: Rubric, rules: ScoringRules, index: int
-) -> ItemResult:
-    """An item with what its scores need; the item's score is that of its rows."""
-    first = rows[0]
-    human = first.human_score
-    result = ItemResult.of_verdicts(
-        first.item,
-        rubric,
-        {row.criterion: row for row in rows},
-        rules,
-        index=index,
-        metadata=first.metadata,
-        tags=first.tags,
-    )
-    return replace(
-        result,
-        score=first.item_score,
-        human_score=None if human is None else Score(human, human, human, 0.0, 1.0),
-        judge_scores=dict(first.judge_scores),
-    )

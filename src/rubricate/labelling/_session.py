@@ -13,7 +13,7 @@ from rubricate.analysis import read_run
 from rubricate.dataset import Adjudication, Change, Item, LabelFile, LabelSelection, NewLabel
 from rubricate.errors import InputError
 from rubricate.labelling._order import Order, chances, label_order
-from rubricate.rubric import ABSTENTION, Criterion, confidence
+from rubricate.rubric import ABSTENTION, Criterion, Rubric, confidence
 from rubricate.views import opening, tell_apart
 
 LONGEST_NAME = 60
@@ -218,7 +218,7 @@ class LabelSession:
         entry, annotator = self.file.item(item), checked_name(annotator)
         if (annotator, item) in self._seen:
             raise InputError("you have seen what the others say: decide instead of relabelling")
-        chosen = checked_label(entry, criterion, label)
+        chosen = checked_label(entry.rubric, criterion, label)
         return NewLabel(item, annotator, criterion, chosen, self._selection(item))
 
     def _selection(self, item: str) -> LabelSelection:
@@ -238,7 +238,7 @@ class LabelSession:
         entry, annotator = self.file.item(item), checked_name(annotator)
         if not self._complete(entry, annotator):
             raise InputError("label every criterion of the item first")
-        chosen = checked_label(entry, criterion, label)
+        chosen = checked_label(entry.rubric, criterion, label)
         return Adjudication(item, annotator, criterion, chosen, reason.strip()[:10_000])
 
     def progress(self) -> tuple[int, int]:
@@ -266,11 +266,11 @@ def checked_name(annotator: str) -> str:
     return name
 
 
-def checked_label(entry: Item, criterion: str, label: object) -> str | None:
-    """A label of an item's criterion; `InputError` if it is none. None takes a label back."""
-    question = entry.rubric.by_name.get(criterion)
+def checked_label(rubric: Rubric, criterion: str, label: object) -> str | None:
+    """A label of a criterion; `InputError` if it is none. None takes a label back."""
+    question = rubric.by_name.get(criterion)
     if question is None:
-        raise InputError(f"'{entry.id}' has no criterion '{criterion}'")
+        raise InputError(f"the rubric has no criterion '{criterion}'")
     if label is None:
         return None
     try:

@@ -18,7 +18,6 @@ from rubricate.analysis import (
     waiting_plot,
 )
 from rubricate.report._items import tone
-from rubricate.report._labels import LabelledRun
 from rubricate.rubric import ABSTENTION, Criterion
 from rubricate.run.results import CriterionFigures, ResultRow, Summary
 from rubricate.stats import Bootstrap, Estimate
@@ -99,8 +98,6 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> Overview:
     report = None
     if labelled:
         report = agreement_report(run, bootstrap=bootstrap, bootstrapped=MOST_LINES)
-    if isinstance(run, LabelledRun):
-        summary = run.summary_with(report)
     groups = run.grouping(None)
     group_of = None if groups is None else run.groups_by(groups)
     score = mean_score(scores, summary, groups=group_of, confidence=bootstrap.confidence)

@@ -130,12 +130,15 @@ class LabelFile:
             return
         self._document, lines = read_whole(self.path)
         try:
-            dataset = RubricDataset.from_dict(self._document, rubric=self._rubric)
-            items = list(dataset.to_grade())
+            self._hold(RubricDataset.from_dict(self._document, rubric=self._rubric))
         except InputError as error:
             raise at_line(error, self.path, lines) from None
+        self._seen = seen
+
+    def _hold(self, dataset: RubricDataset) -> None:
+        items = list(dataset.to_grade())
         indices = {item.id: index for index, item in enumerate(items)}
-        self._held, self._seen = _Held(dataset, items, indices), seen
+        self._held = _Held(dataset, items, indices)
 
     def item(self, name: str) -> Item:
         """The item with this id; `InputError` if there is none."""
@@ -144,8 +147,12 @@ class LabelFile:
             raise InputError(f"there is no item '{name}'", file=self.path)
         return held.items[held.indices[name]]
 
-    def apply(self, changes: Sequence[Change]) -> None:
+    def apply(self, changes: Sequence[Change], new: RubricDataset | None = None) -> None:
         """Make changes; they are on disk when this returns.
+
+        Args:
+            changes: the changes.
+            new: items that are added before; those that the file has by now are not.
 
         Raises:
             InputError: an item or criterion is not there (any more), or the file cannot be written.
@@ -156,6 +163,8 @@ class LabelFile:
         try:
             with self._changing, FileLock(lock, timeout=LOCK_SECONDS):
                 self._refresh()
+                if new is not None:
+                    self._add(new)
                 touched = {self._changed(change) for change in changes}
                 before = self.path.read_text("utf-8-sig")
                 self._keep_comments(before)
@@ -176,6 +185,11 @@ class LabelFile:
         except InputError:
             self._seen = None
             raise
+
+    def _add(self, new: RubricDataset) -> None:
+        items = zip(new.item_ids(), new.to_dict()["items"], strict=True)
+        self._document["items"] += [item for id, item in items if id not in self._held.indices]
+        self._hold(RubricDataset.from_dict(self._document, rubric=self._rubric))
 
     def _changed(self, change: Change) -> int:
         """Make a change in the document; the index of its item."""

@@ -106,6 +106,7 @@ if TYPE_CHECKING:
         read_lines as read_lines,
         read_rows as read_rows,
         result_lines as result_lines,
+        result_of as result_of,
         rows_of as rows_of,
     )
     from rubricate.run.results._summary import Summary as Summary

@@ -7,7 +7,7 @@ page take their keys, columns and facts from its fields.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,7 +20,9 @@ from rubricate.rubric import (
     ABSTENTION,
     Evidence,
     Paraphrase,
+    Rubric,
     Score,
+    ScoringRules,
     Status,
     Verdict,
     confidence,
@@ -167,6 +169,38 @@ def rows_of(item: ItemResult) -> Iterator[ResultRow]:
     """The rows of an item, one a criterion."""
     of_item = _of_item(item)
     return (ResultRow(**of_item, **values) for values in _of_verdicts(item))
+
+
+def result_of(
+    rows: Sequence[ResultRow], rubric: Rubric, rules: ScoringRules, index: int
+) -> ItemResult:
+    """The item that gave these rows, with what its scores and its agreement need."""
+    first = rows[0]
+    result = ItemResult.of_verdicts(
+        first.item,
+        rubric,
+        {row.criterion: row for row in rows},
+        rules,
+        index=index,
+        metadata=first.metadata,
+        tags=first.tags,
+    )
+    return replace(
+        result,
+        score=first.item_score,
+        labels={row.criterion: human for row in rows if (human := row.human) is not None},
+        human_score=_human(first.human_score),
+        human_groups={
+            name: score
+            for name, group in first.groups.items()
+            if (score := _human(group.human)) is not None
+        },
+        judge_scores=dict(first.judge_scores),
+    )
+
+
+def _human(value: float | None) -> Score | None:
+    return None if value is None else Score(value, value, value, 0.0, 1.0)
 
 
 def result_lines(item: ItemResult) -> Iterator[bytes]:

@@ -89,6 +89,8 @@ class Summary(Report, Outcome):
     labels_chosen: dict[str, int] = Field(default_factory=dict)
     """How many of the labels were chosen in which way, where that is recorded; see
     `dataset.LabelSelection`."""
+    page_labels: int = 0
+    """How many labels were given on the run's page; not there where none was."""
     warnings: dict[str, int] = Field(default_factory=dict)
     """How many items have each kind of warning (see `ItemResult.warnings`)."""
     first_warning: str | None = None
@@ -117,8 +119,8 @@ class Summary(Report, Outcome):
     @model_serializer(mode="wrap")
     def _without_what_is_not_declared(self, handler: Any) -> dict[str, Any]:
         data: dict[str, Any] = handler(self)
-        for name in ("scoring", "gates", "tree", "thresholds"):
-            if data.get(name) is None:
+        for name in ("scoring", "gates", "tree", "thresholds", "page_labels"):
+            if not data.get(name):
                 data.pop(name, None)
         for criterion in data.get("criteria", ()):
             if self.gates is None:
@@ -192,6 +194,11 @@ def _sections(summary: Summary) -> Iterator[Section]:
             "accuracy, kappa and means here are of these items, not of all (see rubricate trust "
             "agree)",
             "warning",
+        )
+    if summary.page_labels:
+        yield say(
+            f"{summary.page_labels} labels were given on the run's page (rubricate view), beside "
+            "the verdict"
         )
     yield from _item_warnings(summary)
     yield from summary.problems()

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rubricate._sync import free_after_fork
 from rubricate._version import __version__
@@ -210,6 +210,49 @@ class Tallies:
         )
         return summary if summary.scoring is None else as_declared(summary, summary.scoring)
 
+    def relabelled(self, summary: Summary, page_labels: int) -> Summary:
+        """A summary with the figures that rest on labels from the items here.
+
+        Args:
+            summary: that of these items, with labels that hold no more.
+            page_labels: how many of those that hold were given on the run's page.
+        """
+        everything = PairCounts()
+        for tally in self._criteria.values():
+            everything.include(tally.agreement)
+        changed: dict[str, Any] = {
+            "agreement": everything.figures(),
+            "stratified": everything.over_criteria(),
+            "page_labels": page_labels,
+            "criteria": [
+                _with_agreement(figures, self._criteria[figures.name].agreement)
+                for figures in summary.criteria
+                if figures.name in self._criteria
+            ],
+            "judges": [
+                _with_agreement(figures, self._judges[figures.name].agreement)
+                if figures.name in self._judges
+                else figures
+                for figures in summary.judges
+            ],
+            "stages": [
+                _with_agreement(figures, self._stages.get(place, PairCounts()))
+                for place, figures in enumerate(summary.stages, start=1)
+            ],
+            "score": summary.score.model_copy(
+                update={
+                    "labelled": self._of_people.count,
+                    "judge_mean": self._of_judge.value,
+                    "human_mean": self._of_people.value,
+                }
+            ),
+        }
+        for name in ("scoring", "tree"):
+            if getattr(summary, name) is not None:
+                changed[name] = self._parts[name].figures()
+        summary = summary.model_copy(update=changed)
+        return summary if summary.scoring is None else as_declared(summary, summary.scoring)
+
     def _judge(self, name: str, facts: RunFacts) -> JudgeFigures:
         figures = self._judges.get(name, JudgeTally()).figures(name, facts.weights)
         if not facts.stages:
@@ -233,6 +276,13 @@ class Tallies:
             cost=usage.cost,
             estimated_cost=usage.estimated_cost,
         )
+
+
+_Figures = TypeVar("_Figures", CriterionFigures, JudgeFigures, StageFigures)
+
+
+def _with_agreement(figures: _Figures, pairs: PairCounts) -> _Figures:
+    return figures.model_copy(update={"agreement": pairs.figures()})
 
 
 def as_declared(summary: Summary, scoring: DeclaredFigures) -> Summary:
@@ -349,7 +399,7 @@ class JudgeTally:
     def __init__(self) -> None:
         self.score = Mean()
         self._with_verdict = Mean()
-        self._agreement = PairCounts()
+        self.agreement = PairCounts()
         self.usage = Usage()
         self._quotes = QuoteTally()
         self._failures = OutcomeTally()
@@ -364,7 +414,7 @@ class JudgeTally:
         human: Verdict | None,
     ) -> None:
         self._failures.add(place, vote)
-        self._agreement.add(stratum, criterion, vote, human)
+        self.agreement.add(stratum, criterion, vote, human)
         self.usage += vote.usage
         self._quotes.add(vote)
         answers = vote_of(criterion, vote), vote_of(criterion, verdict)
@@ -377,7 +427,7 @@ class JudgeTally:
             weight=None if weights is None else weights[name],
             votes={s: self._failures.statuses[s] for s in STATUSES if s != "skipped"},
             with_verdict=self._with_verdict.value,
-            agreement=self._agreement.figures(),
+            agreement=self.agreement.figures(),
             score=self.score.value,
             scored=self.score.count,
             cost=self.usage.cost,

@@ -1,0 +1,123 @@
+"""Labels that people give on the page of a run (`rubricate view`).
+
+They are in `labelled.json` in the run folder: a dataset of the items that have such labels. Every
+reader of the run sees them in place of those that the run was graded with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from rubricate.analysis._submissions import SubmissionFile
+from rubricate.dataset import Item, RubricDataset
+from rubricate.errors import InputError
+from rubricate.rubric import Rubric, ScoringRules
+from rubricate.run.results import ItemResult, ResultRow, rows_of
+
+LABELS_NAME = "labelled.json"
+_LABEL_FIELDS = (
+    *("human_label", "human_value", "human_reason", "human_selection", "annotations", "groups"),
+    "human_score",
+)
+"""The fields of a row that rest on labels."""
+
+
+@dataclass(frozen=True)
+class PageLabels:
+    """Labels of some items of a run.
+
+    Attributes:
+        path: their file.
+        items: the items with their labels, by id.
+        ignored: items of the file that the run has with another text.
+    """
+
+    path: Path
+    items: Mapping[str, Item]
+    ignored: int = 0
+
+    @classmethod
+    def of(cls, folder: Path) -> Self | None:
+        """The labels in a run folder; None where it has none.
+
+        Raises:
+            InputError: their file is damaged.
+        """
+        path = folder / LABELS_NAME
+        if not path.exists():
+            return None
+        items = {item.id: item for item in RubricDataset.from_file(path).to_grade()}
+        with SubmissionFile(folder) as texts:
+            same = {
+                name: item
+                for name, item in items.items()
+                if texts.get(name) in (None, item.submission)
+            }
+        return cls(path, same, len(items) - len(same))
+
+    @property
+    def count(self) -> int:
+        """How many labels were given on the page."""
+        return sum(len(item.data.adjudications) for item in self.items.values())
+
+    @property
+    def text(self) -> str:
+        """How many there are, and where, in words."""
+        text = f"{self.count} labels are from {self.path}, given beside the judge's verdict"
+        if self.ignored:
+            text += f"; those of {self.ignored} items are ignored: their texts have changed since"
+        return text
+
+    def applied(
+        self, rows: tuple[ResultRow, ...], rubric: Rubric, rules: ScoringRules
+    ) -> tuple[ResultRow, ...]:
+        """An item's rows with its labels of now.
+
+        Raises:
+            InputError: a label is none of the criterion's.
+        """
+        item = self.items.get(rows[0].item)
+        if item is None:
+            return rows
+        verdicts = {row.criterion: row for row in rows}
+        try:
+            labelled = ItemResult.scored(_judged_by(item, rubric), verdicts, rules)
+        except KeyError:  # results of another rubric, which their readers complain of
+            return rows
+        except InputError as error:
+            raise InputError(f"{item.id}: {error}", file=self.path) from None
+        penalty = rows[0].item_score.penalty
+        if labelled.human_score is not None and penalty:
+            labelled = replace(labelled, human_score=labelled.human_score.less(penalty))
+        now = {row.criterion: row for row in rows_of(labelled)}
+        return tuple(
+            replace(row, **{name: getattr(now[row.criterion], name) for name in _LABEL_FIELDS})
+            for row in rows
+        )
+
+
+def _judged_by(item: Item, rubric: Rubric) -> Item:
+    """The item with the run's rubric, which may be newer than that of the file."""
+    data, names = item.data, item.rubric.names
+    if names != rubric.names:
+        data = replace(
+            data,
+            ground_truth=_in_order(data.ground_truth, names, rubric),
+            ground_truth_reasons=_in_order(data.ground_truth_reasons, names, rubric),
+            annotations={
+                who: {name: label for name, label in labels.items() if name in rubric.by_name}
+                for who, labels in data.annotations.items()
+            },
+        )
+    return replace(item, data=data, rubric=rubric)
+
+
+def _in_order(
+    values: Sequence[Any] | None, names: Sequence[str], rubric: Rubric
+) -> list[Any] | None:
+    """What is known by these names, in the order of the rubric."""
+    known = dict(zip(names, values or (), strict=False))
+    return None if values is None else [known.get(name) for name in rubric.names]

@@ -1,0 +1,54 @@
+"""The submissions of a run folder, item by item."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO, Self
+
+import orjson
+
+from rubricate._files import user_path
+from rubricate.errors import InputError
+from rubricate.run.results import WRITE_ANEW
+
+
+class SubmissionFile:
+    """The submissions of a run folder by item; only their places in the file are held.
+
+    Raises:
+        InputError: the file is damaged.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self._path = user_path(folder) / "items.jsonl"
+        self._places: dict[str, int] = {}
+        self._file: BinaryIO | None = None
+        if not self._path.exists():  # a run folder of an earlier version
+            return
+        place = 0
+        self._file = self._path.open("rb")
+        for number, line in enumerate(self._file, start=1):
+            try:
+                self._places[orjson.loads(line)["item"]] = place
+            except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
+                self._file.close()
+                raise InputError(
+                    f"not a line of a run's items; {WRITE_ANEW}", file=self._path, line=number
+                ) from None
+            place += len(line)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def get(self, item: str) -> str | None:
+        """An item's submission; None where the run does not have it."""
+        place = self._places.get(item)
+        if place is None or self._file is None:
+            return None
+        self._file.seek(place)
+        text: str | None = orjson.loads(self._file.readline()).get("submission")
+        return text
