@@ -126,7 +126,7 @@ def test_the_tables_fit_the_width(graded, width):
     shown = graded("show", "run", "--item", "short", "--item", "broken", COLUMNS=width)
     *tables, to_copy = shown.stdout.splitlines()
     assert max(map(len, tables)) <= int(width)
-    assert to_copy.endswith("rubricate report run")
+    assert to_copy.endswith("rubricate view run")
 
 
 def test_what_is_not_in_the_run_is_one_line_with_a_suggestion(graded):

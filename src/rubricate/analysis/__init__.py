@@ -92,7 +92,6 @@ if TYPE_CHECKING:
         LABELS_NAME as LABELS_NAME,
         PageLabels as PageLabels,
     )
-    from rubricate.analysis._submissions import SubmissionFile as SubmissionFile
     from rubricate.analysis._judged import JudgedReport as JudgedReport
     from rubricate.analysis._kept_report import (
         keep_report as keep_report,
@@ -149,5 +148,6 @@ if TYPE_CHECKING:
         VarianceReport as VarianceReport,
         variance_report as variance_report,
     )
+    from rubricate.analysis._texts import TextFile as TextFile
 else:
     __getattr__, __dir__ = lazy_door(__name__)

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import ValidationError
 
@@ -65,6 +65,11 @@ class FinishedItem(ItemTexts):
     """
 
     rows: tuple[ResultRow, ...]
+
+    @classmethod
+    def of(cls, texts: ItemTexts, rows: tuple[ResultRow, ...]) -> Self:  # type: ignore[override]
+        """An item with its texts."""
+        return cls(rows=rows, **{name: getattr(texts, name) for name in ItemTexts.__slots__})
 
     def data(self) -> DataItem:
         """The item as one of a dataset, without labels."""
@@ -149,7 +154,7 @@ class FinishedRun(Tabular):
             InputError: a file is missing or damaged, or the results are not of this rubric.
         """
         for texts, rows in self.with_texts():
-            yield FinishedItem(rows=rows, **{n: getattr(texts, n) for n in ItemTexts.__slots__})
+            yield FinishedItem.of(texts, rows)
 
     def with_texts(self) -> Iterator[tuple[ItemTexts, tuple[ResultRow, ...]]]:
         """The texts and the verdicts of each item, in the dataset's order; one is held at a time.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from rubricate.analysis._submissions import SubmissionFile
+from rubricate.analysis._texts import TextFile
 from rubricate.dataset import Item, RubricDataset
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric, ScoringRules
@@ -50,11 +50,11 @@ class PageLabels:
         if not path.exists():
             return None
         items = {item.id: item for item in RubricDataset.from_file(path).to_grade()}
-        with SubmissionFile(folder) as texts:
+        with TextFile(folder) as texts:
             same = {
                 name: item
                 for name, item in items.items()
-                if texts.get(name) in (None, item.submission)
+                if (known := texts.get(name)) is None or known.submission in (None, item.submission)
             }
         return cls(path, same, len(items) - len(same))
 
@@ -68,7 +68,7 @@ class PageLabels:
         """How many there are, and where, in words."""
         text = f"{self.count} labels are from {self.path}, given beside the judge's verdict"
         if self.ignored:
-            text += f"; those of {self.ignored} items are ignored: their texts have changed since"
+            text += f"; labels of {self.ignored} items are ignored, because the run has other texts"
         return text
 
     def applied(

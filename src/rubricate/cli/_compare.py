@@ -102,7 +102,7 @@ class CompareSettings(Groups, Tags, Unclear, ReportOutput, Shell, ConfirmOptions
 @command(
     CompareSettings,
     defaults={"run_dir": "confirm-A in RUN_B", "cache": "the user's cache folder"},
-    then="Next, to read what changed, side by side: rubricate report {run_a} --compare {run_b}",
+    then="Next, to read what changed, side by side: rubricate view {run_a} --compare {run_b}",
 )
 def compare(settings: CompareSettings) -> int:
     """Compare two runs: the difference, its interval, what flipped. Can fail a build."""

@@ -82,7 +82,7 @@ def print_next(advice: str, settings: Any, **further: object) -> None:
         print(advice.format(**ready))
 
 
-READ = "Next, to read answers beside verdicts: rubricate report {run}"
+READ = "Next, to read answers beside verdicts: rubricate view {run}"
 
 
 def print_next_of_run(summary: Summary, settings: Any, run: Path) -> None:

@@ -253,8 +253,8 @@ def export(settings: ExportSettings) -> int:
     """Write a run's verdicts as a table for other programs."""
     from rubricate.analysis import VerdictTable, read_run
 
-    output = Path(settings.output)
-    table = VerdictTable(read_run(settings.run), settings.by, texts=not settings.no_texts)
+    output, run = Path(settings.output), read_run(settings.run)
+    table = VerdictTable(run, settings.by, texts=not settings.no_texts)
     if output.suffix.lower() == ".csv":
         rows = table.to_csv(output, raw_cells=settings.raw_cells)
     elif output.suffix.lower() == ".jsonl":
@@ -265,4 +265,6 @@ def export(settings: ExportSettings) -> int:
         print_json({"file": str(output), "rows": rows, "columns": list(table.columns)})
     else:
         print(f"{output}: {rows} rows, {len(table.columns)} columns")
+    if run.labels is not None:
+        sys.stderr.write(f"{one_line(run.labels.text)}\n")
     return 0

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from rubricate.analysis import LOW_CONFIDENCE, FinishedItem, SubmissionFile, VerdictPair
+from rubricate.analysis import LOW_CONFIDENCE, FinishedItem, TextFile, VerdictPair
 from rubricate.report._chunks import Chunks
 from rubricate.report._sent import PageSent, wide
 from rubricate.rubric import ABSTENTION, Criterion, Rubric, Usage
@@ -60,7 +60,7 @@ class PageItems:
         self,
         chunks: Chunks,
         pairs: Pairs | None = None,
-        other_texts: SubmissionFile | None = None,
+        other_texts: TextFile | None = None,
         sent: PageSent | None = None,
     ) -> None:
         self.entries: list[list[Any]] = []
@@ -121,8 +121,8 @@ class PageItems:
         if pair := self._pairs.get((item.item, first.criterion)):
             data["other_score"] = pair.b.item_score.value
         other = None if self._other_texts is None else self._other_texts.get(item.item)
-        if other is not None:
-            data["other"] = None if other == item.submission else other
+        if other is not None and (text := other.submission) is not None:
+            data["other"] = None if text == item.submission else text
         sent = None if self._sent is None else self._sent.of_item(item.rows)
         self._hold(orjson.dumps(data), sent)
 

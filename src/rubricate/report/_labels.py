@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from rubricate._files import check_no_links, user_path, write_text
-from rubricate.analysis import LABELS_NAME, FinishedRun, PageLabels
+from rubricate.analysis import LABELS_NAME, FinishedItem, FinishedRun, PageLabels, TextFile
 from rubricate.dataset import Adjudication, LabelFile, LabelSelection, RubricDataset
 from rubricate.errors import InputError
 from rubricate.labelling import checked_label, checked_name
@@ -109,26 +111,29 @@ class RunLabels:
 
     @cached_property
     def _rows(self) -> dict[str, tuple[ResultRow, ...]]:
-        return {rows[0].item: rows for rows in self._run.item_rows()}
+        groups = groupby(self._run.rows, attrgetter("item"))
+        return {item: tuple(rows) for item, rows in groups}
 
     def _dataset(self, name: str) -> RubricDataset:
         """A dataset of one of the run's items, with the labels that it has."""
-        finished = next(item for item in self._run.items() if item.item == name)
-        if finished.submission is None:
+        rows, rubrics = self._rows[name], self._run.rubrics
+        with TextFile(self._run.path) as file:
+            texts = file.get(name)
+        if texts is None:
             raise InputError(
                 "has no texts to make a dataset of: name one with --labels", file=self._run.path
             )
-        item, rubrics = finished.data(), self._run.rubrics
+        item = FinishedItem.of(texts, rows).data()
         item.id = name
-        labels: list[Any] = [row.human_label for row in finished.rows]
+        labels: list[Any] = [row.human_label for row in rows]
         if any(label is not None for label in labels):
             item.ground_truth = labels
-            item.ground_truth_reasons = [row.human_reason for row in finished.rows]
+            item.ground_truth_reasons = [row.human_reason for row in rows]
         item.selection = {
             row.criterion: LabelSelection(
                 row.human_selection["how"], row.human_selection.get("probability")
             )
-            for row in finished.rows
+            for row in rows
             if row.human_selection is not None
         }
         shared = rubrics if isinstance(rubrics, Rubric) else None

@@ -15,7 +15,7 @@ from rubricate.analysis import (
     FinishedRun,
     RunComparison,
     StartedRun,
-    SubmissionFile,
+    TextFile,
     compare_runs,
     read_run,
     scored_alike,
@@ -80,7 +80,7 @@ class PageData:
     def of(
         cls, run: FinishedRun, other: FinishedRun | None = None, journal: str | None = None
     ) -> PageData:
-        """Read a run's items, one after the other; of the run only the verdicts are held.
+        """Read a run's items; of the run only the verdicts are held.
 
         Args:
             run: the run.
@@ -92,12 +92,13 @@ class PageData:
         """
         comparison = pairs = sent = missing = texts = None
         chunks = Chunks()
+        _ = run.rows  # read once: items and figures are made of the same
         try:
             with ExitStack() as stack:
                 if other is not None:
                     comparison = compare_runs(run, other)
                     pairs = {(p.a.item, p.a.criterion): p for p in scored_alike(run, other).pairs}
-                    texts = stack.enter_context(SubmissionFile(other.path))
+                    texts = stack.enter_context(TextFile(other.path))
                 try:
                     sent = PageSent(stack.enter_context(Conversations(run.path, journal)))
                 except (InputError, MissingExtraError) as error:

@@ -17,6 +17,7 @@ from rubricate._files import user_path
 from rubricate.analysis import (
     FinishedRun,
     ListedRun,
+    RunList,
     agreement_report,
     list_runs,
     read_run,
@@ -178,18 +179,25 @@ class ViewServer(PageServer):
     async def _start(self, request: web.Request) -> web.StreamResponse:
         if self._single:
             raise web.HTTPFound(f"run?{urlencode(self._first)}")
-        script, style = page_script("runs.js"), page_style()
-        text = await self._in_thread(self._runs_text, script, style)
-        return page_response(text, script, style)
+        return await self._list()
 
-    def _runs_text(self, script: str, style: str) -> str:
-        listed = list_runs(self._top)
+    async def _list(self, problem: InputError | None = None) -> web.StreamResponse:
+        """The list of runs; below a problem, where another page cannot be shown."""
+        script, style = page_script("runs.js"), page_style()
+        text = await self._in_thread(self._runs_text, problem, script, style)
+        response = page_response(text, script, style)
+        response.set_status(200 if problem is None else 409)
+        return response
+
+    def _runs_text(self, problem: InputError | None, script: str, style: str) -> str:
+        listed = RunList(str(self._top), ()) if self._single else list_runs(self._top)
         table = next((part for part in listed.sections() if isinstance(part, Table)), None)
         return (
             page_templates(ROOM)
             .get_template("runs.html.jinja")
             .render(
                 folder=self._top,
+                problem=problem,
                 table=table,
                 runs=listed.runs,
                 plots=_timelines(listed.runs),
@@ -200,7 +208,10 @@ class ViewServer(PageServer):
         )
 
     async def _page(self, request: web.Request) -> web.StreamResponse:
-        text = await self._in_thread(self._page_text, *_names(request))
+        try:
+            text = await self._in_thread(self._page_text, *_names(request))
+        except InputError as error:
+            return await self._list(error)
         return page_response(text, page_script(*SCRIPTS), page_style())
 
     def _page_text(self, name: str, other: str) -> str:
@@ -238,10 +249,11 @@ class ViewServer(PageServer):
         return json_response({"version": shown.version, "items": items, "ended": shown.ended})
 
     async def _agreement(self, request: web.Request) -> web.StreamResponse:
-        return json_response(await self._in_thread(self._agreement_now, *_names(request)))
+        shown = await self._in_thread(self._read, *_names(request))
+        return json_response(await asyncio.to_thread(self._agreement_of, shown))
 
-    def _agreement_now(self, name: str, other: str) -> dict[str, Any]:
-        shown = self._read(name, other)
+    @staticmethod
+    def _agreement_of(shown: _Shown) -> dict[str, Any]:
         run = shown.data.run if shown.labels is None else shown.labels.run
         if all(row.human_label is None for row in run.rows):
             return {"n": 0}

@@ -111,10 +111,11 @@ class Item:
             for criterion, label in zip(self.rubric, own_labels, strict=True)
             if label is not None
         }
-        if self.data.ground_truth_reasons is not None:
+        if self.data.ground_truth_reasons is not None or self.data.adjudications:
             for index, name in enumerate(self.rubric.names):
                 if name in own:
-                    own[name] = replace(own[name], reason=self.data.reason(index))
+                    decided = self.data.adjudications.get(name, {}).get("reason")
+                    own[name] = replace(own[name], reason=decided or self.data.reason(index))
         return {**together, **own} if together else own
 
 

@@ -57,6 +57,6 @@ function traced(a, b, steps) {
 function differencesBox(before, after) {
   const pieces = differences(before, after);
   if (!pieces) return make("p", { className: "sub" }, "The texts differ in too many words to show them one by one.");
-  return make("div", { className: "text long", tabIndex: 0, role: "region", ariaLabel: "Word differences" },
+  return make("div", { className: "text long", tabIndex: 0, role: "group", ariaLabel: "Word differences" },
     ...pieces.map(([kind, words]) => (kind === "same" ? words : make(kind, {}, words))));
 }

@@ -19,7 +19,7 @@ function prepareGrid() {
     { key: "item", title: "item", width: innerWidth < 760 ? 130 : 200, value: (entry) => entry.name },
     { key: "score", title: "score", width: 76, number: true, value: (entry) => entry.score, text: (entry) => figure(entry.score) },
     ...index.criteria.map((title, number) => ({
-      key: `c:${title}`, title, width: 128, criterion: number, away: number >= MOST_CRITERIA,
+      key: `c:${title}`, title, width: 144, criterion: number, away: number >= MOST_CRITERIA,
       value: (entry) => { const verdict = entry.on.get(number); return verdict ? index.labels[verdict[1]] : null; },
     })),
     { key: "prompt", title: "prompt", width: 240, away: prompts.size < 2, value: (entry) => entry.prompt },
@@ -174,7 +174,7 @@ function cellOf(entry, column) {
   if (column.key === "item") return make("th", { scope: "row" }, make("a", { href: addressOf(entry.id), title: entry.name }, entry.name));
   if (column.criterion === undefined) {
     const words = String(column.text ? column.text(entry) : column.value(entry) ?? "");
-    return make("td", { className: column.number ? "n" : "", title: words }, words);
+    return make("td", { className: column.number ? "n" : "", title: words, dir: "auto" }, words);
   }
   const verdict = entry.on.get(column.criterion);
   if (!verdict) return make("td", { className: "sub" }, "–");

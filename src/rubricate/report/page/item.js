@@ -26,16 +26,29 @@ async function open(entry) {
   } else if (focused >= 0) focus(focused, true);
 }
 
+// A verdict again, with the label of now; what has the focus keeps it.
+async function redraw(entry, criterion) {
+  const item = await itemOf(entry), number = item.verdicts.findIndex((verdict) => verdict.criterion === criterion);
+  const box = at(`verdict-${number}`);
+  if (current !== entry || !box) return;
+  withLabels(item);
+  const parts = (part) => [...part.querySelectorAll("button, input, summary")];
+  const place = parts(box).indexOf(document.activeElement), anew = verdictPart(entry, item, item.verdicts[number], number);
+  anew.classList.toggle("on", number === focused);
+  box.replaceWith(anew);
+  parts(anew)[place]?.focus({ preventScroll: true });
+}
+
 function itemParts(entry, item) {
   const { score } = item, place = shown.indexOf(entry);
   const bounds = score.lowest === score.highest ? "" : `could be ${figure(score.lowest)} to ${figure(score.highest)}`;
   const alone = Object.entries(item.alone ?? {}).map(([judge, value]) => `${judge} ${figure(value)}`);
-  const facts = [item.description ? item.id : "", place >= 0 ? `${place + 1} of ${shown.length}` : "", bounds, alone.join(", ")];
+  const facts = [entry.name === item.id ? item.description : item.id, place >= 0 ? `${place + 1} of ${shown.length}` : "", bounds, alone.join(", ")];
   const back = new URLSearchParams(address().query);
   back.delete("item");
   const header = make("header", {},
     make("div", {},
-      make("h2", {}, item.description || item.id),
+      make("h2", { dir: "auto" }, entry.name),
       make("p", { className: "sub" }, facts.filter(Boolean).join(" · "))),
     "other_score" in item ? make("p", { className: "big" }, `A ${figure(score.value)} → B ${figure(item.other_score)}`)
       : make("p", { className: "big", title: "score" }, figure(score.value)),
@@ -67,7 +80,8 @@ function textParts(item) {
   const parts = [fold("Prompt", item.prompt)];
   const differ = typeof item.other === "string";
   const title = differ ? "Submission of A" : item.other === null ? "Submission, the same in A and B" : "Submission";
-  if (item.submission !== null) parts.push(passage(title, item.submission, { id: "submission", spans: spansOf(item) }));
+  if (item.submission === null) parts.push(make("p", { className: "sub" }, "The run folder does not have the text that was judged."));
+  else parts.push(passage(title, item.submission, { id: "submission", spans: spansOf(item) }));
   if (differ) {
     parts.push(passage("Submission of B", item.other, { id: "other-submission" }));
     const box = make("details", { id: "differences" }, make("summary", {}, "Word differences from A to B"));
@@ -102,7 +116,7 @@ function mark(here, words) {
 
 // A text, as it is or with its Markdown rendered. A long one is folded to a part of the screen.
 function passage(title, text, { id, spans = [], heading = true } = {}) {
-  const body = make("div", { className: "text" });
+  const body = make("div", { className: "text", dir: "auto" });
   if (id) body.id = id;
   const paint = painter(text, spans, mark), tools = make("span", { className: "tools" });
   const draw = () => {
@@ -126,7 +140,7 @@ function passage(title, text, { id, spans = [], heading = true } = {}) {
   } else draw();
   if (text.length > LONG || text.split("\n").length > 40) {
     body.classList.add("long");
-    Object.assign(body, { tabIndex: 0, role: "region", ariaLabel: title });
+    Object.assign(body, { tabIndex: 0, role: "group", ariaLabel: title });
     const all = make("button", { type: "button", className: "small" }, `Show all ${text.length.toLocaleString("en")} characters`);
     all.onclick = () => { all.textContent = body.classList.toggle("long") ? `Show all ${text.length.toLocaleString("en")} characters` : "Fold"; };
     tools.append(all);
@@ -149,20 +163,20 @@ function verdictPart(entry, item, verdict, number) {
       ...Object.entries(verdict.annotations ?? {}).map(([who, words]) => make("span", { className: "tag none" }, `${who}: ${words}`)),
       bits & UNSURE ? make("span", { className: "tag none" }, "unsure") : null,
       make("span", { className: "sub" }, verdict.facts.join(" · "))),
-    make("p", { className: "requirement" }, [verdict.requirement, verdict.note].filter(Boolean).join("\n")));
+    make("p", { className: "requirement", dir: "auto" }, [verdict.requirement, verdict.note].filter(Boolean).join("\n")));
   if (verdict.other) {
     const [other, reason] = verdict.other;
     box.append(make("div", { className: "pair" },
       side("A", label, verdict.reason ?? failure, "", failure ? "failed-text" : ""), side(other === label ? "B, the same" : "B", other, reason)));
   } else {
-    if (verdict.reason) box.append(make("p", { className: "reason" }, verdict.reason));
+    if (verdict.reason) box.append(make("p", { className: "reason", dir: "auto" }, verdict.reason));
     if (failure) box.append(make("p", { className: "reason failed-text" }, failure));
   }
-  if (verdict.human_reason) box.append(make("p", { className: "reason" }, `human: ${verdict.human_reason}`));
+  if (verdict.human_reason) box.append(make("p", { className: "reason", dir: "auto" }, `human: ${verdict.human_reason}`));
   for (const { quote, start, paraphrase } of verdict.evidence ?? []) {
     box.append(start === null
       ? make("blockquote", { className: "lost", title: "these words are not in the text" }, quote, make("span", { className: "sub" }, " (not in the text)"))
-      : make("blockquote", {}, quote, paraphrase
+      : make("blockquote", { dir: "auto" }, quote, paraphrase
         ? make("span", { className: "sub", title: "the text says nearly the same in other words" }, " (a paraphrase)") : null));
   }
   if (verdict.votes) box.append(votes(verdict.votes));
@@ -172,7 +186,7 @@ function verdictPart(entry, item, verdict, number) {
 }
 
 const side = (name, label, reason, tone = "", className = "") =>
-  make("div", {}, make("span", { className: `tag ${tone}` }, `${name}: ${label}`), make("p", { className }, reason ?? ""));
+  make("div", {}, make("span", { className: `tag ${tone}` }, `${name}: ${label}`), make("p", { className, dir: "auto" }, reason ?? ""));
 
 function votes(given) {
   return make("details", { className: "votes" },

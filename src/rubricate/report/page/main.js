@@ -61,7 +61,7 @@ function key(event) {
     k: () => (inItems ? walk(-1) : go("items")),
     n: () => step(1),
     p: () => step(-1),
-    a: () => document.querySelector(".verdict.on [data-agree]")?.click(),
+    a: () => document.querySelector(".verdict.on [data-agree]:not([aria-pressed=true])")?.click(),
     c: () => document.querySelector(".verdict.on .comment")?.focus(),
     Escape: () => current !== null && leave(),
   }[event.key];
@@ -81,9 +81,9 @@ async function begin() {
   prepareGrid();
   prepareChanges();
   let waiting;
-  at("search").oninput = () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => go("items", { search: at("search").value, item: "" }, true), 30);
+  at("search").oninput = () => { // once a frame, however quickly somebody types
+    cancelAnimationFrame(waiting);
+    waiting = requestAnimationFrame(() => go("items", { search: at("search").value, item: "" }, true));
   };
   for (const field of FIELDS.filter((name) => !["search", "sort"].includes(name))) {
     at(field).onchange = () => go("items", { [field]: at(field).value, item: "" });
@@ -105,6 +105,7 @@ async function begin() {
   document.addEventListener("keydown", key);
   await show();
   if (served?.continues) follow();
+  else if (served) addEventListener("focus", readAgain);
   document.body.dataset.ready = "true";
 }
 

@@ -7,7 +7,7 @@ function chosen() {
 function choose() {
   const runs = chosen();
   at("compare").disabled = runs.length !== 2;
-  at("chosen").textContent = runs.length === 2 ? "" : `Choose two runs to compare them; ${runs.length} chosen.`;
+  at("chosen").textContent = runs.length === 2 ? "" : `Choose two runs to compare them${runs.length ? `; ${runs.length} chosen` : ""}.`;
 }
 
 theme();

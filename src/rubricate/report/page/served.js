@@ -1,7 +1,7 @@
 // On a server: labels that people give here, the agreement that moves with them, and a run that continues.
 
 const EVERY = 2000; // milliseconds between two looks at a run that continues
-let given = {}, saving = Promise.resolve(), stale = false;
+let given = {}, saving = Promise.resolve(), stale = false, counting = 0;
 
 async function readLabels() {
   if (!served || served.continues) return;
@@ -9,6 +9,18 @@ async function readLabels() {
   for (const [item, labels] of Object.entries(given)) {
     for (const [criterion, label] of Object.entries(labels)) note(item, criterion, label);
   }
+}
+
+// Labels that were given elsewhere meanwhile: in another window, or by another command.
+async function readAgain() {
+  try {
+    await readLabels();
+  } catch (error) {
+    return told(error.message, true);
+  }
+  const seen = current, typing = document.activeElement.matches("input");
+  for (const criterion of typing ? [] : Object.keys(given[seen?.id] ?? {})) await redraw(seen, criterion);
+  return agreementNow();
 }
 
 // Keep a label, and set the bits by which the grid is filtered.
@@ -72,8 +84,8 @@ function decide(entry, criterion, label, reason) {
     } catch (error) {
       told(`not saved: ${error.message}`, true);
     }
-    if (current === entry) await open(entry);
-    await agreementNow();
+    await redraw(entry, criterion);
+    agreementNow();
   });
 }
 
@@ -82,10 +94,17 @@ function told(words, trouble = false) {
   at("saved").classList.toggle("failed-text", trouble);
 }
 
+// The figures of now; of labels that come meanwhile, once more at the end.
 async function agreementNow() {
-  const now = await (await ask("agreement")).json();
-  at("agreement-now").textContent = now.n
-    ? `agreement: accuracy ${now.accuracy}${now.accuracy_interval && ` (${now.accuracy_interval})`}, kappa ${now.kappa}, ${now.n} labels` : "";
+  counting += 1;
+  if (counting > 1) return;
+  for (let counted = 0; counted < counting;) {
+    counted = counting;
+    const now = await (await ask("agreement")).json();
+    at("agreement-now").textContent = now.n
+      ? `agreement: accuracy ${now.accuracy}${now.accuracy_interval && ` (${now.accuracy_interval})`}, kappa ${now.kappa}, ${now.n} labels` : "";
+  }
+  counting = 0;
 }
 
 // A run that continues is read again every few seconds, until it has ended.

@@ -1,4 +1,4 @@
-"""The submissions of a run folder, item by item."""
+"""The texts of a run folder, item by item."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import orjson
 
 from rubricate._files import user_path
 from rubricate.errors import InputError
-from rubricate.run.results import WRITE_ANEW
+from rubricate.run.results import TEXTS, WRITE_ANEW, ItemTexts
 
 
-class SubmissionFile:
-    """The submissions of a run folder by item; only their places in the file are held.
+class TextFile:
+    """The texts of a run's items; only their places in the file are held.
 
     Raises:
         InputError: the file is damaged.
@@ -44,11 +44,10 @@ class SubmissionFile:
         if self._file is not None:
             self._file.close()
 
-    def get(self, item: str) -> str | None:
-        """An item's submission; None where the run does not have it."""
+    def get(self, item: str) -> ItemTexts | None:
+        """An item's texts; None where the run does not have them."""
         place = self._places.get(item)
         if place is None or self._file is None:
             return None
         self._file.seek(place)
-        text: str | None = orjson.loads(self._file.readline()).get("submission")
-        return text
+        return TEXTS.validate_json(self._file.readline())
