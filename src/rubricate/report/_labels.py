@@ -59,11 +59,17 @@ class RunLabels:
     @property
     def run(self) -> FinishedRun:
         """The run with the labels of now."""
+        self._forget_removed()
         if self._file is None:
             return self._run
         self._file.refresh()
         items = {item.id: item for item in self._file.items}
         return replace(self._run, held=self._run, labels=PageLabels(self.path, items))
+
+    def _forget_removed(self) -> None:
+        """Begin anew where somebody has removed the file from the run folder."""
+        if self._grows and not self.path.exists():
+            self._file = None
 
     def shown(self) -> dict[str, dict[str, dict[str, Any]]]:
         """What a page shows, by item and criterion, where it is not as it was when it was read."""
@@ -99,6 +105,7 @@ class RunLabels:
         rubric = self._run.rubric_of(item)
         chosen = checked_label(rubric, criterion, label)
         change = Adjudication(item, annotator, criterion, chosen, reason.strip()[:LONGEST_REASON])
+        self._forget_removed()
         if self._file is None:
             text = json.dumps(self._dataset(item).to_dict(), indent=1, ensure_ascii=False) + "\n"
             write_text(self.path, text, durable=True)
