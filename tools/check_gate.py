@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -86,32 +87,42 @@ def answers(
     return np.repeat(a, size, axis=1), np.repeat(b, size, axis=1)
 
 
-def confirmed(verdicts: Runs, margin: float, size: int = 1) -> GateOutcome:
-    """What the gate says of two runs once the flips of their first answers were asked again."""
+def confirmed(verdicts: Runs, margin: float, size: int = 1) -> tuple[GateOutcome, float]:
+    """What the gate says of two runs once the flips of their first answers were asked again, and
+    the answers to each verdict that this took, of one run."""
     (first_a, again_a), (first_b, again_b) = ((run[0], run[1:].mean(0) > 0.5) for run in verdicts)
     flip = first_a != first_b
 
-    def pairs(a: np.ndarray, b: np.ndarray) -> list[ItemPair]:
+    def pairs(a: np.ndarray, b: np.ndarray) -> tuple[ItemPair, ...]:
         scores = zip(a.mean(1).tolist(), b.mean(1).tolist(), strict=True)
-        return [ItemPair(str(i), str(i // size), *both, None) for i, both in enumerate(scores)]
+        return tuple(ItemPair(str(i), str(i // size), *both, None) for i, both in enumerate(scores))
 
-    single = gate(pairs(first_a, first_b), margin)
-    if not single.may_be_worse:
-        return single.outcome
+    first = pairs(first_a, first_b)
+    decision = gate(first, margin)
+    if not decision.may_be_worse:
+        return decision.outcome, 1.0
     anew = pairs(np.where(flip, again_a, first_a), np.where(flip, again_b, first_b))
-    flips = Confirmation(len(verdicts[0]) - 1, int(flip.sum()), int(flip.sum()), 0, tuple(anew))
-    return gate(pairs(first_a, first_b), margin, confirmation=flips).outcome
+    flips = Confirmation(len(verdicts[0]) - 1, int(flip.sum()), int(flip.sum()), 0, anew)
+    decision = gate(first, margin, confirmation=flips)
+    calls = 1 + _asked_of_flips(verdicts, flip)
+    for number in range(1, TIMES // 2 + 2):
+        if not decision.may_be_offset:
+            break
+        averaged = pairs(*(run[: 1 + number].mean(0) for run in verdicts))
+        decision = gate(first, margin, confirmation=replace(flips, averaged=averaged))
+        calls += float((~flip).mean())
+    return decision.outcome, calls
 
 
-def _calls(verdicts: Runs) -> float:
-    """Answers to each verdict with `--confirm`: the last only where the others differ."""
-    flip, first = verdicts[0][0] != verdicts[1][0], TIMES // 2 + 1
+def _asked_of_flips(verdicts: Runs, flip: np.ndarray) -> float:
+    """Further answers to each verdict: the last to a flip only where the others differ."""
+    most = TIMES // 2 + 1
     again = 0.0
     for run in verdicts:
-        met = run[1 : 1 + first].sum(0)
-        alike = (met == 0) | (met == first)
-        again += float(np.where(flip, np.where(alike, first, TIMES), 0).mean())
-    return 1 + again / 2
+        met = run[1 : 1 + most].sum(0)
+        alike = (met == 0) | (met == most)
+        again += float(np.where(flip, np.where(alike, most, TIMES), 0).mean())
+    return again / 2
 
 
 def decide(verdicts: Runs, margin: float, size: int = 1) -> BoundTest:
@@ -190,7 +201,7 @@ def same_confirmed(pairs: int) -> Iterator[str]:
                         ),
                         0.0,
                         size,
-                    )
+                    )[0]
                     for _ in range(pairs)
                 ]
                 shares.append(outcomes.count("worse") / pairs)
@@ -215,12 +226,46 @@ def power_confirmed(pairs: int) -> Iterator[str]:
             verdicts = answers(chance, items, criteria, flips, drop, 1, 1 + TIMES)
             first = verdicts[0][0], verdicts[1][0]
             single += decide(first, 0.02).side == "below"
-            held += confirmed(verdicts, 0.02) == "worse"
+            outcome, asked = confirmed(verdicts, 0.02)
+            held += outcome == "worse"
             fixed += decide((verdicts[0].mean(0), verdicts[1].mean(0)), 0.02).side == "below"
-            calls.append(_calls(verdicts) / (1 + TIMES))
+            calls.append(asked / (1 + TIMES))
         shares = " | ".join(f"{100 * count / pairs:.0f} %" for count in (single, held, fixed))
         share = f"{100 * np.mean(calls):.0f} %"
         yield f"| {items} | {criteria} | {100 * flips:.0f} % | {drop:g} | {shares} | {share} |"
+
+
+def offset(pairs: int) -> Iterator[str]:
+    """Verdicts that are lost for good, and others likelier to be MET: the mean falls by the margin
+    and no more. *Worse* by one answer, and by --confirm 5."""
+    yield "| items | criteria | flips | lost | margin | one answer | --confirm 5 |"
+    yield "|---|---|---|---|---|---|---|"
+    cells = [(50, 1, 0.15), (100, 1, 0.1), (100, 3, 0.1), (200, 1, 0.07)]
+    for (items, criteria, lost), flips, margin in product(cells, (0.05, 0.2), (0.0, 0.02)):
+        chance = np.random.default_rng(SEED)
+        single = held = 0
+        for _ in range(pairs):
+            verdicts = _partly_won(chance, items, criteria, flips, lost, lost - margin)
+            single += decide((verdicts[0][0], verdicts[1][0]), margin).side == "below"
+            held += confirmed(verdicts, margin)[0] == "worse"
+        shares = " | ".join(f"{100 * count / pairs:.1f} %" for count in (single, held))
+        yield f"| {items} | {criteria} | {100 * flips:.0f} % | {lost:g} | {margin:g} | {shares} |"
+
+
+def _partly_won(
+    chance: Chance, items: int, criteria: int, flips: float, lost: float, won: float
+) -> Runs:
+    """Six answers to each verdict: a share is lost for good, as in `answers`, and of all others the
+    same part of what is not MET is won, which raises the mean by `won`."""
+    error = (1 - np.sqrt(1 - 2 * flips)) / 2
+    shape, lost = (items, criteria), lost / (0.7 * (1 - 2 * error))
+    met = chance.random(shape) < 0.7
+    gone = met & (chance.random(shape) < lost)
+    before = np.where(met, 1 - error, error)
+    room = 0.7 * (1 - lost) * error + 0.3 * (1 - error)
+    after = np.where(gone, error, before + won / room * (1 - before))
+    a, b = (chance.random((1 + TIMES, *shape)) < probability for probability in (before, after))
+    return a, b
 
 
 def changed(pairs: int) -> Iterator[str]:
@@ -382,6 +427,7 @@ PARTS = {
     "grouped": grouped,
     "same-confirmed": same_confirmed,
     "power-confirmed": power_confirmed,
+    "offset": offset,
     "changed": changed,
     "power": power,
     "own": own,

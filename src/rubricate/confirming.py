@@ -63,6 +63,7 @@ class ConfirmCall(ConfirmOptions, kw_only=False):
         "others differ.",
         ge=1,
     )
+    margin: float = option(0.0, "How much lower the mean score may be, as for `gate`.", ge=0, lt=1)
     groups: str | None = option(None, "Metadata that says which items belong together.")
     by: Sequence[str] = option((), "Scores by tag, too.")
 
@@ -71,12 +72,16 @@ class ConfirmCall(ConfirmOptions, kw_only=False):
 async def aconfirm(call: ConfirmCall) -> RunComparison:
     """Compare two runs, and ask again about the verdicts that differ, in both.
 
-    The comparison's `gate` then decides by the flips that hold. Answers are kept in the folder
-    `confirm-A` of run B (or in `run_dir`), so that the same call asks for nothing twice.
+    The comparison's `gate` then decides by the flips that hold. If they show a drop of more than
+    the margin, and the first answers alone do not, all verdicts are asked again, at most
+    `times // 2 + 1` times. Answers are kept in the folder `confirm-A` of run B (or in `run_dir`),
+    so that the same call asks for nothing twice.
 
     For example:
 
-        comparison = await rubricate.aconfirm("runs/a", "runs/b", "openai/gpt-4.1-mini", times=5)
+        comparison = await rubricate.aconfirm(
+            "runs/a", "runs/b", "openai/gpt-4.1-mini", times=5, margin=0.02
+        )
         print(comparison.gate(0.02).outcome)
 
     Args:
@@ -91,7 +96,9 @@ async def aconfirm(call: ConfirmCall) -> RunComparison:
     runs = _run(call.before), _run(call.after)
     judge = chosen_judge(call.judge, call)
     check = Recheck(*runs, judge, call.times)
-    return await confirmed(check, runs, call, call.judge, groups=call.groups, by=call.by)
+    return await confirmed(
+        check, runs, call, call.judge, margin=call.margin, groups=call.groups, by=call.by
+    )
 
 
 confirm = plain(ConfirmCall, aconfirm)
@@ -107,17 +114,32 @@ async def confirmed(
     options: ConfirmOptions,
     judge: JudgesLike,
     *,
+    margin: float | None,
     groups: str | None = None,
     by: Sequence[str] = (),
     stop: asyncio.Event | None = None,
 ) -> RunComparison:
     """`aconfirm` with its flips known: asks about them, and compares.
 
+    Args:
+        margin: of the gate; None where there is none, and only flips are asked about.
+
     Raises:
         RunStopped: the run ended before all was answered.
     """
-    answers = await _settled(check, running_options(runs, options), judge, stop)
-    return compare_runs(*runs, groups=groups, by=by, confirmed=check.outcome(answers))
+    running = running_options(runs, options)
+    answers = await _settled(check, running, judge, stop)
+    comparison = compare_runs(*runs, groups=groups, by=by, confirmed=check.outcome(answers))
+    for panel in check.rounds:
+        if margin is None or not comparison.gate(margin, min_coverage=0).may_be_offset:
+            break
+        assert check.whole is not None
+        assert comparison.confirmation is not None
+        results = await answered(check.whole, panel, running, judge, stop)
+        given = {result.id: result.criteria for result in results}
+        confirmation = check.with_round(comparison.confirmation, comparison.scored, given)
+        comparison = replace(comparison, confirmation=confirmation)
+    return comparison
 
 
 async def _settled(

@@ -273,5 +273,53 @@ def test_in_python_flips_that_hold_decide(tmp_path: Path) -> None:
     assert gate.confirmed.value == pytest.approx(-0.3, abs=0.07)
     assert package.confirm(a, b, judge, times=5).gate(0.1).confirmed == gate.confirmed
     assert judge.calls.total() == 2 * 160 + asked
-    asked = judge.calls.total() - 2 * 160
-    assert 2 * 3 * flips < asked < 2 * 4 * flips  # three alike settle it, else there are five
+
+
+class Likely(Noisy):
+    """A judge for which a text says how likely it is MET."""
+
+    async def judge(self, item: Any, criterion: Any, send: Any) -> Verdict:
+        self.calls[item.submission] += 1
+        met = self._chance.random() < float(item.submission.split()[1])
+        return Verdict(criterion.name, "judged", "MET" if met else "UNMET")
+
+
+def likely_runs(folder: Path, judge: Judge, others: float) -> tuple[Any, Any]:
+    """Two runs of 80 items, of which 12 are lost for good; the others are MET with 0.1, then so."""
+    for name, lost, rest in (("a", 1.0, 0.1), ("b", 0.0, others)):
+        items = [
+            {"id": str(n), "submission": f"{n} {lost if n < 12 else rest} {name}"}
+            for n in range(80)
+        ]
+        criterion = {"name": "c", "requirement": "c"}
+        data = {"name": "d", "prompt": "", "rubric": [criterion], "items": items}
+        package.grade(RubricDataset.from_dict(data), judge, run_dir=folder / name)
+    return read_run(folder / "a"), read_run(folder / "b")
+
+
+def test_flips_that_hold_are_not_worse_where_as_much_is_won_elsewhere(tmp_path: Path) -> None:
+    judge = Likely(3)
+    a, b = likely_runs(tmp_path, judge, others=0.28)
+    asked_before = judge.calls.total()
+    comparison = package.confirm(a, b, judge, times=5)
+    gate = comparison.gate(0.0)
+    assert gate.confirmed is not None
+    assert (gate.confirmed.side, gate.outcome) == ("below", "cannot tell")
+    assert comparison.confirmation is not None
+    assert comparison.confirmation.rounds == 3
+    assert {judge.calls[f"{n} 0.28 b"] for n in range(12, 80)} <= {4, 6}  # flips: 4, or all 6
+    assert gate.averaged is not None
+    assert gate.averaged.value == pytest.approx(-0.003, abs=0.001)
+    asked = judge.calls.total()
+    assert asked - asked_before <= 2 * 80 * 3 + 2 * 2 * comparison.confirmation.flips
+    assert package.confirm(a, b, judge, times=5).gate(0.0) == gate
+    assert judge.calls.total() == asked  # the answers are kept
+
+
+def test_all_verdicts_are_asked_until_their_mean_shows_the_drop(tmp_path: Path) -> None:
+    judge = Likely(4)
+    comparison = package.confirm(*likely_runs(tmp_path, judge, others=0.1), judge, times=5)
+    gate = comparison.gate(0.0)
+    assert (gate.test.side, gate.outcome) == ("cannot tell", "worse")
+    assert comparison.confirmation is not None
+    assert 1 <= comparison.confirmation.rounds < 3

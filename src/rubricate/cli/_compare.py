@@ -60,7 +60,8 @@ class CompareSettings(Groups, Tags, Unclear, ReportOutput, Shell, ConfirmOptions
     confirm: int | None = option(
         None,
         "Ask N more times, in both runs, about the verdicts that differ; --fail-if-worse then "
-        "decides by those that hold. Needs --judge and the options of asking that the runs had.",
+        "decides by those that hold, and asks about all of them if these alone show a drop. Needs "
+        "--judge and the options of asking that the runs had.",
         ge=1,
         common=True,
     )
@@ -231,6 +232,11 @@ def _confirmed(settings: CompareSettings, runs: Runs) -> RunComparison | int:
             sys.stderr.write("No verdict differs: there is nothing to ask about again.\n")
         else:
             print_estimate(estimated, settings.json_output)
+            if settings.fail_if_worse is not None:
+                sys.stderr.write(
+                    "If flips that hold show a drop, and the first answers alone do not, all "
+                    f"verdicts are asked again, too, {len(check.rounds)} times at most.\n"
+                )
         return ExitCode.FINE
 
     async def asked_again() -> RunComparison:
@@ -241,6 +247,7 @@ def _confirmed(settings: CompareSettings, runs: Runs) -> RunComparison | int:
                 runs,
                 options,
                 settings.judge,
+                margin=settings.fail_if_worse,
                 groups=settings.groups,
                 by=settings.by,
                 stop=stop,

@@ -1,10 +1,15 @@
 """The flips of two runs, asked about again in both: which of them hold.
 
 A comparison of two runs of one answer each is mostly noise: verdicts that the judge would not give
-twice. Only those that differ (the flips) can move it, so only they are asked about again, in both
+twice. Only those that differ (the flips) can move it, so they are asked about again first, in both
 runs. A flip then counts as the answers say that it is given anew, in each run by itself; those that
 selected it no longer count. Of an unchanged system, what is asked and answered is the same with
 A and B exchanged, so that the test by flipping signs stays exact.
+
+Flips that hold show verdicts that were lost, but hardly those that became a little likelier: few of
+these flip, and fewer hold. So a drop that they show must be seen in all verdicts, too. Where the
+first answers do not show it, all verdicts are asked again, one round after another, until the mean
+of all answers does.
 
 A flip that could be asked about in one run alone is left as it is: the run that is asked again
 would regress to its mean, and the other would not.
@@ -15,11 +20,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from rubricate.analysis._finished import FinishedRun
-from rubricate.analysis.comparison._gate import Confirmation
-from rubricate.analysis.comparison._scored_alike import AlikeRuns, Reasked, scored_alike
+from rubricate.analysis.comparison._gate import Confirmation, ItemPair
+from rubricate.analysis.comparison._scored_alike import (
+    COMPARED,
+    AlikeRuns,
+    Reasked,
+    VerdictPair,
+    scored_alike,
+)
 from rubricate.dataset import DataItem, Item, RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge import Judge, Member, Panel, as_panel
@@ -73,6 +85,8 @@ class Recheck:
     Attributes:
         panels: the judge, asked more often than half of `times`; then asked `times`, about what was
             not answered alike.
+        rounds: the judge, asked once more about all verdicts, more often than half of `times`. The
+            answers to flips are those that `panels` had.
         dataset: the items of both runs, each with the criteria that flipped there; None where
             there is nothing to ask.
         flips: how many verdicts differ in the two runs.
@@ -83,45 +97,102 @@ class Recheck:
     """
 
     def __init__(self, a: FinishedRun, b: FinishedRun, judge: Judge, times: int) -> None:
-        panel = as_panel(judge)
+        self._panel = panel = as_panel(judge)
         self.panels = _rounds(panel, times)
-        self._times = times
-        every = [pair for pair in scored_alike(a, b).pairs if pair.is_flip]
+        last = max(member.replicate for member in panel.members)
+        self.rounds = tuple(panel.again(1, after=number * last) for number in range(times // 2 + 1))
+        self._runs, self._times = (a, b), times
+        self._compared = [pair for pair in scored_alike(a, b).pairs if pair.fate == COMPARED]
+        every = [pair for pair in self._compared if pair.is_flip]
         self.flips = len(every)
-        same_a = same_questions(a, ((pair.a.item, pair.a.criterion) for pair in every), panel)
-        same_b = same_questions(b, ((pair.b.item, pair.b.criterion) for pair in every), panel)
-        self.pairs = tuple(
-            pair
-            for pair in every
-            if pair.a.criterion in same_a.names(pair.a.item)
-            and pair.b.criterion in same_b.names(pair.b.item)
-        )
+        self.pairs, self.dataset = self._asked(every)
         if every and not self.pairs:
             raise InputError(
                 f"none of the {self.flips} flips can be asked about again: {judge.name} with these "
                 "options would not be asked what the runs asked. Name their judge, and the options "
                 "of asking that they had; criteria that were asked together cannot be asked again"
             )
-        self.dataset = None
-        if self.pairs:
-            items = [
-                *same_a.items(((pair.a.item, pair.a.criterion) for pair in self.pairs), BEFORE),
-                *same_b.items(((pair.b.item, pair.b.criterion) for pair in self.pairs), AFTER),
-            ]
-            self.dataset = RubricDataset(items=items, name="confirm")
+
+    def _asked(
+        self, pairs: Sequence[VerdictPair]
+    ) -> tuple[tuple[VerdictPair, ...], RubricDataset | None]:
+        """Those of some pairs that can be asked about in both runs, and their items."""
+        a, b = (
+            same_questions(run, ((row.item, row.criterion) for row in rows), self._panel)
+            for run, rows in zip(
+                self._runs,
+                ([pair.a for pair in pairs], [pair.b for pair in pairs]),
+                strict=True,
+            )
+        )
+        same = tuple(
+            pair
+            for pair in pairs
+            if pair.a.criterion in a.names(pair.a.item) and pair.b.criterion in b.names(pair.b.item)
+        )
+        items = [
+            *a.items(((pair.a.item, pair.a.criterion) for pair in same), BEFORE),
+            *b.items(((pair.b.item, pair.b.criterion) for pair in same), AFTER),
+        ]
+        return same, RubricDataset(items=items, name="confirm") if same else None
+
+    @cached_property
+    def _whole(self) -> tuple[tuple[VerdictPair, ...], RubricDataset | None]:
+        return self._asked(self._compared)
+
+    @property
+    def whole(self) -> RubricDataset | None:
+        """The items of both runs, with all criteria that both decided and can be asked about."""
+        return self._whole[1]
 
     def outcome(self, answers: GivenAnew) -> tuple[Reasked, Confirmation]:
         """The verdicts that were given anew, in both runs, and how many repeat the flip."""
-        anew: dict[tuple[str, str], tuple[Verdict, Verdict]] = {}
-        held = 0
-        for pair in self.pairs:
-            a = answers[f"{pair.a.item}/{BEFORE}"][pair.a.criterion]
-            b = answers[f"{pair.b.item}/{AFTER}"][pair.b.criterion]
-            if a.value is None or b.value is None:  # failed or abstained: the flip stays as it is
-                continue
-            anew[pair.b.item, pair.b.criterion] = a, b
-            held += (a.label, b.label) == (pair.a.label, pair.b.label)
+        anew = _given_anew(self.pairs, answers)
+        held = sum(
+            tuple(verdict.label for verdict in anew[key]) == (pair.a.label, pair.b.label)
+            for pair in self.pairs
+            if (key := (pair.b.item, pair.b.criterion)) in anew
+        )
         return anew, Confirmation(self._times, self.flips, len(anew), held)
+
+    def with_round(
+        self, confirmation: Confirmation, first: Sequence[ItemPair], answers: GivenAnew
+    ) -> Confirmation:
+        """A confirmation with one more answer to all verdicts, whose scores count as the others.
+
+        Args:
+            confirmation: of the flips, and of the rounds so far.
+            first: the scores by the first answers.
+            answers: of this round.
+        """
+        anew = _given_anew(self._whole[0], answers)
+        scores = scored_alike(*self._runs, reasked=anew).scores
+        share = 1 / (confirmation.rounds + 2)
+        return replace(
+            confirmation,
+            rounds=confirmation.rounds + 1,
+            averaged=tuple(
+                replace(
+                    pair,
+                    a=pair.a + share * (scores[pair.item][0] - pair.a),
+                    b=pair.b + share * (scores[pair.item][1] - pair.b),
+                    noise=None,
+                )
+                for pair in confirmation.averaged or first
+            ),
+        )
+
+
+def _given_anew(pairs: Sequence[VerdictPair], answers: GivenAnew) -> Reasked:
+    """Both verdicts of each pair that were given anew; one that failed or abstained is left out."""
+    anew = {
+        (pair.b.item, pair.b.criterion): (
+            answers[f"{pair.a.item}/{BEFORE}"][pair.a.criterion],
+            answers[f"{pair.b.item}/{AFTER}"][pair.b.criterion],
+        )
+        for pair in pairs
+    }
+    return {key: both for key, both in anew.items() if all(each.value is not None for each in both)}
 
 
 class LosingVerdicts:

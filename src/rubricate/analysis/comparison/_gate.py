@@ -49,6 +49,8 @@ class Confirmation:
         asked_again: how many of them were given anew in both runs; the others count as they are.
         held: how many of those were given in both runs as before.
         scored: both scores of each item, by the verdicts that were given anew.
+        rounds: how often all verdicts were asked about again.
+        averaged: the mean scores of each item, by the first answers and those of the rounds.
     """
 
     times: int
@@ -56,6 +58,8 @@ class Confirmation:
     asked_again: int
     held: int
     scored: tuple[ItemPair, ...] = ()
+    rounds: int = 0
+    averaged: tuple[ItemPair, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,7 @@ class Gate:
         margin: how much lower the mean score of B may be.
         test: the mean difference against `-margin`.
         confirmed: the same by the verdicts that were given anew; None where none was asked about.
+        averaged: the same by all answers, where all verdicts were asked about again.
         price: US dollars of the further items that would tell, in both runs, and of the further
             answers to each verdict; None where not known.
         why: the reason, in words.
@@ -114,12 +119,19 @@ class Gate:
     price: tuple[float | None, ...]
     why: str
     confirmed: BoundTest | None = None
+    averaged: BoundTest | None = None
 
     @property
     def may_be_worse(self) -> bool:
         """Whether the first answers have a drop beyond the margin that may be noise, or not."""
         lower = self.test.value is not None and self.test.value < -self.margin
         return lower and self.outcome in ("worse", "cannot tell")
+
+    @property
+    def may_be_offset(self) -> bool:
+        """Whether the flips that hold show a drop that all verdicts together do not show."""
+        held = self.confirmed is not None and self.confirmed.side == "below"
+        return held and self.may_be_worse and self.outcome == "cannot tell"
 
     def __str__(self) -> str:
         return self.why
@@ -144,9 +156,9 @@ def gate(
         cost: US dollars that an item takes in both runs together; None where not known.
         confirmation: what came of the flips, asked about again.
 
-    With a confirmation, B is *worse* where the flips that hold show it, and the first answers have
-    such a mean, too. It is *no worse* by the first answers alone: a drop that is spread thin over
-    many verdicts flips few of them.
+    With a confirmation, B is *worse* where the flips that hold show it, and all verdicts together
+    do, by the first answers or by the mean of all: what is won thinly, over many verdicts, hardly
+    flips. It is *no worse* by the first answers alone: what is lost thinly hardly flips, either.
 
     Raises:
         InputError: the margin is not from 0 to 1.
@@ -154,24 +166,26 @@ def gate(
     if not 0 <= margin <= 1:
         raise InputError(f"margin must be from 0 to 1, found {margin}")
     test = _tested(pairs, margin, bounded)
-    confirmed = None
+    confirmed = averaged = None
     if confirmation is not None:
         confirmed = _tested(confirmation.scored, margin, bounded)
+        if confirmation.averaged:
+            averaged = _tested(confirmation.averaged, margin, bounded)
     more_items = test.items_needed and test.items_needed - test.n
     more_answers = test.replicates_needed and test.n * (test.replicates_needed - 1)
     price = tuple(cost * more if cost and more else None for more in (more_items, more_answers))
     sides: Mapping[str, GateOutcome] = {"below": "worse", "not below": "no worse"}
     outcome: GateOutcome = sides.get(test.side, "cannot tell")
     if confirmed is not None and outcome != "no worse":
-        is_lower = test.value is not None and test.value < -margin
-        outcome = "worse" if is_lower and confirmed.side == "below" else "cannot tell"
-    why = _why(outcome, margin, test, price, confirmed)
+        is_whole_below = "below" in (test.side, averaged and averaged.side)
+        outcome = "worse" if confirmed.side == "below" and is_whole_below else "cannot tell"
+    why = _why(outcome, margin, test, price, confirmed, averaged)
     if confirmation is not None:
-        why += _of_flips(confirmation)
+        why += _of_flips(confirmation, averaged)
     if uncovered:
         rest = f" Of the rest: {why}" if outcome == "worse" else ""
         outcome, why = "not covered", f"Not shown to be no worse: {uncovered}.{rest}"
-    return Gate(outcome, margin, test, price, why, confirmed)
+    return Gate(outcome, margin, test, price, why, confirmed, averaged)
 
 
 def _tested(pairs: Sequence[ItemPair], margin: float, bounded: bool) -> BoundTest:
@@ -190,14 +204,21 @@ def _tested(pairs: Sequence[ItemPair], margin: float, bounded: bool) -> BoundTes
     )
 
 
-def _of_flips(flips: Confirmation) -> str:
-    """What came of the flips, in words."""
+def _of_flips(flips: Confirmation, averaged: BoundTest | None) -> str:
+    """What came of the flips, and of all verdicts where they were asked about again, in words."""
     if not flips.flips:
         return " No verdict differs, so that nothing was asked again."
     text = f" Of {flips.flips} flips, "
     if flips.asked_again < flips.flips:
         text += f"{flips.asked_again} could be asked about again in both runs; "
-    return f"{text}{flips.held} held when asked up to {flips.times} more times."
+    text += f"{flips.held} held when asked up to {flips.times} more times."
+    if averaged is not None:
+        times = "once" if flips.rounds == 1 else f"{flips.rounds} times"
+        text += (
+            f" All verdicts were asked {times} more: by all answers the mean score changed by "
+            f"{' '.join(_change(averaged))}."
+        )
+    return text
 
 
 def _why(
@@ -206,11 +227,12 @@ def _why(
     test: BoundTest,
     price: tuple[float | None, ...],
     confirmed: BoundTest | None,
+    averaged: BoundTest | None,
 ) -> str:
     """The outcome and its reason, in words."""
     change, ends = _change(test)
     power = ""
-    finds = confirmed or test
+    finds = averaged or confirmed or test
     if finds.detectable is not None and test.power is not None:
         power = f" These {test.n} items find a drop of {figure(margin + finds.detectable, 3)} with "
         power += "a power of 0.8"
@@ -219,10 +241,11 @@ def _why(
         power += "."
     if outcome == "worse":
         by = "" if confirmed is None else ", by the flips that held"
-        change, ends = _change(finds)
+        shown = confirmed or test
+        change, ends = _change(shown)
         return (
             f"Worse: the mean score changed by {change} ({ends}; p "
-            f"{p_text(finds.p_value)}){by}, where -{margin:g} is allowed.{power}"
+            f"{p_text(shown.p_value)}){by}, where {-margin or 0.0:g} is allowed.{power}"
         )
     if outcome == "no worse":
         return (
@@ -237,7 +260,7 @@ def _why(
     by = "" if confirmed is None else f"; by the flips that held {' '.join(_change(confirmed))}"
     return (
         f"Cannot tell: the mean score changed by {change}, the true change may be anything {ends}"
-        f"{by}, and -{margin:g} is allowed.{power}{_needed(test, price)}"
+        f"{by}, and {-margin or 0.0:g} is allowed.{power}{_needed(test, price)}"
     )
 
 
