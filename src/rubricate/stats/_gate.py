@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
 from rubricate.errors import InputError
-from rubricate.stats._comparison import TIED, permutation_test
+from rubricate.stats._comparison import permutation_test
 from rubricate.stats._inputs import check_share, number_of
 from rubricate.stats._intervals import design_effect, mean_of
 from rubricate.stats._numbers import Floats, Integers, bounds_of, numbers, t_quantile
@@ -31,6 +31,8 @@ CONTINUITY = 0.3
 """Added to the log of the likelihood ratio that rules out a mean, because few values make it jump.
 In simulations of means at the bound, the error of either side is 5 % or less with it, up to 6 %
 without; at double, a fifth fewer real drops of 50 items are shown."""
+NEAR = 1e-7
+"""How exact the bounds are, as a share of the way from the mean to the limit."""
 POWER = 0.8
 """The power that `detectable`, `items_needed` and `replicates_needed` are for."""
 
@@ -129,9 +131,9 @@ def bound_test(
     assert mean.mean.high is not None
     low, high = mean.mean.low, mean.mean.high
     quantile = t_quantile(1 - significance, mean.freedom)
+    effect = design_effect(known, clusters)[0]
     if limits is not None:
-        low = -_upper_bound(-known, clusters, -limits[0], significance, quantile, error)
-        high = _upper_bound(known, clusters, limits[1], significance, quantile, error)
+        low, high = _bounds(known, clusters, limits, significance, quantile, error)
     by_judge = float(variances[indices].sum()) / n**2
     if by_judge > error**2:
         error = math.sqrt(by_judge)
@@ -150,8 +152,7 @@ def bound_test(
     both = quantile + float(special.ndtri(POWER))
     reach = both * error
     if differences:
-        effect = design_effect(known, clusters)[0] / n
-        reach = _detectable(error, both, abs(bound), _step(known, limits), effect)
+        reach = _detectable(error, both, abs(bound), _step(known, limits), effect / n)
     return BoundTest(
         side,
         n,
@@ -163,49 +164,72 @@ def bound_test(
         apart,
         float(special.stdtr(mean.freedom, apart / error - quantile)),
         reach,
-        *_needed(known, clusters, limits, apart, apart / both, by_judge, significance),
+        *_needed(known, effect, limits, apart, apart / both, by_judge, significance),
     )
 
 
-def _upper_bound(
+def _bounds(
     values: Floats,
     clusters: Integers,
-    limit: float,
+    limits: tuple[float, float],
     significance: float,
     quantile: float,
     error: float,
-) -> float:
-    """The greatest mean that these values do not rule out, of any distribution up to a limit.
+) -> tuple[float, float]:
+    """The least and the greatest mean that these values do not rule out, within limits.
 
     Args:
         error: about the standard error of the mean, from which the search starts.
     """
-    value = float(values.mean())
-    if not value < limit:
-        return limit
     same = mostly_same(values)
     if same is not None and are_few(same, clusters):
         needed = -math.log(significance)
     else:
         needed = quantile**2 / 2 + CONTINUITY
-    sums, sizes = np.bincount(clusters, weights=values), np.bincount(clusters)
-    groups, counts = np.unique(np.column_stack([sums, sizes]), axis=0, return_counts=True)
-    most = groups[:, 1].max()
+    groups = np.bincount(clusters, weights=values) + 1j * np.bincount(clusters)
+    groups, counts = np.unique(groups, return_counts=True)
+    sums, sizes = groups.real, groups.imag
+    value, start = float(values.mean()), quantile * error
+    return (
+        -_upper_bound(-sums, sizes, counts, -value, -limits[0], needed, start),
+        _upper_bound(sums, sizes, counts, value, limits[1], needed, start),
+    )
 
-    share = 0.0
 
-    def apart(mean: float) -> float:  # the root of a ratio is nearly linear
-        nonlocal share
-        stakes = (groups[:, 0] - mean * groups[:, 1]) / (most * (limit - mean))
-        ratio, share = _log_ratio(np.minimum(stakes, 1.0), counts, share)
-        return math.sqrt(ratio) - math.sqrt(needed)
+def _upper_bound(
+    sums: Floats,
+    sizes: Floats,
+    counts: Integers,
+    value: float,
+    limit: float,
+    needed: float,
+    start: float,
+) -> float:
+    """The greatest mean that groups do not rule out, of any distribution up to a limit.
 
-    near, end = value, value + min(quantile * error, (limit - value) / 2)
-    while apart(end) <= 0:
-        near, end = end, end + min(end - value, (limit - end) / 2)
-        if limit - end < TIED * (limit - value):
-            return limit
-    return float(optimize.brentq(apart, near, end, xtol=1e-9, rtol=1e-9))
+    Args:
+        sums, sizes, counts: of groups: their sums, their sizes, and how often there is each.
+        value: the mean.
+        limit: the greatest that a value can be.
+        needed: the log of the likelihood ratio that rules out a mean.
+        start: about how far above the value the bound is.
+    """
+    if not value < limit:
+        return limit
+    most, share = sizes.max(), 0.0
+    mean = value + min(start, (limit - value) / 2)
+    for _ in range(60):  # Newton's method for the root of the ratio, which is nearly linear
+        room = most * (limit - mean)
+        stakes = np.minimum((sums - mean * sizes) / room, 1.0)
+        ratio, share = _log_ratio(stakes, counts, share)
+        rises = (sizes * limit - sums) / (1 - share * stakes)
+        slope = share * float(counts @ rises) / (room * (limit - mean))
+        step = 2 * (math.sqrt(ratio * needed) - ratio) / slope if slope > 0 else limit
+        step = min(max(step, (value - mean) / 2), (limit - mean) / 2)
+        mean += step
+        if abs(step) < NEAR * (limit - value):
+            break
+    return limit if limit - mean < 2 * NEAR * (limit - value) else mean
 
 
 def _log_ratio(stakes: Floats, counts: Integers, share: float) -> tuple[float, float]:
@@ -256,7 +280,7 @@ def _step(values: Floats, limits: tuple[float, float] | None) -> float:
 
 def _needed(
     values: Floats,
-    clusters: Integers,
+    effect: float,
     limits: tuple[float, float] | None,
     distance: float,
     error: float,
@@ -271,7 +295,7 @@ def _needed(
     if error <= 0:
         return None, None
     n = len(values)
-    variance = float(values.var(ddof=1)) / n * design_effect(values, clusters)[0]
+    variance = float(values.var(ddof=1)) / n * effect
     variance = max(variance, by_judge)
     items = n * variance / error**2
     if limits is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache, lru_cache
 
 import numpy as np
 from scipy import special, stats
@@ -19,8 +20,9 @@ LARGEST_N = 10**9
 """The largest number of items that can be planned."""
 RARE = 1e-6
 """Counts with a smaller probability change no figure that is shown."""
-NODES = 2000
-"""Quantiles of a distribution in a mean over it."""
+NODES = 24
+"""Gauss-Legendre nodes of the mean over a distribution's quantiles: a power is within 0.0002, with
+12 within 0.0006."""
 SHARES_DIFFERING = 5
 """Shares of items that differ, between the least possible and all, at which the power is computed
 when the share is unknown. With the least alone, plans promised up to 5 points too much (simulated
@@ -322,34 +324,48 @@ def paired_power(
     if variance <= 0:
         needed = f"{difference**2 / (spread**2 * effect * clusters / n + difference**2):.3g}"
         raise InputError(f"differing must be {needed} or more for this difference and spread")
+    counts, weights = np.array([clusters]), np.ones(1)
+    if differing < 1:
+        counts, weights = _binomial(round(clusters), differing)
+        counts, weights = counts[weights > RARE], weights[weights > RARE]
+    by_t = float(weights @ _t_powers(counts, size / math.sqrt(variance), significance))
     if differing == 1:
-        return _t_power(clusters, size, math.sqrt(variance), significance)
-    counts, weights = _binomial(round(clusters), differing)
-    by_t = math.fsum(
-        weight * _t_power(count, size, math.sqrt(variance), significance)
-        for count, weight in zip(counts.tolist(), weights.tolist(), strict=True)
-        if weight > RARE
-    )
+        return by_t
     # Differences of one size, such as flips: then the permutation test is the sign test.
     shift = differing * size / math.sqrt(variance + size**2)
     by_sign = mcnemar_power(round(clusters), shift, differing, significance=significance)
     return min(by_t, by_sign)
 
 
-def _t_power(clusters: float, difference: float, spread: float, significance: float) -> float:
-    """The power of a test of `clusters` differences of this mean and spread."""
-    if 2 ** (1 - min(clusters, 100.0)) > significance:
-        return 0.0
-    freedom, shift = clusters - 1, difference / spread * math.sqrt(clusters)
-    critical = t_quantile(1 - significance / 2, freedom)
+def _t_powers(clusters: Floats, apart: float, significance: float) -> Floats:
+    """The power of tests of so many differences, whose mean is this many standard deviations."""
+    powers = np.zeros(len(clusters))
+    is_enough = 2 ** (1 - np.minimum(clusters, 100.0)) <= significance
+    counts = clusters[is_enough]
+    if not len(counts):
+        return powers
     # Given the estimated spread, noncentral t is normal. The mean over the spread is stable where
     # the series of the noncentral distribution are not.
-    places = (np.arange(NODES) + 0.5) / NODES
-    estimated = np.sqrt(2 * special.gammaincinv(freedom / 2, places) / freedom)
-    beyond = special.ndtr(shift - critical * estimated) + special.ndtr(
-        -shift - critical * estimated
-    )
-    return float(beyond.mean())
+    spreads = np.array([_estimated_spreads(count - 1) for count in counts.tolist()])
+    critical = special.stdtrit(counts - 1, 1 - significance / 2)[:, None] * spreads
+    shift = apart * np.sqrt(counts)[:, None]
+    beyond = special.ndtr(shift - critical) + special.ndtr(-shift - critical)
+    powers[is_enough] = beyond @ _quadrature()[1]
+    return powers
+
+
+@cache
+def _quadrature() -> tuple[Floats, Floats]:
+    """Probabilities and weights of a mean over quantiles."""
+    places, weights = np.polynomial.legendre.leggauss(NODES)
+    return (places + 1) / 2, weights / 2
+
+
+@lru_cache(maxsize=4096)
+def _estimated_spreads(freedom: float) -> Floats:
+    """Quantiles of an estimated standard deviation over the true one."""
+    quantiles = special.gammaincinv(freedom / 2, _quadrature()[0])
+    return np.asarray(np.sqrt(2 * quantiles / freedom))
 
 
 def mcnemar_power(

@@ -19,6 +19,11 @@ MIN_COVERAGE = 0.95
 """The share of the first run's verdicts that must be compared. At 0.9, one judge request in ten may
 fail, and what failed is seldom a random tenth; at 0.99, one failure of 50 verdicts ends a build."""
 
+SIGNIFICANCE_LATER = 0.025
+"""The one-sided error rate of the means over rounds in which all verdicts were asked again, up to
+four looks at them. At .04, which is that of a single look, a drop that is won back elsewhere is
+called worse in up to 7.5 %; at .02, one in a hundred drops fewer is found."""
+
 
 @dataclass(frozen=True, slots=True)
 class ItemPair:
@@ -170,7 +175,9 @@ def gate(
     if confirmation is not None:
         confirmed = _tested(confirmation.scored, margin, bounded)
         if confirmation.averaged:
-            averaged = _tested(confirmation.averaged, margin, bounded)
+            averaged = _tested(
+                confirmation.averaged, margin, bounded, significance=SIGNIFICANCE_LATER
+            )
     more_items = test.items_needed and test.items_needed - test.n
     more_answers = test.replicates_needed and test.n * (test.replicates_needed - 1)
     price = tuple(cost * more if cost and more else None for more in (more_items, more_answers))
@@ -188,7 +195,9 @@ def gate(
     return Gate(outcome, margin, test, price, why, confirmed, averaged)
 
 
-def _tested(pairs: Sequence[ItemPair], margin: float, bounded: bool) -> BoundTest:
+def _tested(
+    pairs: Sequence[ItemPair], margin: float, bounded: bool, **significance: float
+) -> BoundTest:
     """The mean difference against minus the margin."""
     from rubricate.stats import bound_test
 
@@ -201,6 +210,7 @@ def _tested(pairs: Sequence[ItemPair], margin: float, bounded: bool) -> BoundTes
         differences=True,
         distance=margin or None,
         noise=noise if len(noise) == len(pairs) else None,
+        **significance,
     )
 
 
