@@ -26,7 +26,7 @@ from rubricate.stats._inputs import (
 )
 from rubricate.stats._intervals import exact_interval, share_interval
 from rubricate.stats._numbers import Floats, Integers, effective, weights_of
-from rubricate.stats._posterior import coefficient_intervals, table_priors
+from rubricate.stats._posterior import Coefficient, coefficient_intervals, table_priors
 from rubricate.stats._resampling import Bootstrap, Groups, cluster_indices, explained
 
 Undecided: TypeAlias = Literal["exclude", "label", "wrong"]
@@ -167,7 +167,7 @@ def label_agreement(
         index,
         members,
         table_priors(kinds, ordered=ordered),
-        partial(_coefficients, ordered=ordered),
+        _coefficients(ordered),
         bootstrap,
         worth,
     )
@@ -336,22 +336,29 @@ def _shares(confusion: Floats) -> dict[str, tuple[Floats, Floats]]:
     }
 
 
-def _coefficients(counts: Floats, *, ordered: bool) -> dict[str, Floats]:
+def _coefficients(ordered: bool) -> dict[str, Coefficient]:
     """The other figures, of tables (b, K * K)."""
-    kinds = math.isqrt(counts.shape[-1])
-    confusion = counts.reshape(-1, kinds, kinds)
-    coefficients = {
-        "cohen_kappa": _confusion.cohen_kappa(confusion),
-        "gwet_ac1": _confusion.gwet_ac(confusion),
-        "krippendorff_alpha": _confusion.krippendorff_alpha(
-            confusion + np.swapaxes(confusion, -1, -2), ordered=ordered
-        ),
-        "matthews": _confusion.matthews(confusion),
-    }
 
+    def alpha(tables: Floats) -> Floats:
+        coincidences = tables + np.swapaxes(tables, -1, -2)
+        return _confusion.krippendorff_alpha(coincidences, ordered=ordered)
+
+    coefficients: dict[str, Coefficient] = {
+        "cohen_kappa": _confusion.cohen_kappa,
+        "gwet_ac1": _confusion.gwet_ac,
+        "krippendorff_alpha": alpha,
+        "matthews": _confusion.matthews,
+    }
     if ordered:
-        coefficients["linear_kappa"] = _confusion.cohen_kappa(confusion, 1)
-        coefficients["quadratic_kappa"] = _confusion.cohen_kappa(confusion, 2)
-        coefficients["linear_ac2"] = _confusion.gwet_ac(confusion, 1)
-        coefficients["quadratic_ac2"] = _confusion.gwet_ac(confusion, 2)
-    return coefficients
+        coefficients |= {
+            "linear_kappa": partial(_confusion.cohen_kappa, power=1),
+            "quadratic_kappa": partial(_confusion.cohen_kappa, power=2),
+            "linear_ac2": partial(_confusion.gwet_ac, power=1),
+            "quadratic_ac2": partial(_confusion.gwet_ac, power=2),
+        }
+
+    def of_cells(value: Coefficient, counts: Floats) -> Floats:
+        kinds = math.isqrt(counts.shape[-1])
+        return value(counts.reshape(-1, kinds, kinds))
+
+    return {name: partial(of_cells, value) for name, value in coefficients.items()}

@@ -35,8 +35,8 @@ from rubricate.stats._resampling import (
 )
 from rubricate.stats._unseen import freedom_of
 
-Coefficients: TypeAlias = Callable[[Floats], Mapping[str, Floats]]
-"""From the counts of each kind of item, (b, p), to named values (b,), NaN where undefined."""
+Coefficient: TypeAlias = Callable[[Floats], Floats]
+"""From the counts of each kind of item, (b, p), to values (b,), NaN where undefined."""
 
 AGREE, DISAGREE = 1.0, 0.6
 """Pairs of equal and of different labels that the prior is worth."""
@@ -53,7 +53,7 @@ def coefficient_intervals(
     index: Integers,
     clusters: Integers,
     priors: Sequence[Floats],
-    of: Coefficients,
+    of: Mapping[str, Coefficient],
     bootstrap: Bootstrap | None,
     weights: Floats | None = None,
 ) -> dict[str, Estimate]:
@@ -64,7 +64,7 @@ def coefficient_intervals(
         clusters: the cluster of each pair, (n,).
         priors: how many items of each kind each prior is worth, (p,); see `table_priors`. Each has
             an equal part of the draws.
-        of: the coefficients, as a function of counts.
+        of: the coefficients by name.
         bootstrap: the number of draws, their seed and the confidence; None for no intervals.
         weights: what each pair counts, (n,), `effective`. Default: 1.
     """
@@ -74,28 +74,33 @@ def coefficient_intervals(
     _, clusters = np.unique(clusters, return_inverse=True)
     count, n = int(clusters.max(initial=-1)) + 1, float(counts.sum())
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = {name: float(value[0]) for name, value in of(counts[None]).items()}
+        values = {name: float(value(counts[None])[0]) for name, value in of.items()}
         if bootstrap is None or count < 2:
             why = None if bootstrap is None else TOO_FEW
             return {name: point(value, why) for name, value in values.items()}
-        effects = dict.fromkeys(values, widening(bootstrap.tails[1], count - 1))
+        most = widening(bootstrap.tails[1], count - 1)
+        effects = dict.fromkeys(of, most)
         if count < len(index) or weights is not None:
-            slopes = _slopes(counts, counts + priors[0], of)
             effects = {
-                name: _design_effect(slope, counts, index, worth, clusters, bootstrap)
-                for name, slope in slopes.items()
+                name: _design_effect(
+                    _slope(counts, counts + priors[0], value),
+                    counts,
+                    index,
+                    worth,
+                    clusters,
+                    bootstrap,
+                )
+                for name, value in of.items()
             }
+        drawn: dict[str, list[Floats]] = {}
         draws = -(-bootstrap.resamples // len(priors))
-        drawn = {
-            effect: [
-                _drawn(counts, n / effect, prior, of, draws, bootstrap.seed) for prior in priors
-            ]
-            for effect in set(effects.values())
-        }
-    return {
-        name: _interval(value, [part[name] for part in drawn[effects[name]]], bootstrap)
-        for name, value in values.items()
-    }
+        for effect in set(effects.values()):
+            alike = {name: value for name, value in of.items() if effects[name] == effect}
+            for prior in priors:
+                shape = counts / effect + prior
+                for name, part in _drawn(shape, n, alike, draws, bootstrap.seed).items():
+                    drawn.setdefault(name, []).append(part)
+    return {name: _interval(value, drawn[name], bootstrap) for name, value in values.items()}
 
 
 def table_priors(kinds: int, *, ordered: bool) -> list[Floats]:
@@ -112,39 +117,29 @@ def table_priors(kinds: int, *, ordered: bool) -> list[Floats]:
 
 
 def _drawn(
-    counts: Floats,
-    known: float,
-    prior: Floats,
-    of: Coefficients,
-    draws: int,
-    seed: int,
+    shape: Floats, n: float, of: Mapping[str, Coefficient], draws: int, seed: int
 ) -> dict[str, Floats]:
-    """Draws of the coefficients, if the table had `known` independent pairs."""
+    """Draws of the coefficients of tables of n pairs, from a Dirichlet distribution."""
     generator = np.random.default_rng(seed)
-    n = counts.sum()
-    shape = counts * (known / n) + prior
     parts = []
     for batch in batches(draws, len(shape)):
-        drawn = generator.standard_gamma(shape, (rows_in(batch), len(shape)))
-        parts.append(of(drawn * (n / drawn.sum(1, keepdims=True))))
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        tables = generator.standard_gamma(shape, (rows_in(batch), len(shape)))
+        tables *= n / tables.sum(1, keepdims=True)
+        parts.append({name: value(tables) for name, value in of.items()})
+    return {name: np.concatenate([part[name] for part in parts]) for name in of}
 
 
-def _slopes(counts: Floats, table: Floats, of: Coefficients) -> dict[str, Floats]:
-    """The derivative of each coefficient by each cell, (K * K,); 0 for empty cells."""
+def _slope(counts: Floats, table: Floats, of: Coefficient) -> Floats:
+    """The derivative of a coefficient by each cell, (K * K,); 0 for empty cells."""
     occupied = np.flatnonzero(counts)
     step = STEP * float(counts.sum())
-    slopes: dict[str, Floats] = {}
+    slope = np.zeros(len(table))
     for batch in batches(len(occupied), len(table)):
         some = occupied[batch]
         moved = np.zeros((len(some), len(table)))
         moved[np.arange(len(some)), some] = step
-        above, below = of(table + moved), of(table - moved)
-        for name in above:
-            slopes.setdefault(name, np.zeros(len(table)))[some] = (above[name] - below[name]) / (
-                2 * step
-            )
-    return slopes
+        slope[some] = (of(table + moved) - of(table - moved)) / (2 * step)
+    return slope
 
 
 def _design_effect(

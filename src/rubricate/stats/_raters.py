@@ -177,7 +177,7 @@ def _of_patterns(
         index[:n],
         clusters,
         [prior],
-        lambda times: {"": statistic(times @ added)},
+        {"": lambda times: statistic(times @ added)},
         bootstrap,
     )
     return estimates[""]

@@ -17,7 +17,7 @@ from rubricate.stats._inputs import check_flag, same_length
 from rubricate.stats._intervals import mean_of, share_of, weighted_mean
 from rubricate.stats._labels import NO_PAIR
 from rubricate.stats._numbers import Floats, Integers, effective, numbers, weights_of
-from rubricate.stats._posterior import coefficient_intervals, table_priors
+from rubricate.stats._posterior import Coefficient, coefficient_intervals, table_priors
 from rubricate.stats._raters import icc_of
 from rubricate.stats._resampling import (
     Bootstrap,
@@ -156,26 +156,24 @@ def score_agreement(
     _, clusters, (x, y, worth) = complete_cases(groups, x, y, worth)
     worth = effective(worth)
     distinct, index = np.unique(np.stack([x, y], axis=1), axis=0, return_inverse=True)
-    pairs = _Pairs(distinct[:, 0], distinct[:, 1], steps=scale)
-    if scale and len(x) and (distinct == np.round(distinct)).all() and np.ptp(distinct) < STEPS:
+    in_steps = bool(scale and len(x) and (distinct == np.round(distinct)).all())
+    in_steps = in_steps and float(np.ptp(distinct)) < STEPS
+    spreads = jackknife_totals(
+        sparse.diags(worth) @ cells(index.reshape(-1), len(distinct)),
+        _Pairs(distinct[:, 0], distinct[:, 1], steps=scale).statistics,
+        scales=SCALES,
+        clusters=clusters,
+        bootstrap=None if in_steps else bootstrap,
+    )
+    if in_steps:
         steps = np.arange(distinct.min(), distinct.max() + 1)
-        grid = _Pairs(np.tile(steps, len(steps)), np.repeat(steps, len(steps)), steps=True)
-        cell = ((y - steps[0]) * len(steps) + x - steps[0]).astype(np.int64)
-        spreads = coefficient_intervals(
-            cell,
+        spreads |= coefficient_intervals(
+            ((y - steps[0]) * len(steps) + x - steps[0]).astype(np.int64),
             clusters,
             table_priors(len(steps), ordered=True),
-            grid.statistics,
+            _of_cells(len(steps)),
             bootstrap,
             worth if is_weighted else None,
-        )
-    else:
-        spreads = jackknife_totals(
-            sparse.diags(worth) @ cells(index.reshape(-1), len(distinct)),
-            pairs.statistics,
-            scales=SCALES,
-            clusters=clusters,
-            bootstrap=bootstrap,
         )
     figures = {
         name: explained(figure, _WHY.get(name, NO_PAIR) if len(x) else NO_PAIR)
@@ -217,6 +215,58 @@ def score_agreement(
         not_decided={cause: count for cause, count in causes.items() if count},
         levels=_by_level(x, y, clusters, bootstrap) if scale and not is_weighted else (),
     )
+
+
+def _of_cells(kinds: int) -> dict[str, Coefficient]:
+    """The coefficients of confusion matrices of steps, as functions of their cells, (b, K * K)."""
+    steps = np.arange(kinds) - (kinds - 1) / 2
+    x, y, one = np.tile(steps, kinds), np.repeat(steps, kinds), np.ones(kinds)
+    powers = np.column_stack([np.ones(kinds**2), x, y, x * x, y * y, x * y])
+    of_x, of_y = np.tile(np.eye(kinds), (kinds, 1)), np.repeat(np.eye(kinds), kinds, axis=0)
+
+    def moments(counts: Floats) -> Floats:
+        return np.asarray((counts @ powers).T)
+
+    def ratio(above: Floats, below: Floats, whole: Floats) -> Floats:
+        # If one side, or both, gave one number throughout, the rest is rounding, not spread.
+        return np.asarray(above / np.where(below <= 1e-12 * whole, np.nan, below))
+
+    def pearson(counts: Floats) -> Floats:
+        n, x, y, xx, yy, xy = moments(counts)
+        spread = np.sqrt(np.maximum(n * xx - x * x, 0.0) * np.maximum(n * yy - y * y, 0.0))
+        return np.clip(ratio(n * xy - x * y, spread, n * n), -1.0, 1.0)
+
+    def quadratic_kappa(counts: Floats) -> Floats:
+        n, x, y, xx, yy, xy = moments(counts)
+        return 1 - ratio(n * (xx + yy - 2 * xy), n * (xx + yy) - 2 * x * y, n * n)
+
+    def alpha(counts: Floats) -> Floats:
+        n, x, y, xx, yy, xy = moments(counts)
+        pooled = 2 * n * (xx + yy) - (x + y) ** 2
+        return 1 - ratio((2 * n - 1) * (xx + yy - 2 * xy), pooled, n * n)
+
+    def spearman(counts: Floats) -> Floats:
+        n = (counts @ powers[:, 0])[:, None]
+        columns, rows = counts @ of_x, counts @ of_y
+        dx, dy = (_midranks(side) - (n + 1) / 2 for side in (columns, rows))
+        by_row = (counts.reshape(-1, kinds, kinds) * dx[:, None, :]) @ one
+        spread = np.sqrt(((columns * dx * dx) @ one) * ((rows * dy * dy) @ one))
+        return np.clip(ratio((by_row * dy) @ one, spread, n[:, 0] ** 3), -1.0, 1.0)
+
+    def kendall(counts: Floats) -> Floats:
+        tables = counts.reshape(-1, kinds, kinds)
+        until = tables.cumsum(1).cumsum(2)[:, :-1, :-1].reshape(len(tables), -1)
+        inner = tables[:, 1:, 1:].reshape(len(tables), -1)
+        concordant = np.einsum("bp,bp->b", inner, until)
+        return _tau_b(counts @ powers[:, 0], concordant, counts @ of_x, counts @ of_y, counts)
+
+    return {
+        "pearson": pearson,
+        "spearman": spearman,
+        "kendall_tau_b": kendall,
+        "krippendorff_alpha": alpha,
+        "quadratic_kappa": quadratic_kappa,
+    }
 
 
 def _error_intervals(
@@ -329,15 +379,7 @@ class _Pairs:
         return coefficients
 
     def _kendall(self, weights: Floats, of_x: Floats, of_y: Floats) -> Floats:
-        n = weights.sum(1)
-        every = n * (n - 1) / 2
-        ties_x, ties_y, ties_both = (
-            (count * (count - 1) / 2).sum(1) for count in (of_x, of_y, weights)
-        )
-        concordant = self._concordant.count(weights)
-        discordant = every - ties_x - ties_y + ties_both - concordant
-        below = np.sqrt((every - ties_x) * (every - ties_y))
-        return np.asarray((concordant - discordant) / below)
+        return _tau_b(weights.sum(1), self._concordant.count(weights), of_x, of_y, weights)
 
     def _distances(self, weights: Floats) -> dict[str, Floats]:
         """How far the two distributions are apart, whichever number belongs to which."""
@@ -377,6 +419,16 @@ class _ConcordantPairs:
             before = (until - lower)[:, starts]  # the left weight of the blocks before
             concordant += ((here - lower) * (until - before)).sum(1)
         return concordant
+
+
+def _tau_b(n: Floats, concordant: Floats, of_x: Floats, of_y: Floats, pairs: Floats) -> Floats:
+    """Kendall's tau-b (1945) from counts of concordant pairs, values and distinct pairs."""
+    every = n * (n - 1) / 2
+    ties_x, ties_y, ties_both = (
+        (np.einsum("bp,bp->b", count, count) - n) / 2 for count in (of_x, of_y, pairs)
+    )
+    discordant = every - ties_x - ties_y + ties_both - concordant
+    return np.asarray((concordant - discordant) / np.sqrt((every - ties_x) * (every - ties_y)))
 
 
 def _sums(weights: Floats, groups: Any) -> Floats:

@@ -126,8 +126,8 @@ def stratified_agreement(
         kappas = np.concatenate([_confusion.cohen_kappa(counted), _kappa_of(moments)], axis=1)
         return np.where(weights < 2, np.nan, kappas), weights
 
-    def statistics(totals: Floats) -> dict[str, Floats]:
-        return {"kappa": mean_of_strata(*kappas(totals))}
+    def kappa(totals: Floats) -> Floats:
+        return mean_of_strata(*kappas(totals))
 
     every = sparse.hstack([of_labels, of_steps], format="csr")
     if worth is not None:
@@ -141,14 +141,14 @@ def stratified_agreement(
             pairs_of.col.astype(np.int64),
             clusters[pairs_of.row],
             table_priors(kinds, ordered=False),
-            statistics,
+            {"kappa": kappa},
             bootstrap,
             None if worth is None else worth[pairs_of.row],
         )
     else:
         intervals = jackknife_totals(
             every,
-            statistics,
+            lambda totals: {"kappa": kappa(totals)},
             scales={"kappa": "correlation"},
             clusters=clusters,
             bootstrap=None if few else bootstrap,
