@@ -1,7 +1,7 @@
 """Simulate the intervals that reports show, and print the table of docs/statistics.md.
 
     python tools/check_intervals.py [--draws 500] [--only ppi,labels] [--cells]
-        [--grid other] [--match "10 items"]
+        [--grid other|SEED] [--match "10 items"]
 
 A cell is a number of items with one truth. Each draws data sets (seed 20261123), gives them to the
 public function that users call, and counts how often a nominal 95 % interval holds the truth. The
@@ -52,13 +52,103 @@ from rubricate.stats import (
 )
 
 SEED = 20261123
-ITEMS: tuple[int, ...] = (10, 20, 50, 200)
-SHARES: tuple[float, ...] = (0.02, 0.1, 0.5, 0.9)
-"""Of MET."""
-RIGHT: tuple[float, ...] = (0.7, 0.9, 0.95, 0.99)
-"""How often the judge is right."""
-STEPS = ((0.1, 0.2, 0.4, 0.2, 0.1), (0.02, 0.05, 0.1, 0.33, 0.5), (0.01, 0.02, 0.05, 0.12, 0.8))
-"""How often each answer from 1 to 5 is given, even and skewed."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The truths of all cells.
+
+    Attributes:
+        items: how many items there are.
+        shares: of MET.
+        right: how often the judge is right.
+        steps: how often each answer from 1 to 5 is given, even and skewed.
+        criteria: of each item.
+        flips, lost: how many verdicts differ between two runs, and how many of these to UNMET.
+        places: how often the place of an answer decides.
+        raters: how many there are.
+        apart: how far items, and raters, are apart, where the noise of an answer is 1.
+        odds, spreads, sure: the middle and the spread of log-odds, and the factor by which a judge
+            is too sure of them.
+        correlations: of normal numbers of a judge and people.
+        alike: how often an answer is that of the first of its group: about the square of this is
+            their correlation.
+        near: how many of the errors of a judge on a scale are one step off; the others are any.
+    """
+
+    items: tuple[int, ...] = (10, 20, 50, 200)
+    shares: tuple[float, ...] = (0.02, 0.1, 0.5, 0.9)
+    right: tuple[float, ...] = (0.7, 0.9, 0.95, 0.99)
+    steps: tuple[tuple[float, ...], ...] = (
+        (0.1, 0.2, 0.4, 0.2, 0.1),
+        (0.02, 0.05, 0.1, 0.33, 0.5),
+        (0.01, 0.02, 0.05, 0.12, 0.8),
+    )
+    criteria: tuple[int, ...] = (1, 3, 10, 40)
+    flips: tuple[float, ...] = (0.02, 0.1, 0.3)
+    lost: tuple[float, ...] = (0.5, 0.8, 1.0)
+    places: tuple[float, ...] = (0.02, 0.1, 0.3, 0.6)
+    raters: tuple[int, ...] = (2, 3, 5)
+    apart: tuple[tuple[float, float], ...] = ((1.0, 0.0), (1.0, 0.5), (1.0, 1.0), (3.0, 0.3))
+    odds: tuple[float, ...] = (-3.0, 0.0, 2.0)
+    spreads: tuple[float, ...] = (0.5, 2.0, 4.0)
+    sure: tuple[float, ...] = (1.0, 2.5)
+    correlations: tuple[float, ...] = (0.0, 0.5, 0.8, 0.95)
+    alike: float = 0.35
+    near: float = 0.8
+
+
+OTHER = Grid(
+    items=(14, 33, 80, 150),
+    shares=(0.05, 0.25, 0.7),
+    right=(0.8, 0.92, 0.97),
+    steps=(
+        (0.3, 0.3, 0.2, 0.1, 0.1),
+        (0.02, 0.03, 0.15, 0.4, 0.4),
+        (0.75, 0.15, 0.05, 0.03, 0.02),
+    ),
+    criteria=(2, 6, 20),
+)
+
+
+def drawn_grid(seed: int) -> Grid:
+    """A grid that nobody chose."""
+    chance = np.random.default_rng(seed)
+
+    def between(*ends: float) -> tuple[float, ...]:
+        """A number between each two ends, small ones as likely by their logarithm."""
+        low, high = np.log(ends[:-1]), np.log(ends[1:])
+        return tuple(float(f"{one:.3g}") for one in np.exp(chance.uniform(low, high)).tolist())
+
+    def counts(*ends: float) -> tuple[int, ...]:
+        return tuple(round(one) for one in between(*ends))
+
+    def steps(even: float) -> tuple[float, ...]:
+        found = chance.dirichlet(np.full(5, even)) + 0.01
+        return tuple(np.round(found / found.sum(), 3).tolist())
+
+    wrong = between(0.004, 0.03, 0.08, 0.2, 0.35)
+    return Grid(
+        items=counts(9, 16, 36, 90, 300),
+        shares=between(0.01, 0.06, 0.3, 0.7, 0.97),
+        right=tuple(round(1 - one, 4) for one in wrong[::-1]),
+        steps=(steps(5.0), steps(1.0), steps(0.4)),
+        criteria=counts(1, 3, 6, 16, 50),
+        flips=between(0.01, 0.05, 0.2, 0.5),
+        lost=(0.5, *between(0.55, 0.95), 1.0),
+        places=between(0.01, 0.05, 0.2, 0.5, 0.9),
+        raters=counts(2, 2.4, 4.4, 9),
+        apart=((1.0, 0.0), *zip(between(0.5, 1, 2, 4), between(0.1, 0.4, 0.8, 2), strict=True)),
+        odds=tuple(np.round(chance.uniform((-4.0, -1.0, 1.0), (-1.5, 1.0, 3.5)), 2).tolist()),
+        spreads=between(0.3, 1, 3, 5),
+        sure=(1.0, *between(1.2, 4)),
+        correlations=(*between(0.05, 0.3, 0.6, 0.9), 0.97),
+        alike=between(0.15, 0.6)[0],
+        near=between(0.4, 1.0)[0],
+    )
+
+
+GRID = Grid()
 DRAWS = Bootstrap(400)
 """Of each interval that is made of draws; reports have 2,000, whose ends vary less."""
 LEAST = 0.2
@@ -67,12 +157,13 @@ DOUBTFUL, AGAIN = 0.93, 5
 """A cell with a lower coverage, which may be chance, is drawn again so many times as often, and
 only these draws count: the lowest of a hundred exact intervals covers 90 % in 200 draws."""
 
-CRITERIA: tuple[int, ...] = (1, 3, 10, 40)
-SHIFT = {0.7: 0.74, 0.9: 1.8, 0.95: 2.3, 0.99: 3.3}
-"""How far a judge's scores of MET are from those of UNMET, by how often it is right."""
-ALIKE = 0.35
-"""How often an answer is that of the first of its group: about the square of this is their
-correlation."""
+
+def shift_of(right: float) -> float:
+    """How far a judge's scores of MET are from those of UNMET: the area under the curve is
+    `right`."""
+    return float(np.sqrt(2) * special.ndtri(right))
+
+
 SCALE_FIGURES = (
     "exact_accuracy",
     "within_one_accuracy",
@@ -115,7 +206,7 @@ def judged(
 
 def judges() -> Iterator[tuple[str, float, float, float]]:
     """A judge in words, the share of MET, and how often it errs on each label."""
-    for share, right in itertools.product(SHARES, RIGHT):
+    for share, right in itertools.product(GRID.shares, GRID.right):
         wrong = 1 - right
         for kind, missed, alarms in (
             ("false MET", 0.0, wrong / (1 - share)),
@@ -135,7 +226,7 @@ def corrected(figure: str, title: str) -> Iterator[Cell]:
         human = [*truth[:n].astype(float).tolist(), *[None] * (1000 - n)]
         return {title: getattr(corrected_mean(says.astype(float).tolist(), human), figure)}
 
-    for n, (name, *of) in itertools.product(ITEMS, judges()):
+    for n, (name, *of) in itertools.product(GRID.items, judges()):
         yield Cell(name, n, {title: of[0]}, partial(draw, n, of))
 
 
@@ -150,7 +241,9 @@ def strata() -> Iterator[Cell]:
         found = chance.binomial(criteria, shares[at]) / criteria
         return {title: stratified_mean(found.tolist(), at.tolist())}
 
-    for n, count, share, criteria in itertools.product(ITEMS, (2, 4), SHARES, CRITERIA):
+    for n, count, share, criteria in itertools.product(
+        GRID.items, (2, 4), GRID.shares, GRID.criteria
+    ):
         shares = np.clip(share + np.linspace(-0.3, 0.3, count), 0.01, 0.99)
         at = np.sort(np.arange(n) * (np.arange(n) % 3 > 0) % count)
         name = f"{count} groups, {criteria} criteria, MET {share}"
@@ -165,7 +258,7 @@ def lean() -> Iterator[Cell]:
     def draw(n: int, chances: tuple[float, ...], chance: np.random.Generator) -> Found:
         return {title: asymmetry(chance.choice([1, 0, -1], n, p=chances).tolist())}
 
-    for n, places, first in itertools.product(ITEMS, (0.02, 0.1, 0.3, 0.6), (0.5, 0.8, 1.0)):
+    for n, places, first in itertools.product(GRID.items, GRID.places, GRID.lost):
         chances = (places * first, 1 - places, places * (1 - first))
         name = f"the place decides {places}, {first} of them for the first"
         truth = {title: places * (2 * first - 1)}
@@ -179,21 +272,24 @@ def held_out() -> Iterator[Cell]:
         "cost of a threshold",
         "saved by a threshold",
         "gain of a calibration map",
+        "accuracy that a calibration map gains",
+        "conformal sets with the label",
+        "single conformal labels that are right",
     )
-    names += ("conformal sets with the label", "single conformal labels", "size of conformal sets")
 
     def draw(n: int, share: float, right: float, chance: np.random.Generator) -> Found:
         truth = chance.random(n) < share
-        odds = 1.5 * (truth * SHIFT[right] - SHIFT[right] / 2 + chance.normal(size=n))
+        odds = 1.5 * (truth * shift_of(right) - shift_of(right) / 2 + chance.normal(size=n))
         says = special.expit(odds).tolist()
         cheap = decision_threshold(says, truth.tolist(), false_negative_cost=3.0)
-        gain = calibration_gain(says, truth.tolist()).brier_gain
+        gain = calibration_gain(says, truth.tolist())
         shares = [{True: one, False: 1 - one} for one in says]
         sets = conformal_sets(shares, truth.tolist())
-        found = (cheap.cost, cheap.saved, gain, sets.held_out, sets.single, sets.size)
+        found = (cheap.cost, cheap.saved, gain.brier_gain, gain.accuracy_gain)
+        found += (sets.held_out, sets.single_right)
         return dict(zip(names, found, strict=True))
 
-    for n, share, right in itertools.product(ITEMS, SHARES[1:3], RIGHT[1:2]):
+    for n, share, right in itertools.product(GRID.items, GRID.shares[1:3], GRID.right[1:2]):
         known: dict[str, list[float]] = {name: [] for name in names}
         for seed in range(100):
             for name, one in draw(n, share, right, np.random.default_rng([1, seed])).items():
@@ -220,7 +316,7 @@ def ordered() -> Iterator[Cell]:
     def draw(n: int, joint: np.ndarray, chance: np.random.Generator) -> Found:
         return figures(chance.choice(25, n, p=joint.ravel()), DRAWS)
 
-    for n, steps, right in itertools.product(ITEMS, STEPS, RIGHT):
+    for n, steps, right in itertools.product(GRID.items, GRID.steps, GRID.right):
         joint = np.array(steps)[:, None] * noisy(right)
         counts = np.round(joint.ravel() * 20_000).astype(int)
         truth = figures(np.repeat(np.arange(25), counts), None)
@@ -255,7 +351,7 @@ def differences(one_sided: bool) -> Iterator[Cell]:
             shown[resampled] = _comparison._bootstrapped(np.array(changes), n, Bootstrap())
         return shown
 
-    for of in itertools.product(ITEMS, CRITERIA, (0.02, 0.1, 0.3), (0.5, 0.8, 1.0)):
+    for of in itertools.product(GRID.items, GRID.criteria, GRID.flips, GRID.lost):
         n, criteria, flips, lost = of
         name = f"{criteria} criteria, {flips} flip, {lost} of them to UNMET"
         truth = dict.fromkeys((title, resampled)[: 1 if one_sided else 2], flips * (1 - 2 * lost))
@@ -273,10 +369,10 @@ def scores() -> Iterator[Cell]:
         found = chance.choice(5, n, p=steps) / 4
         return {"mean score": clustered_mean(found.tolist(), bounds=(0.0, 1.0)).mean}
 
-    for n, criteria, share in itertools.product(ITEMS, CRITERIA, SHARES):
+    for n, criteria, share in itertools.product(GRID.items, GRID.criteria, GRID.shares):
         name = f"{criteria} criteria, MET {share}"
         yield Cell(name, n, {"mean score": share}, partial(met, n, criteria, share))
-    for n, steps in itertools.product(ITEMS, STEPS):
+    for n, steps in itertools.product(GRID.items, GRID.steps):
         mean = float(np.array(steps) @ np.arange(5)) / 4
         yield Cell(f"1 to 5 with {steps}", n, {"mean score": mean}, partial(rated, n, steps))
 
@@ -295,9 +391,7 @@ def raters() -> Iterator[Cell]:
             "share of judges": shares["judge"],
         }
 
-    for n, k, (items, between) in itertools.product(
-        ITEMS, (2, 3, 5), ((1.0, 0.0), (1.0, 0.5), (1.0, 1.0), (3.0, 0.3))
-    ):
+    for n, k, (items, between) in itertools.product(GRID.items, GRID.raters, GRID.apart):
         whole = items**2 + between**2 + 1
         truth = {
             "icc_2_1": items**2 / whole,
@@ -325,7 +419,7 @@ def alike(group: np.ndarray | None, draws: np.ndarray, chance: np.random.Generat
     if group is None:
         return draws
     first = np.unique(group, return_index=True)[1][group]
-    return np.where(chance.random(len(draws)) < ALIKE, draws[first], draws)
+    return np.where(chance.random(len(draws)) < GRID.alike, draws[first], draws)
 
 
 def table_of(share: float, right: float) -> np.ndarray:
@@ -344,7 +438,7 @@ def labels(grouped: bool) -> Iterator[Cell]:
         group = None if unequal is None else group_sizes(n, unequal)
         truth = alike(group, chance.random(n), chance) < share
         says = truth ^ (alike(group, chance.random(n), chance) < 1 - right)
-        scores = alike(group, chance.normal(size=n), chance) + truth * SHIFT[right]
+        scores = alike(group, chance.normal(size=n), chance) + truth * shift_of(right)
         groups = None if group is None else group.tolist()
         found = label_agreement(
             np.where(says, "MET", "UNMET").tolist(),
@@ -361,7 +455,7 @@ def labels(grouped: bool) -> Iterator[Cell]:
         return {f"{name}, by groups" if grouped else name: one for name, one in figures.items()}
 
     for n, share, right, unequal in itertools.product(
-        ITEMS, SHARES, RIGHT, (False, True) if grouped else (None,)
+        GRID.items, GRID.shares, GRID.right, (False, True) if grouped else (None,)
     ):
         table = table_of(share, right)
         whole = table[None] * 1e9
@@ -380,7 +474,7 @@ def labels(grouped: bool) -> Iterator[Cell]:
             ),
             "matthews": float(_confusion.matthews(whole)[0]),
             "f1": float(f1[1]),
-            "auc": float(special.ndtr(SHIFT[right] / np.sqrt(2))),
+            "auc": float(special.ndtr(shift_of(right) / np.sqrt(2))),
         }
         if grouped:
             truth = {f"{name}, by groups": one for name, one in truth.items()}
@@ -405,7 +499,9 @@ def together() -> Iterator[Cell]:
         )
         return {"stratified kappa": found.kappa, "accuracy of all criteria": found.accuracy}
 
-    for n, criteria, share, right in itertools.product(ITEMS, CRITERIA, SHARES, RIGHT):
+    for n, criteria, share, right in itertools.product(
+        GRID.items, GRID.criteria, GRID.shares, GRID.right
+    ):
         kappa = float(_confusion.cohen_kappa(table_of(share, right)[None] * 1e9)[0])
         truth = {"stratified kappa": kappa, "accuracy of all criteria": right}
         name = f"{criteria} criteria, MET {share}, right {right}"
@@ -424,7 +520,7 @@ def several() -> Iterator[Cell]:
             "gwet_ac of three raters": gwet_ac(rated, labels=[0, 1], bootstrap=DRAWS),
         }
 
-    for n, share, right in itertools.product(ITEMS, SHARES, RIGHT):
+    for n, share, right in itertools.product(GRID.items, GRID.shares, GRID.right):
         rated = share * right + (1 - share) * (1 - right)
         apart = right * (1 - right)
         gwet = 2 * rated * (1 - rated)
@@ -440,7 +536,7 @@ def noisy(right: float) -> np.ndarray:
     place = np.arange(5)
     near = (abs(place[:, None] - place) == 1).astype(float)
     near /= near.sum(1, keepdims=True)
-    return np.asarray(right * np.eye(5) + (1 - right) * (0.8 * near + 0.2 / 5))
+    return np.asarray(right * np.eye(5) + (1 - right) * (GRID.near * near + (1 - GRID.near) / 5))
 
 
 def scales(of_three: bool) -> Iterator[Cell]:
@@ -470,7 +566,7 @@ def scales(of_three: bool) -> Iterator[Cell]:
         ordinal = krippendorff_alpha(rated.tolist(), level="ordinal", bootstrap=DRAWS)
         return figures | {"alpha of three raters, 1 to 5": alpha, ORDINAL: ordinal}
 
-    for n, steps, right in itertools.product(ITEMS, STEPS, RIGHT):
+    for n, steps, right in itertools.product(GRID.items, GRID.steps, GRID.right):
         name = f"1 to 5 with {steps}, right {right}"
         if of_three:
             pairs = np.einsum("t,ta,tb->ab", steps, noisy(right), noisy(right))
@@ -525,7 +621,7 @@ def probabilities() -> Iterator[Cell]:
         return {"brier": calibration(says.tolist(), truth.tolist(), bootstrap=DRAWS).brier}
 
     for n, middle, spread, sure in itertools.product(
-        ITEMS, (-3.0, 0.0, 2.0), (0.5, 2.0, 4.0), (1.0, 2.5)
+        GRID.items, GRID.odds, GRID.spreads, GRID.sure
     ):
         shape = (middle, spread)
         right, says = chances(200_000, shape, sure, np.random.default_rng(SEED))
@@ -544,7 +640,7 @@ def numbers() -> Iterator[Cell]:
         names = ("pearson", "spearman", "kendall_tau_b", "mae", "rmse", "bias", "icc_3_1")
         return {f"{name}, numbers": figures[name] for name in names}
 
-    for n, judge in itertools.product(ITEMS, (0.0, 0.5, 0.8, 0.95)):
+    for n, judge in itertools.product(GRID.items, GRID.correlations):
         spread = np.sqrt(2 - 2 * judge)
         truth = {
             "pearson": judge,
@@ -606,6 +702,12 @@ def _shares(cell: Cell, at: int, draws: range) -> dict[str, tuple[float, float]]
     return {name: (held[name] / max(1, made[name]), made[name] / count) for name in cell.truth}
 
 
+def use_grid(name: str) -> None:
+    """Take the usual grid, the other one, or one that is drawn with this seed."""
+    global GRID  # noqa: PLW0603 (a script, before it begins)
+    GRID = {"usual": Grid(), "other": OTHER}.get(name) or drawn_grid(int(name))
+
+
 def main() -> None:
     """Print the table."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -614,12 +716,11 @@ def main() -> None:
     options.add_argument("--cells", action="store_true")
     options.add_argument("--match", default="", help="a regular expression of cells")
     options.add_argument("--processes", type=int, default=1)
-    options.add_argument("--grid", choices=("usual", "other"), default="usual")
+    options.add_argument("--grid", default="usual", help="usual, other, or the seed of a drawn one")
     given = options.parse_args()
-    if given.grid == "other":
-        use_other_grid()
-    print(f"| figure | {' | '.join(f'{n} items' for n in ITEMS)} |")
-    print(f"|---|{'---:|' * len(ITEMS)}")
+    use_grid(given.grid)
+    print(f"| figure | {' | '.join(f'{n} items' for n in GRID.items)} |")
+    print(f"|---|{'---:|' * len(GRID.items)}")
     start = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(given.processes, mp_context=start) as pool:
         for of in given.only.split(","):
@@ -639,26 +740,9 @@ def main() -> None:
             for name, row in table.items():
                 shown = [
                     f"{min(row[n]):.1f} ({np.mean(row[n]):.1f})" if n in row else "no interval"
-                    for n in ITEMS
+                    for n in GRID.items
                 ]
                 print(f"| {name} | {' | '.join(shown)} |", flush=True)
-
-
-def use_other_grid() -> None:
-    """Other numbers of items, shares, judges and criteria than those that were looked at."""
-    global ITEMS, SHARES, RIGHT, CRITERIA, STEPS  # noqa: PLW0603 (a script, before it begins)
-    ITEMS, SHARES, RIGHT, CRITERIA = (
-        (14, 33, 80, 150),
-        (0.05, 0.25, 0.7),
-        (0.8, 0.92, 0.97),
-        (2, 6, 20),
-    )
-    STEPS = (
-        (0.3, 0.3, 0.2, 0.1, 0.1),
-        (0.02, 0.03, 0.15, 0.4, 0.4),
-        (0.75, 0.15, 0.05, 0.03, 0.02),
-    )
-    SHIFT.update({right: right * 3 for right in RIGHT})
 
 
 if __name__ == "__main__":

@@ -510,7 +510,7 @@ def test_a_map_that_is_not_shown_to_be_better_is_refused_without_force(
     refused = rubricate(*command)
     assert refused.returncode == 1
     assert not (tmp_path / "map.json").exists()
-    why = "the gain in the Brier score is 0.014 [-0.017, 0.044]"
+    why = "the gain in the Brier score is 0.014 [-0.026, 0.053]"
     assert f"not shown to be better than none, on 138 labels out of fold: {why}" in refused.stderr
     assert "--force" in refused.stderr
     forced = rubricate(*command, "--force")
@@ -529,7 +529,7 @@ def test_a_map_of_few_items_or_groups_is_not_shown_to_be_better(
     assert rubricate("trust", "calibrate", "run").returncode == 0
     refused = rubricate("trust", "calibrate", "run", "--groups", "lesson")
     assert refused.returncode == 1
-    assert "it takes labels of 10 items or groups at least, there are 9" in refused.stderr
+    assert "it takes labels of 15 items or groups at least, there are 9" in refused.stderr
     unknown = rubricate("trust", "calibrate", "run", "--groups", "leson")
     assert "did you mean 'lesson'?" in unknown.stderr
 

@@ -18,7 +18,6 @@ from rubricate.stats import (
     PlattMap,
     calibration,
     calibration_gain,
-    clustered_mean,
     read_calibration_map,
 )
 
@@ -102,12 +101,9 @@ def test_the_gain_of_a_map_is_measured_on_pairs_that_it_was_not_fitted_on():
         mapped = np.array([fitted(one) for one in p[out]])
         gains[out] = (p[out] - y[out]) ** 2 - (mapped - y[out]) ** 2
     found = calibration_gain(p.tolist(), y.tolist(), groups=groups.tolist(), seed=3)
-    expected = clustered_mean(gains.tolist(), groups=groups.tolist()).mean
     assert (found.n, found.clusters) == (50, 10)
-    assert found.brier_gain.value == pytest.approx(expected.value)
-    assert (found.brier_gain.low, found.brier_gain.high) == pytest.approx(
-        (expected.low, expected.high)
-    )
+    assert found.brier_gain.value == pytest.approx(float(gains.mean()))
+    assert found.brier_gain.low is None
     assert found.brier_before - found.brier_after == pytest.approx(found.brier_gain.value)
 
 
@@ -127,7 +123,7 @@ def test_a_map_that_undoes_overconfidence_is_shown_to_be_better(overconfident):
     for method in ("platt", "isotonic"):
         assert calibration_gain(p, y, method=method).why_not is None
     few = calibration_gain(p, y, groups=[place % 9 for place in range(2000)])
-    assert few.why_not == "it takes labels of 10 items or groups at least, there are 9"
+    assert few.why_not == "it takes labels of 15 items or groups at least, there are 9"
 
 
 def test_a_gain_needs_outcomes_of_both_kinds():

@@ -36,7 +36,14 @@ from rubricate.stats._resampling import (
     jackknife_totals,
 )
 from rubricate.stats._strata import mean_of_strata
-from rubricate.stats._unseen import FEW_DIFFER, far_items, few_differ, is_skewed
+from rubricate.stats._unseen import (
+    FEW_DIFFER,
+    LEAST_LABELS,
+    are_few,
+    far_items,
+    few_differ,
+    is_skewed,
+)
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 Ratings: TypeAlias = Sequence[Sequence[Any]]
@@ -113,7 +120,7 @@ def krippendorff_alpha(
 
         if strata is None:
             alpha = _of_patterns(counts, parts, statistic, clusters, bootstrap)
-            return explained(alpha, SAME_RATINGS)
+            return explained(_if_others(alpha, counts, clusters), SAME_RATINGS)
         contributions = parts(counts)
         sizes = contributions.sum(1)
 
@@ -181,6 +188,14 @@ def _of_patterns(
         bootstrap,
     )
     return estimates[""]
+
+
+def _if_others(estimate: Estimate, counts: Floats, clusters: Integers) -> Estimate:
+    """Without interval if too few items have another label than the commonest, counts (n, K)."""
+    common = counts.sum(axis=1) == counts[:, counts.sum(axis=0).argmax()]
+    if estimate.low is not None and are_few(common, clusters, LEAST_LABELS):
+        return Estimate(estimate.value, undefined=FEW_DIFFER)
+    return estimate
 
 
 def _rows(ratings: Any) -> Iterable[tuple[int, Any]]:
@@ -298,7 +313,7 @@ def fleiss_kappa(
         return np.where(single, np.nan, kappa)
 
     kappa = _of_patterns(counts, parts, statistic, clusters, bootstrap)
-    return explained(kappa, "all ratings are the same")
+    return explained(_if_others(kappa, counts, clusters), "all ratings are the same")
 
 
 def intraclass_correlation(

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import atanh, copysign, exp, isfinite, log, sqrt, tanh
+from math import atanh, copysign, exp, inf, isfinite, log, sqrt, tanh
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -34,8 +34,8 @@ Groups: TypeAlias = Sequence[Hashable] | None
 """
 Statistics: TypeAlias = Callable[[Floats], Mapping[str, Floats]]
 """From totals (b, p) to named values (b,), NaN where undefined."""
-Scale: TypeAlias = Literal["correlation", "size"]
-"""At most 1 in size; above 0."""
+Scale: TypeAlias = Literal["correlation", "size", "mean"]
+"""At most 1 in size; above 0; any number."""
 
 ROUNDING = 1e-12
 """A spread so much smaller than the numbers is what is left of rounding: there is none."""
@@ -319,7 +319,7 @@ def _ends(value: float, shift: float, half: float, scale: Scale) -> tuple[float,
     if scale == "size" and value > 0:
         middle = log(value) + shift / value
         return exp(middle - half / value), exp(min(middle + half / value, 700.0))
-    least, most = (-1.0, 1.0) if scale == "correlation" else (0.0, np.inf)
+    least, most = {"correlation": (-1.0, 1.0), "size": (0.0, inf), "mean": (-inf, inf)}[scale]
     return max(least, value + shift - half), min(most, value + shift + half)
 
 
