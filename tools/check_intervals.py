@@ -33,6 +33,7 @@ from rubricate.stats import (
     _comparison,
     _confusion,
     asymmetry,
+    bound_test,
     calibration,
     calibration_gain,
     clustered_mean,
@@ -336,20 +337,21 @@ def flipped(
 
 
 def differences(one_sided: bool) -> Iterator[Cell]:
-    """B minus A, as `compare_paired` makes it; or its lower end alone, for non-inferiority."""
+    """B minus A, as `compare_paired` makes it; or the lower bound of a gate."""
 
-    title = "lower end of a difference, one-sided" if one_sided else "difference of two runs"
+    title = "lower bound of a gate, one-sided" if one_sided else "difference of two runs"
     resampled = "difference of two runs, bootstrap"
 
     def draw(of: tuple[int, int, float, float], chance: np.random.Generator) -> Found:
-        level = 0.9 if one_sided else 0.95
         changes = flipped(*of, chance)
-        found = clustered_mean(changes, confidence=level, bounds=(-1.0, 1.0)).mean
-        shown = {title: Estimate(found.value, found.low, 1.0 if one_sided else found.high)}
-        if not one_sided:
-            n = np.arange(of[0])
-            shown[resampled] = _comparison._bootstrapped(np.array(changes), n, Bootstrap())
-        return shown
+        if one_sided:
+            gate = bound_test(changes, 0.0, limits=(-1.0, 1.0), differences=True, distance=0.1)
+            return {title: Estimate(gate.value, gate.low, None if gate.low is None else 1.0)}
+        n = np.arange(of[0])
+        return {
+            title: clustered_mean(changes, bounds=(-1.0, 1.0)).mean,
+            resampled: _comparison._bootstrapped(np.array(changes), n, Bootstrap()),
+        }
 
     for of in itertools.product(GRID.items, GRID.criteria, GRID.flips, GRID.lost):
         n, criteria, flips, lost = of
