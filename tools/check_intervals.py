@@ -1,6 +1,6 @@
 """Simulate the intervals that reports show, and print the table of docs/statistics.md.
 
-    python tools/check_intervals.py [--draws 500] [--only ppi,labels] [--cells]
+    python tools/check_intervals.py [--draws 500] [--only corrected,labels] [--cells]
         [--grid other|SEED] [--match "10 items"]
 
 A cell is a number of items with one truth. Each draws data sets (seed 20261123), gives them to the
@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -218,17 +218,24 @@ def judges() -> Iterator[tuple[str, float, float, float]]:
                 yield f"MET {share}, right {right}, {kind}", share, missed, alarms
 
 
-def corrected(figure: str, title: str) -> Iterator[Cell]:
+def corrected() -> Iterator[Cell]:
     """A mean of 1,000 verdicts that some labels correct."""
+
+    titles = {
+        "prediction_powered": "PPI++ mean of yes and no",
+        "labelled_only": "labels alone",
+        "rogan_gladen": "Rogan-Gladen mean of yes and no",
+    }
 
     def draw(n: int, of: Sequence[float], chance: np.random.Generator) -> Found:
         share, missed, alarms = of
         truth, says = judged(1000, share, missed, alarms, chance)
         human = [*truth[:n].astype(float).tolist(), *[None] * (1000 - n)]
-        return {title: getattr(corrected_mean(says.astype(float).tolist(), human), figure)}
+        found = corrected_mean(says.astype(float).tolist(), human)
+        return {title: getattr(found, figure) for figure, title in titles.items()}
 
     for n, (name, *of) in itertools.product(GRID.items, judges()):
-        yield Cell(name, n, {title: of[0]}, partial(draw, n, of))
+        yield Cell(name, n, dict.fromkeys(titles.values(), of[0]), partial(draw, n, of))
 
 
 def strata() -> Iterator[Cell]:
@@ -350,7 +357,7 @@ def differences(one_sided: bool) -> Iterator[Cell]:
         n = np.arange(of[0])
         return {
             title: clustered_mean(changes, bounds=(-1.0, 1.0)).mean,
-            resampled: _comparison._bootstrapped(np.array(changes), n, Bootstrap()),
+            resampled: _comparison._bootstrapped(np.array(changes), n, DRAWS),
         }
 
     for of in itertools.product(GRID.items, GRID.criteria, GRID.flips, GRID.lost):
@@ -584,7 +591,7 @@ def scales(of_three: bool) -> Iterator[Cell]:
             yield Cell(name, n, truth, partial(three, n, steps, right))
             continue
         joint = np.array(steps)[:, None] * noisy(right)
-        truth = {f"{name}, 1 to 5": one for name, one in of_scale(joint).items()}
+        truth = {f"{name}, 1 to 5": one for name, one in of_scale(steps, right).items()}
         for unequal in (None, True):
             where = f"{name}, unequal {unequal}"
             yield Cell(where, n, truth, partial(two, n, joint, unequal))
@@ -598,8 +605,10 @@ def _correlation(joint: np.ndarray) -> float:
     return float(apart / np.sqrt(squares))
 
 
-def of_scale(joint: np.ndarray) -> dict[str, float]:
+@cache
+def of_scale(steps: tuple[float, ...], right: float) -> dict[str, float]:
     """The true figures: those of as many pairs as make the shares whole numbers."""
+    joint = np.array(steps)[:, None] * noisy(right)
     counts = np.round(joint.ravel() * 20_000).astype(int)
     pair = np.repeat(np.arange(25), counts)
     found = score_agreement(
@@ -658,15 +667,13 @@ def numbers() -> Iterator[Cell]:
 
 
 FIGURES: dict[str, Callable[[], Iterator[Cell]]] = {
-    "ppi": partial(corrected, "prediction_powered", "PPI++ mean of yes and no"),
+    "corrected": corrected,
     "difference": partial(differences, False),
     "margin": partial(differences, True),
     "score": scores,
     "strata": strata,
     "lean": lean,
     "raters": raters,
-    "alone": partial(corrected, "labelled_only", "labels alone"),
-    "gladen": partial(corrected, "rogan_gladen", "Rogan-Gladen mean of yes and no"),
     "labels": partial(labels, False),
     "groups": partial(labels, True),
     "together": together,
@@ -680,11 +687,15 @@ FIGURES: dict[str, Callable[[], Iterator[Cell]]] = {
 }
 
 
+CELLS: dict[str, list[Cell]] = {}
+"""The cells of each row, made before the processes start."""
+
+
 def coverage(job: tuple[str, int, int]) -> tuple[str, int, dict[str, tuple[float, float]]]:
     """Of each figure of a cell: the share of intervals that hold the truth, and of draws with an
     interval."""
     of, at, draws = job
-    cell = next(itertools.islice(FIGURES[of](), at, None))
+    cell = CELLS[of][at]
     shares = _shares(cell, at, range(draws))
     if any(share < DOUBTFUL and made >= LEAST for share, made in shares.values()):
         shares = _shares(cell, at, range(draws, (1 + AGAIN) * draws))
@@ -723,12 +734,13 @@ def main() -> None:
     use_grid(given.grid)
     print(f"| figure | {' | '.join(f'{n} items' for n in GRID.items)} |")
     print(f"|---|{'---:|' * len(GRID.items)}")
+    CELLS.update({of: list(FIGURES[of]()) for of in given.only.split(",")})
     start = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(given.processes, mp_context=start) as pool:
-        for of in given.only.split(","):
+        for of, cells in CELLS.items():
             jobs = [
                 (of, at, given.draws)
-                for at, cell in enumerate(FIGURES[of]())
+                for at, cell in enumerate(cells)
                 if re.search(given.match, f"{cell.items} items, {cell.name}")
             ]
             table: dict[str, dict[int, list[float]]] = {}
