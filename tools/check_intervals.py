@@ -642,26 +642,37 @@ def probabilities() -> Iterator[Cell]:
 def numbers() -> Iterator[Cell]:
     """Correlations and mean errors of normal numbers of a judge and people."""
 
-    def draw(n: int, judge: float, chance: np.random.Generator) -> Found:
+    names = ("pearson", "spearman", "kendall_tau_b", "mae", "rmse", "bias", "icc_2_1", "icc_3_1")
+    names += ("krippendorff_alpha",)
+
+    def draw(
+        n: int, judge: float, kind: str, unequal: bool | None, chance: np.random.Generator
+    ) -> Found:
+        group = None if unequal is None else group_sizes(n, unequal)
+        at = alike(group, np.arange(n), chance)
         people = chance.normal(size=n)
         says = judge * people + np.sqrt(1 - judge**2) * chance.normal(size=n)
-        figures = score_agreement(says.tolist(), people.tolist(), bootstrap=DRAWS).figures
-        names = ("pearson", "spearman", "kendall_tau_b", "mae", "rmse", "bias", "icc_3_1")
-        return {f"{name}, numbers": figures[name] for name in names}
+        figures = score_agreement(
+            says[at].tolist(),
+            people[at].tolist(),
+            groups=None if group is None else group.tolist(),
+            bootstrap=DRAWS,
+        ).figures
+        return {f"{name}, {kind}": figures[name] for name in names}
 
-    for n, judge in itertools.product(GRID.items, GRID.correlations):
+    for n, judge, unequal in itertools.product(GRID.items, GRID.correlations, (None, False, True)):
         spread = np.sqrt(2 - 2 * judge)
-        truth = {
-            "pearson": judge,
+        truth = dict.fromkeys(names, judge) | {
             "spearman": 6 / np.pi * np.arcsin(judge / 2),
             "kendall_tau_b": 2 / np.pi * np.arcsin(judge),
             "mae": spread * np.sqrt(2 / np.pi),
             "rmse": spread,
             "bias": 0.0,
-            "icc_3_1": judge,
         }
-        named = {f"{name}, numbers": float(value) for name, value in truth.items()}
-        yield Cell(f"correlation {judge}", n, named, partial(draw, n, judge))
+        kind = "numbers" if unequal is None else "numbers by groups"
+        named = {f"{name}, {kind}": float(value) for name, value in truth.items()}
+        name = f"correlation {judge}, unequal {unequal}"
+        yield Cell(name, n, named, partial(draw, n, judge, kind, unequal))
 
 
 FIGURES: dict[str, Callable[[], Iterator[Cell]]] = {
