@@ -125,7 +125,8 @@ def drawn_grid(seed: int) -> Grid:
 
     def steps(even: float) -> tuple[float, ...]:
         found = chance.dirichlet(np.full(5, even)) + 0.01
-        return tuple(np.round(found / found.sum(), 3).tolist())
+        first = [round(one, 3) for one in (found[:4] / found.sum()).tolist()]
+        return (*first, round(1 - sum(first), 3))
 
     wrong = between(0.004, 0.03, 0.08, 0.2, 0.35)
     return Grid(

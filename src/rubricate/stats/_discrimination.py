@@ -165,7 +165,7 @@ class DecisionThreshold:
         false_positive_rate, false_negative_rate: at the threshold, on the data that it was chosen
             on.
         cost: the mean cost of a decision, in parts of the data that were held out when the
-            threshold was chosen. Expect this cost on new data.
+            threshold was chosen. Expect this cost on new data. The interval is by part.
         cost_at_half: the mean cost at one half.
         saved: how much less a decision costs than at one half, on held-out data.
         undefined: why there is no threshold.
@@ -244,8 +244,8 @@ def decision_threshold(
 
     most = max(costs)
 
-    def mean(values: Floats, least: float) -> Estimate:
-        return mean_of(values, clusters, (1 + confidence) / 2, (least, most)).mean
+    def mean(values: Floats, least: float, of: Integers) -> Estimate:
+        return mean_of(values, of, (1 + confidence) / 2, (least, most)).mean.within(least, most)
 
     def rate(side: float) -> Estimate:
         at = y == side
@@ -259,9 +259,10 @@ def decision_threshold(
         n=len(p),
         false_positive_rate=rate(0.0),
         false_negative_rate=rate(1.0),
-        cost=mean(paid, 0.0).within(0.0, most),
-        cost_at_half=mean(at_half, 0.0).within(0.0, most),
-        saved=mean(at_half - paid, -most).within(-most, most),
+        # Items of one part share a threshold. As independent ones they cover 88 to 92 % of 200.
+        cost=mean(paid, 0.0, parts),
+        cost_at_half=mean(at_half, 0.0, clusters),
+        saved=mean(at_half - paid, -most, parts),
     )
 
 
