@@ -12,6 +12,7 @@ import pytest
 
 import rubricate
 from rubricate import Criterion, Rubric, RubricDataset
+from rubricate.analysis import Selection, conversation_lines, read_run
 from rubricate.errors import InputError
 from rubricate.judge import Cascade, Completion, HTTPModel
 from rubricate.run.journal._exchanges import LONGEST
@@ -282,3 +283,18 @@ def test_of_a_damaged_journal_the_exchanges_that_can_be_read_are_kept(
     for _, (conversation,) in conversations(tmp_path):
         for one in conversation.exchanges:
             assert one.damaged or json.dumps([dict(m) for m in one.messages]) in known
+
+
+def test_a_models_thinking_is_kept_beside_its_reply_and_is_shown(make_dataset, tmp_path):
+    message = {"role": "assistant", "content": MET, "reasoning_content": "I think. " * 2000}
+    body = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    with ScriptedEndpoint([Rule(reply=MET, body=body)]) as endpoint:
+        rubricate.grade(make_dataset(1), "m", base_url=endpoint.url, run_dir=tmp_path / "run")
+    for _, [conversation] in conversations(tmp_path / "run"):
+        [exchange] = conversation.exchanges
+        assert exchange.reply == MET
+        assert exchange.thinking.startswith("I think. ")
+        assert LONGEST < len(exchange.thinking) < LONGEST + 100
+        assert exchange.to_dict()["thinking"] == exchange.thinking
+    shown = [*conversation_lines(Selection(read_run(tmp_path / "run")))]
+    assert any(line.startswith("I think. ") for line in shown)

@@ -281,6 +281,9 @@ def _exchange_lines(item: str, criterion: str, conversation: Conversation) -> It
             yield message["content"]
         if exchange.damaged:
             yield "--- parts of this are damaged in the journal and left out"
+        if exchange.thinking:
+            yield "--- thinking, which no verdict is read from"
+            yield exchange.thinking
         if exchange.reply is not None:
             yield f"--- reply{_note(exchange)}"
             yield exchange.reply

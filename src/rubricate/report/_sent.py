@@ -82,13 +82,15 @@ class PageSent:
                 for message in exchange.messages
             ],
             "reply": exchange.elsewhere or exchange.reply,
+            "thinking": exchange.thinking or None,
             "left_out": exchange.left_out,
             "cut_off": exchange.cut_off,
             "damaged": exchange.damaged,
             "probabilities": exchange.probabilities,
             "error": None if exchange.error is None else ": ".join(exchange.error),
         }
-        self._characters_left -= len(exchange.elsewhere or exchange.reply or "") + WORTH
+        received = (exchange.elsewhere or exchange.reply or "", exchange.thinking)
+        self._characters_left -= sum(map(len, received)) + WORTH
         return _without_usual(fields)
 
     def _shortened(self, content: str, texts: list[str]) -> tuple[int, int, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from typing import Any
 
 import orjson
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubricate.errors import ModelError
+from rubricate.judge.models._batch_protocols import _as_openai
 from rubricate.judge.models._openai import reply as read_reply
 from rubricate.judge.models._openai import token_probabilities
 from rubricate.judge.models._responses import parse_body, quota, retry_after, status_error
@@ -234,3 +236,56 @@ def test_logprobs_that_cannot_be_used_are_named(choice: dict[str, Any], wrong: s
     assert found is None
     assert wrong in unusable
     assert bool(unusable) is bool(wrong)
+
+
+CHAT = {"role": "assistant", "content": "MET"}
+THOUGHT = "The text says so."
+REASONING: list[tuple[str, dict[str, Any]]] = [
+    ("_openai", {"choices": [{"message": CHAT | {"reasoning_content": THOUGHT}}]}),
+    ("_openai", {"choices": [{"message": CHAT | {"reasoning": THOUGHT}, "finish_reason": "stop"}]}),
+    (
+        "_anthropic",
+        {
+            "content": [
+                {"type": "thinking", "thinking": THOUGHT, "signature": "s"},
+                {"type": "redacted_thinking", "data": "x"},
+                {"type": "text", "text": "MET"},
+            ],
+            "stop_reason": "end_turn",
+        },
+    ),
+    (
+        "_openai_responses",
+        {
+            "status": "completed",
+            "output": [
+                {"type": "reasoning", "summary": [{"type": "summary_text", "text": THOUGHT}]},
+                {"type": "message", "content": [{"type": "output_text", "text": "MET"}]},
+            ],
+        },
+    ),
+    (
+        "gemini",
+        {
+            "candidates": [
+                {
+                    "content": {"parts": [{"text": THOUGHT, "thought": True}, {"text": "MET"}]},
+                    "finishReason": "STOP",
+                }
+            ]
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("wire", "body"), REASONING)
+def test_reasoning_that_comes_apart_is_kept_apart_from_the_reply(wire: str, body: dict[str, Any]):
+    if wire == "gemini":
+        wire, body = "_openai", _as_openai(body)
+    reply = import_module(f"rubricate.judge.models.{wire}").reply(body)
+    assert (reply.text, reply.elsewhere, reply.thinking) == ("MET", "", THOUGHT)
+
+
+def test_reasoning_in_the_place_of_a_text_is_kept_once():
+    reply = read_reply({"choices": [{"message": {"content": "", "reasoning": f" {THOUGHT}\n"}}]})
+    assert (reply.text, reply.elsewhere, reply.thinking) == ("", THOUGHT, "")

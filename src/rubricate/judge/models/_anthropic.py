@@ -15,7 +15,7 @@ from rubricate.errors import ModelError
 from rubricate.judge.models._forms import CHOICE_TEMPERATURE, Form, marked
 from rubricate.judge.models._model import Message, Request
 from rubricate.judge.models._responses import MOST_TOKENS
-from rubricate.judge.models._wire import Reply, Sampling, TokenCounts
+from rubricate.judge.models._wire import Reply, Sampling, TokenCounts, texts_of
 
 PATH = "/messages"
 VERSION = "2023-06-01"
@@ -117,16 +117,17 @@ def reply(body: Mapping[str, Any]) -> Reply:
     if end == "model_context_window_exceeded":
         raise ModelError("context_length", "the reply does not fit into the model's context")
     blocks = [block for block in content if isinstance(block, dict)]
-    texts = [block.get("text") for block in blocks if block.get("type") == "text"]
-    text = "".join(part for part in texts if isinstance(part, str))
+    text = texts_of(blocks, "text")
+    thinking = texts_of(blocks, "thinking", "\n\n")
     calls = [
         orjson.dumps(block.get("input")).decode()
         for block in blocks
         if block.get("type") == "tool_use" and block.get("input")
     ]
+    elsewhere = "\n".join(calls)
     if calls and not text.strip():
-        return Reply("\n".join(calls), finish_reason=end if isinstance(end, str) else "")
-    return Reply(text, "\n".join(calls), end if isinstance(end, str) else "")
+        text, elsewhere = elsewhere, ""
+    return Reply(text, elsewhere, end if isinstance(end, str) else "", thinking=thinking)
 
 
 def usage(body: object, raw: bytes, headers: Mapping[str, str]) -> TokenCounts | None:

@@ -382,9 +382,11 @@ def _as_openai(body: dict[str, Any]) -> dict[str, Any]:
     blocked = (body.get("promptFeedback") or {}).get("blockReason")
     for candidate in body.get("candidates") or ([{"finishReason": "SAFETY"}] if blocked else []):
         parts = (candidate.get("content") or {}).get("parts") or []
-        text = "".join(part.get("text") or "" for part in parts if not part.get("thought"))
+        texts = ["", ""]
+        for part in parts:
+            texts[bool(part.get("thought"))] += part.get("text") or ""
         end = str(candidate.get("finishReason") or "")
-        message = {"role": "assistant", "content": text}
+        message = {"role": "assistant", "content": texts[0], "reasoning_content": texts[1]}
         choices.append({"message": message, "finish_reason": _ENDS.get(end, end.lower())})
     return {
         "model": body.get("modelVersion"),

@@ -309,6 +309,7 @@ class HTTPModel(Model):
             reply.elsewhere = self._without_keys(reply.elsewhere)
             reply.unusable = self._without_keys(reply.unusable)
             reply.finish_reason = self._without_keys(reply.finish_reason)
+            reply.thinking = self._without_keys(reply.thinking)
         return Completion(
             reply.text,
             usage,
@@ -322,6 +323,7 @@ class HTTPModel(Model):
             reply.finish_reason,
             form,
             "" if usage.input_tokens or usage.cost is not None else _written(body),
+            reply.thinking,
         )
 
     def _reported(

@@ -98,6 +98,8 @@ class Completion:
         form: how the reply was asked for; None where the model has no such forms.
         uncounted: all that the model wrote, its reasoning too, where the endpoint reports no token
             counts; else "".
+        thinking: the model's reasoning, or the provider's summary of it, where it comes apart from
+            the text. It is kept to be read, and is no evidence.
     """
 
     text: str
@@ -112,6 +114,7 @@ class Completion:
     finish_reason: str = ""
     form: ReplyForm | None = None
     uncounted: str = ""
+    thinking: str = ""
 
 
 class Model:

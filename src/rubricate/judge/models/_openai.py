@@ -125,11 +125,14 @@ def reply(body: Mapping[str, Any]) -> Reply:
         and not content.isspace()
         and content
     ):
-        return Reply(content)
+        return Reply(content, thinking=_thought(choice))
     text = completion_text(choice)
     probabilities, unusable = token_probabilities(choice, text)
     elsewhere = text_elsewhere(message, text)
-    return Reply(text, elsewhere, finish_reason(choice), probabilities, unusable)
+    thinking = _thought(choice)
+    if thinking.strip() in elsewhere:
+        thinking = ""
+    return Reply(text, elsewhere, finish_reason(choice), probabilities, unusable, thinking)
 
 
 def completion_text(choice: Mapping[str, Any]) -> str:
@@ -279,8 +282,11 @@ def _begin_of_text(tokens: list[str], reply: str, thought: str) -> int:
 def _thought(choice: Mapping[str, Any]) -> str:
     """The reasoning that came apart from the reply's text; "" for none."""
     message = choice["message"]
-    values = (message.get(name) for name in _THOUGHTS)
-    return next((text for text in values if isinstance(text, str) and text.strip()), "")
+    for name in _THOUGHTS:
+        text = message.get(name)
+        if isinstance(text, str) and text.strip():
+            return text
+    return ""
 
 
 class _Unusable(ValueError):

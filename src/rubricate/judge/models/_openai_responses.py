@@ -14,7 +14,7 @@ from rubricate.judge.models import _openai
 from rubricate.judge.models._forms import CHOICE_TEMPERATURE, Form
 from rubricate.judge.models._model import Message, Request
 from rubricate.judge.models._responses import COST_HEADER, MOST_TOKENS
-from rubricate.judge.models._wire import Reply, Sampling, TokenCounts
+from rubricate.judge.models._wire import Reply, Sampling, TokenCounts, texts_of
 
 PATH = "/responses"
 headers = _openai.headers
@@ -63,29 +63,30 @@ def reply(body: Mapping[str, Any]) -> Reply:
         why = error.get("message") if isinstance(error, dict) else None
         raise ModelError("server", f"the answer is {body['status']}: {why or 'no reason given'}")
     items = [item for item in output if isinstance(item, dict)]
-    messages = [item.get("content") for item in items if item.get("type") == "message"]
-    parts = [
-        part
-        for content in messages
-        if isinstance(content, list)
-        for part in content
-        if isinstance(part, dict)
-    ]
+    parts = _parts(items, "message", "content")
     if refusals := [part.get("refusal") for part in parts if part.get("type") == "refusal"]:
         raise ModelError("refused", f"the model refused: {refusals[0]}")
     details = body.get("incomplete_details") or {}
     end = details.get("reason") if isinstance(details, dict) else None
     if end == "content_filter":
         raise ModelError("refused", "the endpoint's content filter stopped the answer")
-    texts = [part.get("text") for part in parts if part.get("type") == "output_text"]
-    text = "".join(part for part in texts if isinstance(part, str))
-    calls = [item.get("arguments") for item in items if item.get("type") == "function_call"]
-    elsewhere = "\n".join(call for call in calls if isinstance(call, str))
-    if body.get("status") == "completed":
-        return Reply(text, elsewhere)
-    if body.get("status") != "incomplete":
-        raise ModelError("truncated", f"the answer is {body.get('status')}, and not completed")
-    return Reply(text, elsewhere, end if isinstance(end, str) else "max_output_tokens")
+    status, end = body.get("status"), end if isinstance(end, str) else "max_output_tokens"
+    if status not in ("completed", "incomplete"):
+        raise ModelError("truncated", f"the answer is {status}, and not completed")
+    return Reply(
+        texts_of(parts, "output_text", name="text"),
+        texts_of(items, "function_call", "\n", name="arguments"),
+        "stop" if status == "completed" else end,
+        thinking=texts_of(_parts(items, "reasoning", "summary"), "summary_text", "\n\n", "text"),
+    )
+
+
+def _parts(items: list[dict[str, Any]], kind: str, name: str) -> list[dict[str, Any]]:
+    """What items of a kind have in a list of this name."""
+    lists = [item.get(name) for item in items if item.get("type") == kind]
+    return [
+        part for each in lists if isinstance(each, list) for part in each if isinstance(part, dict)
+    ]
 
 
 def usage(body: object, raw: bytes, headers: Mapping[str, str]) -> TokenCounts | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -41,7 +41,7 @@ class Reply:
         text: its text.
         elsewhere: see `Completion`.
         finish_reason: why it ended, in the endpoint's words; "" where it says nothing.
-        probabilities, unusable: see `Completion`.
+        probabilities, unusable, thinking: see `Completion`.
     """
 
     text: str
@@ -49,11 +49,29 @@ class Reply:
     finish_reason: str = "stop"
     probabilities: dict[str, float] | None = None
     unusable: str = ""
+    thinking: str = ""
 
     @property
     def cut_off(self) -> bool:
         """Whether it ended because it was as long as it may be."""
         return self.finish_reason != "stop" and self.finish_reason.lower() in TOO_LONG
+
+
+def texts_of(parts: Iterable[object], kind: str, between: str = "", name: str | None = None) -> str:
+    """The texts of the parts of a kind.
+
+    Args:
+        parts: of a body; what is no object is passed over.
+        kind: their `type`.
+        between: what is put between them.
+        name: where they have their text. Default: under their kind.
+    """
+    texts = [
+        part.get(name or kind)
+        for part in parts
+        if isinstance(part, dict) and part.get("type") == kind
+    ]
+    return between.join(text for text in texts if isinstance(text, str))
 
 
 class TokenCounts(NamedTuple):

@@ -222,14 +222,15 @@ function conversation(given, common) {
       one.damaged ? "parts of this are damaged in the journal" : ""];
     const messages = one.messages.map(([role, number, length, rest]) =>
       make("div", {}, make("span", { className: "sub" }, role), make("pre", {}, common[number].slice(0, length) + rest)));
-    const thoughts = [...(one.reply ?? "").matchAll(THOUGHT)].map((found) => found[2]);
+    const inside = [...(one.reply ?? "").matchAll(THOUGHT)].map((found) => found[2]);
+    const thoughts = [one.thinking, ...inside].filter(Boolean);
     const shares = Object.entries(one.probabilities ?? {}).map(([token, share]) => `${JSON.stringify(token)} ${share.toFixed(4)}`);
     return make("div", { className: "exchange" },
       make("p", { className: "sub" }, facts.filter(Boolean).join(" · ")),
       make("details", {}, make("summary", {}, `${messages.length} ${messages.length === 1 ? "message" : "messages"}`), ...messages),
       one.error ? make("p", { className: "failed-text" }, one.error) : null,
       thoughts.length ? make("details", { className: "thinking" }, make("summary", {}, "Thinking"), make("pre", {}, thoughts.join("\n\n"))) : null,
-      one.reply === undefined ? null : make("pre", { className: "reply" }, thoughts.length ? one.reply.replace(THOUGHT, "").trim() : one.reply),
+      one.reply === undefined ? null : make("pre", { className: "reply" }, inside.length ? one.reply.replace(THOUGHT, "").trim() : one.reply),
       shares.length ? make("p", { className: "sub" }, shares.join(", ")) : null);
   });
 }

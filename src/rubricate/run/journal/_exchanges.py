@@ -48,6 +48,8 @@ class Exchange:
             same had been asked before, and the reply was known.
         damaged: whether parts of it cannot be read in the journal.
         elsewhere: what a reply without text had in its reasoning or in a tool call.
+        thinking: the model's reasoning, or a summary of it, where it came apart from the reply; of
+            a longer one the beginning and the end, as of a reply.
     """
 
     model: str
@@ -61,6 +63,7 @@ class Exchange:
     requests: int = 1
     damaged: bool = False
     elsewhere: str = ""
+    thinking: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """It as JSON values; what is usual is left out."""
@@ -169,6 +172,8 @@ def _add_reply(line: dict[str, Any], reply: Completion, request: Request) -> Non
     line["reply"] = text if reply.text else ""
     if reply.elsewhere:
         line["elsewhere"] = text
+    if reply.thinking:
+        line["thinking"] = _bounded(reply.thinking)[0]
     if (requests := reply.usage.requests) != 1 and (requests or request.kept):
         line["requests"] = requests
     if left_out:
@@ -263,4 +268,5 @@ def _exchange(line: dict[str, Any], texts: Callable[[str], str | None]) -> Excha
         requests=line.get("requests", 1),
         damaged=any(part is None for _, parts in messages for part in parts),
         elsewhere=line.get("elsewhere", ""),
+        thinking=line.get("thinking", ""),
     )
