@@ -27,6 +27,7 @@ JUDGES = {
     "openai": "openai/gpt-4.1-mini",
     "anthropic": "anthropic/claude-sonnet-4-5",
     "gemini": "gemini/gemini-2.5-flash",
+    "responses": "openai-responses/gpt-5-mini",
 }
 OPENAI = JUDGES["openai"]
 QUICK: dict[str, Any] = {"batch": True, "batch_interval": 0.05, "cache": None}
@@ -215,40 +216,93 @@ def test_what_cannot_be_is_an_error_of_one_line(
         rubricate.grade(dataset(), judge, cache=None, **options)
 
 
-def test_one_criterion_a_request_costs_as_much_as_caches_and_batches_make_it(tmp_path: Path):
-    """20 criteria, 50 submissions of 7,000 tokens: the bill is what is shown, and it is small."""
+PRICES: dict[str, dict[str, float]] = {
+    JUDGES["anthropic"]: {"input": 3.0, "output": 15.0, "cached_input": 0.3, "cache_write": 3.75},
+    "openai/gpt-5-mini": {"input": 0.25, "output": 2.0, "cached_input": 0.025},
+}
+LONG = "The speed of light is known. " * 966
+
+
+def bill(provider: ScriptedEndpoint, judge: str) -> tuple[float, float]:
+    """What an endpoint charges for all that it has answered, live: input, and output."""
+    price = PRICES[judge]
+    if usages := provider.batches.usages:
+        total = {name: sum(usage[name] for usage in usages) for name in usages[0]}
+        read = price["input"] * total["input_tokens"]
+        read += price["cached_input"] * total["cache_read_input_tokens"]
+        read += price["cache_write"] * total["cache_creation_input_tokens"]
+        return read / 1e6, price["output"] * total["output_tokens"] / 1e6
+    cached = sum(usage["prompt_tokens_details"]["cached_tokens"] for usage in provider.usages)
+    fresh = sum(usage["prompt_tokens"] for usage in provider.usages) - cached
+    wrote = sum(usage["completion_tokens"] for usage in provider.usages)
+    read = price["input"] * fresh + price["cached_input"] * cached
+    return read / 1e6, price["output"] * wrote / 1e6
+
+
+def billed(
+    judge: str, data: RubricDataset, folder: Path, options: dict[str, Any]
+) -> tuple[float, Any, Any]:
+    """Input that was charged, dollars in all, and the dry run; the cost shown is the bill."""
+    options = {"prices": folder.parent / "prices.json", "cache": None} | options
+    options["run_dir"] = folder
+    options["prices"].write_text(json.dumps(PRICES))
+    rule = Rule(verdict="MET", reason="It says so. " * 38, thinking=options.pop("thinking", ""))
+    part = 0.5 if "batch" in options else 1.0
+    with endpoint(rules=[rule]) as provider:
+        before = (0.0, 0.0)
+        if rule.thinking:  # which nobody knows before a few items have been graded
+            rubricate.grade(data, judge, limit=1, **options)
+            before = bill(provider, judge)
+        dry = rubricate.estimate(data, judge, **options)
+        result = rubricate.grade(data, judge, **options)
+        read, wrote = bill(provider, judge)
+    assert result.failed == 0
+    dollars = part * (read + wrote - sum(before))
+    assert result.usage.cost == pytest.approx(dollars, abs=1e-6)
+    return part * read, dollars, dry
+
+
+def long_dataset(items: int) -> RubricDataset:
     asked = [Criterion(name=f"c{n}", requirement=f"Gives number {n}") for n in range(20)]
     data = RubricDataset("How fast is light?", Rubric(asked))
-    for number in range(50):
-        data.add_item(f"Answer {number}. " + "The speed of light is known. " * 966)
-    prices = tmp_path / "prices.json"
-    own = {"input": 3.0, "output": 15.0, "cached_input": 0.3, "cache_write": 3.75}
-    prices.write_text(json.dumps({JUDGES["anthropic"]: own}))
-    ways: dict[str, dict[str, Any]] = {
-        "together": {"criteria_per_call": "all"},
-        "alone": {},
-        "batch": QUICK,
-    }
-    inputs = {}
-    for way, options in ways.items():
-        given = {"prices": prices, "cache": None, "run_dir": tmp_path / way} | options
-        with endpoint() as provider:
-            result = rubricate.grade(data, JUDGES["anthropic"], **given)
-            counts = {
-                name: sum(usage[name] for usage in provider.batches.usages)
-                for name in provider.batches.usages[0]
-            }
-        assert result.failed == 0
-        part = 0.5 if way == "batch" else 1.0
-        inputs[way] = part * (
-            3.0 * counts["input_tokens"]
-            + 0.3 * counts["cache_read_input_tokens"]
-            + 3.75 * counts["cache_creation_input_tokens"]
-        )
-        bill = (inputs[way] + part * 15.0 * counts["output_tokens"]) / 1e6
-        assert result.usage.cost == pytest.approx(bill, abs=1e-6)
-    assert inputs["alone"] <= 3.3 * inputs["together"]
-    assert inputs["batch"] <= 1.6 * inputs["together"]
+    for number in range(items):
+        data.add_item(f"Answer {number}. {LONG}")
+    return data
+
+
+@pytest.mark.parametrize("judge", PRICES)
+def test_one_criterion_a_request_costs_as_much_as_caches_and_batches_make_it(
+    judge: str, tmp_path: Path
+):
+    """20 criteria, 50 submissions of 7,000 tokens: the bill is what is shown, and it is small."""
+    data = long_dataset(50)
+    together, _, _ = billed(judge, data, tmp_path / "together", {"criteria_per_call": "all"})
+    alone, _, _ = billed(judge, data, tmp_path / "alone", {})
+    batch, _, _ = billed(judge, data, tmp_path / "batch", dict(QUICK))
+    assert alone <= 3.3 * together
+    assert batch <= 1.6 * together
+
+
+WAYS: dict[str, dict[str, Any]] = {
+    "live": {},
+    "grouped": {"criteria_per_call": 5},
+    "together": {"criteria_per_call": "all"},
+    "panel": {"replicates": 3},
+    "batch": QUICK,
+    "batch, grouped": QUICK | {"criteria_per_call": 5},
+    "thinking": {"thinking": "I think. " * 200},
+    "batch, thinking": QUICK | {"thinking": "I think. " * 200},
+}
+
+
+@pytest.mark.parametrize("judge", PRICES)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_dry_run_says_the_bill_to_a_tenth(way: str, judge: str, tmp_path: Path):
+    _, dollars, dry = billed(judge, long_dataset(4), tmp_path / "run", dict(WAYS[way]))
+    cost = dry.cost if dry.cost_with_cache is None else dry.cost_with_cache
+    assert cost.likely == pytest.approx(dollars, rel=0.1)
+    assert cost.low <= cost.likely <= cost.high
+    assert dry.measured == (20 if "thinking" in way else 0)
 
 
 def test_an_option_that_a_batch_cannot_have_fails_with_its_name(tmp_path: Path):

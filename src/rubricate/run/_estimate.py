@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -46,12 +46,16 @@ from rubricate.views import Report
 if TYPE_CHECKING:
     from rubricate.views import Section
 
-BYTES_PER_TOKEN = (5.0, 3.0)
-"""Of a prompt's UTF-8, in words of few tokens and of many."""
-REPLY_TOKENS = (40, 400)
-"""A short reason without a quote, and a long one with several."""
-CHOICE_TOKENS = (1, 4)
+BYTES_PER_TOKEN = (5.0, 4.0, 3.0)
+"""Of a prompt's UTF-8, in words of few tokens, in English prose, and in words of many."""
+REPLY_TOKENS = (40, 120, 400)
+"""A short reason without a quote, the usual one, and a long one with several; for each criterion
+that a request is about."""
+CHOICE_TOKENS = (1, 1, 4)
 """A reply that is one letter or digit."""
+MOST_MEASURED = 500
+"""Stored answers of which it is looked up what they took. In simulated runs whose replies vary by
+half, 500 give their mean to 2 %; half of it to 3 %, double to 1.5 %, for twice the time."""
 LEAST_PREFIX = 1024
 """Tokens that prompts begin with alike, from which on providers cache them: OpenAI, Gemini and
 Anthropic from 1,024 on, some models from 2,048, DeepSeek from 64. At half, a saving is shown that
@@ -64,10 +68,18 @@ NOTES = "notes " * 50
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """From the least to the most that is likely."""
+    """From the least to the most that is likely.
+
+    Attributes:
+        low, high: these.
+        likely: the figure in between that is most likely. It is by what stored answers of the same
+            model took, if there are some, else by the usual length of words and replies, without a
+            model's thinking. None where it depends on verdicts how many requests there are.
+    """
 
     low: float
     high: float
+    likely: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +101,7 @@ class RunEstimate(Report):
         documents: what reading long documents in parts takes (by the last stages of a cascade, at
             most), and would take if every part were
             read for every criterion.
+        measured: stored answers by which it is counted what is likely.
     """
 
     items: int
@@ -102,6 +115,7 @@ class RunEstimate(Report):
     models: dict[str, int]
     documents: DocumentFigures = field(default_factory=DocumentFigures)
     cost_with_cache: Range | None = None
+    measured: int = 0
 
     @property
     def title(self) -> str:
@@ -125,6 +139,8 @@ class RunEstimate(Report):
             cost = _dollars(self.cost)
             if self.cost_with_cache is not None:
                 cost += f"; {_dollars(self.cost_with_cache)} with the provider's cache of prompts"
+            if self.measured:
+                cost += f"; by what {self.measured} stored answers took"
         known = f"{self.known} of them known already"
         read = f"{self.input_tokens.low:.0f} to {self.input_tokens.high:.0f} in"
         written = f"{self.output_tokens.low:.0f} to {self.output_tokens.high:.0f} out"
@@ -138,7 +154,32 @@ class RunEstimate(Report):
 
 
 def _dollars(cost: Range) -> str:
-    return f"${cost.low:.4f} to ${cost.high:.4f}"
+    span = f"${cost.low:.4f} to ${cost.high:.4f}"
+    return span if cost.likely is None else f"about ${cost.likely:.4f} ({span})"
+
+
+@dataclass(slots=True)
+class _Likely:
+    """What requests are likely to take: tokens, and dollars of these.
+
+    Attributes:
+        input_tokens, output_tokens: tokens.
+        reading, reading_with_cache, writing: dollars; 0 where the price is not known.
+    """
+
+    input_tokens: float = 0.0
+    output_tokens: float = 0.0
+    reading: float = 0.0
+    reading_with_cache: float = 0.0
+    writing: float = 0.0
+
+    @property
+    def cost(self) -> float:
+        return self.reading + self.writing
+
+    @property
+    def cost_with_cache(self) -> float:
+        return self.reading_with_cache + self.writing
 
 
 class _Counting:
@@ -156,6 +197,8 @@ class _Counting:
         self.models: Counter[str] = Counter()
         self.low = self.low_with_cache = Usage()
         self.high = self.high_with_cache = Usage()
+        self.likely: defaultdict[str, _Likely] = defaultdict(_Likely)  # by model
+        self._criteria = 1
         self._last: dict[str, str] = {}  # by model: the prompt of the last request
 
     async def count(
@@ -166,6 +209,7 @@ class _Counting:
             return
         counted.add(key)
         criteria = [question.criterion for question in questions]
+        self._criteria = len(criteria)
         send = keyed(self, call.suffix)
         for verdict in await call.judge.judge_group(item.item, criteria, send):
             self._documents.add_verdict(verdict)
@@ -189,20 +233,36 @@ class _Counting:
         shares = dict.fromkeys(request.choices, share)
         return Completion(request.choices[0], probabilities=shares)
 
-    def _count(self, model: Model, request: Request, reply: tuple[int, int]) -> None:
+    def _count(self, model: Model, request: Request, reply: tuple[int, int, int]) -> None:
         self.models[model.name] += 1
         prompt = "".join([message["content"] for message in request.messages])
-        alike = common_prefix(self._last.get(model.name, ""), prompt)
+        kept = common_prefix(self._last.get(model.name, ""), prompt)
+        written = 0
+        if request.shared:  # what comes after it is asked for too seldom, or at the same time
+            shared = prompt.index(request.shared) + len(request.shared)
+            kept = min(kept, shared)
+            if model.marks_prefixes and (kept < shared or not request.is_one_of_several):
+                kept, written = 0, shared if request.is_one_of_several else 0
         self._last[model.name] = prompt
-        text, kept = len(prompt.encode()), len(prompt[:alike].encode())
-        few, many = BYTES_PER_TOKEN
+        text, cached = len(prompt.encode()), len(prompt[:kept].encode())
+        written = len(prompt[:written].encode())
+        few, usual, many = BYTES_PER_TOKEN
+        least, expected, most = (self._criteria * tokens for tokens in reply)
         schema = 0 if request.choices else len(orjson.dumps(request.schema))
-        low = Usage(1, round(text / few), 0, reply[0])
-        high = Usage(1, round((text + schema) / many), 0, reply[1])
+        low = Usage(1, round(text / few), 0, least)
+        high = Usage(1, round((text + schema) / many), 0, most)
         self.low += _priced(model, low)
         self.high += _priced(model, high)
-        self.low_with_cache += _priced(model, low, kept / few)
-        self.high_with_cache += _priced(model, high, kept / many)
+        self.low_with_cache += _priced(model, low, cached / few, written / few)
+        self.high_with_cache += _priced(model, high, cached / many, written / many)
+        sums, read = self.likely[model.name], Usage(1, round(text / usual))
+        with_cache = _priced(model, read, cached / usual, written / usual)
+        sums.input_tokens += read.input_tokens
+        sums.output_tokens += expected
+        sums.reading += model.price(read) or 0.0
+        sums.reading_with_cache += with_cache.cost or 0.0
+        both = model.price(replace(read, output_tokens=expected))
+        sums.writing += (both or 0.0) - (model.price(read) or 0.0)
 
     async def part(
         self, key: str, criterion: Criterion, ask: Callable[[], Awaitable[Verdict]]
@@ -215,11 +275,55 @@ class _Counting:
         return Verdict(criterion.name, "judged", reason=NOTES)
 
 
-def _priced(model: Model, usage: Usage, kept: float = 0.0) -> Usage:
-    """A usage with its cost, and N tokens from the cache if that is enough for one."""
-    cached = round(kept) if kept >= LEAST_PREFIX else 0
-    usage = replace(usage, cached_tokens=cached)
-    return replace(usage, cost=model.price(usage))
+class _Measuring(_Counting):
+    """Counts requests that were answered, and what they took.
+
+    Attributes:
+        answers: how many answers that were.
+        took: by model.
+    """
+
+    def __init__(self, answers: Answers) -> None:
+        super().__init__(answers, DocumentTally())
+        self.answers = 0
+        self.took: defaultdict[str, Usage] = defaultdict(Usage)
+
+    async def measure(self, item: JudgedItem, calls: Sequence[Call], known: Known) -> None:
+        """Look up what stored answers to an item's calls took."""
+        for call in filter(attrgetter("needs_judge"), calls):
+            records = [known.records.get(key, {}) for key in call.keys]
+            usages = [Usage(**record["usage"]) for record in records if "usage" in record]
+            model, requests = call.judge.model, self.models.total()
+            is_whole = len(usages) == len(records) and any(usage.requests for usage in usages)
+            if model is not None and is_whole and self.answers < MOST_MEASURED:
+                await self.count(item, call, call.questions, set())
+                if self.models.total() > requests:
+                    self.took[model.name] += Usage.total(usages)
+                    self.answers += len(usages)
+
+    def corrected(self, likely: Mapping[str, _Likely]) -> _Likely:
+        """What is likely of all models, by what their answers took instead of by their length."""
+        total = _Likely()
+        for model, sums in likely.items():
+            guessed, took = self.likely[model], self.took[model]
+            read = took.input_tokens / guessed.input_tokens if took.input_tokens else 1.0
+            wrote = took.output_tokens / guessed.output_tokens if took.output_tokens else 1.0
+            total.input_tokens += read * sums.input_tokens
+            total.output_tokens += wrote * sums.output_tokens
+            total.reading += read * sums.reading
+            total.reading_with_cache += read * sums.reading_with_cache
+            total.writing += wrote * sums.writing
+        return total
+
+
+def _priced(model: Model, usage: Usage, kept: float = 0.0, written: float = 0.0) -> Usage:
+    """A usage with its cost, and N tokens from the cache or into it if that is enough for one."""
+    usage = replace(usage, cached_tokens=round(kept) if kept >= LEAST_PREFIX else 0)
+    cost = model.price(usage)
+    if written >= LEAST_PREFIX and cost is not None:
+        plain, more = model.price(Usage(1, round(written))), model.write_price(round(written))
+        cost += (more or 0.0) - (plain or 0.0)
+    return replace(usage, cost=cost)
 
 
 async def estimate(
@@ -247,10 +351,12 @@ async def estimate(
         answers = Answers(own, shared, reads_cache=not options.fresh)
         stack.callback(answers.close)
         sure, possible = _Counting(answers, documents), _Counting(answers, documents)
+        past = _Measuring(answers)
         counted: set[int] = set()  # hashes of keys: what is the same is asked once
         for source, opened, of_block in _with_first_calls(plan, machine, answers):
             (item, calls), known = opened, of_block
             open_at: dict[str, int] = {}
+            await past.measure(item, calls, known)
             while calls:
                 for call in machine.take_known(item, calls, known):
                     if call.needs_judge:
@@ -276,21 +382,24 @@ async def estimate(
                         or (record is not None and record["status"] == "failed")
                     ]
                     await possible.count(item, call, missing, counted)
-    cost = _range(sure.low, sure.high + possible.high)
-    with_cache = _range(sure.low_with_cache, sure.high_with_cache + possible.high_with_cache)
     low, high = sure.low, sure.high + possible.high
+    with_cache = sure.low_with_cache, sure.high_with_cache + possible.high_with_cache
+    likely = None if possible.models else past.corrected(sure.likely)
+    cost = _range("cost", low, high, likely)
+    cost_with_cache = _range("cost", *with_cache, likely, "cost_with_cache")
     return RunEstimate(
         plan.items,
         progress.total,
         progress.resumed + progress.cached,
         sure.models.total(),
         sure.models.total() + possible.models.total(),
-        Range(low.input_tokens, high.input_tokens),
-        Range(low.output_tokens, high.output_tokens),
+        _range("input_tokens", low, high, likely) or Range(0, 0),
+        _range("output_tokens", low, high, likely) or Range(0, 0),
         cost,
         dict(sure.models + possible.models),
         documents.counted(),
-        with_cache if cost and with_cache and with_cache.high < cost.high else None,
+        cost_with_cache if cost and cost_with_cache and cost_with_cache.high < cost.high else None,
+        past.answers,
     )
 
 
@@ -304,9 +413,17 @@ def _with_first_calls(
         yield from ((item, opened, known) for item, opened in block)
 
 
-def _range(low: Usage, high: Usage) -> Range | None:
-    """The costs; None where one is not known."""
-    return None if low.cost is None or high.cost is None else Range(low.cost, high.cost)
+def _range(
+    name: str, low: Usage, high: Usage, likely: _Likely | None, likely_name: str = ""
+) -> Range | None:
+    """The figures of a name; None where one is not known. What was measured may be beyond both."""
+    least, most = getattr(low, name), getattr(high, name)
+    if least is None or most is None:
+        return None
+    if likely is None:
+        return Range(least, most)
+    figure = getattr(likely, likely_name or name)
+    return Range(min(least, figure), max(most, figure), figure)
 
 
 async def with_requests(

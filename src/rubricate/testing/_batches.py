@@ -14,8 +14,9 @@ from typing import Any, Literal
 import orjson
 from aiohttp import web
 
+from rubricate.testing._interfaces import Chat, Gemini, Messages, Responses
+
 BatchEvent = Literal["upload", "create", "look", "results"]
-LEAST_CACHED = 1024
 Answer = Callable[[dict[str, Any], dict[str, str]], Awaitable[web.StreamResponse]]
 """Answers a chat request, given as its body and headers."""
 
@@ -60,7 +61,7 @@ class ScriptedBatch:
         rows: its requests, each with its own name, as the interface has them.
         made: when it was made (seconds since 1970).
         state: `running`, `ended`, `expired`, `cancelled` or `failed`.
-        is_anthropic: whether its requests are as Anthropic's interface has them.
+        interface: whose its requests and their answers are.
         results: what has come of each request: its name, and status and body of an answer; None
             where there is none.
     """
@@ -68,9 +69,9 @@ class ScriptedBatch:
     id: str
     name: str
     rows: list[tuple[str, dict[str, Any]]]
+    interface: Chat
     made: float = field(default_factory=time.time)
     state: str = "running"
-    is_anthropic: bool = False
     results: list[tuple[str, tuple[int, dict[str, Any]] | None]] = field(default_factory=list)
 
     @property
@@ -101,8 +102,9 @@ class BatchServer:
         self.script = script
         self.batches: list[ScriptedBatch] = []
         self.answered: list[str] = []
-        self.usages: list[dict[str, int]] = []
-        self._cached: set[str] = set()
+        self._interfaces = {"chat/completions": Chat(), "responses": Responses()}
+        self._messages, self._gemini = Messages(), Gemini()
+        self.usages = self._messages.usages
         self._answer = answer
         self._files: dict[str, bytes] = {}
         self._chance = random.Random(script.seed)
@@ -117,6 +119,13 @@ class BatchServer:
         Args:
             router: of the endpoint's application.
         """
+        paths = {resource.canonical for resource in router.resources()}
+        for path, interface in (
+            ("/v1/messages", self._messages),
+            ("/v1/responses", self._interfaces["responses"]),
+        ):
+            if path not in paths:
+                router.add_post(path, partial(self._live, interface))
         for method, path, handler in (
             ("POST", "/v1/files", self._upload),
             ("GET", "/v1/files/{file}/content", self._file),
@@ -138,8 +147,19 @@ class BatchServer:
 
     # What all have
 
-    def _add(self, name: str, rows: list[tuple[str, dict[str, Any]]]) -> ScriptedBatch:
-        batch = ScriptedBatch(f"batch-{len(self.batches) + 1}", name, rows)
+    async def _live(self, interface: Chat, raw: web.Request) -> web.StreamResponse:
+        """Answer one request, outside of batches."""
+        body = orjson.loads(await raw.read())
+        response = await self._answer(interface.chat(body), dict(raw.headers))
+        if response.status != 200 or not isinstance(response, web.Response):
+            return response
+        assert isinstance(response.body, bytes)
+        return web.json_response(interface.reply(body, orjson.loads(response.body)))
+
+    def _add(
+        self, name: str, rows: list[tuple[str, dict[str, Any]]], interface: Chat
+    ) -> ScriptedBatch:
+        batch = ScriptedBatch(f"batch-{len(self.batches) + 1}", name, rows, interface)
         out = sum(len(each.rows) for each in self.batches if each.state == "running")
         self.batches.append(batch)
         if self.script.queue is not None and out + len(rows) > self.script.queue:
@@ -186,13 +206,12 @@ class BatchServer:
                 error = {"error": {"type": "api_error", "message": "scripted row failure"}}
                 batch.results.append((name, (500, error)))
             else:
-                chat = _chat_of_anthropic(body) if batch.is_anthropic else body
-                response = await self._answer(chat, {})
+                response = await self._answer(batch.interface.chat(body), {})
                 assert isinstance(response, web.Response)
                 assert isinstance(response.body, bytes)
                 reply = orjson.loads(response.body)
-                if batch.is_anthropic and response.status == 200:
-                    reply = self._as_anthropic(body, reply)
+                if response.status == 200:
+                    reply = batch.interface.reply(body, reply)
                 batch.results.append((name, (response.status, reply)))
                 self.answered.append(name)
             if chance.random() < script.repeated:
@@ -233,7 +252,8 @@ class BatchServer:
         body = orjson.loads(await raw.read())
         entries = [orjson.loads(line) for line in self._files[body["input_file_id"]].splitlines()]
         rows = [(entry["custom_id"], entry["body"]) for entry in entries]
-        batch = self._add((body.get("metadata") or {}).get("rubricate", ""), rows)
+        interface = self._interfaces[body["endpoint"].removeprefix("/v1/")]
+        batch = self._add((body.get("metadata") or {}).get("rubricate", ""), rows, interface)
         return self._creation_reply(raw, _openai(batch))
 
     async def _file(self, raw: web.Request) -> web.Response:
@@ -252,53 +272,11 @@ class BatchServer:
 
     # Anthropic
 
-    async def message(self, raw: web.Request) -> web.StreamResponse:
-        """Answer a live request to Anthropic's interface.
-
-        Args:
-            raw: the request.
-        """
-        body = orjson.loads(await raw.read())
-        response = await self._answer(_chat_of_anthropic(body), dict(raw.headers))
-        if response.status != 200 or not isinstance(response, web.Response):
-            return response
-        assert isinstance(response.body, bytes)
-        return web.json_response(self._as_anthropic(body, orjson.loads(response.body)))
-
-    def _as_anthropic(self, body: dict[str, Any], chat: dict[str, Any]) -> dict[str, Any]:
-        """A chat reply as Anthropic has it, with its own counts."""
-        choice, counts = chat["choices"][0], chat["usage"]
-        start, marked = _text(body.get("system", "")), ""
-        for message in body["messages"]:
-            parts = message["content"] if isinstance(message["content"], list) else []
-            marked = next((part["text"] for part in parts if "cache_control" in part), marked)
-        prefix = start + marked if marked else ""
-        size = len(prefix) // 4 if len(prefix) >= 4 * LEAST_CACHED else 0
-        read = size if prefix in self._cached else 0
-        self._cached.add(prefix)
-        self.usages.append(
-            {
-                "input_tokens": counts["prompt_tokens"] - size,
-                "cache_read_input_tokens": read,
-                "cache_creation_input_tokens": size - read,
-                "output_tokens": counts["completion_tokens"],
-            }
-        )
-        return {
-            "type": "message",
-            "role": "assistant",
-            "model": chat["model"],
-            "content": [{"type": "text", "text": choice["message"]["content"]}],
-            "stop_reason": "end_turn" if choice["finish_reason"] == "stop" else "max_tokens",
-            "usage": self.usages[-1],
-        }
-
     async def _create_anthropic(self, raw: web.Request) -> web.Response:
         entries = orjson.loads(await raw.read())["requests"]
         rows = [(entry["custom_id"], entry["params"]) for entry in entries]
         self.script.on_event("upload")
-        batch = self._add("", rows)
-        batch.is_anthropic = True
+        batch = self._add("", rows, self._messages)
         return self._creation_reply(raw, _anthropic(batch))
 
     async def _results_anthropic(self, raw: web.Request) -> web.Response:
@@ -320,11 +298,11 @@ class BatchServer:
         wanted = orjson.loads(await raw.read())["batch"]
         model = raw.match_info["model"]
         rows = [
-            (entry["metadata"]["key"], _chat_of_gemini(model, entry["request"]))
+            (entry["metadata"]["key"], entry["request"] | {"model": model})
             for entry in wanted["input_config"]["requests"]["requests"]
         ]
         self.script.on_event("upload")
-        batch = self._add(wanted["display_name"], rows)
+        batch = self._add(wanted["display_name"], rows, self._gemini)
         return self._creation_reply(raw, _gemini(batch, with_results=False))
 
     async def _list_gemini(self, raw: web.Request) -> web.Response:
@@ -386,56 +364,6 @@ def _gemini(batch: ScriptedBatch, *, with_results: bool) -> dict[str, Any]:
         elif result[0] != 200:
             entry["error"] = {"code": 13, "message": "scripted row failure"}
         else:
-            entry["response"] = _as_gemini(result[1])
+            entry["response"] = result[1]
         entries.append(entry)
     return operation | {"response": {"inlinedResponses": {"inlinedResponses": entries}}}
-
-
-# Requests and replies of the others as those of OpenAI's chat interface, which rules are for
-
-
-def _text(content: Any) -> str:
-    return content if isinstance(content, str) else "".join(part["text"] for part in content)
-
-
-def _chat_of_anthropic(body: dict[str, Any]) -> dict[str, Any]:
-    messages = [{"role": "system", "content": _text(body.get("system", ""))}]
-    messages += [{"role": m["role"], "content": _text(m["content"])} for m in body["messages"]]
-    form = (body.get("output_config") or {}).get("format")
-    chat = {"model": body["model"], "messages": messages, "max_tokens": body["max_tokens"]}
-    if form:
-        chat["response_format"] = {
-            "type": "json_schema",
-            "json_schema": {"schema": form["schema"]},
-        }
-    return chat
-
-
-def _chat_of_gemini(model: str, body: dict[str, Any]) -> dict[str, Any]:
-    messages = [{"role": "system", "content": _text(body["systemInstruction"]["parts"])}]
-    messages += [
-        {
-            "role": "assistant" if entry["role"] == "model" else "user",
-            "content": _text(entry["parts"]),
-        }
-        for entry in body["contents"]
-    ]
-    chat: dict[str, Any] = {"model": model, "messages": messages}
-    if schema := body["generationConfig"].get("responseJsonSchema"):
-        chat["response_format"] = {"type": "json_schema", "json_schema": {"schema": schema}}
-    return chat
-
-
-def _as_gemini(chat: dict[str, Any]) -> dict[str, Any]:
-    choice, counts = chat["choices"][0], chat["usage"]
-    end = "STOP" if choice["finish_reason"] == "stop" else "MAX_TOKENS"
-    parts = [{"text": choice["message"]["content"]}]
-    return {
-        "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": end}],
-        "modelVersion": chat["model"],
-        "usageMetadata": {
-            "promptTokenCount": counts["prompt_tokens"],
-            "candidatesTokenCount": counts["completion_tokens"],
-            "cachedContentTokenCount": counts["prompt_tokens_details"]["cached_tokens"],
-        },
-    }

@@ -32,7 +32,7 @@ NEVER = -9999.0
 class ScriptedEndpoint:
     """An OpenAI-compatible chat endpoint on this machine, for tests; it takes batches, too.
 
-    It also has the interface of Anthropic, and that of Gemini at `gemini_url`.
+    It also has the interface of Anthropic, OpenAI's Responses, and that of Gemini at `gemini_url`.
 
     Requests that no rule is for are judged by keywords: MET where at least half of the
     criterion's words of five letters or more occur in the submission, else UNMET; for a
@@ -67,6 +67,7 @@ class ScriptedEndpoint:
     Attributes:
         requests: every request that came, in order; those of batches when they are answered.
         batches: takes the batches, and has all that came.
+        usages: the counts of each answer, as the chat interface has them.
     """
 
     _path = "/v1/chat/completions"
@@ -86,6 +87,7 @@ class ScriptedEndpoint:
     ) -> None:
         self.requests: list[JudgeRequest] = []
         self.batches = BatchServer(batches or BatchScript(), self._answered)
+        self.usages: list[dict[str, Any]] = []
         self._rules = list(rules)
         self._respond = respond
         self._formats = tuple(formats)
@@ -150,8 +152,6 @@ class ScriptedEndpoint:
         application = web.Application(client_max_size=2**30)
         for path in dict.fromkeys((self._path, "/v1beta/openai/chat/completions")):
             application.router.add_post(path, self._complete)
-        if self._path != "/v1/messages":
-            application.router.add_post("/v1/messages", self.batches.message)
         self.batches.add_to(application.router)
         if self._slots is not None:
             self._turns = asyncio.Semaphore(self._slots)
@@ -254,9 +254,13 @@ class ScriptedEndpoint:
         whole = len(content) <= 4 * most
         if not whole:
             content = content[: 4 * int(most)]
-        written = max(len(content) // 4, 1 if content else 0)
+        thought = len(rule.thinking) // 4
+        written = max(len(content) // 4, 1 if content else 0) + thought
+        message = {"role": "assistant", "content": content}
+        if rule.thinking:
+            message["reasoning_content"] = rule.thinking
         self._prefixes.add(request.prefix)
-        body = {
+        body: dict[str, Any] = {
             "id": f"scripted-{len(self.requests)}",
             "object": "chat.completion",
             "created": int(time.time()),
@@ -265,7 +269,7 @@ class ScriptedEndpoint:
                 {
                     "index": 0,
                     "finish_reason": "stop" if whole else "length",
-                    "message": {"role": "assistant", "content": content},
+                    "message": message,
                     "logprobs": logprobs if self._logprobs == "given" else None,
                 }
             ],
@@ -274,9 +278,12 @@ class ScriptedEndpoint:
                 "completion_tokens": written,
                 "total_tokens": size + written,
                 "prompt_tokens_details": {"cached_tokens": cached},
+                "completion_tokens_details": {"reasoning_tokens": thought},
             },
         }
-        return _json(200, body | rule.body)
+        body |= rule.body
+        self.usages.append(body["usage"])
+        return _json(200, body)
 
 
 def _json(status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> web.Response:
@@ -333,7 +340,8 @@ def _entry(rule: Rule) -> dict[str, Any]:
 def _together(rules: Sequence[Rule]) -> Rule:
     """What answers several criteria at once, each by its own rule."""
     entries = {str(number): _entry(rule) for number, rule in enumerate(rules, start=1)}
-    return Rule(reply=json.dumps(entries), delay=max(rule.delay for rule in rules))
+    delay, thinking = max(rule.delay for rule in rules), rules[0].thinking
+    return Rule(reply=json.dumps(entries), delay=delay, thinking=thinking)
 
 
 def _by_keywords(request: JudgeRequest) -> str | dict[str, Any]:

@@ -138,6 +138,8 @@ class Rule(BaseModel):
     """The reason that goes with `verdict`."""
     evidence: list[str] = field(default_factory=list)
     """The quotes that go with `verdict`."""
+    thinking: str = ""
+    """The model's reasoning, which comes apart from the answer and is counted with it."""
     reply: str | None = None
     """Answer with this text as the message, well-formed or not."""
     status: int | None = None

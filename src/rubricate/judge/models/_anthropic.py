@@ -53,7 +53,8 @@ def payload(
     ]
     sent["messages"] = shown
     if (
-        request.shared
+        sampling.marks
+        and request.shared
         and request.is_one_of_several
         and len(shown[0]["content"]) > len(request.shared)
     ):

@@ -1,13 +1,13 @@
 """How providers take batches: OpenAI's files and batches, Anthropic's, and Gemini's.
 
-Another provider is a class beside these, in the table at the end. docs/batch.md has the sources of
-the limits.
+Another provider is a class beside these, in the table of `_batches.py`. docs/batch.md has the
+sources of the limits.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -55,6 +55,7 @@ class BatchProtocol(Protocol):
     """How one provider takes batches.
 
     Attributes:
+        path: where the interface takes requests live.
         most_requests, most_bytes: the limits of one batch.
         is_named: whether batches are found by our own name for them; else by what is in them.
     """
@@ -62,6 +63,7 @@ class BatchProtocol(Protocol):
     most_requests: int
     most_bytes: int
     is_named: bool
+    path: str
 
     def line(self, row: str, body: bytes) -> bytes:
         """One request as the batch has it."""
@@ -108,6 +110,28 @@ def _id_of(body: Mapping[str, Any], name: str = "id") -> str:
     return value
 
 
+async def _listed(http: Http, path: str, name: str, after: str) -> AsyncIterator[dict[str, Any]]:
+    """All batches, the newest first.
+
+    Args:
+        http: sends.
+        path: lists one page, with its size.
+        name: under which a page has its batches.
+        after: the parameter that leads to the next page.
+    """
+    following: object = None
+    while True:
+        page = _parsed(await http("GET", f"{path}&{after}={following}" if following else path))
+        entries = [entry for entry in page.get(name) or [] if isinstance(entry, dict)]
+        for entry in entries:
+            yield entry
+        following = page.get("nextPageToken")
+        if page.get("has_more") and entries:
+            following = _id_of(entries[-1])
+        if not following:
+            return
+
+
 def _lines(raw: bytes) -> Iterator[dict[str, Any]]:
     """The objects of JSON lines; one that is cut off is left out."""
     for line in raw.splitlines():
@@ -123,7 +147,7 @@ def _error(status: int, message: object) -> Answer:
     return Answer(status, {}, orjson.dumps({"error": {"message": str(message)}}))
 
 
-class OpenAIBatches:
+class OpenAIBatches(BatchProtocol):
     """OpenAI's: a file of JSON lines is uploaded, and a batch made of it."""
 
     most_requests = 50_000
@@ -131,8 +155,8 @@ class OpenAIBatches:
     is_named = True
 
     def line(self, row: str, body: bytes) -> bytes:
-        head = b'{"custom_id":"%s","method":"POST","url":"/v1/chat/completions","body":'
-        return head % row.encode() + body + b"}\n"
+        head = f'{{"custom_id":"{row}","method":"POST","url":"/v1{self.path}","body":'
+        return head.encode() + body + b"}\n"
 
     async def create(self, http: Http, batch: Batch, lines: Sequence[bytes]) -> str:
         if batch.input_file is None:
@@ -148,25 +172,19 @@ class OpenAIBatches:
             batch.input_file = _id_of(_parsed(await http("POST", "/files", body, kind)))
         wanted = {
             "input_file_id": batch.input_file,
-            "endpoint": "/v1/chat/completions",
+            "endpoint": f"/v1{self.path}",
             "completion_window": "24h",
             "metadata": {"rubricate": batch.key},
         }
         return _id_of(_parsed(await http("POST", "/batches", orjson.dumps(wanted))))
 
     async def find(self, http: Http, batch: Batch, known: Collection[str]) -> str | None:
-        after = ""
-        while True:
-            page = _parsed(await http("GET", f"/batches?limit={PAGE}{after}"))
-            listed = [entry for entry in page.get("data") or [] if isinstance(entry, dict)]
-            for entry in listed:
-                if (entry.get("metadata") or {}).get("rubricate") == batch.key:
-                    return _id_of(entry)
-            # the newest come first
-            is_older = listed and (listed[-1].get("created_at") or 0) < batch.created - SLACK
-            if not listed or is_older or not page.get("has_more"):
-                return None
-            after = f"&after={_id_of(listed[-1])}"
+        async for entry in _listed(http, f"/batches?limit={PAGE}", "data", "after"):
+            if (entry.get("metadata") or {}).get("rubricate") == batch.key:
+                return _id_of(entry)
+            if (entry.get("created_at") or 0) < batch.created - SLACK:
+                break
+        return None
 
     async def look(self, http: Http, batch_id: str) -> Look:
         body = _parsed(await http("GET", f"/batches/{batch_id}"))
@@ -209,7 +227,7 @@ _ERRORS = {
 """The statuses of Anthropic's errors; any other is 500."""
 
 
-class AnthropicBatches:
+class AnthropicBatches(BatchProtocol):
     """Anthropic's Message Batches: one request has them all. It takes no name for a batch."""
 
     most_requests = 100_000
@@ -221,31 +239,26 @@ class AnthropicBatches:
 
     async def create(self, http: Http, batch: Batch, lines: Sequence[bytes]) -> str:
         body = b'{"requests":[' + b",".join(lines) + b"]}"
-        return _id_of(_parsed(await http("POST", "/messages/batches", body)))
+        return _id_of(_parsed(await http("POST", f"{self.path}/batches", body)))
 
     async def find(self, http: Http, batch: Batch, known: Collection[str]) -> str | None:
         """One made at the time with as many requests; its results show whether it is ours."""
-        after, candidate = "", None
-        while True:
-            page = _parsed(await http("GET", f"/messages/batches?limit={PAGE}{after}"))
-            listed = [entry for entry in page.get("data") or [] if isinstance(entry, dict)]
-            for entry in listed:
-                made = datetime.fromisoformat(str(entry.get("created_at"))).timestamp()
-                if made < batch.created - SLACK:
-                    return candidate
-                count = sum((entry.get("request_counts") or {}).values())
-                if count == len(batch.rows) and entry.get("id") not in known:
-                    candidate = _id_of(entry)  # ours is the first one after it was sent
-            if not listed or not page.get("has_more"):
-                return candidate
-            after = f"&after_id={_id_of(listed[-1])}"
+        path, candidate = f"{self.path}/batches?limit={PAGE}", None
+        async for entry in _listed(http, path, "data", "after_id"):
+            made = datetime.fromisoformat(str(entry.get("created_at"))).timestamp()
+            if made < batch.created - SLACK:
+                break
+            count = sum((entry.get("request_counts") or {}).values())
+            if count == len(batch.rows) and entry.get("id") not in known:
+                candidate = _id_of(entry)  # ours is the first one after it was sent
+        return candidate
 
     async def look(self, http: Http, batch_id: str) -> Look:
-        body = _parsed(await http("GET", f"/messages/batches/{batch_id}"))
+        body = _parsed(await http("GET", f"{self.path}/batches/{batch_id}"))
         return Look(body.get("processing_status") == "ended", body=body)
 
     async def results(self, http: Http, batch_id: str, look: Look) -> bytes:
-        return await http("GET", f"/messages/batches/{batch_id}/results")
+        return await http("GET", f"{self.path}/batches/{batch_id}/results")
 
     def answers(self, results: bytes) -> Iterator[tuple[str, Answer | None]]:
         for entry in _lines(results):
@@ -261,10 +274,10 @@ class AnthropicBatches:
                 yield row, _error(_ERRORS.get(str(error.get("type")), 500), error.get("message"))
 
     async def cancel(self, http: Http, batch_id: str) -> None:
-        await http("POST", f"/messages/batches/{batch_id}/cancel")
+        await http("POST", f"{self.path}/batches/{batch_id}/cancel")
 
 
-class GeminiBatches:
+class GeminiBatches(BatchProtocol):
     """Gemini's, with the requests in the message that makes the batch.
 
     The model is asked by Gemini's own interface, whose requests and replies are translated from and
@@ -287,16 +300,10 @@ class GeminiBatches:
         return _id_of(_parsed(made), "name")
 
     async def find(self, http: Http, batch: Batch, known: Collection[str]) -> str | None:
-        token = ""
-        while True:
-            page = _parsed(await http("GET", f"/batches?pageSize={PAGE}{token}"))
-            for entry in page.get("operations") or []:
-                about = entry.get("metadata") or {}
-                if about.get("displayName") == f"rubricate-{batch.key}":
-                    return _id_of(entry, "name")
-            if not (following := page.get("nextPageToken")):
-                return None
-            token = f"&pageToken={following}"
+        async for entry in _listed(http, f"/batches?pageSize={PAGE}", "operations", "pageToken"):
+            if (entry.get("metadata") or {}).get("displayName") == f"rubricate-{batch.key}":
+                return _id_of(entry, "name")
+        return None
 
     async def look(self, http: Http, batch_id: str) -> Look:
         body = _parsed(await http("GET", f"/{batch_id}"))
@@ -346,7 +353,13 @@ def _as_gemini(body: dict[str, Any]) -> dict[str, Any]:
         elif name in ("max_tokens", "max_completion_tokens"):
             config["maxOutputTokens"] = value
         elif name == "reasoning_effort" and value in _EFFORTS:
-            config["thinkingConfig"] = {"thinkingBudget": _EFFORTS[value]}
+            is_counted = str(body["model"]).startswith("gemini-2")
+            thinking = (
+                {"thinkingBudget": _EFFORTS[value]} if is_counted else {"thinkingLevel": value}
+            )
+            config["thinkingConfig"] = thinking
+        elif name == "extra_body" and (thinking := _thinking_config(value)):
+            config["thinkingConfig"] = thinking
         elif name == "response_format":
             config["responseMimeType"] = "application/json"
             if schema := value.get("json_schema"):
@@ -367,6 +380,14 @@ def _as_gemini(body: dict[str, Any]) -> dict[str, Any]:
     if system:
         sent["systemInstruction"] = {"parts": [{"text": "\n\n".join(system)}]}
     return sent
+
+
+def _thinking_config(extra: Any) -> Any:
+    """What the compatible interface takes for thinking alone; None for anything else."""
+    match extra:
+        case {"google": {"thinking_config": thinking, **more}, **others} if not more | others:
+            return thinking
+    return None
 
 
 _ENDS = {"STOP": "stop", "MAX_TOKENS": "length"}

@@ -93,11 +93,12 @@ class BatchModel(HTTPModel):
         self.live = HTTPModel(name, **options) if then_live else None
         self.caches_prefixes = False  # the requests of a batch have no order
         self.waits, self.every = waits, every
-        kind = "openai" if self._provider is None else self._provider.prefix
+        kind = "openai" if self._provider is None else self._provider.company
         if kind not in _PROTOCOLS:
             known = ", ".join(f"{prefix}/" for prefix in _PROTOCOLS)
             raise InputError(f"no batches are known of '{name}', only of {known}: leave out batch")
         self.protocol = _PROTOCOLS[kind]()
+        self.protocol.path = self._wire.PATH
         self._address = self._url
         self._batch_headers = self._wire.headers(self._key) if self._key else {}
         if kind == "gemini":
@@ -179,7 +180,7 @@ _PROTOCOLS: Mapping[str, Callable[[], BatchProtocol]] = {
     "gemini": GeminiBatches,
     "groq": OpenAIBatches,
 }
-"""By the provider's prefix. Servers with an address of their own may have OpenAI's."""
+"""By the provider's company. Servers with an address of their own may have OpenAI's."""
 
 
 class _Released(Exception):

@@ -134,12 +134,15 @@ class HTTPModel(Model):
         self._provider = split_name(name)[0] if base_url is None else None
         self.caches_prefixes = self._provider is not None and self._provider.caches_prefixes
         self._wire = _wire("_openai" if self._provider is None else self._provider.wire)
+        # Claude, behind OpenRouter too, keeps what is marked; the others keep what they see fit.
+        self.marks_prefixes = base_url is None and name.startswith(
+            ("anthropic/", "openrouter/anthropic/")
+        )
         self._sampling = Sampling(
             checked_options(model_options),
             max_tokens,
             bounds_quotes=self._provider is None or not self._provider.key_required,
-            # Claude behind OpenRouter keeps what is marked; the others keep what they see fit.
-            marks=name.startswith("openrouter/anthropic/") and base_url is None,
+            marks=self.marks_prefixes,
         )
         self._own_price = (prices or {}).get(name)
         self._temperature = temperature
@@ -375,6 +378,9 @@ class HTTPModel(Model):
     def price(self, usage: Usage) -> float | None:
         """US dollars for these tokens; None where the price of this model is not known."""
         return self._price(usage.input_tokens, usage.cached_tokens, usage.output_tokens)
+
+    def write_price(self, tokens: int) -> float | None:
+        return self._price(tokens, 0, 0, tokens)
 
     def _price(self, *counts: int) -> float | None:
         if self._own_price is not None:

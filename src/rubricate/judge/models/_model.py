@@ -135,6 +135,8 @@ class Model:
             cancelled and sent again, or sent a second time beside it.
         opens_connections: whether each request in flight takes a file descriptor.
         caches_prefixes: whether what prompts begin with is cheaper the second time.
+        marks_prefixes: whether what an item's prompts share is marked to be kept there, which the
+            endpoint charges for.
         answers_later: whether an answer may take hours. No limit and no deadline then holds; equal
             requests have a `Draw`; and it keeps in a folder what is out (see `keep_in`).
         live: who answers what it leaves unanswered (`expired`); None where nobody does.
@@ -152,6 +154,7 @@ class Model:
     repeatable: bool = False
     opens_connections: bool = False
     caches_prefixes: bool = False
+    marks_prefixes: bool = False
     answers_later: bool = False
     live: Model | None = None
     gives_probabilities: bool = True
@@ -200,6 +203,10 @@ class Model:
     def price(self, usage: Usage) -> float | None:
         """US dollars for these tokens; None where that is not known."""
         return None
+
+    def write_price(self, tokens: int) -> float | None:
+        """US dollars for input that is written into the endpoint's cache, where it is marked."""
+        return self.price(Usage(input_tokens=tokens))
 
 
 Send = Callable[[Model, Request], Awaitable[Completion]]

@@ -1,0 +1,158 @@
+"""Other interfaces: their requests as those of the chat interface, which rules are for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Body = dict[str, Any]
+
+
+class Chat:
+    """The chat interface itself."""
+
+    def chat(self, body: Body) -> Body:
+        """The chat request that a request is."""
+        return body
+
+    def reply(self, body: Body, chat: Body) -> Body:
+        """A chat reply as the interface has it."""
+        return chat
+
+
+LEAST_CACHED = 1024
+
+
+class Messages(Chat):
+    """Anthropic's.
+
+    Attributes:
+        usages: the counts of each reply, in order. The cache keeps what is marked, if that has
+            1,024 tokens (of 4 characters) or more.
+    """
+
+    def __init__(self) -> None:
+        self.usages: list[dict[str, int]] = []
+        self._cached: set[str] = set()
+
+    def chat(self, body: Body) -> Body:
+        return _chat(
+            body["model"],
+            [("system", body.get("system", "")), *_messages(body["messages"], "content")],
+            (body.get("output_config") or {}).get("format", {}).get("schema"),
+        ) | {"max_tokens": body["max_tokens"]}
+
+    def reply(self, body: Body, chat: Body) -> Body:
+        choice, counts = chat["choices"][0], chat["usage"]
+        start, size, read = _text(body.get("system", "")), 0, 0
+        for message in body["messages"]:
+            for part in message["content"] if isinstance(message["content"], list) else ():
+                start += part["text"]
+                if "cache_control" in part and len(start) >= 4 * LEAST_CACHED:
+                    size = len(start) // 4
+                    read = size if start in self._cached else read
+                    self._cached.add(start)
+        self.usages.append(
+            {
+                "input_tokens": counts["prompt_tokens"] - size,
+                "cache_read_input_tokens": read,
+                "cache_creation_input_tokens": size - read,
+                "output_tokens": counts["completion_tokens"],
+            }
+        )
+        thought, text = _written(choice)
+        thinking = [{"type": "thinking", "thinking": thought, "signature": "s"}] if thought else []
+        return {
+            "type": "message",
+            "role": "assistant",
+            "model": chat["model"],
+            "content": [*thinking, {"type": "text", "text": text}],
+            "stop_reason": "end_turn" if choice["finish_reason"] == "stop" else "max_tokens",
+            "usage": self.usages[-1],
+        }
+
+
+class Responses(Chat):
+    """OpenAI's Responses interface."""
+
+    def chat(self, body: Body) -> Body:
+        schema = body.get("text", {}).get("format", {}).get("schema")
+        return _chat(body["model"], _messages(body["input"], "content"), schema)
+
+    def reply(self, body: Body, chat: Body) -> Body:
+        choice, counts = chat["choices"][0], chat["usage"]
+        thought, text = _written(choice)
+        is_whole = choice["finish_reason"] == "stop"
+        return {
+            "object": "response",
+            "status": "completed" if is_whole else "incomplete",
+            "incomplete_details": None if is_whole else {"reason": "max_output_tokens"},
+            "model": chat["model"],
+            "output": [
+                {"type": "reasoning", "summary": [{"type": "summary_text", "text": thought}]},
+                {"type": "message", "content": [{"type": "output_text", "text": text}]},
+            ],
+            "usage": {
+                "input_tokens": counts["prompt_tokens"],
+                "input_tokens_details": counts["prompt_tokens_details"],
+                "output_tokens": counts["completion_tokens"],
+                "output_tokens_details": counts["completion_tokens_details"],
+                "total_tokens": counts["total_tokens"],
+            },
+        }
+
+
+class Gemini(Chat):
+    """Gemini's own, whose requests have the model's name in their address."""
+
+    def chat(self, body: Body) -> Body:
+        return _chat(
+            body["model"],
+            [("system", body["systemInstruction"]["parts"]), *_messages(body["contents"], "parts")],
+            body["generationConfig"].get("responseJsonSchema"),
+        )
+
+    def reply(self, body: Body, chat: Body) -> Body:
+        choice, counts = chat["choices"][0], chat["usage"]
+        thought, text = _written(choice)
+        parts = [{"text": thought, "thought": True}] if thought else []
+        reasoning = counts["completion_tokens_details"]["reasoning_tokens"]
+        return {
+            "candidates": [
+                {
+                    "content": {"role": "model", "parts": [*parts, {"text": text}]},
+                    "finishReason": "STOP" if choice["finish_reason"] == "stop" else "MAX_TOKENS",
+                }
+            ],
+            "modelVersion": chat["model"],
+            "usageMetadata": {
+                "promptTokenCount": counts["prompt_tokens"],
+                "candidatesTokenCount": counts["completion_tokens"] - reasoning,
+                "thoughtsTokenCount": reasoning,
+                "cachedContentTokenCount": counts["prompt_tokens_details"]["cached_tokens"],
+            },
+        }
+
+
+def _chat(model: str, parts: list[tuple[str, Any]], schema: object) -> Body:
+    messages = [{"role": role, "content": _text(content)} for role, content in parts]
+    chat: Body = {"model": model, "messages": messages}
+    if schema:
+        chat["response_format"] = {"type": "json_schema", "json_schema": {"schema": schema}}
+    return chat
+
+
+def _messages(messages: list[Body], name: str) -> list[tuple[str, Any]]:
+    return [
+        ("assistant" if message["role"] == "model" else message["role"], message[name])
+        for message in messages
+    ]
+
+
+def _text(content: Any) -> str:
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+def _written(choice: Body) -> tuple[str, str]:
+    """What a chat reply has of reasoning, and its text."""
+    message = choice["message"]
+    return message.get("reasoning_content", ""), message["content"]
