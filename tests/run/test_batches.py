@@ -160,6 +160,37 @@ def test_replicates_reasks_and_stages_get_answers_of_their_own(tmp_path: Path):
         assert result.failed == 0
 
 
+@pytest.mark.parametrize("provider", ["anthropic", "gemini"])
+def test_sampled_replies_are_answers_of_their_own(provider: str, tmp_path: Path):
+    options = QUICK | {"mode": "probability", "correct_prior": False, "samples": 3}
+    with endpoint() as provider_side:
+        result = rubricate.grade(dataset(2, 1), JUDGES[provider], run_dir=tmp_path, **options)
+        answered = provider_side.batches.answered
+    assert result.failed == 0
+    assert result.usage.requests == len(answered) == len(set(answered)) == 2 * 2 * 3
+
+
+def test_what_depends_on_other_verdicts_comes_in_further_batches(tmp_path: Path):
+    data = RubricDataset.from_dict(
+        {
+            "prompt": "How fast is light?",
+            "rubric": [
+                {"name": "speed", "requirement": "Gives the speed of light"},
+                {"name": "unit", "requirement": "Gives the unit metres", "requires": "speed"},
+            ],
+            "items": [{"submission": "The speed of light in metres"}, {"submission": "No idea"}],
+        }
+    )
+    judges = [JUDGES["anthropic"], JUDGES["responses"]]
+    with endpoint() as provider:
+        result = rubricate.grade(data, judges, run_dir=tmp_path / "run", **QUICK)
+        assert sorted(len(batch.rows) for batch in provider.batches.batches) == [1, 1, 2, 2]
+        assert [item.criteria["unit"].status for item in result] == ["judged", "skipped"]
+        sent = len(provider.requests)
+        live = rubricate.grade(data, judges, run_dir=tmp_path / "run", cache=None)
+        assert (labels(live), len(provider.requests)) == (labels(result), sent)
+
+
 def test_retry_failed_asks_anew_what_a_batch_answered_badly(tmp_path: Path):
     bad = Rule(criterion="speed 1", reply="no verdict", times=9)
     with endpoint(rules=[bad]) as provider:

@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -105,6 +106,7 @@ class BatchModel(HTTPModel):
             self._address = self._url.removesuffix("/openai")
             self._batch_headers = {"x-goog-api-key": self._key or ""}
             self.gives_probabilities = False
+            self._form = replace(self._form, logprobs=0)
         self._folder: BatchFolder | None = None
 
     def keep_in(self, folder: Path) -> None:
@@ -260,7 +262,8 @@ class Batches:
         number = draw.number
         while True:
             digest = hashlib.blake2b(body, digest_size=16)
-            digest.update(f"\0{self._model.endpoint}\0{draw.replicate}\0{number}".encode())
+            which = f"{draw.replicate}\0{number}" + (f"\0{draw.sample}" if draw.sample else "")
+            digest.update(f"\0{self._model.endpoint}\0{which}".encode())
             row = digest.hexdigest()
             batch = self.folder.holding(row) if draw.is_anew else None
             if batch is None or batch.state != "ended":

@@ -75,4 +75,4 @@ def draw_of(judgement: Judgement, request: Request) -> Draw:
     digest = hashlib.blake2b(content, digest_size=16).digest()
     number = judgement.sent.get(digest, 0)
     judgement.sent[digest] = number + 1
-    return Draw(judgement.replicate, number, judgement.failed_before)
+    return Draw(judgement.replicate, number, judgement.failed_before, request.sample)
