@@ -424,8 +424,8 @@ def command(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, capture_output=True, text=True, check=False)
 
 
-def started(folder: Path, *arguments: object) -> subprocess.Popen[bytes]:
-    line = [sys.executable, "-m", "rubricate", "grade", folder / "data.json", "--judge", OPENAI]
+def started(folder: Path, judge: str, *arguments: object) -> subprocess.Popen[bytes]:
+    line = [sys.executable, "-m", "rubricate", "grade", folder / "data.json", "--judge", judge]
     line += ["--batch", "--batch-interval", "0.05", "--run-dir", folder / "run", "-q"]
     line += ["--no-cache", *arguments]
     return subprocess.Popen([str(part) for part in line], stdout=subprocess.DEVNULL)
@@ -434,65 +434,70 @@ def started(folder: Path, *arguments: object) -> subprocess.Popen[bytes]:
 class Killer:
     """Kills a process when something has come to the provider for the n-th time."""
 
-    def __init__(self, event: str, times: int, seconds: float) -> None:
-        self._event, self._times, self._seconds = event, times, seconds
+    def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
-        self.has_killed = threading.Event()
+        self._event, self._times, self._seconds = "", 0, 0.0
+
+    def wait_for(self, event: str, times: int, seconds: float) -> None:
+        """Kill the process so many seconds after the n-th event of a kind from now on."""
+        self._event, self._times, self._seconds = event, times, seconds
 
     def __call__(self, event: str) -> None:
         self._times -= event == self._event
-        if self._times == 0 and event == self._event and self.process is not None:
-            self._times = -1
+        if self._times == 0 and event == self._event:
+            self._event = ""
             threading.Timer(self._seconds, self._kill).start() if self._seconds else self._kill()
 
     def _kill(self) -> None:
         assert self.process is not None
         os.kill(self.process.pid, signal.SIGKILL)
-        self.has_killed.set()
+
+
+POINTS = {
+    "before upload": ("upload", 1, 0.0),
+    "after upload": ("create", 1, 0.0),
+    "waiting": ("look", 2, 0.0),
+    "downloading": ("results", 1, 0.0),
+    "second batch": ("create", 1, 0.0),
+    "writing": ("results", 1, 0.02),
+}
+"""What a process is killed at: an event since it was started, and seconds after that."""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
-@pytest.mark.parametrize(
-    ("event", "times", "seconds"),
-    [
-        ("upload", 1, 0.0),
-        ("create", 1, 0.0),
-        ("look", 2, 0.0),
-        ("results", 1, 0.0),
-        ("results", 2, 0.03),
-        ("create", 2, 0.0),
-    ],
-    ids=["before", "after upload", "waiting", "downloading", "writing", "second batch"],
-)
-def test_kill_9_loses_nothing_and_nothing_is_paid_twice(
-    event: str, times: int, seconds: float, tmp_path: Path
+@pytest.mark.parametrize("provider", JUDGES)
+def test_kill_9_at_six_points_loses_nothing_and_nothing_is_paid_twice(
+    provider: str, tmp_path: Path
 ):
-    killer = Killer(event, times, seconds)
-    script = BatchScript(seconds=0.3, expired=0.3, failed=0.05, on_event=killer)
-    data = dataset(30)
+    """Each process takes up what the one before it, killed at the point before, has left."""
+    killer, judge = Killer(), JUDGES[provider]
+    script = BatchScript(seconds=0.3, expired=0.4, failed=0.2, on_event=killer)
+    data = dataset(60)
     data.to_file(tmp_path / "data.json")
-    with endpoint(script) as provider:
-        killer.process = process = started(tmp_path)
-        assert process.wait(60) == -signal.SIGKILL
-        assert killer.has_killed.wait(10)
-        assert started(tmp_path).wait(60) == 0
-        assert len(provider.batches.answered) == len(set(provider.batches.answered)) == 60
-        expected = labels(rubricate.grade(data, OPENAI, cache=None))
-        sent = len(provider.requests)
-        result = rubricate.grade(data, OPENAI, run_dir=tmp_path / "run", cache=None)
+    with endpoint(script) as provider_side:
+        for name, point in POINTS.items():
+            killer.wait_for(*point)
+            killer.process = process = started(tmp_path, judge)
+            assert process.wait(60) == -signal.SIGKILL, name
+        assert started(tmp_path, judge).wait(60) == 0
+        answered = provider_side.batches.answered
+        assert len(answered) == len(set(answered)) == 120
+        expected = labels(rubricate.grade(data, judge, cache=None))
+        sent = len(provider_side.requests)
+        result = rubricate.grade(data, judge, run_dir=tmp_path / "run", cache=None)
         assert labels(result) == expected
-        assert len(provider.requests) == sent
+        assert len(provider_side.requests) == sent
 
 
-@pytest.mark.parametrize("provider", ["openai"])
+@pytest.mark.parametrize("provider", JUDGES)
 def test_two_processes_share_what_is_out(provider: str, tmp_path: Path):
-    data = dataset(40)
+    data, judge = dataset(40), JUDGES[provider]
     data.to_file(tmp_path / "data.json")
     with endpoint(BatchScript(seconds=0.5, failed=0.05, expired=0.2)) as provider_side:
-        both = [started(tmp_path, "--shard", f"{part}/2") for part in (1, 2)]
+        both = [started(tmp_path, judge, "--shard", f"{part}/2") for part in (1, 2)]
         assert [process.wait(60) for process in both] == [0, 0]
         answered = provider_side.batches.answered
         assert len(answered) == len(set(answered)) == 80
         sent = len(provider_side.requests)
-        assert rubricate.grade(data, JUDGES[provider], run_dir=tmp_path / "run").failed == 0
+        assert rubricate.grade(data, judge, run_dir=tmp_path / "run").failed == 0
         assert len(provider_side.requests) == sent
