@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -19,7 +21,7 @@ from rubricate._spelling import common_prefix
 from rubricate.dataset import Item
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Judge, Model, Request, keyed
-from rubricate.rubric import Criterion, Usage, Verdict
+from rubricate.rubric import NO_USAGE, Criterion, Usage, Verdict
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
@@ -158,28 +160,27 @@ def _dollars(cost: Range) -> str:
     return span if cost.likely is None else f"about ${cost.likely:.4f} ({span})"
 
 
-@dataclass(slots=True)
-class _Likely:
-    """What requests are likely to take: tokens, and dollars of these.
+class _Figures(NamedTuple):
+    """What requests to a model would take: tokens, and dollars (NaN if a price is not known)."""
 
-    Attributes:
-        input_tokens, output_tokens: tokens.
-        reading, reading_with_cache, writing: dollars; 0 where the price is not known.
-    """
+    input_tokens: float = 0
+    output_tokens: float = 0
+    prompts: float = 0.0
+    prompts_with_cache: float = 0.0
+    replies: float = 0.0
 
-    input_tokens: float = 0.0
-    output_tokens: float = 0.0
-    reading: float = 0.0
-    reading_with_cache: float = 0.0
-    writing: float = 0.0
+    def plus(self, other: _Figures, read: float = 1, wrote: float = 1) -> _Figures:
+        """The sum, with a factor for what the other reads and one for what it writes."""
+        factors = read, wrote, read, read, wrote
+        return _Figures(*(a + by * b for a, by, b in zip(self, factors, other, strict=True)))
 
     @property
     def cost(self) -> float:
-        return self.reading + self.writing
+        return self.prompts + self.replies
 
     @property
     def cost_with_cache(self) -> float:
-        return self.reading_with_cache + self.writing
+        return self.prompts_with_cache + self.replies
 
 
 class _Counting:
@@ -195,9 +196,8 @@ class _Counting:
         self._documents = documents
         self._asked: set[bytes] = set()
         self.models: Counter[str] = Counter()
-        self.low = self.low_with_cache = Usage()
-        self.high = self.high_with_cache = Usage()
-        self.likely: defaultdict[str, _Likely] = defaultdict(_Likely)  # by model
+        # By model: the least, what is likely, and the most.
+        self.figures: dict[str, tuple[_Figures, ...]] = {}
         self._criteria = 1
         self._last: dict[str, str] = {}  # by model: the prompt of the last request
 
@@ -246,23 +246,18 @@ class _Counting:
         self._last[model.name] = prompt
         text, cached = len(prompt.encode()), len(prompt[:kept].encode())
         written = len(prompt[:written].encode())
-        few, usual, many = BYTES_PER_TOKEN
-        least, expected, most = (self._criteria * tokens for tokens in reply)
         schema = 0 if request.choices else len(orjson.dumps(request.schema))
-        low = Usage(1, round(text / few), 0, least)
-        high = Usage(1, round((text + schema) / many), 0, most)
-        self.low += _priced(model, low)
-        self.high += _priced(model, high)
-        self.low_with_cache += _priced(model, low, cached / few, written / few)
-        self.high_with_cache += _priced(model, high, cached / many, written / many)
-        sums, read = self.likely[model.name], Usage(1, round(text / usual))
-        with_cache = _priced(model, read, cached / usual, written / usual)
-        sums.input_tokens += read.input_tokens
-        sums.output_tokens += expected
-        sums.reading += model.price(read) or 0.0
-        sums.reading_with_cache += with_cache.cost or 0.0
-        both = model.price(replace(read, output_tokens=expected))
-        sums.writing += (both or 0.0) - (model.price(read) or 0.0)
+        sizes = (text, text, text + schema)
+        figures = (
+            _priced(model, size / each, cached / each, written / each, self._criteria * tokens)
+            for size, each, tokens in zip(sizes, BYTES_PER_TOKEN, reply, strict=True)
+        )
+        before = self.figures.get(model.name, (_Figures(),) * 3)
+        self.figures[model.name] = tuple(map(_Figures.plus, before, figures))
+
+    def total(self, place: int) -> _Figures:
+        """The least (0) or the most (2) that all requests take."""
+        return reduce(_Figures.plus, (each[place] for each in self.figures.values()), _Figures())
 
     async def part(
         self, key: str, criterion: Criterion, ask: Callable[[], Awaitable[Verdict]]
@@ -286,7 +281,7 @@ class _Measuring(_Counting):
     def __init__(self, answers: Answers) -> None:
         super().__init__(answers, DocumentTally())
         self.answers = 0
-        self.took: defaultdict[str, Usage] = defaultdict(Usage)
+        self.took: dict[str, Usage] = {}
 
     async def measure(self, item: JudgedItem, calls: Sequence[Call], known: Known) -> None:
         """Look up what stored answers to an item's calls took."""
@@ -298,32 +293,38 @@ class _Measuring(_Counting):
             if model is not None and is_whole and self.answers < MOST_MEASURED:
                 await self.count(item, call, call.questions, set())
                 if self.models.total() > requests:
-                    self.took[model.name] += Usage.total(usages)
+                    before = self.took.get(model.name, NO_USAGE)
+                    self.took[model.name] = Usage.total([before, *usages])
                     self.answers += len(usages)
 
-    def corrected(self, likely: Mapping[str, _Likely]) -> _Likely:
-        """What is likely of all models, by what their answers took instead of by their length."""
-        total = _Likely()
-        for model, sums in likely.items():
-            guessed, took = self.likely[model], self.took[model]
-            read = took.input_tokens / guessed.input_tokens if took.input_tokens else 1.0
-            wrote = took.output_tokens / guessed.output_tokens if took.output_tokens else 1.0
-            total.input_tokens += read * sums.input_tokens
-            total.output_tokens += wrote * sums.output_tokens
-            total.reading += read * sums.reading
-            total.reading_with_cache += read * sums.reading_with_cache
-            total.writing += wrote * sums.writing
+    def corrected(self, counting: _Counting) -> _Figures:
+        """What is likely of requests, by what answers took instead of by their length."""
+        total = _Figures()
+        for model, (_, likely, _) in counting.figures.items():
+            read = wrote = 1.0
+            if took := self.took.get(model):
+                guessed = self.figures[model][1]
+                read = took.input_tokens / guessed.input_tokens or 1.0
+                wrote = took.output_tokens / guessed.output_tokens or 1.0
+            total = total.plus(likely, read, wrote)
         return total
 
 
-def _priced(model: Model, usage: Usage, kept: float = 0.0, written: float = 0.0) -> Usage:
-    """A usage with its cost, and N tokens from the cache or into it if that is enough for one."""
-    usage = replace(usage, cached_tokens=round(kept) if kept >= LEAST_PREFIX else 0)
-    cost = model.price(usage)
-    if written >= LEAST_PREFIX and cost is not None:
-        plain, more = model.price(Usage(1, round(written))), model.write_price(round(written))
-        cost += (more or 0.0) - (plain or 0.0)
-    return replace(usage, cost=cost)
+def _priced(model: Model, read: float, kept: float, written: float, wrote: int) -> _Figures:
+    """What a request takes, N tokens of it from the cache or into it if that is enough for one."""
+
+    def price(of: Usage) -> float:
+        cost = model.price(of)
+        return math.nan if cost is None else cost
+
+    prompt = Usage(1, round(read))
+    plain = price(prompt)
+    cached = plain if kept < LEAST_PREFIX else price(replace(prompt, cached_tokens=round(kept)))
+    if written >= LEAST_PREFIX:
+        tokens = round(written)
+        cached += (model.write_price(tokens) or 0.0) - price(Usage(1, tokens))
+    replies = price(replace(prompt, output_tokens=wrote)) - plain
+    return _Figures(round(read), wrote, plain, cached, replies)
 
 
 async def estimate(
@@ -382,19 +383,17 @@ async def estimate(
                         or (record is not None and record["status"] == "failed")
                     ]
                     await possible.count(item, call, missing, counted)
-    low, high = sure.low, sure.high + possible.high
-    with_cache = sure.low_with_cache, sure.high_with_cache + possible.high_with_cache
-    likely = None if possible.models else past.corrected(sure.likely)
-    cost = _range("cost", low, high, likely)
-    cost_with_cache = _range("cost", *with_cache, likely, "cost_with_cache")
+    of_all = sure.total(0), sure.total(2).plus(possible.total(2))
+    likely = None if possible.models else past.corrected(sure)
+    cost, cost_with_cache = (_range(n, *of_all, likely) for n in ("cost", "cost_with_cache"))
     return RunEstimate(
         plan.items,
         progress.total,
         progress.resumed + progress.cached,
         sure.models.total(),
         sure.models.total() + possible.models.total(),
-        _range("input_tokens", low, high, likely) or Range(0, 0),
-        _range("output_tokens", low, high, likely) or Range(0, 0),
+        _range("input_tokens", *of_all, likely) or Range(0, 0),
+        _range("output_tokens", *of_all, likely) or Range(0, 0),
         cost,
         dict(sure.models + possible.models),
         documents.counted(),
@@ -413,17 +412,12 @@ def _with_first_calls(
         yield from ((item, opened, known) for item, opened in block)
 
 
-def _range(
-    name: str, low: Usage, high: Usage, likely: _Likely | None, likely_name: str = ""
-) -> Range | None:
+def _range(name: str, low: _Figures, high: _Figures, likely: _Figures | None) -> Range | None:
     """The figures of a name; None where one is not known. What was measured may be beyond both."""
-    least, most = getattr(low, name), getattr(high, name)
-    if least is None or most is None:
+    figures = [getattr(each, name) for each in (low, high, likely) if each is not None]
+    if math.isnan(sum(figures)):
         return None
-    if likely is None:
-        return Range(least, most)
-    figure = getattr(likely, likely_name or name)
-    return Range(min(least, figure), max(most, figure), figure)
+    return Range(min(figures), max(figures), *figures[2:])
 
 
 async def with_requests(

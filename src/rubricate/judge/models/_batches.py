@@ -29,9 +29,9 @@ from rubricate.judge.models._batch_protocols import (
 )
 from rubricate.judge.models._connections import Connections
 from rubricate.judge.models._draw import Draw
-from rubricate.judge.models._http import HTTPModel
+from rubricate.judge.models._http import NO_ANSWER, HTTPModel
 from rubricate.judge.models._model import Completion, Request
-from rubricate.judge.models._responses import Answer, BrokenOff, NotConnected, ProxyRefused
+from rubricate.judge.models._responses import Answer
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -159,16 +159,8 @@ class BatchModel(HTTPModel):
         )
         try:
             answer = await connections.post(body, SECONDS)
-        except TimeoutError:
-            raise ModelError("timeout", f"no answer within {SECONDS:g} s") from None
-        except BrokenOff as error:
-            raise ModelError("truncated", self._clean(f"the answer broke off: {error}")) from None
-        except ProxyRefused as error:
-            raise self._refused_by_proxy(error.status) from None
-        except OSError as error:
-            text = self._clean(f"cannot reach {self._address}: {error or type(error).__name__}")
-            unsent = isinstance(error, NotConnected)
-            raise ModelError("connection", text, unsent=unsent) from None
+        except NO_ANSWER as error:
+            raise self._unanswered(error, SECONDS) from None
         finally:
             await connections.aclose()
         if not 200 <= answer.status < 300:

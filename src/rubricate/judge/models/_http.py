@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from rubricate.judge.models._prices import ModelPrice
     from rubricate.judge.models._wire import Transport
 
+NO_ANSWER = (OSError, BrokenOff, ProxyRefused, UnicodeError)
+"""What a transport raises; a timeout is an `OSError`, too."""
 _PROXY_ASKS = 407
 _SHOWN = 300
 """How many characters of an endpoint's message an error repeats."""
@@ -263,28 +265,8 @@ class HTTPModel(Model):
         begin = time.perf_counter()
         try:
             answer = await self._connected().post(orjson.dumps(payload), self._timeout)
-        except TimeoutError as error:
-            raise ModelError(
-                "timeout",
-                f"no answer within {self._timeout:g} s",
-                usage=Usage(1) if isinstance(error, NotConnectedInTime) else None,
-            ) from None
-        except BrokenOff as error:
-            broken = ModelError("truncated", self._clean(f"the answer broke off: {error}"))
-            raise self._billed(broken, error.body, {}) from None
-        except ProxyRefused as error:
-            raise self._refused_by_proxy(error.status) from None
-        except UnicodeError as error:  # a name that cannot be one
-            raise ModelError("not_found", f"not a usable address: {error}") from None
-        except NoDescriptor as error:
-            raise ModelError("files", f"no connection can be opened: {error}") from None
-        except OSError as error:
-            reason = str(error) or type(error).__name__
-            raise ModelError(
-                "connection",
-                self._clean(f"cannot reach {self._url}: {reason}"),
-                unsent=isinstance(error, NotConnected),
-            ) from None
+        except NO_ANSWER as error:
+            raise self._unanswered(error, self._timeout) from None
         seconds = time.perf_counter() - begin
         headers = answer.headers
         raw = answer.body
@@ -328,6 +310,25 @@ class HTTPModel(Model):
             "" if usage.input_tokens or usage.cost is not None else _written(body),
             reply.thinking,
         )
+
+    def _unanswered(self, error: Exception, seconds: float) -> ModelError:
+        """What it means that no answer came (`NO_ANSWER`), or not all of one."""
+        text = str(error) or type(error).__name__
+        match error:
+            case TimeoutError():
+                usage = Usage(1) if isinstance(error, NotConnectedInTime) else None
+                return ModelError("timeout", f"no answer within {seconds:g} s", usage=usage)
+            case BrokenOff():
+                broken = ModelError("truncated", self._clean(f"the answer broke off: {error}"))
+                return self._billed(broken, error.body, {})
+            case ProxyRefused():
+                return self._refused_by_proxy(error.status)
+            case UnicodeError():  # a name that cannot be one
+                return ModelError("not_found", f"not a usable address: {error}")
+            case NoDescriptor():
+                return ModelError("files", f"no connection can be opened: {error}")
+        text = self._clean(f"cannot reach {self._url}: {text}")
+        return ModelError("connection", text, unsent=isinstance(error, NotConnected))
 
     def _reported(
         self, body: object, raw: bytes, headers: Mapping[str, str], seconds: float = 0.0

@@ -122,10 +122,11 @@ def reply(body: Mapping[str, Any]) -> Reply:
         and choice.get("logprobs") is None
         and not (message.get("refusal") or message.get("tool_calls"))
         and not message.get("function_call")
+        and not (message.get("reasoning_content") or message.get("reasoning"))
         and not content.isspace()
         and content
     ):
-        return Reply(content, thinking=_thought(choice))
+        return Reply(content)
     text = completion_text(choice)
     probabilities, unusable = token_probabilities(choice, text)
     elsewhere = text_elsewhere(message, text)
