@@ -51,7 +51,7 @@ COMMANDS: Mapping[str, str] = {
     "trust certify": "_trust",
     "trust anchors": "_anchors",
     "trust replay": "_trust",
-    "judges": "_setup",
+    "judges": "_judges",
     "schema": "_setup",
     "init": "_setup",
 }

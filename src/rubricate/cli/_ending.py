@@ -39,7 +39,7 @@ class ExitCode(IntEnum):
 
     FINE = 0, "fine; no gate that was given failed"
     ERROR = 1, "usage or input error (one line), or the run could not go on"
-    SOME_FAILED = 2, "finished, but some verdicts failed"
+    SOME_FAILED = 2, "finished, but some verdicts failed, or a judge of `judges --check`"
     WORSE = 3, "`compare --fail-if-worse`: the second run is shown to be worse"
     UNDECIDED = (
         4,

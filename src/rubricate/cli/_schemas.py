@@ -26,6 +26,7 @@ from rubricate.analysis import (
     RunList,
     VarianceReport,
 )
+from rubricate.cli._judges import CheckedJudge
 from rubricate.dataset import RubricDataset
 from rubricate.dialects.researchrubrics import Figures
 from rubricate.judge import UnknownVote
@@ -168,6 +169,12 @@ class ListedJudges(TypedDict):
     extras: dict[str, bool]
 
 
+class CheckedJudges(TypedDict):
+    """What `rubricate judges --check --json` prints."""
+
+    checked: list[CheckedJudge]
+
+
 class Begun(TypedDict):
     """What `rubricate init --json` prints."""
 
@@ -292,6 +299,7 @@ SCHEMAS: Mapping[str, tuple[str, Callable[[], Schema]]] = {
     "replay": ("trust replay --json", _written(Replayed)),
     "batches": ("batches --json", _written(ListedBatches)),
     "judges": ("judges --json", _written(ListedJudges)),
+    "checked-judges": ("judges --check --json", _written(CheckedJudges)),
     "init": ("init --json", _written(Begun)),
 }
 """By name, what a schema is of, and what makes it."""

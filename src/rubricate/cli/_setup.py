@@ -1,4 +1,4 @@
-"""What there is before a run: `rubricate judges`, `rubricate schema`, `rubricate init`."""
+"""What comes before a run: `rubricate schema`, `rubricate init`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 from rubricate._files import user_path, write_text
-from rubricate._terminal import console
 from rubricate.cli._commands import command
 from rubricate.cli._ending import print_next
 from rubricate.cli._printing import JsonOutput, print_json
@@ -14,79 +13,6 @@ from rubricate.errors import InputError
 from rubricate.settings import Settings, option
 
 START_FILES = ("dataset.json", "rubric.yaml", "run.yaml")
-
-
-@command(
-    JsonOutput,
-    then="Next, to grade with one: rubricate grade DATA --rubric RUBRIC --judge NAME",
-)
-def judges(settings: JsonOutput) -> int:
-    """List the judges: addresses, keys, and installed extras."""
-    from rubricate.judge.models import GENERIC_KEY, PROVIDERS, settings_of
-
-    rows: list[dict[str, object]] = []
-    for provider in PROVIDERS.values():
-        row: dict[str, object] = {
-            "judge": f"{provider.prefix}/MODEL",
-            "base_url": provider.base_url,
-            "key_variable": provider.key_variable,
-            "key_required": provider.key_required,
-            "gives_logprobs": provider.gives_logprobs,
-            "key_set": False,
-            "error": None,
-        }
-        try:
-            key, moved = settings_of(provider)
-        except InputError as error:
-            row["error"] = str(error)
-        else:
-            row["base_url"] = moved.value if moved else provider.base_url
-            row["key_set"] = key is not None
-        rows.append(row)
-    extras = _extras()
-    if settings.json_output:
-        print_json({"judges": rows, "extras": extras})
-        return 0
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for heading in ("judge", "key", "in the variable", "address"):
-        table.add_column(heading, overflow="fold")
-    table.add_row("builtin", "not needed", "", "in this process")
-    for row in rows:
-        state = "set" if row["key_set"] else "missing" if row["key_required"] else "optional"
-        state = "not used" if row["error"] else state
-        table.add_row(str(row["judge"]), state, str(row["key_variable"]), str(row["base_url"]))
-    table.add_row("MODEL", "optional", GENERIC_KEY, "given by --base-url")
-    terminal = console()
-    if not terminal.is_terminal:  # for grep, an address in one piece
-        terminal.width = max(terminal.width, 120)
-    terminal.print(table)
-    for row in rows:
-        if row["error"]:
-            terminal.print(f"{row['judge']}: {row['error']}")
-    for extra, installed in extras.items():
-        terminal.print(f"extra {extra}: {'installed' if installed else 'not installed'}")
-    return 0
-
-
-def _extras() -> dict[str, bool]:
-    """Whether each extra's packages are installed, without the extra for development."""
-    import importlib.metadata
-    import re
-    from contextlib import suppress
-
-    installed: dict[str, bool] = {}
-    for requirement in importlib.metadata.requires("rubricate") or []:
-        match = re.match(r"([A-Za-z0-9._-]+).*;.*extra == ['\"]([^'\"]+)['\"]", requirement)
-        if match and match[2] != "dev":
-            package, extra = match.groups()
-            is_here = False
-            with suppress(importlib.metadata.PackageNotFoundError):
-                is_here = importlib.metadata.distribution(package) is not None
-            installed[extra] = installed.get(extra, True) and is_here
-    return installed
 
 
 class SchemaSettings(Settings):
