@@ -15,8 +15,8 @@ REPORTS, CRITERIA = 100, 20
 REPORT, CRITERION, REPLY = 7_000, 150, 120
 """Tokens of what an item's requests begin with, of the rest of one, and of a reply."""
 MODELS = (
-    "openai/gpt-4.1-mini",
-    "openai/gpt-5-mini",
+    "openai/gpt-6-luna",
+    "openai/gpt-6.1-terra",
     "anthropic/claude-haiku-4-5",
     "anthropic/claude-sonnet-4-5",
     "gemini/gemini-2.5-flash",
@@ -31,8 +31,8 @@ def dollars(name: str, requests: int, criteria: int, *, cached: bool) -> float:
     total = 0.0
     for number in range(requests):
         kept = REPORT if cached and number else 0
-        # Anthropic alone charges for writing into its cache.
-        written = REPORT if cached and not number and provider.prefix == "anthropic" else 0
+        # Anthropic, and OpenAI from GPT-5.6 on, charge for writing into the cache.
+        written = REPORT if cached and not number and provider.prefix != "gemini" else 0
         cost = price(provider, model, read, kept, reply, written)
         assert cost is not None, name
         total += cost

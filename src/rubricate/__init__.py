@@ -4,7 +4,7 @@
     from rubricate import Criterion, Rubric
 
     rubric = Rubric([Criterion(name="accuracy", requirement="Names the speed of light")])
-    result = rubricate.grade_one(rubric, "299,792 km/s.", judge="openai/gpt-4.1-mini")
+    result = rubricate.grade_one(rubric, "299,792 km/s.", judge="openai/gpt-6-luna")
 
 What is named here is loaded when it is first used, so that importing the package is quick.
 """

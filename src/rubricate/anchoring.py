@@ -1,7 +1,7 @@
 """Anchors: keep some answers of a judge, and see later whether it still gives them.
 
-rubricate.anchors("runs/main", judge="openai/gpt-4.1-mini").to_file("anchors.json")
-print(rubricate.check_anchors("anchors.json", judge="openai/gpt-4.1-mini"))
+rubricate.anchors("runs/main", judge="openai/gpt-6-luna").to_file("anchors.json")
+print(rubricate.check_anchors("anchors.json", judge="openai/gpt-6-luna"))
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ async def aanchors(call: AnchorsCall) -> RubricDataset:
 
     For example:
 
-        kept = await rubricate.aanchors("runs/a", "openai/gpt-4.1-mini", count=20)
+        kept = await rubricate.aanchors("runs/a", "openai/gpt-6-luna", count=20)
         kept.to_file("anchors.json")
 
     Args:
@@ -117,7 +117,7 @@ async def acheck_anchors(call: CheckCall) -> AnchorCheck:
 
     For example:
 
-        check = await rubricate.acheck_anchors("anchors.json", "openai/gpt-4.1-mini")
+        check = await rubricate.acheck_anchors("anchors.json", "openai/gpt-6-luna")
         print(check)
 
     Args:

@@ -1,6 +1,6 @@
 """Which of two submissions is better: asked criterion by criterion, in both orders.
 
-    report = rubricate.compare_pair(before, after, rubric=rubric, judge="openai/gpt-4.1-mini")
+    report = rubricate.compare_pair(before, after, rubric=rubric, judge="openai/gpt-6-luna")
     print(report)
 
 Every pair is two items of an ordinary run, one for each order: journal, cache, limits and resume
@@ -127,7 +127,7 @@ async def acompare_pair(call: PairCall) -> PairReport:
     For example, with two tables of answers to the same questions:
 
         report = await rubricate.acompare_pair(
-            "old.csv", "new.csv", judge="openai/gpt-4.1-mini", rubric=["The reply is clear."]
+            "old.csv", "new.csv", judge="openai/gpt-6-luna", rubric=["The reply is clear."]
         )
         print(report)
 
@@ -345,5 +345,5 @@ def _model(judge: Any, options: PairOptions) -> Model:
         raise InputError("a Panel's judges grade one text at a time: list the models instead")
     raise InputError(
         f"{other.name} judges one text at a time: name a language model (--judge "
-        "openai/gpt-4.1-mini); or grade both and compare the two runs (rubricate compare)"
+        "openai/gpt-6-luna); or grade both and compare the two runs (rubricate compare)"
     )

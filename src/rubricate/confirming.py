@@ -1,6 +1,6 @@
 """Two finished runs, compared after their flips were asked about again: which of them hold.
 
-    comparison = rubricate.confirm("runs/main", "runs/change", judge="openai/gpt-4.1-mini")
+    comparison = rubricate.confirm("runs/main", "runs/change", judge="openai/gpt-6-luna")
     print(comparison.gate(margin=0.02))
 
 What is asked about again is an ordinary run, in a folder of run B.
@@ -80,7 +80,7 @@ async def aconfirm(call: ConfirmCall) -> RunComparison:
     For example:
 
         comparison = await rubricate.aconfirm(
-            "runs/a", "runs/b", "openai/gpt-4.1-mini", times=5, margin=0.02
+            "runs/a", "runs/b", "openai/gpt-6-luna", times=5, margin=0.02
         )
         print(comparison.gate(0.02).outcome)
 

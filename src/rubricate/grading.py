@@ -62,7 +62,7 @@ async def agrade(call: GradeCall) -> Result:
 
         result = await rubricate.agrade(
             "answers.csv",
-            "openai/gpt-4.1-mini",
+            "openai/gpt-6-luna",
             rubric=["The reply apologises.", "The reply says what happens next."],
             map={"submission": "answer", "prompt": "question"},
         )
@@ -74,7 +74,7 @@ async def agrade(call: GradeCall) -> Result:
             data frame of pandas or polars, or a list of rows (dictionaries). Rows need a `rubric`,
             and `map` where their columns have other names than `submission`, `prompt`, `reference`,
             `context`, `id` and `label.CRITERION`.
-        judge: who grades: a name such as `openai/gpt-4.1-mini`, a judge, a model, or a callable
+        judge: who grades: a name such as `openai/gpt-6-luna`, a judge, a model, or a callable
             from messages to a reply; or several, in a list or a `Panel`, that vote, or in a
             `Cascade`, that are asked one after the other. Default: the
             built-in judge, a baseline. A judge or model keeps its connections for the next call:
@@ -129,7 +129,7 @@ async def aestimate(call: GradeCall) -> RunEstimate:
 
     For example:
 
-        print(await rubricate.aestimate("answers.csv", "openai/gpt-4.1-mini", rubric="rubric.yaml"))
+        print(await rubricate.aestimate("answers.csv", "openai/gpt-6-luna", rubric="rubric.yaml"))
 
     Args:
         dataset, judge: as for `agrade`.

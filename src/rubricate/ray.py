@@ -2,12 +2,12 @@
 
     from rubricate.ray import Grader
 
-    graded = texts.map_batches(Grader, fn_constructor_args=[rubric, "openai/gpt-4.1-mini"],
+    graded = texts.map_batches(Grader, fn_constructor_args=[rubric, "openai/gpt-6-luna"],
                                concurrency=4, batch_size=256)
 
     from rubricate.ray import shared_reward
 
-    reward = shared_reward("light", rubric, "openai/gpt-4.1-mini")  # in every worker of a trainer
+    reward = shared_reward("light", rubric, "openai/gpt-6-luna")  # in every worker of a trainer
     scores = await reward.acall(completions, prompts)
 
 Needs the extra `ray`; `Grader` also needs `parquet`.

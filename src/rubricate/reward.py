@@ -81,7 +81,7 @@ class RewardFunction:
     end of the program. Threads may share one; a copy, a forked process and one that it is sent to
     (by pickle) have connections and limits of their own. For example:
 
-        reward = RewardFunction(["The answer gives a reason."], "openai/gpt-4.1-mini")
+        reward = RewardFunction(["The answer gives a reason."], "openai/gpt-6-luna")
         scores = reward(prompts=["Why is the sky blue?"], completions=["Because air scatters."])
 
     Args:

@@ -50,7 +50,7 @@ def test_without_a_judge_the_built_in_one_grades_and_says_so(rubricate, write_da
     done = rubricate("grade", write_dataset())
     assert done.returncode == 0, done.stderr
     assert "built-in judge" in done.stderr
-    assert "--judge openai/gpt-4.1-mini" in done.stderr
+    assert "--judge openai/gpt-6-luna" in done.stderr
     assert "not a replacement for a language model" in " ".join(done.stdout.split())
     rows = results(tmp_path / "runs" / "data-builtin")
     assert {row["judge"] for row in rows} == {"builtin"}

@@ -131,7 +131,7 @@ def test_without_a_client_the_factory_gives_the_engines_own_model(monkeypatch):
     [
         (
             lambda: RubricsScore(llm=Client(asynchronous=True)).single_turn_score(SAMPLE),
-            r"llm: a Client does not say which model to ask: give llm_factory\('gpt-4.1-mini'",
+            r"llm: a Client does not say which model to ask: give llm_factory\('gpt-6-luna'",
         ),
         (
             lambda: RubricsScore(llm=object()).single_turn_score(SAMPLE),

@@ -46,7 +46,7 @@ def anchors(settings: AnchorSettings) -> int:
     from rubricate.run import Plan, RunOptions, estimate
 
     if settings.judge is None:
-        raise InputError("name the judge of the run: --judge openai/gpt-4.1-mini")
+        raise InputError("name the judge of the run: --judge openai/gpt-6-luna")
     run = read_run(settings.run)
     view = ProgressView(console(stderr=True, quiet=settings.quiet))
     folder = Path(settings.run_dir or run.path / "anchors")

@@ -257,7 +257,7 @@ def command(
         defaults: by option, what the command does where it is not set, in words.
         load: makes the value of the shell's options and of a file of them (`--config`), which the
             command has if this is set. Default: `read`.
-        then: what a user does next, printed last: `To see all of it: rubricate report {run}`. Names
+        then: what a user does next, printed last: `To see all of it: rubricate view {run}`. Names
             in braces are options.
     """
 

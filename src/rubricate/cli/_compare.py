@@ -96,7 +96,7 @@ class CompareSettings(Groups, Tags, Unclear, ReportOutput, Shell, ConfirmOptions
         if self.judge is None and (self.confirm, self.anchors) != (None, None):
             raise InputError(
                 "--confirm and --anchors ask a judge: name who judged both runs, with the options "
-                "of asking that it had (--confirm 5 --judge openai/gpt-4.1-mini)"
+                "of asking that it had (--confirm 5 --judge openai/gpt-6-luna)"
             )
 
 

@@ -63,7 +63,7 @@ class PairSettings(Shell, PairOptions):
     )
     judge: Sequence[str] = option(
         (),
-        "A language model: openai/gpt-4.1-mini, ... Given several times, they vote.",
+        "A language model: openai/gpt-6-luna, ... Given several times, they vote.",
         group="Who judges",
         input_type=list[str],
         common=True,
@@ -172,7 +172,7 @@ def compare_pair(settings: PairSettings) -> int:
     judges = list(settings.judge)
     if not judges:
         raise InputError(
-            "name a language model: --judge openai/gpt-4.1-mini (rubricate judges lists them)"
+            "name a language model: --judge openai/gpt-6-luna (rubricate judges lists them)"
         )
     judge = judges[0] if len(judges) == 1 else "panel"
     run_name = f"{settings.run_name}-{judge}"

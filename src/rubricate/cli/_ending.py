@@ -70,7 +70,7 @@ def print_next(advice: str, settings: Any, **further: object) -> None:
     It is one line however narrow the terminal is, so that its command can be copied.
 
     Args:
-        advice: `Next, to see all of it: rubricate report {run}`.
+        advice: `Next, to see all of it: rubricate view {run}`.
         settings: options whose values are the names in braces, ready for a shell.
         further: values of other names.
     """

@@ -80,7 +80,7 @@ class GradeSettings(Shell, GradingOptions, ThresholdOptions):
     )
     judge: str | list[str] | None = option(
         None,
-        "Who grades: builtin, openai/gpt-4.1-mini, ...; see judges. Given several times, all of "
+        "Who grades: builtin, openai/gpt-6-luna, ...; see judges. Given several times, all of "
         "them, and they vote.",
         group="Who judges",
         default_text="builtin",

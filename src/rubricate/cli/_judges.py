@@ -100,7 +100,7 @@ def load_judges(raw: Raw, config: str | None) -> JudgesSettings:
         )
     if settings.checks and not settings.judge:
         raise InputError(
-            "--check needs a model to ask: name it (--judge openai/gpt-4.1-mini), or a settings "
+            "--check needs a model to ask: name it (--judge openai/gpt-6-luna), or a settings "
             "file that does (--config run.yaml)"
         )
     return settings

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NO_JUDGE = (
     "No --judge given: using the built-in judge (builtin), a baseline. For a language model, set "
-    "its key and name it: --judge openai/gpt-4.1-mini (rubricate judges lists them)."
+    "its key and name it: --judge openai/gpt-6-luna (rubricate judges lists them)."
 )
 
 

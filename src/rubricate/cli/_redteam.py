@@ -37,7 +37,7 @@ class RedTeamSettings(Shell, RedTeamOptions):
     )
     judge: str | None = option(
         None,
-        "Who is attacked: builtin, openai/gpt-4.1-mini, ...",
+        "Who is attacked: builtin, openai/gpt-6-luna, ...",
         group="Who judges",
         default_text="builtin",
         common=True,

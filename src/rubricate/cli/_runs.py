@@ -60,7 +60,7 @@ class RunsSettings(ReportOutput):
     folder: str = option("runs", "A folder with run folders.", is_argument=True)
 
 
-@command(RunsSettings, then="Next, to see one of them: rubricate show RUN")
+@command(RunsSettings, then="Next, to read and compare them on a page: rubricate view {folder}")
 def runs(settings: RunsSettings) -> int:
     """List runs, the oldest first: dataset, judge, score with interval, agreement, cost, state."""
     from rubricate.analysis import list_runs

@@ -149,7 +149,7 @@ def _texts_for(table: str, folder: Path) -> dict[str, str]:
         "- {name: short, kind: counter, counter: words, at_most: 200}\n"
     )
     head = "# rubricate grade --config run.yaml\n"
-    more = "# judge: openai/gpt-4.1-mini     # default: the built-in judge, a baseline\n"
+    more = "# judge: openai/gpt-6-luna     # default: the built-in judge, a baseline\n"
     return {
         "rubric.yaml": rubric,
         "run.yaml": head + yaml.safe_dump(options, sort_keys=False) + more,

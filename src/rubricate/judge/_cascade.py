@@ -24,7 +24,7 @@ class Cascade(Judge):
     has none, abstains or fails is passed to the next stage, whose verdict takes its place. What the
     last stage says is always kept. Criteria that need no judge are computed once. For example:
 
-        Cascade(["openai/gpt-4.1-nano", "openai/gpt-4.1"], threshold=0.9)
+        Cascade(["openai/gpt-6-luna", "openai/gpt-6.1-terra"], threshold=0.9)
 
     Args:
         stages: at least two judges, models, callables, names or panels; the last may be `People`.

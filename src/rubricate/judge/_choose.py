@@ -15,7 +15,7 @@ from rubricate.settings import AppliesTo, part, reject_unsupported
 
 _T = TypeVar("_T")
 JudgeLike = Judge | Model | Callable[..., Any] | str | None
-"""A judge, a model, a callable for `PythonModel`, a name such as `openai/gpt-4.1-mini`, or None
+"""A judge, a model, a callable for `PythonModel`, a name such as `openai/gpt-6-luna`, or None
 for the built-in judge."""
 
 

@@ -26,7 +26,7 @@ _WORD = re.compile(
 
 
 def model_family(name: str) -> str | None:
-    """The family of a model by its name, such as `openai` for `openai/gpt-4.1-mini`.
+    """The family of a model by its name, such as `openai` for `openai/gpt-6-luna`.
 
     The model's own name goes before what comes in front of it: a Llama served at
     `groq/llama-3.3-70b` or an address is of the family `meta`. None where nothing is recognised.

@@ -310,7 +310,7 @@ class PairVoting(Settings):
     weights: Weights | None = option(
         None,
         "What each judge's vote counts: reliability, numbers in the judges' order (2,1,1), or by "
-        "name (openai/gpt-4.1-mini=2,builtin=0.5).",
+        "name (openai/gpt-6-luna=2,builtin=0.5).",
         more="`reliability` is what the votes on the whole dataset show; see `Panel`.",
         group="Several judges, or one several times",
         applies_to=SEVERAL,

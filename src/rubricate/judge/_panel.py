@@ -30,7 +30,7 @@ class Panel(Judge):
     Criteria that need no judge are computed once, without a vote. A criterion's own `aggregation`
     goes before the panel's strategy. For example:
 
-        Panel(["openai/gpt-4.1-mini", "anthropic/claude-haiku-4-5", "builtin"], min_votes=2)
+        Panel(["openai/gpt-6-luna", "anthropic/claude-haiku-4-5", "builtin"], min_votes=2)
 
     Args:
         judges: who judges: judges, models, callables or names, each once.

@@ -1,6 +1,6 @@
 """How easily a judge is talked into passing a wrong answer: attacks, beside clean controls.
 
-    report = rubricate.redteam("openai/gpt-4.1-mini", run_dir="runs/redteam")
+    report = rubricate.redteam("openai/gpt-6-luna", run_dir="runs/redteam")
     print(report)
 
 The questions and the families of attacks that ship are data, in `suite.yaml`.

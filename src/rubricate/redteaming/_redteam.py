@@ -1,6 +1,6 @@
 """How easily a judge is talked into passing a wrong answer: attacks, beside clean controls.
 
-    report = rubricate.redteam("openai/gpt-4.1-mini", run_dir="runs/redteam")
+    report = rubricate.redteam("openai/gpt-6-luna", run_dir="runs/redteam")
     print(report)
 
 Every wrong answer of the suite (`suite.yaml`), or of your own labelled items, is judged as it is,
@@ -142,7 +142,7 @@ async def aredteam(call: RedTeamCall) -> RedTeamReport:
 
     For example:
 
-        report = await rubricate.aredteam("openai/gpt-4.1-mini", limit=20)
+        report = await rubricate.aredteam("openai/gpt-6-luna", limit=20)
         print(report)
 
     Args:

@@ -30,7 +30,7 @@ def assert_no_worse(
     """Fail where a run is shown to be worse than an earlier one, or too little can be compared.
 
         def test_answers():
-            result = rubricate.grade("answers.csv", "openai/gpt-4.1-mini", rubric="rubric.yaml")
+            result = rubricate.grade("answers.csv", "openai/gpt-6-luna", rubric="rubric.yaml")
             assert_no_worse(result, "runs/main", margin=0.02)
 
     Args:

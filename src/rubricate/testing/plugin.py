@@ -33,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--rubric-judge",
         action="append",
         metavar="NAME",
-        help="Who judges texts: builtin (default), openai/gpt-4.1-mini, ... Given several times, "
+        help="Who judges texts: builtin (default), openai/gpt-6-luna, ... Given several times, "
         "all of them, and they vote. Else the variable RUBRICATE_JUDGE, else the ini option.",
     )
     group.addoption(

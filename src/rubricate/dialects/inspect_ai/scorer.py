@@ -5,7 +5,7 @@
     from rubricate.dialects.inspect_ai.scorer import rubric
 
     questions = json_dataset("questions.jsonl")
-    task = Task(questions, scorer=rubric("rubric.yaml", "openai/gpt-4.1-mini"))
+    task = Task(questions, scorer=rubric("rubric.yaml", "openai/gpt-6-luna"))
 
 A sample's score has a value for the whole (`score`), for each criterion and each group of them, so
 that inspect gives a mean and a standard error of each, over samples and epochs. A judgement that

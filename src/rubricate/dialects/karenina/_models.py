@@ -22,7 +22,7 @@ class ModelConfig(SettingsDocument):
     """A model, by provider and name. The engine's own client reaches it; the provider's API key
     comes from the environment (`OPENAI_API_KEY`, ...), and `OPENAI_BASE_URL` moves `openai`.
 
-    ModelConfig(id="mini", model_provider="openai", model_name="gpt-4.1-mini")
+    ModelConfig(id="luna", model_provider="openai", model_name="gpt-6-luna")
     """
 
     id: str = ""

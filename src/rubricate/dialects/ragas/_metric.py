@@ -148,7 +148,7 @@ class RubricMetric(MetricWithLLM, SingleTurnMetric, MultiTurnMetric):
         if llm is None:
             raise InputError(
                 f"the metric {self.name} has no llm: set metric.llm to a model's name, such as "
-                "'openai/gpt-4.1-mini', or to a model"
+                "'openai/gpt-6-luna', or to a model"
             )
         if isinstance(llm, Judge) or llm == "builtin":
             if kind in self._prompts:

@@ -139,7 +139,7 @@ class RubricEvaluator:
     """Grades reports with one judge or several.
 
         RubricEvaluator(max_concurrent=5)
-        RubricEvaluator("openai/gpt-4.1-mini", max_concurrent=20, max_retries=3)
+        RubricEvaluator("openai/gpt-6-luna", max_concurrent=20, max_retries=3)
 
     Args:
         model: who grades, as for `rubricate.grade`: a name, a judge, a model, a callable, or

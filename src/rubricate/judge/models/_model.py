@@ -125,7 +125,7 @@ class Model:
     tried again; an error of the program (`ValueError`, `KeyError`, ...) fails the judgement.
 
     Attributes:
-        name: what people call it, such as `openai/gpt-4.1-mini`.
+        name: what people call it, such as `openai/gpt-6-luna`.
         endpoint: what it shares its limits with: models of one endpoint are limited together.
             Default: its name.
         account: whose limits at the endpoint these are, such as a hash of the key. Processes that

@@ -46,8 +46,8 @@ def read_prices(path: str | Path) -> dict[str, ModelPrice]:
     """Prices by the name that a judge is given by, from a JSON or YAML file.
 
     Raises:
-        InputError: it cannot be read, or is not of the form `{openai/gpt-4.1-mini: {input: 0.4,
-            output: 1.6, cached_input: 0.1, cache_write: 0.5}}`.
+        InputError: it cannot be read, or is not of the form `{openai/gpt-6-luna: {input: 0.1,
+            output: 0.5, cached_input: 0.01, cache_write: 0.125}}`.
     """
     data = read_document(path)
     if not isinstance(data, dict):
@@ -66,7 +66,7 @@ def price_of(
     """US dollars for the tokens of `usage`, were they this judge's; None where not known.
 
     Args:
-        judge: its name, such as `openai/gpt-4.1-mini`; it needs no key.
+        judge: its name, such as `openai/gpt-6-luna`; it needs no key.
         usage: the tokens.
         prices: by judge's name, before the tables.
     """

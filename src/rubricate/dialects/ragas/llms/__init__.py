@@ -89,7 +89,7 @@ def client_model(client: object, timeout: float | None = None) -> Model | None:
     if _creator(client) is not None:
         raise InputError(
             f"llm: a {type(client).__name__} does not say which model to ask: give "
-            "llm_factory('gpt-4.1-mini', client=...), from rubricate.dialects.ragas.llms"
+            "llm_factory('gpt-6-luna', client=...), from rubricate.dialects.ragas.llms"
         )
     if not (
         callable(getattr(client, "ainvoke", None)) or callable(getattr(client, "invoke", None))

@@ -57,7 +57,7 @@ class RubricsScore(RubricMetric):
         rubrics: a description for each level; the keys have the levels' numbers
             (`score1_description`, or `0`), and these are the scale. A sample's own rubric goes
             before it.
-        llm: who judges: a name such as `openai/gpt-4.1-mini`, a model, a callable from messages
+        llm: who judges: a name such as `openai/gpt-6-luna`, a model, a callable from messages
             to a reply, a LangChain chat model, what `llm_factory` makes of an OpenAI client, or a
             judge with its own prompt, such as `builtin`. May be set later.
         required_columns: the fields that samples of a kind must have; `NAME:optional` is one that
