@@ -171,13 +171,18 @@ def with_one_line_errors(cls: type[_Dataclass]) -> type[_Dataclass]:
 
 def input_error(error: ValidationError, path: Sequence[str | int] = ()) -> InputError:
     """The first problem of a pydantic error as one line that names the field."""
-    first = error.errors(include_url=False)[0]
+    problems = error.errors(include_url=False)
+    first = next((p for p in problems if p["type"] == "extra_forbidden"), problems[0])
     cause = first.get("ctx", {}).get("error")
     where = (*path, *first["loc"])
     if isinstance(cause, InputError):
         return cause.within(where)
     if first["type"] == "missing":
         return InputError("missing required field", path=where)
+    if first["type"] == "extra_forbidden":
+        missing = [str(p["loc"][-1]) for p in problems if p["type"] == "missing"]
+        *place, key = where
+        return InputError(f"unknown key '{key}'{did_you_mean(str(key), missing)}", path=place)
     message = str(cause) if cause is not None else first["msg"][:1].lower() + first["msg"][1:]
     if cause is None:
         message = message.replace("a valid tuple", "a valid list")  # files have only lists
@@ -216,7 +221,7 @@ def parse_json(text: str, *, file: Path | str | None = None, line: int | None = 
         return json.loads(text, object_pairs_hook=_without_repeats)
     except json.JSONDecodeError as error:
         raise InputError(
-            f"Failed to parse JSON: {error.msg}{_seen(error)}",
+            f"Failed to parse JSON: {error.msg}{json_advice(error)}",
             file=file,
             line=error.lineno if line is None else line + error.lineno - 1,
             column=error.colno,
@@ -229,16 +234,18 @@ def parse_json(text: str, *, file: Path | str | None = None, line: int | None = 
         raise InputError(f"Failed to parse JSON: {error}", file=file, line=line) from None
 
 
-def _seen(error: json.JSONDecodeError) -> str:
-    """What follows where the JSON ends, if that shows what the text is."""
+def json_advice(error: json.JSONDecodeError) -> str:
+    """What to do, if what follows where the JSON ends shows it."""
     rest = error.doc[error.pos :].lstrip()
     if rest.startswith(("//", "/*", "#")):
         return "; JSON has no comments: take them out"
     before = error.doc[: error.pos].strip()
+    if before.endswith(",") and rest[:1] in ("]", "}"):
+        return f"; take out the comma before '{rest[0]}'"
     if before or not rest:
         return ""
     begin = " ".join(rest[:30].split())
-    return f"; it begins with {begin!r}, which is no JSON: is it another kind of file?"
+    return f"; it begins with {begin!r}: is it another kind of file? (YAML is named .yaml)"
 
 
 def parse_json_lines(text: str, *, file: Path | str | None = None) -> Iterator[tuple[int, Any]]:

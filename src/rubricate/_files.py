@@ -50,7 +50,13 @@ def missing_file(path: Path, shown: str | None = None) -> MissingFileError:
             names = [entry.name for entry in islice(entries, MOST_NAMES)]
     except OSError:
         names = []
-    return MissingFileError(f"file not found{did_you_mean(path.name, names)}", file=shown or path)
+    hint = did_you_mean(path.name, names)
+    if not hint and " " in path.name and (not path.suffix[1:].isalnum()):
+        hint = (
+            " (this is read as a path: write a rubric as a list of sentences, and grade one text "
+            "with rubricate.grade_one)"
+        )
+    return MissingFileError(f"file not found{hint}", file=shown or path)
 
 
 def open_file(path: Path, buffering: int = -1) -> BinaryIO:

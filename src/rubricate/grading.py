@@ -174,9 +174,9 @@ async def agrade_one(call: GradeOneCall) -> ItemResult:
         InputError: something given cannot be used; nothing has been sent.
         RunStopped: there was no point in going on, such as with a refused key.
     """
-    context = read_context(call.context)
+    rubric, context = chosen_rubric(call.rubric), read_context(call.context)
     item = DataItem(call.submission, reference_submission=call.reference, context=context)
-    dataset = RubricDataset(call.prompt, chosen_rubric(call.rubric), [item])
+    dataset = RubricDataset(call.prompt, rubric, [item])
     options = part(JudgingOptions, call)
     async with stream_of(dataset, call.judge, part(GradingOptions, options)) as stream:
         result = await anext(stream)

@@ -103,7 +103,7 @@ def test_option_disagreements_shows_what_differs_from_the_labels(graded):
     assert told(graded("show", "run", "--disagreements", "--json")) == found
     both = graded("show", "run", "--disagreements", "--criterion", "speed", "--json")
     assert told(both) == found[1:]
-    assert "no such verdicts" in graded("show", "run", "--disagreements", "--failed").stdout
+    assert "No verdicts match." in graded("show", "run", "--disagreements", "--failed").stdout
 
 
 def test_disagreements_without_labels_are_those_of_the_judges(rubricate, write_dataset):

@@ -123,7 +123,9 @@ def test_a_map_that_undoes_overconfidence_is_shown_to_be_better(overconfident):
     for method in ("platt", "isotonic"):
         assert calibration_gain(p, y, method=method).why_not is None
     few = calibration_gain(p, y, groups=[place % 9 for place in range(2000)])
-    assert few.why_not == "it takes labels of 15 items or groups at least, there are 9"
+    assert (
+        few.why_not == "it takes 15 items or groups with labels and probabilities, and there are 9"
+    )
 
 
 def test_a_gain_needs_outcomes_of_both_kinds():

@@ -127,7 +127,7 @@ class Selection(Report):
             items, verdicts = items + 1, verdicts + len(item.rows)
             yield from _item_sections(item, by_name=bool(self.items))
         counts = f"{_counted(verdicts, 'verdict')} of {_counted(items, 'item')}"
-        yield say(counts if items else "no such verdicts", "quiet")
+        yield say(counts if items else "No verdicts match.", "quiet")
 
     def _criteria_sections(self) -> Iterator[Section]:
         """The questions of the selected criteria, and their answers in the whole run."""

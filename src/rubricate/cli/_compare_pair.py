@@ -17,7 +17,6 @@ from rubricate.cli._commands import command
 from rubricate.cli._judging import (
     Shell,
     advice_on,
-    check_kind,
     print_estimate,
     print_judged,
     shared_places,
@@ -148,7 +147,6 @@ def _text(name: str) -> str:
 def _items(data: str, rubric: RubricLike | None, columns: Columns | None) -> Gradable:
     if _is_text(data):
         raise InputError("a dataset and a text cannot be compared", file=data)
-    check_kind(data)
     with advice_on(data):
         chosen = None if rubric is None else chosen_rubric(rubric)
         dataset = open_dataset(data, chosen, columns)

@@ -17,7 +17,6 @@ from rubricate.cli._grade_settings import GradeSettings
 from rubricate.cli._judging import (
     NO_JUDGE,
     advice_on,
-    check_kind,
     exit_code,
     print_estimate,
     shared_places,
@@ -177,7 +176,6 @@ def _print_what_is_left(
 def _dataset(settings: GradeSettings) -> Gradable:
     if settings.data is None:
         raise InputError("no dataset given: rubricate grade DATA, or data: in the config file")
-    check_kind(settings.data)
     with advice_on(settings.data):
         return open_dataset(
             settings.data,

@@ -179,27 +179,6 @@ def print_judged(
     )
 
 
-def check_kind(data: str) -> None:
-    """Raise `InputError` for a file of a kind that holds no dataset, with the way around."""
-    path = user_path(data)
-    suffix = path.suffix.lower()
-    if path.is_dir():
-        advice = "is a folder: name a dataset or a table"
-        if any(file.suffix.lower() in (".md", ".txt", ".pdf", ".docx") for file in path.iterdir()):
-            advice += ", or grade reports in a folder with: rubricate researchrubrics"
-    elif suffix in (".xlsx", ".xls", ".ods"):
-        advice = "is a spreadsheet: save it as CSV (UTF-8), and name that"
-    elif suffix in (".md", ".markdown", ".txt", ".pdf", ".html", ".docx"):
-        advice = (
-            "is one text, not a dataset: put texts into a table (a column submission), or grade "
-            "reports in a folder with: rubricate researchrubrics"
-        )
-    else:
-        return
-    if path.exists():
-        raise InputError(advice, file=data)
-
-
 @contextlib.contextmanager
 def advice_on(data: str) -> Iterator[None]:
     """Errors about a dataset's file say which option to give."""

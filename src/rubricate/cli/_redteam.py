@@ -13,7 +13,6 @@ from rubricate.cli._judging import (
     NO_JUDGE,
     Shell,
     advice_on,
-    check_kind,
     print_estimate,
     print_judged,
     shared_places,
@@ -49,7 +48,7 @@ class RedTeamSettings(Shell, RedTeamOptions):
     defaults={"run_dir": "runs/redteam-JUDGE", "cache": "the user's cache folder"},
 )
 def redteam(settings: RedTeamSettings) -> int:
-    """Attack a judge: is it talked into passing wrong answers?"""
+    """Test a judge against adversarial answers: does it pass wrong ones?"""
     judge = settings.judge
     if judge is None:
         console(stderr=True, quiet=settings.quiet).print(NO_JUDGE, style="dim")
@@ -58,7 +57,6 @@ def redteam(settings: RedTeamSettings) -> int:
         part(RedTeamOptions, settings), run_dir=chosen.path, **shared_places(settings)
     )
     if settings.data is not None:
-        check_kind(settings.data)
         with advice_on(settings.data):
             dataset = chosen_dataset(settings.data, settings.rubric, settings.map)
             dataset.survey()

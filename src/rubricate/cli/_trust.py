@@ -146,9 +146,8 @@ def calibrate(settings: CalibrateSettings) -> int:
     )
     if fitted.not_shown is not None and not settings.force:
         raise InputError(
-            f"the map is not shown to be better than none, on {fitted.out_of_fold.n} labels out of "
-            f"fold: {fitted.not_shown}; it is not written: fit it on more labels, or write it with "
-            "--force",
+            f"the map is not written, because it is not shown to be better than none: "
+            f"{fitted.not_shown}; label more items, or write it with --force",
             file=settings.run,
         )
     text = json.dumps(fitted.model_dump(mode="json"), indent=2)

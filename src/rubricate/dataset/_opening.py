@@ -47,6 +47,7 @@ def open_dataset(
     Raises:
         InputError (ValueError): it cannot be read, or is none of these; says where.
     """
+    _check_kind(data)
     is_benchmark = (format, submissions, references, criteria) != (None,) * 4
     if columns is None and not is_benchmark and (document := _dataset_document(data)) is not None:
         try:
@@ -85,6 +86,27 @@ def open_dataset(
             file=data,
         )
     return read_table(data, rubric, mapped, on_error=on_error)
+
+
+def _check_kind(data: str) -> None:
+    """Raise `InputError` for a file of a kind that holds no dataset, with the way around."""
+    path = user_path(data)
+    suffix = path.suffix.lower()
+    if path.is_dir():
+        advice = "is a folder: name a dataset or a table"
+        if any(file.suffix.lower() in (".md", ".txt", ".pdf", ".docx") for file in path.iterdir()):
+            advice += ", or grade reports in a folder with: rubricate researchrubrics"
+    elif suffix in (".xlsx", ".xls", ".ods"):
+        advice = "is a spreadsheet: save it as CSV (UTF-8), and name that"
+    elif suffix in (".md", ".markdown", ".txt", ".pdf", ".html", ".docx"):
+        advice = (
+            "is one text, not a dataset: put texts into a table (a column submission), or grade "
+            "reports in a folder with: rubricate researchrubrics"
+        )
+    else:
+        return
+    if path.exists():
+        raise InputError(advice, file=data)
 
 
 def _dataset_document(data: str) -> dict[str, object] | None:

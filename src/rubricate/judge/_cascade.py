@@ -56,7 +56,7 @@ class Cascade(Judge):
                 raise InputError(f"a threshold must be between 0 and 1, found {limit}")
         chosen = [_asked(stage) for stage in stages]
         if any(isinstance(judge, People) for judge in chosen[:-1]):
-            raise InputError("people are asked last: nobody comes after them")
+            raise InputError("a human judge must be the last stage of a cascade")
         self._stages = tuple(
             Stage(judge, least) for judge, least in zip(chosen, [*thresholds, None], strict=True)
         )

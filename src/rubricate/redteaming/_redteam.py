@@ -133,7 +133,7 @@ class AsyncRedTeamCall(RedTeamCall, kw_only=False):
 
 @takes(AsyncRedTeamCall)
 async def aredteam(call: RedTeamCall) -> RedTeamReport:
-    """Attack a judge: is it talked into passing wrong answers?
+    """Test a judge against adversarial answers: does it pass wrong ones?
 
     A language model (given by name, as a model or as a callable) is attacked twice, with the
     prompt's defence and without. A judge of another kind, or with your own prompt

@@ -390,7 +390,8 @@ class CalibrationGain:
         (`tools/check_promises.py`) more than nine of ten such maps are better on other data.
         """
         if self.clusters < LEAST_CLUSTERS:
-            return f"{FEW_CLUSTERS.removeprefix('no interval: ')}, there are {self.clusters}"
+            needed = f"it takes {LEAST_CLUSTERS} items or groups with labels and probabilities"
+            return f"{needed}, and there are {self.clusters}"
         if self.least_gain is None:
             return f"the gain in the Brier score has no interval ({self.brier_gain.undefined})"
         if self.least_gain <= 0:

@@ -105,7 +105,7 @@ def choose_threshold(
     level, n = sure[labelled], int(labelled.sum())
     least = math.ceil(math.log(risk) / math.log(promise))
     if n < least:
-        why = f"it takes {least} labelled verdicts at least, there are {n}"
+        why = f"at least {least} labelled verdicts are needed, and there are {n}"
         return ThresholdChoice(promise, risk, n, None, 0, why)
     correlation = clustered_correlation(wrong, of)
     chosen: float | None = None

@@ -171,5 +171,6 @@ def test_labels_of_a_table_go_into_a_dataset_beside_it(tmp_path: Path):
     again = open_label_file(str(table), rubric, columns)  # goes on, with the new row
     assert [entry.id for entry in again.items] == ["1", "2", "3"]
     assert again.item("2").data.annotations == {"ann": {"speed": "MET"}}
+    (tmp_path / "other.csv").write_text("qid,answer\n")
     with pytest.raises(InputError, match="a table has no rubric: give --rubric"):
         open_label_file(str(tmp_path / "other.csv"))

@@ -71,7 +71,7 @@ def test_a_cell_may_be_of_any_length_and_keeps_its_line_ends(write):
         ("input , target\nq,t\n", r"a\.csv:2: .*No input in dataset.*'input ', ' target'"),
         ("input,target\nq,t\n,t\n", r"a\.csv:3: record 2: field 'input': No input"),
         ('input,target\nq,t\n"r,t\ns,t\n', r"a\.csv:3: a quote that opens .*line 3 is not closed"),
-        (b"input\nna\xefve\n", r"a\.csv:1: is not utf-8 text"),
+        (b"input\nna\xefve\n", r"a\.csv:2: is not utf-8 text"),
     ],
 )
 def test_errors_say_where_and_what(write, content, message):

@@ -308,7 +308,7 @@ class AgreementReport(Report):
         yield say(
             f"Intervals: {percent(self.bootstrap.confidence)}{together}, exact for shares, of the "
             f"posterior for kappa ({self.bootstrap.resamples} draws), else the jackknife over "
-            f"{with_way_out(self.groups)}. Pairs in which one did not decide: "
+            f"{with_way_out(self.groups)}. Undecided pairs: "
             f"{_UNDECIDED[self.undecided]}. --json has all figures.",
             "quiet",
         )

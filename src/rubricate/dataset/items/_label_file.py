@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._documents import YAML_SUFFIXES
-from rubricate._files import not_written, table_name, user_path, write_text
+from rubricate._files import (
+    is_address,
+    missing_file,
+    not_written,
+    table_name,
+    user_path,
+    write_text,
+)
 from rubricate.dataset.items._item import Item
 from rubricate.dataset.items._mapping import TableColumns
 from rubricate.dataset.items._rubric_dataset import (
@@ -308,6 +315,8 @@ def open_label_file(
         raise InputError("is a link, and labels would be written through it: remove it", file=path)
     if rubric is None:
         if not path.exists():
+            if not local and not is_address(data) and not data.startswith("hf:"):
+                raise missing_file(user_path(data), data)
             raise InputError("a table has no rubric: give --rubric", file=data)
         rubric = RubricDataset.from_file(path).rubric
     assert rubric is not None

@@ -299,7 +299,9 @@ class RowReader:
         if missing:
             near = suggestion(missing[0], list(names))
             what = f"there is no column {', '.join(map(repr, missing))}"
-            what += f" (did you mean {near!r}?)" if near else ""
+            what += (
+                f" (did you mean {near!r}?)" if near else " (is the first line the columns' names?)"
+            )
         elif "submission" not in self._found:
             what = (
                 "no column is mapped to submission: say which has the texts, with --map "

@@ -150,7 +150,10 @@ class ItemTable:
 
         survey = survey_of(noted())
         if not survey.items and not self.skipped:
-            raise InputError("has no rows to grade", file=self._records.shown)
+            raise InputError(
+                "has no rows to grade: a table has a line of names, then a row for each text",
+                file=self._records.shown,
+            )
         try:
             rows.check()
             ids.settle(lambda: self._names(limit))

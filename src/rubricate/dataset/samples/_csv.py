@@ -162,6 +162,8 @@ def _check_names(names: list[str], source: Source) -> None:
     problem = ""
     if _CONTROL.search("".join(names)):
         problem = "is a binary file, not a table of text: save a spreadsheet as CSV (UTF-8)"
+    elif names[0].startswith(("[{", "{")):
+        problem = "is JSON, not a table with commas: name it .json or .jsonl"
     elif repeated := [name for name, count in Counter(names).items() if name.strip() and count > 1]:
         problem = (
             f"columns of the same name: {', '.join(map(repr, repeated))}; rename them, or give "
@@ -182,7 +184,7 @@ def _fitted(row: list[str], names: list[str], width: int) -> DatasetRecord | Inp
     if len(row) < len(names):
         what = f"missing are {', '.join(map(repr, names[len(row) :]))}"
     else:
-        what = f"extra are {', '.join(map(repr, beyond[:5]))}"
+        what = f"extra are {', '.join(map(repr, beyond[:5]))} (put quotes around texts with commas)"
     return InputError(
         f"the row has {len(row)} cells and the header {len(names)} columns; {what}; the "
         f"columns are {', '.join(map(repr, names))}"
@@ -220,7 +222,7 @@ def numbered_rows(text: Iterable[str], options: dict[str, Any]) -> Iterator[tupl
                 if has_ended:  # the reader looked for the end of this row where the file ends
                     raise InputError(
                         f"a quote that opens in the record that begins on line {done + 1} is not "
-                        "closed",
+                        "closed: close it, or write a quote within a text twice",
                         line=done + 1,
                     )
                 done = reader.line_num

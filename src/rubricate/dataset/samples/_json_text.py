@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from rubricate._documents import json_advice
 from rubricate.errors import InputError
 
 _parse = partial(from_json, allow_inf_nan=False, cache_strings="keys")
@@ -43,7 +44,7 @@ def parse_json_bytes(data: bytes | str, *, line: int | None = None) -> Any:
         first = 1 if line is None else line
         before = len(text) - len(text.lstrip("\x1e")) if error.lineno == 1 else 0
         raise InputError(
-            f"not valid JSON: {error.msg}",
+            f"not valid JSON: {error.msg}{json_advice(error)}",
             line=first + error.lineno - 1,
             column=before + error.colno,
         ) from None

@@ -120,7 +120,9 @@ class Source:
         except ImportError:
             raise MissingExtraError(f"reading {scheme}://", EXTRAS.get(scheme, scheme)) from None
         except ValueError as error:
-            raise InputError(str(error), file=self.shown) from None
+            raise InputError(
+                f"{error}; addresses begin with https:// or s3://", file=self.shown
+            ) from None
         filesystem.invalidate_cache()  # what was listed before may have changed
         return filesystem, path
 
@@ -192,12 +194,17 @@ def not_in_encoding(error: UnicodeError, encoding: str, source: Source, line: in
     """What to raise where `line` or one of the next lines is not in the encoding."""
     if not source.remote:
         with open_file(Path(source.address)) as file:
-            if file.read(4) in WORKBOOKS:
+            begin = file.read(4)
+            if begin in WORKBOOKS:
                 return InputError(
                     "is a spreadsheet under another name: save it as CSV (UTF-8) in your "
                     "spreadsheet program",
                     file=source.shown,
                 )
+            if begin[:2] in (b"\xff\xfe", b"\xfe\xff"):
+                return InputError("is UTF-16 text: save it as CSV (UTF-8)", file=source.shown)
+    if isinstance(error, UnicodeDecodeError):
+        line += error.object[: error.start].count(b"\n")
     reason = error.reason if isinstance(error, UnicodeDecodeError) else str(error)
     return InputError(
         f"is not {encoding} text from about this line on ({reason}); save it as "

@@ -115,8 +115,8 @@ class Driving:
 
     Workers look up stored answers, judge the rest, put it into the journal and give the verdicts.
     A block whose worker died is handed out again at the end, to a worker that has no other beside
-    it. If that one dies too, the block is halved, and so on: an item of which every worker dies is
-    failed, and no other is.
+    it. If that one dies too, the block is halved, and so on: an item that crashes every worker
+    is failed, and no other is.
 
     Args:
         job: what workers are given.

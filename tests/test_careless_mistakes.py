@@ -1,0 +1,321 @@
+"""Careless mistakes, in the shell and in Python: one line that names the thing and the place."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas
+import pytest
+
+import rubricate as package
+from rubricate.errors import InputError
+
+ANSWERS = (
+    "id,question,answer,label.return\n"
+    "r1,Can I return it?,Yes within 30 days,MET\n"
+    "r2,Where is it?,In Leipzig,UNMET\n"
+)
+RUBRIC = (
+    "- {name: return, requirement: Says that it can be returned}\n"
+    "- {name: polite, requirement: Is polite}\n"
+)
+DATASET = '{"prompt": "p", "rubric": ["x is so", "y is so"],\n "items": [%s]}'
+USUAL: dict[str, Any] = {
+    "rubric": "rubric.yaml",
+    "map": {"submission": "answer", "prompt": "question"},
+}
+MODEL = {"judge": "m", "base_url": "http://127.0.0.1:9/v1"}
+BINARY = b"PK\x03\x04\x14\x00\x06\x00\x08\x00"
+
+
+class Mistake(NamedTuple):
+    """What is wrong, and what the error must name.
+
+    Attributes:
+        name: of the mistake.
+        parts: what the message has: the thing, the place, and where one is near, the right word.
+        data: what is graded.
+        files: files that are there, beside the usual ones.
+        options: options of `grade` instead of the usual ones; None leaves one out.
+        shell: the command instead, without Python.
+        python: code instead, without the shell.
+        only_shell: the option has no keyword in Python.
+    """
+
+    name: str
+    parts: tuple[str, ...]
+    data: str = "answers.csv"
+    files: dict[str, str | bytes] = {}  # noqa: RUF012 (nobody changes it)
+    options: dict[str, Any] = {}  # noqa: RUF012
+    shell: str = ""
+    python: str = ""
+    only_shell: bool = False
+
+
+def table(name: str, parts: tuple[str, ...], content: str | bytes, **more: Any) -> Mistake:
+    return Mistake(name, ("answers.csv", *parts), files={"answers.csv": content}, **more)
+
+
+def rubric(name: str, parts: tuple[str, ...], content: str | bytes) -> Mistake:
+    return Mistake(name, ("rubric.yaml", *parts), files={"rubric.yaml": content})
+
+
+def dataset(name: str, parts: tuple[str, ...], content: str) -> Mistake:
+    no = {"rubric": None, "map": None}
+    return Mistake(name, ("data.json", *parts), "data.json", {"data.json": content}, no)
+
+
+def option(name: str, parts: tuple[str, ...], only_shell: bool = False, **options: Any) -> Mistake:
+    return Mistake(name, parts, options=options, only_shell=only_shell)
+
+
+def shell(name: str, parts: tuple[str, ...], command: str, **files: str) -> Mistake:
+    named = {f"{stem}.yaml": text for stem, text in files.items()}
+    return Mistake(name, parts, files=named, shell=command)
+
+
+def python(name: str, parts: tuple[str, ...], code: str) -> Mistake:
+    return Mistake(name, parts, python=code)
+
+
+MISTAKES = [
+    # columns
+    option(
+        "a column's name", ("answers.csv", "'anwser'", "'answer'"), map={"submission": "anwser"}
+    ),
+    option("no column", ("answers.csv", "submission", "--map", "'answer'"), map=None),
+    option("a role", ("map", "'text'", "submission"), map={"text": "answer"}),
+    option(
+        "a letter's case", ("answers.csv", "'Answer'", "'answer'"), map={"submission": "Answer"}
+    ),
+    shell("a role twice", ("map", "'submission'"), "--map submission=answer,submission=question"),
+    shell("no equals sign", ("map", "'answer'", "="), "--map answer"),
+    table(
+        "a label's column",
+        ("label.retrun", "'return'"),
+        ANSWERS.replace("label.ret", "label.ter").replace("label.terurn", "label.retrun"),
+    ),
+    table("a label", (":3", "label.return", "'maybe'", "UNMET"), ANSWERS.replace("UNMET", "maybe")),
+    table("a column twice", (":1", "'answer'"), ANSWERS.replace("id,question", "answer,question")),
+    table("no header", ("'answer'", "first line"), ANSWERS.split("\n", 1)[1]),
+    table("an id twice", ("'r1'",), ANSWERS.replace("r2", "r1")),
+    # delimiters, encodings, kinds of files
+    table("semicolons", ("';'", "commas"), ANSWERS.replace(",", ";")),
+    table("tabs", ("\\t", ".tsv"), ANSWERS.replace(",", "\t")),
+    table(
+        "a comma too many", (":3", "'UNMET'", "quotes"), ANSWERS.replace("Leipzig", "Leipzig, D")
+    ),
+    table("an open quote", (":3", "quote"), ANSWERS.replace("Where", '"Where')),
+    table("latin-1", (":3", "UTF-8"), ANSWERS.replace("Leipzig", "Köln").encode("latin-1")),
+    table("utf-16", ("UTF-16", "UTF-8"), ANSWERS.encode("utf-16")),
+    table("an empty table", ("rows",), ""),
+    table("a header alone", ("rows",), ANSWERS.split("\n", 1)[0] + "\n"),
+    table("a workbook under another name", ("CSV (UTF-8)",), BINARY),
+    table("JSON under another name", (":1", "JSON", ".json"), '[{"answer": "x"}]'),
+    Mistake("a workbook", ("a.xlsx", "CSV (UTF-8)"), "a.xlsx", {"a.xlsx": BINARY}),
+    Mistake("a table called JSON", ("a.json:1:1", "id,question"), "a.json", {"a.json": ANSWERS}),
+    Mistake(
+        "a broken line",
+        ("a.jsonl:2:16", "','"),
+        "a.jsonl",
+        {"a.jsonl": '{"answer": "x", "question": "q"}\n{"answer": "x" "question": "q"}\n'},
+    ),
+    Mistake("a folder", (".", "folder", "dataset or a table")[1:], "."),
+    Mistake("a table's name", ("answer.csv", "'answers.csv'"), "answer.csv"),
+    Mistake("a scheme", ("htps://x.org/a.csv", "https://"), "htps://x.org/a.csv"),
+    # rubrics
+    rubric("a tab", (":2:1", "tab"), "- name: a\n\trequirement: x\n"),
+    rubric("an indent", (":2:15", "indent"), "- name: a\n   requirement: x\n"),
+    rubric("a colon", (":2:20", "quotes"), "- name: a\n  requirement: Says: sorry\n"),
+    rubric("another encoding", ("UTF-8",), "- {name: a, requirement: Grüßt}\n".encode("latin-1")),
+    rubric("no requirement", (":1", "[0].requirement"), "- name: a\n"),
+    rubric("a key", ("[0]", "'wieght'", "'weight'"), "- name: a\n  requirement: x\n  wieght: 2\n"),
+    rubric("a type", (":3", "weight", "heavy"), "- name: a\n  requirement: x\n  weight: heavy\n"),
+    rubric("a kind", (":3", "'scal'", "'scale'"), "- name: a\n  requirement: x\n  kind: scal\n"),
+    rubric("a scale", ("[0]", "5 and 1"), "- name: a\n  requirement: x\n  scale: [5, 1]\n"),
+    rubric(
+        "options",
+        ("options[0]", "{label: bad, value: 0}"),
+        "- name: a\n  requirement: x\n  options: [bad, good]\n",
+    ),
+    rubric("a name twice", ("'a'", "1 and 2"), "- {name: a, requirement: x}\n" * 2),
+    rubric("a pattern", ("[0]", "'(30'"), "- name: a\n  kind: regex\n  pattern: '(30'\n"),
+    rubric(
+        "a gate",
+        ("'sory'", "'sorry'"),
+        "- {name: sorry, requirement: x}\n- {name: b, requirement: y, requires: sory}\n",
+    ),
+    rubric("no criterion", ("criterion",), "[]\n"),
+    rubric("an empty rubric", ("empty",), ""),
+    option("no rubric", ("answers.csv", "--rubric"), rubric=None),
+    option("a rubric's path", ("rubrics.yaml", "'rubric.yaml'"), rubric="rubrics.yaml"),
+    option("a sentence", ("Is polite.", "path", "list"), rubric="Is polite."),
+    option("a table as a rubric", ("answers.csv:1:1", "id,question"), rubric="answers.csv"),
+    # datasets
+    dataset("a comma", (":2:", "comma", "']'"), DATASET % '{"submission": "a"},'),
+    dataset("single quotes", (":1:2", "double quotes"), "{'prompt': 'p'}"),
+    dataset(
+        "an item's key", ("items[0]", "'submision'", "'submission'"), DATASET % '{"submision": "a"}'
+    ),
+    dataset(
+        "too few labels",
+        ("items[0].ground_truth", "1", "2"),
+        DATASET % '{"submission": "a", "ground_truth": ["MET"]}',
+    ),
+    dataset(
+        "a label of an item",
+        ("items[0].ground_truth[0]", "'yep'", "'MET'"),
+        DATASET % '{"submission": "a", "ground_truth": ["yep", "MET"]}',
+    ),
+    # options
+    option("a word for a number", ("limit", "'five'"), limit="five"),
+    option("a decimal comma", ("max_cost", "'1,50'"), max_cost="1,50", **MODEL),
+    option("no worker", ("concurrency", "1", "0"), concurrency=0),
+    option("a temperature", ("temperature", "'hot'"), temperature="hot", **MODEL),
+    option("a percentage", ("fail_under", "80", "0.8"), only_shell=True, fail_under="80"),
+    option("a mode", ("'probabilty'", "'probability'"), mode="probabilty", **MODEL),
+    option("a strategy", ("'majorty'", "'majority'"), strategy="majorty", replicates=2, **MODEL),
+    option("a shard", ("shard", "0/3", "2/4"), shard="0/3"),
+    option(
+        "a price's key", ("prices.yaml", "m", "'ouput'", "'output'"), prices="prices.yaml", **MODEL
+    ),
+    option("an option", ("jugde", "judge"), jugde="builtin"),
+    # judges
+    option("no key", ("'openai/m'", "OPENAI_API_KEY"), judge="openai/m"),
+    option("no provider", ("'gpt-6-luna'", "'openai/gpt-6-luna'"), judge="gpt-6-luna"),
+    option("a provider", ("'opnai/m'", "'openai/m'"), judge="opnai/m"),
+    option("no model", ("'openai/'", "openai/MODEL"), judge="openai/"),
+    option(
+        "no scheme",
+        ("base URL", "'localhost:8000'", "http://"),
+        judge="m",
+        base_url="localhost:8000",
+    ),
+    option(
+        "a whole address",
+        ("base URL", "write http://h/v1"),
+        judge="m",
+        base_url="http://h/v1/chat/completions",
+    ),
+    option("no judge", ("base URL", "judge"), base_url=MODEL["base_url"]),
+    option("one vote", ("weights", "several judges"), weights="2,1", only_shell=True, **MODEL),
+    # settings files, commands, runs
+    shell("no settings file", ("run.yml",), "grade --config run.yml"),
+    shell(
+        "a setting",
+        ("run.yaml", "'rubrik'", "'rubric'"),
+        "grade --config run.yaml",
+        run="data: answers.csv\nrubrik: rubric.yaml\n",
+    ),
+    shell(
+        "a setting's type",
+        ("run.yaml", "concurrency", "'many'"),
+        "grade --config run.yaml",
+        run="data: answers.csv\nconcurrency: many\n",
+    ),
+    shell(
+        "a setting's indent",
+        ("run.yaml:2:8", "indent"),
+        "grade --config run.yaml",
+        run="data: answers.csv\n rubric: rubric.yaml\n",
+    ),
+    shell("a command", ("'grad'", "'grade'"), "grad answers.csv"),
+    shell("a run folder", ("runn", "rubricate runs"), "show runn"),
+    shell("a table as a run", ("answers.csv", "grade it first"), "show answers.csv"),
+    shell("a file to label", ("answer.csv", "'answers.csv'"), "label answer.csv"),
+    shell("a schema", ("'rubrik'", "'rubric'"), "schema rubrik"),
+    shell("no columns to begin with", ("prices.yaml",), "init new --from prices.yaml"),
+    # Python alone
+    python(
+        "a data frame's column",
+        ("row 1", "'anwser'", "'answer'"),
+        "grade(pandas.read_csv('answers.csv'), rubric='rubric.yaml', map={'submission': 'anwser'})",
+    ),
+    python(
+        "a missing value",
+        ("row 2", "submission"),
+        "grade(pandas.DataFrame({'submission': ['a', None]}), rubric=['Is polite'])",
+    ),
+    python(
+        "a text as data",
+        ("Yes, within 30 days.", "grade_one"),
+        "grade('Yes, within 30 days.', rubric='rubric.yaml')",
+    ),
+    python(
+        "arguments in another order",
+        ("Yes within 30 days", "path"),
+        "grade_one('Yes within 30 days', ['Is polite'])",
+    ),
+    python("texts as rows", ("a text", "dictionaries"), "grade(['a text'], rubric='rubric.yaml')"),
+    python(
+        "a class", ("HTTPModel",), "grade('answers.csv', package.HTTPModel, rubric='rubric.yaml')"
+    ),
+    python("a criterion's type", ("weight", "two"), "Criterion(requirement='x', weight='two')"),
+    python("a rubric of one sentence", ("Rubric([...])",), "Rubric('Is polite')"),
+]
+
+
+def usual(folder: Path, mistake: Mistake) -> None:
+    files = {
+        "answers.csv": ANSWERS,
+        "rubric.yaml": RUBRIC,
+        "prices.yaml": "m: {input: 1, ouput: 2}\n",
+    }
+    for name, content in {**files, **mistake.files}.items():
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def options_of(mistake: Mistake) -> dict[str, Any]:
+    values = {**USUAL, **mistake.options}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def command_of(mistake: Mistake) -> list[str]:
+    if mistake.shell:
+        words = mistake.shell.split()
+        return (
+            words
+            if words[0][0] != "-"
+            else ["grade", "answers.csv", "--rubric", "rubric.yaml", *words]
+        )
+    words = ["grade", mistake.data]
+    for name, value in options_of(mistake).items():
+        if isinstance(value, dict):
+            text = ",".join(f"{key}={column}" for key, column in value.items())
+        else:
+            text = str(value)
+        words += [f"--{name.replace('_', '-')}", text]
+    return words
+
+
+def call(mistake: Mistake) -> None:
+    if mistake.python:
+        exec(f"package.{mistake.python}", {"package": package, "pandas": pandas})
+    else:
+        package.grade(mistake.data, **options_of(mistake))
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
+def test_a_careless_mistake_is_one_line_that_names_the_thing_and_the_place(
+    rubricate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mistake: Mistake
+):
+    usual(tmp_path, mistake)
+    messages = []
+    if not mistake.python:
+        done = rubricate(*command_of(mistake))
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.startswith("Error: ")
+        messages.append(done.stderr.removesuffix("\n"))
+    if not (mistake.shell or mistake.only_shell):
+        with contextlib.chdir(tmp_path), pytest.raises((InputError, TypeError)) as raised:
+            call(mistake)
+        messages.append(str(raised.value))
+    for message in messages:
+        assert "\n" not in message
+        assert [part for part in mistake.parts if part not in message] == [], message
+
+
+def test_there_are_sixty_of_them():
+    assert len({mistake.name for mistake in MISTAKES}) >= 60
