@@ -295,7 +295,7 @@ def held_out() -> Iterator[Cell]:
         gain = calibration_gain(says, truth.tolist())
         shares = [{True: one, False: 1 - one} for one in says]
         sets = conformal_sets(shares, truth.tolist())
-        found = (cheap.cost, cheap.saved, gain.brier_gain, gain.accuracy_gain)
+        found: tuple[Any, ...] = (cheap.cost, cheap.saved, gain.brier_gain, gain.accuracy_gain)
         found += (sets.held_out, sets.single_right)
         return dict(zip(names, found, strict=True))
 
@@ -313,7 +313,6 @@ def ordered() -> Iterator[Cell]:
     """Options in order, as labels."""
 
     names: tuple[str, ...] = ("linear_kappa", "quadratic_kappa", "linear_ac2", "quadratic_ac2")
-    names += ("krippendorff_alpha",)
     steps_in_order = [str(step) for step in range(1, 6)]
 
     def figures(pair: np.ndarray, bootstrap: Bootstrap | None) -> Found:
@@ -643,8 +642,8 @@ def probabilities() -> Iterator[Cell]:
 def numbers() -> Iterator[Cell]:
     """Correlations and mean errors of normal numbers of a judge and people."""
 
-    names = ("pearson", "spearman", "kendall_tau_b", "mae", "rmse", "bias", "icc_2_1", "icc_3_1")
-    names += ("krippendorff_alpha",)
+    figures = "pearson spearman kendall_tau_b mae rmse bias icc_2_1 icc_3_1 krippendorff_alpha"
+    names = figures.split()
 
     def draw(
         n: int, judge: float, kind: str, unequal: bool | None, chance: np.random.Generator
