@@ -295,8 +295,8 @@ def held_out() -> Iterator[Cell]:
         gain = calibration_gain(says, truth.tolist())
         shares = [{True: one, False: 1 - one} for one in says]
         sets = conformal_sets(shares, truth.tolist())
-        found: tuple[Any, ...] = (cheap.cost, cheap.saved, gain.brier_gain, gain.accuracy_gain)
-        found += (sets.held_out, sets.single_right)
+        gains = (gain.brier_gain, gain.accuracy_gain)
+        found = (cheap.cost, cheap.saved, *gains, sets.held_out, sets.single_right)
         return dict(zip(names, found, strict=True))
 
     for n, share, right in itertools.product(GRID.items, GRID.shares[1:3], GRID.right[1:2]):
