@@ -300,22 +300,6 @@ def test_a_tree_of_one_group_scores_as_its_criteria_do(
     assert outer.coverage == inner.coverage
 
 
-def test_a_penalty_costs_its_own_group_and_no_more() -> None:
-    rubric = Rubric.from_yaml(NESTED)
-    found, groups = score_with_groups(rubric.tree, [MET, UNMET, MET, MET])
-    assert groups["evaluation"].value == 0.0
-    assert groups["evaluation"].raw == -1.0
-    assert groups["code"].value == 2 / 3
-    assert found.value == (3 * 2 / 3 + 1) / 4
-
-
-def test_a_group_of_penalties_counts_down_from_one() -> None:
-    penalties = [Criterion(name=n, weight=-1, requirement="x") for n in "ab"]
-    tree = [Group(name="faults", criteria=penalties), Criterion(name="c", requirement="x")]
-    found, groups = score_with_groups(tree, [MET, UNMET, UNMET])
-    assert (groups["faults"].value, found.value, found.faults_only) == (0.5, 0.25, False)
-
-
 def test_only_faults_left_in_one_group_is_told_of_the_whole() -> None:
     inner = [Criterion(name="a", requirement="x"), Criterion(name="b", weight=-1, requirement="x")]
     tree = [Group(name="g", criteria=inner), Criterion(name="c", requirement="x")]

@@ -154,27 +154,7 @@ def test_below_the_quorum_a_verdict_is_failed_and_never_valued(election, quorum)
         assert verdict.status != "failed"
 
 
-@given(elections())
-@PROPERTY
-def test_the_order_of_votes_changes_nothing_that_scores(election):
-    criterion, votes, weights, strategy = election
-    how = Aggregation(**{criterion.measurement: strategy})
-    one = aggregate(criterion, votes, how, weights)
-    other = aggregate(criterion, votes[::-1], how, weights[::-1])
-    assert (one.status, one.tied) == (other.status, other.tied)
-    assert one.value == pytest.approx(other.value)
-
-
-FAULT = Criterion(name="fault", requirement="x", weight=-1)
 POINT = Criterion(name="point", requirement="x")
-
-
-@pytest.mark.parametrize(("criterion", "label"), [(POINT, "UNMET"), (FAULT, "MET")])
-def test_a_tie_goes_to_the_lower_score_by_the_weights_sign(criterion, label):
-    verdict = aggregate(
-        criterion, [vote(criterion, "MET"), vote(criterion, "UNMET")], Aggregation()
-    )
-    assert (verdict.label, verdict.tied) == (label, True)
 
 
 def test_a_verdict_adds_up_what_its_votes_took_and_speaks_for_those_it_agrees_with():
@@ -217,13 +197,6 @@ def test_votes_have_no_probability_together_but_a_single_one_keeps_its_own():
     assert aggregate(POINT, votes, Aggregation()).probability is None
     alone = aggregate(POINT, votes[:1], Aggregation())
     assert (alone.probability, confidence(alone)) == (0.9, 0.9)
-
-
-def test_weights_decide_a_weighted_vote_and_no_other():
-    votes = [vote(POINT, "MET"), vote(POINT, "UNMET"), vote(POINT, "UNMET")]
-    weights = [5.0, 1.0, 1.0]
-    assert aggregate(POINT, votes, Aggregation(binary="weighted"), weights).label == "MET"
-    assert aggregate(POINT, votes, Aggregation(binary="majority"), weights).label == "UNMET"
 
 
 def test_weights_that_add_up_alike_but_for_rounding_are_a_tie():

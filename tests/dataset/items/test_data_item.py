@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import subprocess
 import sys
@@ -54,30 +53,6 @@ def test_the_fields_of_the_page_come_first_and_in_its_order() -> None:
     assert (bare.ground_truth, bare.rubric, bare.reference_submission) == (None, None, None)
     assert (bare.prompt, bare.metadata, bare.extra) == (None, {}, {})
     assert bare != DataItem("", "Q1")
-
-
-def test_replacing_a_field_keeps_the_others() -> None:
-    item = DataItem("text", "Q1", [MET, "dry"], RUBRIC, metadata={"a": 1})
-    changed = dataclasses.replace(item, description="Q2")
-    assert changed.description == "Q2"
-    assert dataclasses.replace(changed, description="Q1") == item
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"submission": 3},
-        {"submission": None},
-        {"description": 3},
-        {"ground_truth": "MET"},
-        {"ground_truth": [["MET"]]},
-        {"rubric": "rubric.json"},
-        {"metadata": []},
-    ],
-)
-def test_a_field_of_the_wrong_type_is_a_value_error(fields: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"should be|a rubric is"):
-        DataItem(**{"submission": "text", "description": "Q1", **fields})
 
 
 # Loading
@@ -184,60 +159,12 @@ def test_a_misspelt_key_is_an_error_with_the_right_spelling(wrong: str, right: s
         load(**{wrong: None})
 
 
-def test_an_error_in_an_items_rubric_has_its_path() -> None:
-    with pytest.raises(InputError) as caught:
-        load(rubric=[{"requirement": "x", "weight": "1"}])
-    assert str(caught.value).startswith("rubric[0].weight: ")
-
-
-def test_other_unknown_keys_are_kept_and_written_back() -> None:
-    item = load(ground_truth=None, qid=7, source={"page": 3})
-    assert item.extra == {"qid": 7, "source": {"page": 3}}
-    assert item.to_dict() == {
-        "submission": "text",
-        "description": "Q1",
-        "ground_truth": None,
-        "qid": 7,
-        "source": {"page": 3},
-    }
-
-
 def test_prompt_metadata_and_id_are_written_and_read() -> None:
     item = DataItem("text", "Q1", id="q-1", prompt="Why?", metadata={"grade": 3})
     data = item.to_dict()
     assert next(iter(data)) == "id"
     assert (data["id"], data["prompt"], data["metadata"]) == ("q-1", "Why?", {"grade": 3})
     assert DataItem.from_dict(data) == item
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner),
-    max_leaves=4,
-)
-
-
-@PROPERTY
-@given(
-    st.builds(
-        DataItem,
-        st.text(),
-        st.text(),
-        st.none()
-        | st.tuples(
-            st.sampled_from([None, *CriterionVerdict]),
-            st.sampled_from([None, "dry", "lively", "none"]),
-        ).map(list),
-        st.sampled_from([None, RUBRIC]),
-        st.none() | st.text(),
-        id=st.text(max_size=5),
-        prompt=st.none() | st.text(),
-        metadata=st.dictionaries(st.text(max_size=5), JSON, max_size=2),
-        extra=st.dictionaries(st.sampled_from(["qid", "source", "größe"]), JSON, max_size=2),
-    )
-)
-def test_any_item_survives_json(item: DataItem) -> None:
-    assert DataItem.from_dict(json.loads(json.dumps(item.to_dict())), RUBRIC) == item
 
 
 # Identifiers
@@ -337,6 +264,8 @@ def test_the_ids_of_a_dataset_all_differ_and_given_ones_stay(given: list[tuple[s
         ({"description": 3}, "description: .*found 3"),
         ({"metadata": [1]}, r"metadata: .*found \[1\]"),
         ({"submission": ["a"]}, "submission.message 1: expected a chat message"),
+        ({"submission": None}, "submission: .*found null"),
+        ({"rubric": "rubric.json"}, "rubric: a rubric is"),
     ],
 )
 def test_a_wrong_argument_of_an_item_is_told_in_one_line(arguments, message):

@@ -229,19 +229,6 @@ def test_items_may_be_missing() -> None:
     assert len(RubricDataset.from_json('{"prompt": "p", "rubric": [{"requirement": "x"}]}')) == 0
 
 
-@pytest.mark.parametrize(
-    "shape",
-    [
-        [{"requirement": "x"}],
-        {"criteria": [{"requirement": "x"}]},
-        {"rubric": [{"requirement": "x"}]},
-    ],
-)
-def test_the_rubric_may_have_any_of_a_rubrics_shapes(shape: Any) -> None:
-    loaded = RubricDataset.from_dict({"prompt": "p", "rubric": shape})
-    assert loaded.rubric == Rubric([Criterion(requirement="x")])
-
-
 @pytest.mark.parametrize("name", ["data.json", "data.yaml", "data.jsonl"])
 def test_another_rubric_may_take_the_place_of_the_files_own(name: str, tmp_path: Path) -> None:
     RubricDataset("p", RUBRIC, [DataItem("x", "d")]).to_file(tmp_path / name)
@@ -300,22 +287,10 @@ WRONG = {
     "item no object": (data(items=["x"]), "items[0]: must be a dict, got str"),
     "no submission": (items(submission=None), "items[1]: missing required field: 'submission'"),
     "submission no text": (items(submission=5), "items[1].submission: input should be a valid str"),
-    "item misspelt": (
-        {**data(), "items": [{"submission": "x", "ground_truths": []}]},
-        "items[0]: unknown key 'ground_truths': did you mean 'ground_truth'?",
-    ),
     "wrong label": (
         items(ground_truth=["MET", "drey"]),
         "items[1].ground_truth[1]: criterion 'style' has no label 'drey'; "
         "allowed: 'dry', 'lively', 'none'",
-    ),
-    "label no text": (
-        items(ground_truth=["MET", 3]),
-        "items[1].ground_truth[1]: criterion 'style'",
-    ),
-    "too few labels": (
-        items(ground_truth=["MET"]),
-        "items[1].ground_truth: Ground truth has 1 values, but rubric has 2 criteria",
     ),
     "no rubric for an item": (
         {"prompt": "p", "rubric": None, "items": [{"submission": "x", "description": "d"}]},
@@ -360,9 +335,6 @@ HEAD = json.dumps(without("items"))
         ),
         ("data.jsonl", '{"prompt": "p", "rubric": []}\n', ":1: ", "rubric: a rubric needs"),
         ("data.jsonl", HEAD + '\n{"submission": x}\n', ":2:16: ", "Failed to parse JSON: "),
-        ("data.json", PAGE_JSON[:-1], ":", "Failed to parse JSON: "),
-        ("data.json", '{"prompt": "p", "prompt": "q"}', ": ", "the key 'prompt' is defined twice"),
-        ("data.json", '{"prompt": "Größe"}'.encode("latin-1"), ": ", "is not UTF-8 text (byte 14)"),
         ("data.yaml", "prompt: p\nrubric: [\n", ":3:1: ", "Failed to parse YAML: "),
         ("data.yaml", "prompt: p\nrubric: [\n", ":3:1: ", "may need quotes"),
         ("data.csv", "id,submission\na,text\n", ": ", "a table is not a dataset file"),

@@ -130,8 +130,6 @@ def test_an_item_is_added_with_all_that_it_was_given() -> None:
     ("arguments", "message"),
     [
         ({"ground_truth": [MET]}, "Ground truth has 1 values, but rubric has 3 criteria"),
-        ({"ground_truth": [MET] * 4}, "Ground truth has 4 values, but rubric has 3 criteria"),
-        ({"ground_truth": [MET], "rubric": RUBRIC}, "1 values, but rubric has 3 criteria"),
         ({"ground_truth": [MET, MET, MET], "rubric": OWN}, "3 values, but rubric has 1 criteria"),
         ({"ground_truth": [MET, "met", MET]}, "criterion 'Clarity' has no label 'met'"),
         ({"submission": 3}, "submission|string"),

@@ -84,34 +84,6 @@ def rubric(*weights: float, options: bool = False) -> Rubric:
     return Rubric([Criterion(weight=weight, requirement="x", **extra) for weight in weights])
 
 
-@pytest.mark.parametrize(
-    ("weights", "labels", "normalized", "raw"),
-    [
-        ([10, 5], [MET, MET], 1.0, 15.0),
-        ([10, 5], [UNMET, MET], 1 / 3, 5.0),
-        ([10, 5], ["MET", "CANNOT_ASSESS"], 1.0, 10.0),
-        ([10, 5], [CANNOT_ASSESS, CANNOT_ASSESS], 0.0, 0.0),
-        ([10, -4], [MET, MET], 0.6, 6.0),
-        ([1, -4], [MET, MET], 0.0, -3.0),
-        ([-1, -4], [UNMET, UNMET], 0.0, 0.0),
-        ([-1, -4], [MET, UNMET], 0.0, -1.0),
-        ([10, -4], [CANNOT_ASSESS, UNMET], 0.0, 0.0),
-    ],
-)
-def test_worked_examples(
-    weights: list[float], labels: list[Any], normalized: float, raw: float
-) -> None:
-    dataset = RubricDataset("p", rubric(*weights))
-    assert dataset.compute_weighted_score(labels) == pytest.approx(normalized)
-    assert dataset.compute_weighted_score(labels, normalize=False) == raw
-
-
-def test_options_that_do_not_apply_are_left_out() -> None:
-    dataset = RubricDataset("p", rubric(2, 2, options=True))
-    assert dataset.compute_weighted_score(["good", "n/a"]) == 0.75
-    assert dataset.compute_weighted_score(["n/a with a value", "n/a"]) == 0.0
-
-
 def test_a_given_rubric_goes_before_the_global_one() -> None:
     dataset = RubricDataset("p", rubric(1, 1))
     assert dataset.compute_weighted_score(["good"], rubric=rubric(1, options=True)) == 0.75

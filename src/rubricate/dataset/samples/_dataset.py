@@ -295,7 +295,7 @@ class MemoryDataset(Dataset):
         self.skipped: Sequence[SkippedRecord] = ()
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy has a list of its own."""
+        """A copy has another list."""
         return {**self.__dict__, "samples": [*self.samples]}
 
     @property
