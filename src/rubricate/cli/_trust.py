@@ -38,8 +38,7 @@ def labelled_run(folder: str) -> FinishedRun:
     from rubricate.analysis import read_run
     from rubricate.cli._gates import warn_of_refit
 
-    run = read_run(folder)
-    warn_of_refit(run)
+    warn_of_refit(run := read_run(folder))
     return run
 
 

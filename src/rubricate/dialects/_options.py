@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from rubricate.dataset import Gradable
+from rubricate.dataset import Gradable, Item
 from rubricate.judge import Judge
+from rubricate.rubric import Verdict
 from rubricate.run import Budget, Limits, Listening, Plan, Progress, Retries, RunOptions, Storage
 from rubricate.settings import options_of, part
 
@@ -42,13 +43,20 @@ class DialectOptions(Retries, Limits, Budget, Storage, Listening):
         return replace(self, **changes)
 
 
-async def graded(dataset: Gradable, judge: Judge, options: DialectOptions) -> Result:
+async def graded(
+    dataset: Gradable,
+    judge: Judge,
+    options: DialectOptions,
+    on_verdict: Callable[[Item, str, Verdict], None] | None = None,
+) -> Result:
     """Grade a dataset, as `rubricate.agrade` does. The judge's connections stay open."""
     from rubricate.grading import collected
     from rubricate.streaming import ResultStream
 
     run = part(RunOptions, options)
-    return await collected(ResultStream(Plan(dataset, run), judge, run, stop=options.stop))
+    return await collected(
+        ResultStream(Plan(dataset, run), judge, run, stop=options.stop, on_verdict=on_verdict)
+    )
 
 
 INTERVAL = 0.1

@@ -105,13 +105,10 @@ def open_benchmark(
     columns, skips = columns or TableColumns(), check_on_error(on_error)
     if columns.ignore:
         raise InputError("map: 'ignore' is for tables; a benchmark's other fields are not graded")
-    tasks = _tasks(
-        source,
-        benchmark,
-        columns.columns,
-        parse_pairs(criteria or {}, CRITERIA, "criteria-map"),
-        id_field=None if submissions is not None else columns.columns.get("id"),
-    )
+    fields = dict(columns.columns)
+    if submissions is not None:
+        fields.pop("id", None)  # it is that of the texts
+    tasks = _tasks(source, benchmark, fields, parse_pairs(criteria or {}, CRITERIA, "criteria-map"))
     answers = {id: list(task.answers) for id, task in tasks.items()}
     if submissions is not None:
         answers = _by_task(tasks, submissions, columns, skips=skips, links=follow_links)
@@ -151,8 +148,7 @@ def _format(data: str, name: str | None) -> Benchmark:
         return FORMATS[name]
     benchmark = format_of(data)
     if benchmark is None:
-        for _ in Records(data).read():  # says what cannot be read
-            break
+        next(Records(data).read(), None)  # says what cannot be read
         raise InputError(
             f"holds no tasks of a known format ({', '.join(FORMATS)}): a record needs a prompt "
             f"and its rubric; {NAME_THEM}",
@@ -162,14 +158,10 @@ def _format(data: str, name: str | None) -> Benchmark:
 
 
 def _tasks(
-    data: str,
-    format: Benchmark,
-    columns: Mapping[str, str],
-    criteria: Mapping[str, str],
-    id_field: str | None,
+    data: str, format: Benchmark, columns: Mapping[str, str], criteria: Mapping[str, str]
 ) -> dict[str, Task]:
     """The tasks by their ids; records of one task that differ in their answer are one."""
-    text = columns.get("submission")
+    text, own_id = (columns.get(what) for what in ("submission", "id"))
     tasks: dict[str, Task] = {}
     ids: dict[str, int] = {}
     for number, (line, record) in enumerate(Records(data).read(), start=1):
@@ -188,7 +180,7 @@ def _tasks(
                 answers = [Answer("", record[text])]
             task = replace(
                 task,
-                id=text_in(record, id_field) if id_field else task.id or str(number),
+                id=text_in(record, own_id) if own_id else task.id or str(number),
                 answers=[replace(answer, text=text_of_chat(answer.text)) for answer in answers],
             )
             if (first := tasks.get(task.id)) is not None:

@@ -119,9 +119,8 @@ class Records:
 
 def records_by_id(document: Any) -> list[dict[str, Any]] | None:
     """The records of an object that has one under each id; None for anything else."""
-    if not isinstance(document, dict) or not document:
-        return None
-    if not all(isinstance(record, dict) for record in document.values()):
+    records = [*document.values()] if isinstance(document, dict) else []
+    if not records or not all(isinstance(record, dict) for record in records):
         return None
     return [{"id": id, **record} for id, record in document.items()]
 

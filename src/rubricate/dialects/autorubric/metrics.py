@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
@@ -266,8 +266,8 @@ class MetricsResult:
             raise MissingExtraError("to_dataframe", "pandas") from None
         rows = [{"level": "aggregate", "name": "overall", **self._row()}]
         rows += [
-            {"level": "criterion", **_renamed(vars(figures), _OF_CRITERIA)}
-            for figures in self.per_criterion
+            {"level": "criterion", **{_column(name): vars(each)[name] for name in _OF_CRITERIA}}
+            for each in self.per_criterion
         ]
         rows += [
             {"level": "judge", "name": name, **alone._row()}
@@ -276,49 +276,35 @@ class MetricsResult:
         return pandas.DataFrame(rows)
 
     def _row(self) -> dict[str, Any]:
-        correlations = {
-            name: getattr(self, f"score_{name}").coefficient
-            for name in ("spearman", "kendall", "pearson")
+        correlations = ("spearman", "kendall", "pearson")
+        return {
+            "criterion_type": "all",
+            "accuracy_micro": self.criterion_accuracy,
+            "accuracy_macro": self.macro_accuracy,
+            **{f"{name}_micro": getattr(self, f"criterion_{name}") for name in _OVER_PAIRS[1:]},
+            "mean_kappa_macro": self.mean_kappa,
+            "kappa_micro": self.micro_kappa,
+            "phi_micro": self.criterion_phi,
+            "mean_krippendorff_alpha": self.mean_krippendorff_alpha,
+            "cannot_assess_mode": self.cannot_assess_mode,
+            "n_samples": self.n_samples,
+            "rmse": self.score_rmse,
+            "mae": self.score_mae,
+            **{name: getattr(self, f"score_{name}").coefficient for name in correlations},
+            "bias": self.bias.mean_bias,
         }
-        row = _renamed(vars(self), _OF_ALL)
-        return {"criterion_type": "all", **row, **correlations, "bias": self.bias.mean_bias}
 
 
-_OF_CRITERIA = {
-    "name": "name",
-    "criterion_type": "criterion_type",
-    "accuracy": "accuracy_micro",
-    "precision": "precision_micro",
-    "recall": "recall_micro",
-    "f1": "f1_micro",
-    "kappa": "kappa_micro",
-    "n_samples": "n_samples",
-    "adjacent_accuracy": "adjacent_accuracy",
-    "phi": "phi",
-    "fpr": "fpr",
-    "fnr": "fnr",
-    "krippendorff_alpha": "krippendorff_alpha",
-}
-_OF_ALL = {
-    "criterion_accuracy": "accuracy_micro",
-    "macro_accuracy": "accuracy_macro",
-    "criterion_precision": "precision_micro",
-    "criterion_recall": "recall_micro",
-    "criterion_f1": "f1_micro",
-    "mean_kappa": "mean_kappa_macro",
-    "micro_kappa": "kappa_micro",
-    "criterion_phi": "phi_micro",
-    "mean_krippendorff_alpha": "mean_krippendorff_alpha",
-    "cannot_assess_mode": "cannot_assess_mode",
-    "n_samples": "n_samples",
-    "score_rmse": "rmse",
-    "score_mae": "mae",
-}
-"""Columns of `to_dataframe` by the names of the figures."""
+def _column(name: str) -> str:
+    return f"{name}_micro" if name in (*_OVER_PAIRS, "kappa") else name
 
 
-def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    return {column: values[name] for name, column in names.items()}
+_OVER_PAIRS = ("accuracy", "precision", "recall", "f1")
+"""Figures whose columns in `to_dataframe` say that they are of all pairs together."""
+_OF_CRITERIA = (
+    *("name", "criterion_type", *_OVER_PAIRS, "kappa", "n_samples", "adjacent_accuracy"),
+    *("phi", "fpr", "fnr", "krippendorff_alpha"),
+)
 
 
 class Graded(Protocol):

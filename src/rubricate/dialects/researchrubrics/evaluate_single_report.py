@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rubricate.dialects import names_elsewhere
 from rubricate._files import user_path
 from rubricate.analysis import Result
-from rubricate.dialects._options import DialectOptions
+from rubricate.dialects._options import DialectOptions, graded
 from rubricate.dialects.researchrubrics._figures import Figures, ReportFigures, figures
 from rubricate.dialects.researchrubrics._reports import ResearchReports, reports_of
 from rubricate.dialects.researchrubrics._results import (
@@ -36,7 +36,6 @@ from rubricate.judge import (
 )
 from rubricate.judge.models import ModelPrice
 from rubricate.rubric import Verdict
-from rubricate.run import Plan, RunOptions
 from rubricate.run.results import Summary
 from rubricate.settings import option, part, takes, takes_as_method
 
@@ -183,24 +182,14 @@ class RubricEvaluator:
         Raises:
             InputError: an option cannot be used; nothing has been sent.
         """
-        from rubricate.grading import collected
-        from rubricate.streaming import ResultStream
 
         def write_line(item: Item, name: str, verdict: Verdict) -> None:
             if output is not None:
                 metadata, criterion = item.data.metadata, item.rubric.by_name[name]
                 output.add(result_line(metadata, criterion, verdict, item.labels().get(name)))
 
-        run_options = part(RunOptions, options)
-        stream = ResultStream(
-            Plan(reports.dataset, run_options),
-            self.judge,
-            run_options,
-            stop=options.stop,
-            on_verdict=write_line,
-        )
         try:
-            result = await collected(stream)
+            result = await graded(reports.dataset, self.judge, options, write_line)
         except RunStopped as stopped:  # the summary says why
             if stopped.result is None:
                 raise
