@@ -300,9 +300,9 @@ class Settings:
 
     A class that derives from it is a frozen dataclass without a decorator. Its fields are set by
     name, or also by position with `kw_only=False`. Its `check` raises `InputError` for values that
-    do not go together; it is called if one of the class's fields is not the default. `elsewhere`
-    has arguments of another library's function of that name, with what to do instead: they are
-    rejected unless they are empty.
+    do not go together; it is called if one of the class's fields is not the default, or where
+    `needs_argument`, because the defaults alone are wrong. `elsewhere` has arguments of another
+    library's function of that name, with what to do instead: they are rejected unless empty.
 
     Raises:
         TypeError: there is no such field, or one is missing.
