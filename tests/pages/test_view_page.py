@@ -114,10 +114,21 @@ def test_labels_given_on_the_page_are_kept_and_move_the_agreement(
     page.keyboard.press("n")
     page.keyboard.press("a")  # UNMET, as the judge says, and not MET any more
     assert "accuracy 1.00" in agreement(page)
+    page.keyboard.press("a")  # once more takes nothing back
     page.fill("#verdict-0 .comment", HOSTILE)
     page.keyboard.press("Tab")
     page.locator("#verdict-0 .reason >> text=human: </script>").wait_for()
     page.locator("#verdict-1 .label >> text=cold").click()  # a correction
+    page.locator("#verdict-1 >> text=human: cold ≠").wait_for()
+    assert page.evaluate("document.activeElement.textContent") == "cold"
+    agreement(page)
+    other = new_page(page.url)
+    assert other.locator(".label [aria-pressed=true]").all_inner_texts() == ["Agree: UNMET", "cold"]
+    other.locator("#verdict-1 .label >> text=CANNOT_ASSESS").click()
+    agreement(other)
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    page.locator("#verdict-1 >> text=human: CANNOT_ASSESS").wait_for()
+    page.locator("#verdict-1 .label >> text=cold").click()
     page.locator("#verdict-1 >> text=human: cold ≠").wait_for()
     agreement(page)
     page.keyboard.press("Escape")
@@ -146,6 +157,21 @@ def test_labels_given_on_the_page_are_kept_and_move_the_agreement(
     agreement(page)
     (item,) = [item for item in items(run) if item.get("adjudications")]
     assert item["ground_truth"] == ["UNMET", None]
+    assert page.evaluate("window.hacked") is None
+
+
+def test_what_is_wrong_with_a_run_is_above_the_list_of_runs(
+    tmp_path, run_command, serve_page, new_page
+):
+    grade(run_command, tmp_path, "run", RULES)
+    results = tmp_path / "runs" / "run" / "results.jsonl"
+    results.write_bytes(results.read_bytes()[:-9])
+    url = serve_page("view", "runs")[1]
+    page = new_page(f"{url}run?{urlencode({'run': 'run'})}")
+    assert "is incomplete" in page.inner_text(".notice")
+    assert "unreadable" in page.inner_text("tbody")
+    page = new_page(f"{url}run?{urlencode({'run': HOSTILE})}")
+    assert "there is no run" in page.inner_text(".notice")
     assert page.evaluate("window.hacked") is None
 
 

@@ -7,7 +7,6 @@ user's, the run folder gets one: `labelled.json`, a dataset of the items that ar
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import cached_property
 from itertools import groupby
@@ -15,7 +14,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from rubricate._files import check_no_links, user_path, write_text
+from rubricate._files import check_no_links, user_path
 from rubricate.analysis import LABELS_NAME, FinishedItem, FinishedRun, PageLabels, TextFile
 from rubricate.dataset import Adjudication, LabelFile, LabelSelection, RubricDataset
 from rubricate.errors import InputError
@@ -106,11 +105,11 @@ class RunLabels:
         chosen = checked_label(rubric, criterion, label)
         change = Adjudication(item, annotator, criterion, chosen, reason.strip()[:LONGEST_REASON])
         self._forget_removed()
-        if self._file is None:
-            text = json.dumps(self._dataset(item).to_dict(), indent=1, ensure_ascii=False) + "\n"
-            write_text(self.path, text, durable=True)
-            self._file = LabelFile(self.path)
-        new = self._dataset(item) if self._grows and item not in self._known else None
+        new = None
+        if self._grows and item not in self._known:
+            new = self._dataset(item)
+            self._file = self._file or LabelFile.of_dataset(self.path, new)
+        assert self._file is not None
         self._file.apply([change], new)
         labels = PageLabels(self.path, {item: self._file.item(item)})
         now = labels.applied(rows, rubric, self._run.rules)

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from rubricate._documents import YAML_SUFFIXES
 from rubricate._files import (
@@ -112,6 +112,21 @@ class LabelFile:
         self.refresh()
         if not os.access(self.path.parent, os.W_OK) or not os.access(self.path, os.W_OK):
             raise InputError("cannot be written: labels go back into it", file=self.path)
+
+    @classmethod
+    def of_dataset(cls, path: Path, dataset: RubricDataset) -> Self:
+        """The file of a dataset, which is made if it is not there; items that it lacks are added.
+
+        Raises:
+            InputError: it cannot be read or written.
+        """
+        if not path.exists():
+            text = json.dumps(dataset.to_dict(), indent=2, ensure_ascii=False) + "\n"
+            write_text(path, text, durable=True)
+        file = cls(path)
+        if not {*dataset.item_ids()} <= file._held.indices.keys():
+            file.apply([], dataset)
+        return file
 
     @property
     def dataset(self) -> RubricDataset:
@@ -322,15 +337,4 @@ def open_label_file(
     assert rubric is not None
     table = read_table(data, rubric, columns)
     items = [item.data for item in table.to_grade()]
-    if path.exists():
-        dataset = RubricDataset.from_file(path)
-        known = set(dataset.item_ids())
-        new = [item for item in items if item.id not in known]
-        dataset.items.extend(new)
-    else:
-        new = items
-        dataset = RubricDataset("", rubric, items, name)
-    if new or not path.exists():
-        text = json.dumps(dataset.to_dict(), indent=2, ensure_ascii=False) + "\n"
-        write_text(path, text, durable=True)
-    return LabelFile(path)
+    return LabelFile.of_dataset(path, RubricDataset("", rubric, items, name))

@@ -4,6 +4,7 @@ const LONG = 2400; // characters of a text beyond which it is folded
 let current = null, focused = -1;
 
 function close() {
+  if (current === null) return;
   current = null;
   at("item").hidden = true;
   at("pane").hidden = false;
@@ -169,10 +170,10 @@ function verdictPart(entry, item, verdict, number) {
     box.append(make("div", { className: "pair" },
       side("A", label, verdict.reason ?? failure, "", failure ? "failed-text" : ""), side(other === label ? "B, the same" : "B", other, reason)));
   } else {
-    if (verdict.reason) box.append(make("p", { className: "reason", dir: "auto" }, verdict.reason));
-    if (failure) box.append(make("p", { className: "reason failed-text" }, failure));
+    if (verdict.reason) box.append(reasonPart(verdict.reason));
+    if (failure) box.append(reasonPart(failure, "reason failed-text"));
   }
-  if (verdict.human_reason) box.append(make("p", { className: "reason", dir: "auto" }, `human: ${verdict.human_reason}`));
+  if (verdict.human_reason) box.append(reasonPart(`human: ${verdict.human_reason}`));
   for (const { quote, start, paraphrase } of verdict.evidence ?? []) {
     box.append(start === null
       ? make("blockquote", { className: "lost", title: "these words are not in the text" }, quote, make("span", { className: "sub" }, " (not in the text)"))
@@ -185,14 +186,22 @@ function verdictPart(entry, item, verdict, number) {
   return box;
 }
 
+// What somebody wrote; a long text scrolls in itself.
+function reasonPart(text, className = "reason") {
+  const part = make("p", { className, dir: "auto" }, text);
+  if (text.length <= LONG) return part;
+  part.classList.add("long");
+  return Object.assign(part, { tabIndex: 0, role: "group", ariaLabel: "Reason" });
+}
+
 const side = (name, label, reason, tone = "", className = "") =>
-  make("div", {}, make("span", { className: `tag ${tone}` }, `${name}: ${label}`), make("p", { className, dir: "auto" }, reason ?? ""));
+  make("div", {}, make("span", { className: `tag ${tone}` }, `${name}: ${label}`), reasonPart(reason ?? "", className));
 
 function votes(given) {
   return make("details", { className: "votes" },
     make("summary", {}, `${given.length} votes`, ...given.map((vote) => make("span", { className: `tag ${vote.tone}` }, `${vote.judge ?? "judge"}: ${vote.label ?? vote.status}`))),
     ...given.map((vote) => make("div", { className: "reason" },
-      make("span", { className: "sub" }, vote.judge ?? ""), make("p", {}, problem(vote) ?? vote.reason ?? ""))));
+      make("span", { className: "sub" }, vote.judge ?? ""), reasonPart(problem(vote) ?? vote.reason ?? "", ""))));
 }
 
 // What was sent for a verdict and what came back. A message is the beginning of one of the item's
