@@ -68,7 +68,11 @@ class LabelChoice:
         if self.adjudicated:
             text += f" ({self.adjudicated} adjudicated)"
         if self.weighted:
-            text += "; figures are weighted by the chances, but those of annotators are not"
+            text += (
+                "; figures are weighted by the chances, but those of annotators are not; AUC, "
+                "Brier score, calibration error, intraclass correlations, tau-b, distances and "
+                "the levels of trees are not shown for actively chosen labels"
+            )
         if self.counts.get("by_hand"):
             text += "; those by hand count like the others, though nothing makes them a sample"
         return text if self.page is None else f"{text}. {self.page}"
@@ -86,7 +90,10 @@ def label_choice(run: FinishedRun) -> LabelChoice:
             "judge was unsure, with no known chance (label --order uncertainty)"
         )
     elif 0 < counts["active"] < n:
-        problem = f"{counts['active']} of {n} labels were chosen actively and the others were not"
+        problem = (
+            f"{counts['active']} of {n} labels were chosen actively and the others were not, so "
+            "that the chance which those had in the active draw is not known"
+        )
     return LabelChoice(
         counts={how: counts[how] for how in sorted(counts) if counts[how]},
         adjudicated=sum(bool(selection.get("adjudicated")) for selection in chosen),

@@ -15,6 +15,7 @@ from rubricate.analysis.comparison._gate import (
     Confirmation,
     Gate,
     ItemPair,
+    check_unit,
     gate,
     noise_of,
 )
@@ -235,8 +236,7 @@ class RunComparison(Report):
         Raises:
             InputError: one of them is not from 0 to 1.
         """
-        if not 0 <= min_coverage <= 1:
-            raise InputError(f"min_coverage must be from 0 to 1, found {min_coverage}")
+        check_unit(min_coverage, "min_coverage")
         uncovered = ""
         if not self.is_covered(min_coverage) or not self.score.n:
             uncovered = (

@@ -142,6 +142,12 @@ class Gate:
         return self.why
 
 
+def check_unit(value: float, name: str) -> None:
+    """`InputError` unless a value is a number from 0 to 1."""
+    if not (isinstance(value, int | float) and 0 <= value <= 1) or isinstance(value, bool):
+        raise InputError(f"{name} must be from 0 to 1, found {value}")
+
+
 def gate(
     pairs: Sequence[ItemPair],
     margin: float,
@@ -166,10 +172,9 @@ def gate(
     flips. It is *no worse* by the first answers alone: what is lost thinly hardly flips, either.
 
     Raises:
-        InputError: the margin is not from 0 to 1.
+        InputError: the margin is no number from 0 to 1.
     """
-    if not 0 <= margin <= 1:
-        raise InputError(f"margin must be from 0 to 1, found {margin}")
+    check_unit(margin, "margin")
     test = _tested(pairs, margin, bounded)
     confirmed = averaged = None
     if confirmation is not None:

@@ -473,17 +473,13 @@ def _comparison(options: PlanCall) -> list[Design]:
             "differ"
         )
     ways = []
-    if spread is not None:
-        few = "" if differing is None else f", {shown(differing)} differ"
-        ways.append(
-            Design(
-                f"permutation test, spread {shown(spread)}{few}",
-                _detected(options, partial(_permutation_power, options, spread), 1.0),
-                "closed form: noncentral t or the sign test, the lower of both"
-                + ("" if few else ", however many items differ"),
-                assumed={"spread": spread},
-            )
-        )
+    how = "closed form: noncentral t or the sign test, the lower of both"
+    if spread is not None and differing is not None:
+        few = f", {shown(differing)} differ"
+        ways.append(_permutation(options, spread, differing, few, how))
+    elif spread is not None:
+        ways.append(_permutation(options, spread, None, "", f"{how}, however many items differ"))
+        ways.append(_permutation(options, spread, 1.0, ", if all items differ", how))
     if differing is not None:
 
         def power(n: int, difference: float, _: int, differing: float = differing) -> float:
@@ -501,8 +497,25 @@ def _comparison(options: PlanCall) -> list[Design]:
     return ways
 
 
+def _permutation(
+    options: PlanCall, spread: float, differing: float | None, which: str, how: str
+) -> Design:
+    power = partial(_permutation_power, options, spread, differing)
+    return Design(
+        f"permutation test, spread {shown(spread)}{which}",
+        _detected(options, power, 1.0),
+        how,
+        assumed={"spread": spread},
+    )
+
+
 def _permutation_power(
-    options: PlanOptions, spread: float, n: int, difference: float, _: int
+    options: PlanOptions,
+    spread: float,
+    differing: float | None,
+    n: int,
+    difference: float,
+    _: int,
 ) -> float:
     """The power; where scores from 0 to 1 need more items that differ, of as many."""
     together = spread**2 + difference**2
@@ -512,7 +525,7 @@ def _permutation_power(
         difference,
         spread,
         significance=options.significance,
-        differing=None if options.differing is None else max(options.differing, least),
+        differing=None if differing is None else max(differing, least),
     )
 
 
