@@ -180,7 +180,7 @@ def test_the_first_call_to_a_judge_leads_and_the_others_follow():
     _, _, item, calls = machine_of(Table("a"), rubric("x", "y", "z"))
     assert written(item.lead(calls)) == "a:x"
     assert item.leads(calls[0])
-    assert written(item.follow(calls[0].voter)) == "a:y a:z"
+    assert written(item.follow(calls[0])) == "a:y a:z"
 
 
 def test_what_a_run_that_ends_has_not_judged_is_not_run_and_says_so():

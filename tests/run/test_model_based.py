@@ -541,7 +541,7 @@ class Driven:
             machine.take(item, call, [self._answer(item, call, one) for one in call.questions])
             calls = machine.next_calls(item)
             if item.leads(call):
-                pending += item.follow(call.voter)
+                pending += item.follow(call)
 
     def _answer(self, item: JudgedItem, call: Call, question: Question) -> Verdict:
         """The verdict of a call on one of its criteria, which is stored; the first asks for all."""

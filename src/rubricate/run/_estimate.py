@@ -239,10 +239,13 @@ class _Counting:
         kept = common_prefix(self._last.get(model.name, ""), prompt)
         written = 0
         if request.shared:  # what comes after it is asked for too seldom, or at the same time
-            shared = prompt.index(request.shared) + len(request.shared)
-            kept = min(kept, shared)
-            if model.marks_prefixes and (kept < shared or not request.is_one_of_several):
-                kept, written = 0, shared if request.is_one_of_several else 0
+            kept = min(kept, prompt.index(request.shared) + len(request.shared))
+        if model.marks_prefixes:
+            system = len(request.messages[0]["content"])
+            ends = {system, system + len(request.shared) * request.is_one_of_several}
+            marks = [end for end in ends if end >= BYTES_PER_TOKEN[1] * LEAST_PREFIX]
+            kept = max((end for end in marks if end <= kept), default=0)
+            written = max(marks, default=0) - kept
         self._last[model.name] = prompt
         text, cached = len(prompt.encode()), len(prompt[:kept].encode())
         written = len(prompt[:written].encode())

@@ -137,7 +137,7 @@ class CallQueue:
             return await making
         finally:
             if item.leads(call):
-                self._ready.extend((item, follower) for follower in item.follow(call.voter))
+                self._ready.extend((item, follower) for follower in item.follow(call))
             self._leader_ended()
 
     def _leader_ended(self) -> None:

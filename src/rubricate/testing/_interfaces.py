@@ -43,9 +43,9 @@ class Messages(Chat):
 
     def reply(self, body: Body, chat: Body) -> Body:
         choice, counts = chat["choices"][0], chat["usage"]
-        start, size, read = _text(body.get("system", "")), 0, 0
-        for message in body["messages"]:
-            for part in message["content"] if isinstance(message["content"], list) else ():
+        start, size, read = "", 0, 0
+        for content in (body.get("system", ""), *(each["content"] for each in body["messages"])):
+            for part in [{"text": content}] if isinstance(content, str) else content:
                 start += part["text"]
                 if "cache_control" in part and len(start) >= 4 * LEAST_CACHED:
                     size = len(start) // 4

@@ -322,3 +322,22 @@ def test_an_address_of_ones_own_speaks_the_compatible_interface():
         result = rubricate.grade(dataset(1), JUDGE, base_url=usual.url, cache=None)
     assert result.failed == 0
     assert len(usual.requests) == 1
+
+
+def test_a_long_system_prompt_is_cached_for_all_items(monkeypatch: pytest.MonkeyPatch):
+    guidelines = "Light in vacuum is meant, unless the text says otherwise. " * 100
+    asked = [Criterion(name="speed", requirement="Gives the speed of light")]
+    data = RubricDataset("How fast is light?", Rubric(asked, guidelines=guidelines))
+    for number in range(4):
+        data.add_item(f"The speed of light is 299792 km/s, answer {number}.")
+    with ScriptedEndpoint([Rule(verdict="MET", reason="It says so. " * 38)]) as usual:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", usual.url)
+        model = HTTPModel(JUDGE, prices=PRICES)
+        dry = rubricate.estimate(data, model)
+        result = rubricate.grade(data, model, cache=None, concurrency=1)
+        written = [usage["cache_creation_input_tokens"] for usage in usual.batches.usages]
+        read = [usage["cache_read_input_tokens"] for usage in usual.batches.usages]
+    assert written[0] > 1024
+    assert (written[1:], read) == ([0, 0, 0], [0, *written[:1] * 3])
+    assert dry.cost_with_cache.likely == pytest.approx(result.usage.cost, rel=0.1)

@@ -25,6 +25,9 @@ REPLY_TOKENS = 8192
 enough for 30 criteria in a request; at half, replies to 20 were cut off. Double is more than some
 models allow, and a request for it is refused."""
 TOOL = "judgement"
+LEAST_MARKED = 4096
+"""Characters of a system prompt from which on it is marked for the cache: 1,024 tokens, the least
+that any model keeps. At half, nothing is gained, at double, some prompts cost ten times as much."""
 
 
 def headers(key: str) -> dict[str, str]:
@@ -46,7 +49,9 @@ def payload(
     """
     sent: dict[str, Any] = {"model": model} | parameters(request, form, sampling)
     if system := "\n\n".join(part["content"] for part in messages if part["role"] == "system"):
-        sent["system"] = system
+        # All items share it; long ones have labelled examples.
+        is_long = sampling.marks and len(system) >= LEAST_MARKED
+        sent["system"] = marked(system, system) if is_long else system
     # A message without text is refused; that of a reply without text, which is asked again.
     shown: list[dict[str, Any]] = [
         dict(part) for part in messages if part["role"] != "system" and part["content"].strip()

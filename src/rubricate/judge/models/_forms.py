@@ -331,6 +331,7 @@ def simpler_choice(form: Form, error: ModelError) -> Form | None:
 
 
 def marked(text: str, shared: str) -> list[dict[str, Any]]:
-    """A message in two parts, the first of which is marked to be kept in the endpoint's cache."""
+    """A message whose beginning is marked to be kept in the endpoint's cache, in parts."""
     kept = {"type": "text", "text": shared, "cache_control": {"type": "ephemeral"}}
-    return [kept, {"type": "text", "text": text[len(shared) :]}]
+    rest = text[len(shared) :]
+    return [kept, {"type": "text", "text": rest}] if rest else [kept]

@@ -36,8 +36,9 @@ class JudgedItem:
         held: criteria whose gates hold, but that are asked about together with others.
         failed_before: the criteria that failed in an earlier run.
         again: those that failed there because a criterion that they require did.
-        followers: the calls that wait for the first one to the same voter.
-        led: the voters whose first call has ended.
+        followers: the calls that wait for the first one to the same judge, by the judge's identity:
+            all its replicates begin with what the first one has put into the endpoint's cache.
+        led: the judges whose first call has ended.
         written: the item's result and its lines in `results.jsonl`, where a worker has made them.
     """
 
@@ -86,23 +87,24 @@ class JudgedItem:
         """
         first: list[Call] = []
         for call in calls:
-            if not call.needs_judge or call.voter in self.led:
+            judge = id(call.judge)
+            if not call.needs_judge or judge in self.led:
                 first.append(call)
-            elif call.voter in self.followers:
-                self.followers[call.voter].append(call)
+            elif judge in self.followers:
+                self.followers[judge].append(call)
             else:
-                self.followers[call.voter] = []
+                self.followers[judge] = []
                 first.append(call)
         return first
 
     def leads(self, call: Call) -> bool:
         """Whether others wait, or may come to wait, for a call."""
-        return call.voter in self.followers and call.needs_judge
+        return id(call.judge) in self.followers and call.needs_judge
 
-    def follow(self, voter: int) -> list[Call]:
-        """The calls to a judge that have waited for the first one, which has ended."""
-        self.led.add(voter)
-        return self.followers.pop(voter, [])
+    def follow(self, call: Call) -> list[Call]:
+        """The calls that have waited for the first one to the same judge, which has ended."""
+        self.led.add(id(call.judge))
+        return self.followers.pop(id(call.judge), [])
 
 
 class ItemMachine:
@@ -271,7 +273,7 @@ class ItemMachine:
         """Whether other calls wait for a call, or its answers can make further ones necessary."""
         return (
             item.waiting is not None
-            or call.voter in item.followers
+            or id(call.judge) in item.followers
             or call.voter not in self._last_stage
         )
 
