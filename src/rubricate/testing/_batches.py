@@ -17,8 +17,8 @@ from aiohttp import web
 from rubricate.testing._interfaces import Chat, Gemini, Messages, Responses
 
 BatchEvent = Literal["upload", "create", "look", "results"]
-Answer = Callable[[dict[str, Any], dict[str, str]], Awaitable[web.StreamResponse]]
-"""Answers a chat request, given as its body and headers."""
+Answer = Callable[..., Awaitable[web.StreamResponse]]
+"""Answers a chat request, given as its body and headers, and outside of batches as it came."""
 
 
 @dataclass(slots=True)
@@ -150,9 +150,10 @@ class BatchServer:
     async def _live(self, interface: Chat, raw: web.Request) -> web.StreamResponse:
         """Answer one request, outside of batches."""
         body = orjson.loads(await raw.read())
-        response = await self._answer(interface.chat(body), dict(raw.headers))
-        if response.status != 200 or not isinstance(response, web.Response):
+        response = await self._answer(interface.chat(body), dict(raw.headers), raw)
+        if response.status != 200 or response.content_type != "application/json":
             return response
+        assert isinstance(response, web.Response)
         assert isinstance(response.body, bytes)
         return web.json_response(interface.reply(body, orjson.loads(response.body)))
 

@@ -341,3 +341,37 @@ def test_a_long_system_prompt_is_cached_for_all_items(monkeypatch: pytest.Monkey
     assert written[0] > 1024
     assert (written[1:], read) == ([0, 0, 0], [0, *written[:1] * 3])
     assert dry.cost_with_cache.likely == pytest.approx(result.usage.cost, rel=0.1)
+
+
+FAULTS: list[Rule] = [
+    *(Rule(fault=fault, times=2) for fault in ("reset", "truncate", "not_json", "hang", "drip")),
+    *(Rule(status=status, times=2) for status in (408, 409, 429, 500, 503, 529)),
+    Rule(reply='{"reason": "It says', times=2),
+    Rule(reply="", times=2),
+    Rule(reply="I cannot say.", times=2),
+]
+
+
+@pytest.mark.parametrize("judge", [JUDGE, "openai-responses/gpt-5-mini"])
+@pytest.mark.parametrize(
+    "fault", FAULTS, ids=lambda rule: str(rule.fault or rule.status or "reply")
+)
+def test_faults_cost_no_verdict_and_verdicts_are_those_of_the_chat_interface(
+    monkeypatch: pytest.MonkeyPatch, judge: str, fault: Rule
+):
+    data = dataset(
+        6,
+        Criterion(name="speed", requirement="Gives the speed of light"),
+        Criterion(name="colour", requirement="Mentions violet colours"),
+    )
+    results = []
+    for name in (judge, "m"):
+        with ScriptedEndpoint([fault]) as usual:
+            for company in ("ANTHROPIC", "OPENAI"):
+                monkeypatch.setenv(f"{company}_API_KEY", KEY)
+                monkeypatch.setenv(f"{company}_BASE_URL", usual.url)
+            address = {"base_url": usual.url} if name == "m" else {}
+            results.append(rubricate.grade(data, name, cache=None, timeout=1.0, **address))
+    labels = [[verdict.label for _, verdict in result.verdicts()] for result in results]
+    assert labels[0] == labels[1]
+    assert results[0].failed == results[1].failed == 0
