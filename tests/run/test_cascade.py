@@ -303,7 +303,7 @@ def test_a_label_is_for_the_text_and_criterion_that_people_saw(tmp_path: Path):
         (lambda: Cascade([Sure()], 0.8), "two judges or more"),
         (lambda: Cascade([Sure(), Sure("b")], 1.2), "between 0 and 1, found 1.2"),
         (lambda: Cascade([Sure(), Sure("b")], [0.5, 0.5]), "2 thresholds for 2 stages"),
-        (lambda: Cascade([People("p.json"), Sure()], 0.5), "people are asked last"),
+        (lambda: Cascade([People("p.json"), Sure()], 0.5), "must be the last stage"),
         (lambda: Cascade([Sure(), People("p.txt")], 0.5), "what people are to label"),
         (
             lambda: Cascade([Panel([Sure("a"), Sure("b")], weights="reliability"), Sure()], 0.5),

@@ -77,7 +77,7 @@ def test_what_has_no_confidence_never_stands_and_what_has_no_label_only_counts_f
 
 def test_why_there_is_no_threshold_is_said():
     few = choose_threshold([0.9] * 10, [True] * 10)
-    assert few.why == "it takes 29 labelled verdicts at least, there are 10"
+    assert few.why == "at least 29 labelled verdicts are needed, and there are 10"
     bad = choose_threshold([0.9] * 60, [False] * 60)
     assert bad.why is not None
     assert "do not show" in bad.why
