@@ -34,10 +34,10 @@ from rubricate.streaming import plain
 class Choice(Settings):
     """Which verdicts become anchors."""
 
-    count: int = option(30, "How many verdicts are kept, at random.", ge=1, unit="verdicts")
+    count: int = option(30, "Number of verdicts to keep, chosen at random.", ge=1, unit="verdicts")
     answers: int = option(
         10,
-        "How many answers to each are kept; those that the run does not have are asked for.",
+        "Number of answers to keep for each; missing ones are asked for.",
         more="With fewer, it is known less well how often the judge contradicts itself.",
         ge=2,
         unit="answers",

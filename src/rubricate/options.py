@@ -85,7 +85,7 @@ class GradingOptions(RewardOptions, Batching, RunOptions):
     )
     calibration: str | Path | FittedCalibration | None = option(
         None,
-        "A map of the judge's probabilities (see trust calibrate): label by it.",
+        "Apply this map to the judge's probabilities; see trust calibrate.",
         more="A file of `rubricate trust calibrate`, or what it holds. It is an error if judge, "
         "prompt or rubric are others than those that it was fitted for.",
         group="Scores",

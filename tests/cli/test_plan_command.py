@@ -194,7 +194,7 @@ def test_requests_and_cost_are_those_of_the_run(
         (("mean", "--spread", "0.2", "--items", "1"), "items must be at least 2"),
         (("comparison", "--differing", "0.1", "--difference", "0.2"), "cannot be where 0.1"),
         (("mean", "nowhere"), "nowhere: no such run folder"),
-        (("mean", "--spread", "0.2", "--groups", "class"), "groups is of a run: name one"),
+        (("mean", "--spread", "0.2", "--groups", "class"), "groups needs a run: name its folder"),
         (("mean", "--spread", "0.2", "-o", "plan.txt"), "must end in one of"),
     ],
 )

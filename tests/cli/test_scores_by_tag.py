@@ -86,4 +86,4 @@ def test_a_field_that_nothing_has_is_one_line(rubricate, data, command, tmp_path
 def test_what_picks_verdicts_does_not_go_with_scores_by_tag(rubricate, data) -> None:
     assert rubricate("grade", data, "--run-dir", "run", "-q").returncode == 0
     done = rubricate("show", "run", "--by", "axis", "--item", "x")
-    assert "Error: --by is of the whole run: leave out what picks verdicts" in done.stderr
+    assert "Error: --by is for the whole run: leave out --item" in done.stderr

@@ -225,7 +225,7 @@ def test_a_finished_run_is_checked_by_show_which_writes_nothing(
     assert rubricate("show", "run", "--fail-under", "0.6").returncode == 0
     assert rubricate("show", "run", "--fail-if-worst-case-under", "0.9").returncode == 6
     refused = rubricate("show", "run", "--fail-under", "0.9", "--item", "wrong-1")
-    assert (refused.returncode, "leave out what picks" in refused.stderr) == (1, True)
+    assert (refused.returncode, "leave out --item" in refused.stderr) == (1, True)
     assert (tmp_path / "run" / "summary.json").read_bytes() == before
 
 

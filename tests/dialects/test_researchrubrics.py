@@ -474,7 +474,7 @@ def test_a_tasks_file_that_is_missing_broken_or_ambiguous_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"tasks\.jsonl:2:.*Failed to parse JSON"):
         read_tasks(path)
     write_tasks(path, TASK, {**TASK, "sample_id": "t2"}, TASK)
-    with pytest.raises(InputError, match="'t1' is there twice, first in line 1") as caught:
+    with pytest.raises(InputError, match="'t1' is defined twice, first in line 1") as caught:
         read_tasks(path)
     assert caught.value.line == 3
 

@@ -213,5 +213,5 @@ def test_what_a_judge_of_ones_own_lacks_is_told_in_one_line(
         with pytest.raises(InputError, match=problem) as caught:
             rubricate.grade(dataset, judge)
         assert len(str(caught.value).splitlines()) == 1
-    with pytest.raises(InputError, match=r"Own is a class: give one that is made, Own\(\)"):
+    with pytest.raises(InputError, match=r"Own is a class: pass an instance, Own\(\)"):
         rubricate.grade(dataset, made)

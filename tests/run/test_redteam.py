@@ -238,7 +238,7 @@ def test_attacks_may_come_from_a_file_of_ones_own(tmp_path):
         ("- {name: a, texts: [x, '{{ answer']}", "text 2, line 1: unexpected end of template"),
         ("- {name: a, texts: ['{{ answer.__class__.mro() }}']}", "text 1: "),
         ("- {name: a, texts: ['{{ answer | nosuch }}']}", "No filter named 'nosuch'"),
-        ("- {name: a, texts: [x]}\n- {name: a, texts: [y]}", "the family 'a' is there twice"),
+        ("- {name: a, texts: [x]}\n- {name: a, texts: [y]}", "the family 'a' is defined twice"),
         ("- {name: a, texts: [x", "own.yaml"),
     ],
 )

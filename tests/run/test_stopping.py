@@ -415,7 +415,7 @@ def test_a_wrong_address_is_named_with_the_model_and_what_most_addresses_end_in(
     with ScriptedEndpoint() as endpoint:
         address = endpoint.url.removesuffix("/v1")
         error = stopped(make_dataset(5), "m", base_url=address)
-    assert f"asked was model 'm' at {address}/chat/completions" in str(error)
+    assert f"the request was for model 'm' at {address}/chat/completions" in str(error)
     assert "end in /v1" in str(error)
     assert error.result.usage.requests == 1
 

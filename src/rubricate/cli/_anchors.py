@@ -25,7 +25,7 @@ class AnchorSettings(Choice, Shell, ConfirmOptions):
     run: str = option("", "A run folder.", is_argument=True, required=True, common=True)
     judge: str | None = option(
         None,
-        "Who judged the run; the options of asking are those that it had.",
+        "The judge of the run; the options of asking are the run's.",
         group="Who judges",
         common=True,
     )
@@ -40,7 +40,7 @@ class AnchorSettings(Choice, Shell, ConfirmOptions):
 
 @command(AnchorSettings, defaults={"run_dir": "anchors in RUN", "cache": "the user's cache folder"})
 def anchors(settings: AnchorSettings) -> int:
-    """Keep answers of a run's judge, by which `compare --anchors` knows it again."""
+    """Store answers of a run's judge, so that `compare --anchors` notices a change."""
     from rubricate.analysis import AnchorChoice, read_run
     from rubricate.choosing import chosen_judge
     from rubricate.run import Plan, RunOptions, estimate

@@ -18,16 +18,16 @@ class BatchesSettings(JsonOutput):
 
     folder: str = option("runs", "A run folder, or a folder with run folders.", is_argument=True)
     cancel: bool = option(
-        False, "Cancel them at the provider. What is answered by then is paid, and used."
+        False, "Cancel them at the provider. Answers that exist by then are paid for, and used."
     )
     base_url: str | None = option(
-        None, "The address of a server of yours, whose batches are to be cancelled, too."
+        None, "The address of your own server, to cancel its batches, too."
     )
 
 
 @command(BatchesSettings)
 def batches(settings: BatchesSettings) -> int:
-    """List the batches that are out: run folder, model, requests, since when, id."""
+    """List pending batches: run folder, model, requests, since when, id."""
     folder = user_path(settings.folder)
     if not folder.is_dir():
         raise InputError("no such folder: name one that has run folders", file=folder)

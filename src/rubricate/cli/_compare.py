@@ -37,43 +37,42 @@ class CompareSettings(Groups, Tags, Unclear, ReportOutput, Shell, ConfirmOptions
     run_b: str = option("", "The run folder after.", is_argument=True, required=True, common=True)
     fail_if_worse: float | None = option(
         None,
-        "Exit with 3 if the mean score of B is shown to be lower by more than this, such as 0.02, "
-        "and with 0 if that is excluded; see --on-unclear.",
+        "Exit with 3 if the mean score of B is shown to be lower by more than this, such as "
+        "0.02. If these items cannot tell, see --on-unclear.",
         ge=0,
         lt=1,
         common=True,
     )
     min_coverage: float | None = option(
         None,
-        "With --fail-if-worse: exit with 4 if B decided less than this share of the verdicts that "
-        "A has.",
+        "With --fail-if-worse: exit with 4 if B decided less than this share of A's verdicts.",
         default_text="0.95",
         ge=0,
         le=1,
     )
     sequential: str | None = option(
         None,
-        "With --fail-if-worse: a file that keeps what all pushes showed against the baseline A, so "
-        "that all of them together have one error rate of 5 %.",
+        "With --fail-if-worse: a file that collects what all pushes showed against the "
+        "baseline A, so that together they have one error rate of 5 %.",
         common=True,
     )
     confirm: int | None = option(
         None,
         "Ask N more times, in both runs, about the verdicts that differ; --fail-if-worse then "
-        "decides by those that hold, and asks about all of them if these alone show a drop. Needs "
-        "--judge and the options of asking that the runs had.",
+        "decides by those that are confirmed, and asks about all of them if these alone show a "
+        "drop. Needs the runs' --judge and options of asking.",
         ge=1,
         common=True,
     )
     anchors: str | None = option(
         None,
-        "Ask --judge first about the anchors in this file (see trust anchors), and say whether it "
-        "is the judge that it was; the gate cannot tell if it is not.",
+        "First check with the anchors in this file (see trust anchors) that --judge still "
+        "answers as it did; if it does not, the gate cannot tell.",
         common=True,
     )
     judge: str | list[str] | None = option(
         None,
-        "With --confirm and --anchors: who judged both runs. Given several times, all of them.",
+        "With --confirm and --anchors: the judge of both runs; can be given several times.",
         group="Who judges",
         input_type=str | list[str] | None,
         common=True,

@@ -32,7 +32,7 @@ def check_gates(settings: GradeSettings, criteria: Iterable[Criterion], judge: J
     if settings.fail_under is None and settings.fail_if_confidence_bound_under is None:
         raise InputError("--confirm is for --fail-under: give both")
     if settings.calibration is not None:
-        raise InputError("--confirm asks for verdicts, which --calibration does not map: leave one")
+        raise InputError("--confirm and --calibration exclude each other: give one of them")
     as_panel(judge).again(1)
 
 

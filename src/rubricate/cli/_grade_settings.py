@@ -49,14 +49,15 @@ class GradeSettings(Shell, GradingOptions, ThresholdOptions):
     )
     references: str | None = option(
         None,
-        "The reference texts of a benchmark that scores against them, in the form of submissions.",
+        "The reference texts of a benchmark that scores against them, in the same form as "
+        "--submissions.",
         group="What is graded",
         is_path=True,
     )
     criteria_map: str | dict[str, str] | None = option(
         None,
-        "Which field of a task's criteria is what, where a benchmark has names that are not "
-        "known: requirement=point,weight=importance; also name.",
+        "The fields of a benchmark's criteria, if their names are not the usual ones: "
+        "requirement=point,weight=importance; also name.",
         group="What is graded",
         input_type=str | dict[str, str] | None,
     )
@@ -80,15 +81,15 @@ class GradeSettings(Shell, GradingOptions, ThresholdOptions):
     )
     judge: str | list[str] | None = option(
         None,
-        "Who grades: builtin, openai/gpt-6-luna, ...; see judges. Given several times, all of "
-        "them, and they vote.",
+        "The judge: builtin, openai/gpt-6-luna, ... (rubricate judges lists them). Several "
+        "judges vote.",
         group="Who judges",
         default_text="builtin",
         input_type=str | list[str] | None,
         common=True,
     )
     examples_count: int = option(
-        4, "How many examples a model is shown.", group="Who judges", unit="examples", ge=1
+        4, "Number of examples that a model is shown.", group="Who judges", unit="examples", ge=1
     )
     examples_pick: Literal["balanced", "nearest"] = option(
         "balanced",
@@ -97,23 +98,23 @@ class GradeSettings(Shell, GradingOptions, ThresholdOptions):
     )
     escalate_to: str | list[str] | None = option(
         None,
-        "Who is asked where the judge is not sure: another judge, or a dataset file for people "
+        "Who decides if the judge is not sure: another judge, or a dataset file for people "
         "(people.jsonl). Several are asked one after the other.",
         group="Who judges",
         input_type=str | list[str] | None,
     )
     threshold: float | list[float] | None = option(
         None,
-        "The least confidence of a verdict that is kept, one for all or one a stage; see trust "
-        "cascade.",
+        "Minimum confidence of a verdict that is kept: one number, or one for each stage; see "
+        "trust cascade.",
         group="Who judges",
         input_type=float | list[float] | None,
     )
     confirm: int | None = option(
         None,
-        "With --fail-under: before it fails, ask N more times about the verdicts that keep a "
-        "figure below, and fail only if it is below by those that hold. compare asks about the "
-        "verdicts that differ, in both runs.",
+        "With --fail-under: before failing, ask N more times about the verdicts that keep a "
+        "figure below, and fail only if it stays below. compare asks about the verdicts that "
+        "differ, in both runs.",
         group="Scores",
         ge=1,
     )

@@ -24,20 +24,20 @@ class LabelSettings(PageOptions):
         is_argument=True,
         required=True,
     )
-    run: str | None = option(None, "A run on it: its verdicts are shown when an item is labelled.")
+    run: str | None = option(None, "A run on it: its verdicts are shown once an item is labelled.")
     annotator: str | None = option(None, "The annotator's name. [the user's name]")
     rubric: str | None = option(None, "A rubric file to use instead of the dataset's own.")
     map: str | None = option(None, "Which column of a table is what; see grade.")
     item: Sequence[str] = option(
         (),
-        "Label only this item; several times for several, such as those of trust ppi --next.",
+        "Label only this item, such as one of trust ppi --next; can be given several times.",
         input_type=list[str],
     )
     order: Literal["random", "active", "uncertainty"] | None = option(
         None,
-        "random; active: items that the judge is unsure of have a higher chance, which is recorded "
-        "so that figures stay unbiased; or uncertainty: the least sure first, to find errors. "
-        "[random]",
+        "random; active (prefers items that the judge is unsure of, and records their chances "
+        "so that figures stay unbiased); or uncertainty (the least sure first, to find "
+        "errors). [random]",
         input_type=str | None,
     )
     seed: int = option(0, "Random seed of the order.", ge=0)
@@ -45,7 +45,7 @@ class LabelSettings(PageOptions):
 
 @command(LabelSettings)
 def label(settings: LabelSettings) -> int:
-    """Label a dataset by hand, blind, on a page of this machine."""
+    """Label a dataset by hand, blind, in your browser."""
     from rubricate.dataset import TableColumns, open_label_file
     from rubricate.labelling import LabelServer, LabelSession
     from rubricate.rubric import Rubric

@@ -19,7 +19,7 @@ class PageOptions(Settings):
     port: int = option(
         0, "The port that the page is served on.", default_text="a free port", ge=0, le=65535
     )
-    no_browser: bool = option(False, "Print the page's address, and open no browser.")
+    no_browser: bool = option(False, "Print the page's address instead of opening a browser.")
 
 
 def user_name() -> str:

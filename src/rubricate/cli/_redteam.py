@@ -36,7 +36,7 @@ class RedTeamSettings(Shell, RedTeamOptions):
     )
     judge: str | None = option(
         None,
-        "Who is attacked: builtin, openai/gpt-6-luna, ...",
+        "The judge to attack: builtin, openai/gpt-6-luna, ...",
         group="Who judges",
         default_text="builtin",
         common=True,

@@ -106,7 +106,7 @@ class ReportSettings(Shell, Endpoint, Retries, Limits, Budget, Storage):
     attempts: int = again(Retries, "attempts", 1 + MAX_RETRIES)
     output_file: str | None = option(
         None,
-        "The results.",
+        "The file of results.",
         group="The run",
         default_text="results/batch_evaluation_YYYYMMDD_HHMMSS.jsonl",
         common=True,

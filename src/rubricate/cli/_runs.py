@@ -39,8 +39,8 @@ class Journal(Settings):
 
     journal: str | None = option(
         None,
-        "The database that has the run's prompts and replies. [that of a run of yours, as its "
-        "folder notes it; none that only a folder names]",
+        "The database that has the run's prompts and replies. [the one noted in the folder of "
+        "your own run]",
     )
 
 
@@ -76,7 +76,7 @@ class ShowSettings(Run, Tags, Journal, ThresholdOptions, ReportOutput):
         (), "Verdicts of this item; can be given several times.", input_type=list[str]
     )
     criterion: Sequence[str] = option(
-        (), "Verdicts on this criterion; likewise.", input_type=list[str]
+        (), "Verdicts on this criterion; can be given several times.", input_type=list[str]
     )
     failed: bool = option(False, "Verdicts that failed.")
     disagreements: bool = option(
@@ -94,14 +94,18 @@ class ShowSettings(Run, Tags, Journal, ThresholdOptions, ReportOutput):
     def check(self) -> None:
         if self.prompt and not self.picks:
             raise InputError(
-                "--prompt is of some verdicts: pick them with --item, --criterion, ..."
+                "--prompt is for selected verdicts: select them with --item, --criterion, --failed "
+                "or --disagreements"
             )
         if self.journal is not None and not self.prompt:
             raise InputError(
                 "--journal is where --prompt reads what was sent: give both, or neither"
             )
         if self.by and self.picks:
-            raise InputError("--by is of the whole run: leave out what picks verdicts")
+            raise InputError(
+                "--by is for the whole run: leave out --item, --criterion, --failed and "
+                "--disagreements"
+            )
 
 
 @command(ShowSettings)
@@ -127,9 +131,9 @@ def show(settings: ShowSettings) -> int:
             what = (
                 "this is a comparison or an attack"
                 if is_report
-                else "leave out what picks verdicts"
+                else "leave out --item, --criterion, --failed and --disagreements"
             )
-            raise InputError(f"--fail-under and its like are of a run: {what}")
+            raise InputError(f"thresholds are for a whole run: {what}")
         summary = summary.model_copy(update={"thresholds": reached})
     if settings.picks:
         selection = Selection(
@@ -232,7 +236,7 @@ class ExportSettings(Run, JsonOutput):
         required=True,
         group="Output",
     )
-    by: str = option("verdict", "What a row is: a verdict, or an item with columns for each.")
+    by: str = option("verdict", "What a row is: verdict, or item with columns for each criterion.")
     no_texts: bool = option(False, "Leave out the columns of prompt, submission and reference.")
     raw_cells: bool = option(
         False,

@@ -18,9 +18,9 @@ START_FILES = ("dataset.json", "rubric.yaml", "run.yaml")
 class SchemaSettings(Settings):
     """The options of `rubricate schema`."""
 
-    name: str | None = option(None, "Which one. [list all]", is_argument=True)
+    name: str | None = option(None, "The schema to print. [list all]", is_argument=True)
     output: str | None = option(
-        None, "A folder: write all of them there, a file each.", shell="--output -o"
+        None, "Write all of them to this folder, one file each.", shell="--output -o"
     )
 
 
@@ -61,14 +61,14 @@ def schema(settings: SchemaSettings) -> int:
 class InitSettings(JsonOutput):
     """The options of `rubricate init`."""
 
-    folder: str = option(".", "Where to write.", is_argument=True)
+    folder: str = option(".", "The folder to write to.", is_argument=True)
     from_table: str | None = option(
         None,
-        "Start from this table of yours: a rubric to edit, and a configuration that maps its "
-        "columns.",
+        "Start from your own table: writes a rubric to edit, and a configuration that maps "
+        "its columns.",
         shell="--from",
     )
-    force: bool = option(False, "Overwrite files that are there.")
+    force: bool = option(False, "Overwrite existing files.")
 
 
 @command(InitSettings)

@@ -17,8 +17,8 @@ class Unclear(Settings):
 
     on_unclear: Literal["pass", "fail"] = option(
         "pass",
-        "What a gate does where these items cannot tell: pass (with a warning), or fail (exit with "
-        "7).",
+        "What a gate does if these items cannot tell: pass (with a warning), or fail (exit "
+        "with 7).",
         group="Scores",
     )
 
@@ -28,24 +28,24 @@ class ThresholdOptions(Unclear):
 
     fail_under: float | str | None = option(
         None,
-        "Exit with 6 if the score is shown to be below this: 0.8, and with 0 if that is excluded; "
-        "see --on-unclear. A criterion's mean value likewise: 0.8,accuracy=0.9. A failed verdict "
-        "is no pass: exit with 4 where failures could change the outcome.",
+        "Exit with 6 if the score is shown to be below this, such as 0.8, and with 4 if "
+        "failed verdicts could change that. If these items cannot tell, see --on-unclear. "
+        "Criteria, too: 0.8,accuracy=0.9.",
         group="Scores",
         input_type=float | str | None,
         common=True,
     )
     fail_if_confidence_bound_under: float | str | None = option(
         None,
-        "Exit with 6 unless the score is shown to be this at least: if its lower confidence bound "
-        "is below. Criteria likewise: 0.7,accuracy=0.8.",
+        "Exit with 6 unless the score is shown to be at least this, by its lower confidence "
+        "bound. Criteria, too: 0.7,accuracy=0.8.",
         group="Scores",
         input_type=float | str | None,
     )
     fail_if_worst_case_under: float | str | None = option(
         None,
-        "Exit with 6 if the score could be below this had all missing verdicts (failed and "
-        "abstained) come with the worst answers. Criteria likewise: 0.7,accuracy=0.8.",
+        "Exit with 6 if the score would be below this with the worst answer for every missing "
+        "verdict (failed or abstained). Criteria, too: 0.7,accuracy=0.8.",
         group="Scores",
         input_type=float | str | None,
     )

@@ -47,7 +47,7 @@ class Undecided(Settings):
 
     undecided: Literal["exclude", "label", "wrong"] = option(
         "exclude",
-        "A pair in which one did not decide: exclude, label (an abstention is a label) or wrong.",
+        "How undecided pairs count: exclude, label (an abstention is a label) or wrong.",
     )
 
 
@@ -166,7 +166,7 @@ class CascadeSettings(Groups, ReportOutput):
         "", "The first judge's run, with human labels.", is_argument=True, required=True
     )
     then: str | None = option(
-        None, "A run of the same items by the judge asked next.", is_argument=True
+        None, "A run of the same items by the judge that is asked next.", is_argument=True
     )
     promise: float = option(
         0.9, "The agreement that verdicts above the threshold must have.", gt=0, lt=1
@@ -181,7 +181,7 @@ class CascadeSettings(Groups, ReportOutput):
 
 @command(CascadeSettings)
 def cascade(settings: CascadeSettings) -> int:
-    """Choose on labels when a surer judge is asked. Sends nothing."""
+    """Choose, on labels, when a better judge is asked. Sends nothing."""
     from rubricate.analysis import cascade_report, read_run
 
     report = cascade_report(
@@ -206,7 +206,7 @@ class PlanSettings(PlanOptions, ReportOutput):
         required=True,
     )
     run: str | None = option(
-        None, "A finished run to go by, with labels where the figure needs them.", is_argument=True
+        None, "A finished run to plan from, with labels if the figure needs them.", is_argument=True
     )
     other: str | None = option(
         None, "comparison: the second run of the same items.", is_argument=True
@@ -299,7 +299,7 @@ class CertifySettings(LabelledRun, Undecided, Groups, JsonOutput):
     then="Next, to grade with it: rubricate grade DATA --certificate {output}",
 )
 def certify(settings: CertifySettings) -> int:
-    """Write down how far judge, prompt and rubric agreed."""
+    """Write a certificate: how far judge, prompt and rubric agree with people."""
     from rubricate.analysis import certify as certified
 
     certificate = certified(

@@ -20,12 +20,12 @@ class ViewSettings(Journal, PageOptions):
     labels: str | None = option(
         None, "The dataset file that labels go into. [labelled.json in the run folder]"
     )
-    annotator: str | None = option(None, "Whose name labels have. [the user's name]")
+    annotator: str | None = option(None, "The annotator's name. [the user's name]")
 
 
 @command(ViewSettings)
 def view(settings: ViewSettings) -> int:
-    """Look at runs on a page of this machine: items, comparisons, labels, runs that continue."""
+    """Open runs as a page in your browser: items, comparisons, labels, runs in progress."""
     from rubricate.report import ViewServer
 
     server = ViewServer(

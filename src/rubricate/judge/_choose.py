@@ -193,7 +193,7 @@ def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Jud
             _ = ModelJudge(judge).identity  # raises for a fingerprint that is no JSON value
         return judge
     if isinstance(judge, type):
-        raise InputError(f"{judge.__name__} is a class: give one that is made, {judge.__name__}()")
+        raise InputError(f"{judge.__name__} is a class: pass an instance, {judge.__name__}()")
     if callable(judge):
         from rubricate.judge.models import PythonModel
 

@@ -47,7 +47,7 @@ class Endpoint(Settings):
     )
     max_tokens: int | None = option(
         None,
-        "The most tokens of a reply.",
+        "Maximum tokens of a reply.",
         more="It bounds a model that does not stop writing. For a judge given by name.",
         group="Who judges",
         default_text="the endpoint's own limit",
@@ -57,8 +57,8 @@ class Endpoint(Settings):
     )
     model_options: Mapping[str, Any] | None = option(
         None,
-        "What else is sent with each request, as the endpoint calls it: reasoning_effort=high, or "
-        "a JSON object.",
+        "Further fields of each request, by the provider's names: reasoning_effort=high, or a "
+        "JSON object.",
         more="Such as the effort or the thinking of a model that reasons: a dict of JSON values. "
         "For a judge given by name.",
         group="Who judges",
@@ -110,7 +110,8 @@ class Batching(Settings):
     )
     then_live: bool = option(
         False,
-        "Ask live, at the full price, what a batch leaves unanswered; else the next batch does.",
+        "Ask live, at the full price, what a batch leaves unanswered, instead of in the next "
+        "batch.",
         group="Who judges",
         applies_to=NAMED,
     )
@@ -123,7 +124,7 @@ class Batching(Settings):
     )
     batch_interval: float = option(
         30.0,
-        "Seconds between two looks at batches that are out.",
+        "Seconds between checks of pending batches.",
         group="Who judges",
         unit="seconds",
         applies_to=NAMED,
@@ -145,7 +146,7 @@ class OwnPrompt(Settings):
 
     judge_prompt: str | Path | PromptTemplate | None = option(
         None,
-        "A file with a prompt for language models, in place of the usual one.",
+        "A file with a prompt for language models, instead of the usual one.",
         more="A Jinja template whose header declares its variables, or a `PromptTemplate`.",
         group="Who judges",
         applies_to=MODELS,
@@ -181,7 +182,7 @@ class Asking(OwnPrompt):
     )
     shuffle: int | None = option(
         None,
-        "A seed that draws the order of the answers for each item, and of the criteria of one "
+        "Random seed of the order of the answers for each item, and of the criteria in one "
         "request.",
         group="How they are asked",
         default_text="the rubric's order",
@@ -189,7 +190,7 @@ class Asking(OwnPrompt):
     )
     require_evidence: bool | None = option(
         None,
-        "Verdicts whose quotes are not in the submission are asked again, then abstain.",
+        "Ask again if a verdict's quotes are not in the submission, then abstain.",
         more="For explained mode; see docs/judging.md.",
         group="How they are asked",
         default_text="only metric criteria",
@@ -204,7 +205,7 @@ class Asking(OwnPrompt):
     )
     samples: int | None = option(
         None,
-        "Replies drawn in each order where a model gives no probabilities.",
+        "Replies sampled in each order if a model gives no probabilities.",
         more="For probability mode.",
         group="How they are asked",
         default_text="5",
@@ -214,7 +215,7 @@ class Asking(OwnPrompt):
     )
     criteria_per_call: CriteriaPerCall = option(
         1,
-        "Criteria asked about in one request: a number, or all.",
+        "Number of criteria in one request, or all.",
         more="More than one is cheaper, and judges them less apart.",
         group="How they are asked",
         unit="criteria",
@@ -309,8 +310,8 @@ class PairVoting(Settings):
     )
     weights: Weights | None = option(
         None,
-        "What each judge's vote counts: reliability, numbers in the judges' order (2,1,1), or by "
-        "name (openai/gpt-6-luna=2,builtin=0.5).",
+        "Weight of each judge's vote: reliability, numbers in the judges' order (2,1,1), or "
+        "by name (openai/gpt-6-luna=2,builtin=0.5).",
         more="`reliability` is what the votes on the whole dataset show; see `Panel`.",
         group="Several judges, or one several times",
         applies_to=SEVERAL,
@@ -318,7 +319,7 @@ class PairVoting(Settings):
     )
     min_votes: int = option(
         1,
-        "The least number of votes that decide; with fewer, the verdict is failed.",
+        "Minimum number of votes; with fewer, the verdict is failed.",
         group="Several judges, or one several times",
         unit="votes",
         applies_to=SEVERAL,
@@ -326,7 +327,7 @@ class PairVoting(Settings):
     )
     replicates: int = option(
         1,
-        "How many times each judge is asked; each answer is a vote.",
+        "Number of times that each judge is asked; each answer is a vote.",
         group="Several judges, or one several times",
         applies_to=SEVERAL,
         ge=1,

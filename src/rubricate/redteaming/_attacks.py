@@ -154,7 +154,7 @@ def load_families(path: str | Path) -> tuple[AttackFamily, ...]:
     for number, name in enumerate(names):
         if name in names[:number]:
             raise InputError(
-                f"the family '{name}' is there twice", file=path, path=(number, "name")
+                f"the family '{name}' is defined twice", file=path, path=(number, "name")
             )
     return families
 

@@ -20,7 +20,8 @@ class Planning(Settings):
 
     leader_first: bool | None = option(
         None,
-        "Send an item's first request before its others, for the endpoint's cache.",
+        "Send an item's first request before its others, so that these can use the endpoint's "
+        "cache.",
         group="How they are asked",
         default_text="where it is known to have one",
         applies_to="language models",
@@ -38,8 +39,8 @@ class SharedAnswers(Settings):
 
     cache: str | Path | None = option(
         None,
-        "A folder or a database (postgresql://...) with answers that runs share; what is in it "
-        "costs nothing.",
+        "A folder or a database (postgresql://...) of answers that runs share; stored answers "
+        "cost nothing.",
         group="The run",
         default_text="none; in the shell the user's cache folder, but not with --journal",
         input_type=str | None,
@@ -65,7 +66,7 @@ class Storage(SharedAnswers):
     )
     fresh: bool = option(
         False,
-        "Ask everything again: an earlier journal is moved aside, and the cache is not read.",
+        "Ask everything again: moves an earlier journal aside, and does not read the cache.",
         group="The run",
     )
     journal: str | None = option(
@@ -97,16 +98,16 @@ class Processes(Settings):
 
     workers: int | str | None = option(
         None,
-        "Judge in N processes, by Ray: 8 on this machine, ray://head:10001 on a cluster, "
-        "auto on that of this machine (if there is none, one for each core), 8@auto eight of that.",
+        "Judge in several processes with Ray: 8 (on this machine), ray://head:10001 (on a "
+        "cluster), auto (the cluster of this machine, else one process for each core), 8@auto "
+        "(eight of these).",
         more="Limits on requests in flight are for each of them.",
         group="The run",
         default_text="none: this process judges",
     )
     worker_resources: str | None = option(
         None,
-        "What each worker takes of its node: num_gpus=1, num_cpus=0.5, or resources of your own; "
-        "several with commas.",
+        "Resources of each worker: num_gpus=1, num_cpus=0.5, or your own; several with commas.",
         group="The run",
         default_text="num_cpus=1",
     )
@@ -181,8 +182,8 @@ class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Processes,
     )
     results: Literal["jsonl", "parquet"] = option(
         "jsonl",
-        "The form of the verdicts in the run folder: jsonl; or parquet, which writes "
-        "results.parquet beside it.",
+        "Format of the verdicts in the run folder: jsonl, or parquet, which also writes "
+        "results.parquet.",
         more="Its columns are those of `rubricate export`.",
         group="The run",
     )
@@ -194,8 +195,8 @@ class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Processes,
     )
     author_key: str | None = option(
         None,
-        "The metadata field that names the model which wrote the text; a judge of the same family "
-        "is warned about.",
+        "The metadata field that names the model that wrote the text; warns if judge and "
+        "author are of one family.",
         group="What is graded",
         default_text="model, system",
     )

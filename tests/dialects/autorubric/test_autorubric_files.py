@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 FILES = sorted((HERE / "files").glob("*.json"))
 FACTS = json.loads((HERE / "facts.json").read_text("utf-8"))
 TOLD = {
-    "names-twice": "the name 'same' is there twice: criterion 2 is 'same_3' here",
+    "names-twice": "the name 'same' is defined twice: criterion 2 is 'same_3' here",
 }
 """What the user is told of a file."""
 REFUSED = {
@@ -148,7 +148,9 @@ def test_an_aggregation_that_is_not_for_its_votes_is_told_and_left_out(fields: A
 
 def test_names_that_stand_twice_get_a_suffix_and_a_warning() -> None:
     twice = [Criterion(name="a", **R), Criterion(name="a", **R)]
-    with pytest.warns(UserWarning, match="the name 'a' is there twice: criterion 2 is 'a_2' here"):
+    with pytest.warns(
+        UserWarning, match="the name 'a' is defined twice: criterion 2 is 'a_2' here"
+    ):
         assert Rubric(twice).names == ["a", "a_2"]
     with pytest.raises(ValueError, match="the name 'a' is defined twice"):
         rubricate.Rubric(twice)
@@ -156,7 +158,7 @@ def test_names_that_stand_twice_get_a_suffix_and_a_warning() -> None:
 
 def test_many_equal_names_are_told_apart_soon_and_no_name_reaches_a_terminal_raw() -> None:
     name = "a\x1b[2J\n"
-    with pytest.warns(UserWarning, match="is there twice") as told:
+    with pytest.warns(UserWarning, match="is defined twice") as told:
         rubric = Rubric(
             [{"name": name, **R}, {"name": f"{name}_2", **R}] + [{"name": name, **R}] * 999
         )

@@ -113,9 +113,12 @@ def fit_calibration(
     if method not in (None, "isotonic", "platt"):
         raise InputError(f"method must be isotonic or platt, found {method!r}")
     if run.summary.get("calibration") is not None:
-        raise InputError("this run is calibrated already: use one without", file=run.path)
+        raise InputError(
+            "this run is calibrated already: use one that was graded without --calibration",
+            file=run.path,
+        )
     if run.summary.get("judges") or run.summary.get("judge_fingerprint") is None:
-        raise InputError("a map is for one judge with a fingerprint", file=run.path)
+        raise InputError("a map needs a run of one judge that has a fingerprint", file=run.path)
     label_choice(run).check_unweighted("a calibration")
     criteria = {
         name: criterion for name, criterion in run.criteria.items() if _is_mapped(criterion)

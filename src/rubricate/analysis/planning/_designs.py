@@ -309,7 +309,7 @@ def _kappa_of_table(options: PlanOptions, kappa: float, share: float) -> Design:
     apart = (1 - kappa) * share * (1 - share)
     cells = np.array([share - apart, apart, apart, 1 - share - apart])
     if min(cells) < 0:
-        raise InputError(f"kappa {kappa:g} cannot be at a share of {share:g}")
+        raise InputError(f"kappa {kappa:g} is impossible with a share of {share:g}")
     bootstrap = Bootstrap(RESAMPLES, options.confidence)
 
     def draw(n: int, generator: np.random.Generator) -> Estimate:
@@ -388,7 +388,7 @@ def _ppi(options: PlanCall) -> Design:
     both_ways = 2 * share * (1 - share)
     spread, correlation = math.sqrt(both_ways / 2), 1 - (1 - accuracy) / both_ways
     if correlation < -1:
-        raise InputError(f"accuracy {accuracy:g} cannot be at a share of {share:g}")
+        raise InputError(f"accuracy {accuracy:g} is impossible with a share of {share:g}")
     return _ppi_design(
         options,
         f"accuracy {shown(accuracy)}",
@@ -580,8 +580,8 @@ def _comparison_of_runs(options: PlanOptions, run: FinishedRun, other: FinishedR
         raise InputError("these runs do not differ on any item, so there is nothing to draw from")
     if options.difference is not None and abs(options.difference) >= most:
         raise InputError(
-            f"a difference of {options.difference:g} cannot be with differences like these runs', "
-            f"of which the largest is {most:.3g}"
+            f"a difference of {options.difference:g} is impossible: the differences of these runs "
+            f"are at most {most:.3g}"
         )
 
     def tilted(theta: float) -> np.ndarray:

@@ -236,12 +236,14 @@ def _check(options: PlanCall) -> None:
         if options.figure not in supported:
             raise InputError(f"a plan for {options.figure} does not support {name}")
         if name in _ASSUMPTIONS and name != "pool" and options.run is not None:
-            raise InputError(f"{name} is for a plan without a run: the run says it")
+            raise InputError(
+                f"{name} is for a plan without a run: leave it out, because the run shows it"
+            )
     if options.other is not None and options.figure != "comparison":
         raise InputError(f"a plan for {options.figure} takes one run")
     for name in ("criterion", "groups"):
         if getattr(options, name) is not None and options.run is None:
-            raise InputError(f"{name} is of a run: name one")
+            raise InputError(f"{name} needs a run: name its folder")
 
 
 def _wanted(options: PlanCall) -> str:

@@ -33,7 +33,7 @@ class LabelSelection:
             raise InputError(f"must be one of {names}, found {self.how!r}", path=("how",))
         chance = self.probability
         if chance is None and self.how == "active":
-            raise InputError("labels that are chosen actively need it", path=("probability",))
+            raise InputError("labels that are chosen actively need this", path=("probability",))
         if chance is not None and (type(chance) not in (int, float) or not 0 < chance <= 1):
             raise InputError(
                 f"must be a number above 0, up to 1, found {chance!r}", path=("probability",)

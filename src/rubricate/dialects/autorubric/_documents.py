@@ -140,7 +140,7 @@ def unique_names(criteria: Sequence[Criterion]) -> list[Criterion]:
             continue
         while (other := f"{name}_{times[name]}") in used:
             times[name] += 1
-        _warn(f"the name '{name}' is there twice: criterion {index + 1} is '{other}' here")
+        _warn(f"the name '{name}' is defined twice: criterion {index + 1} is '{other}' here")
         used.add(other)
         apart.append(criterion.model_copy(update={"name": other}))
     return apart

@@ -205,7 +205,7 @@ def from_document(data: Any, code: Code = NO_CODE) -> dict[str, Any]:
         path = ("dataFeedElement", index)
         question, of_question = _question(entry, path, code)
         if question.id in questions:
-            raise InputError(f"the @id '{question.id}' is there twice", path=path)
+            raise InputError(f"the @id '{question.id}' is defined twice", path=path)
         questions[question.id] = question
         try:
             union(whole, question.rubric)
@@ -485,7 +485,7 @@ def properties(nodes: Sequence[Any], path: Path) -> dict[str, Any]:
         if not isinstance(node, Mapping) or not isinstance(node.get("name"), str):
             raise InputError("expected a PropertyValue with a name", path=(*path, index))
         if node["name"] in values:
-            raise InputError(f"the property '{node['name']}' is there twice", path=(*path, index))
+            raise InputError(f"the property '{node['name']}' is defined twice", path=(*path, index))
         values[node["name"]] = node.get("value")
     return values
 

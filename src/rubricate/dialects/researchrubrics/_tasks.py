@@ -120,7 +120,7 @@ def read_tasks(path: str | Path = DEFAULT_TASKS, *, grading: str = "binary") -> 
 
     Raises:
         InputError: the file is missing (says where to get it), a line is malformed (says which),
-            or a `sample_id` is there twice or is no file name.
+            or a `sample_id` is defined twice or is no file name.
     """
     how = check_grading(grading)
     try:
@@ -139,7 +139,7 @@ def read_tasks(path: str | Path = DEFAULT_TASKS, *, grading: str = "binary") -> 
             task = _task(data, how)
             if first := lines.get(task.sample_id):
                 raise InputError(
-                    f"the sample_id '{task.sample_id}' is there twice, first in line {first}"
+                    f"the sample_id '{task.sample_id}' is defined twice, first in line {first}"
                 )
         except InputError as error:
             raise error.within(file=path, line=number) from None

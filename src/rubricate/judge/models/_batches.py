@@ -127,7 +127,9 @@ class BatchModel(HTTPModel):
     def _connected(self) -> Batches:
         """The batches of the running loop, in the place of connections."""
         if self._folder is None:
-            raise InputError("batches need a folder where it is kept what is out: give run_dir")
+            raise InputError(
+                "batches need a run folder, which stores pending requests: give run_dir"
+            )
         loop = asyncio.get_running_loop()
         batches = self._connections.get(loop)
         if not isinstance(batches, Batches) or batches.folder is not self._folder:

@@ -67,7 +67,7 @@ def checked_options(values: Mapping[str, Any] | None) -> dict[str, Any]:
         raise InputError(f"model_options must be JSON values: {error}") from None
     for name in options:
         if name in _OURS:
-            raise InputError(f"model_options: '{name}' is for the judge alone to say")
+            raise InputError(f"model_options: '{name}' is set by the judge: leave it out")
         if name in _HAVE_OPTIONS:
             raise InputError(f"model_options: '{name}' has an option, {_HAVE_OPTIONS[name]}")
     return options

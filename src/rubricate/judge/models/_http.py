@@ -405,7 +405,8 @@ class HTTPModel(Model):
         if refusal.kind == "not_found":
             return ModelError(
                 "not_found",
-                f"{refusal}; asked was model '{self._model}' at {self._url}{self._wire.PATH}"
+                f"{refusal}; the request was for model '{self._model}' at "
+                f"{self._url}{self._wire.PATH}"
                 + ("" if _VERSION.search(self._url) else " (most addresses end in /v1)")
                 + (f"; name it openai-responses/{self._model}" if _NO_CHAT in str(refusal) else ""),
                 status=status,

@@ -24,7 +24,7 @@ class Limits(Settings):
 
     concurrency: int = option(
         32,
-        "The most requests in flight at once.",
+        "Maximum number of requests in flight.",
         group="Limits",
         unit="requests",
         common=True,
@@ -33,8 +33,8 @@ class Limits(Settings):
     )
     requests_per_minute: float | None = option(
         None,
-        "Requests that the endpoint may be sent in a minute, by all runs of this process, and all "
-        "processes that share its limits, together.",
+        "Maximum requests to the endpoint in a minute, by all runs of this process and all "
+        "processes that share its limits.",
         group="Limits",
         default_text="as its answers tell",
         unit="requests a minute",
@@ -43,7 +43,7 @@ class Limits(Settings):
     )
     tokens_per_minute: float | None = option(
         None,
-        "Tokens, of prompts and replies, that the endpoint may be asked for in a minute.",
+        "Maximum tokens in a minute, of prompts and replies.",
         group="Limits",
         default_text="as its answers tell",
         unit="tokens a minute",
@@ -91,8 +91,8 @@ class Budget(Settings):
     )
     missing_usage: Literal["estimate", "refuse"] = option(
         "estimate",
-        "With --max-cost, if replies come without token counts: estimate what they cost, or refuse "
-        "to go on.",
+        "With --max-cost, if replies have no token counts: estimate their cost, or refuse to "
+        "continue.",
         more="Estimates are by rubricate's own count of tokens, and rather too high than too low.",
         group="Limits",
     )
@@ -129,7 +129,7 @@ class Retries(Settings):
 
     attempts: int = option(
         6,
-        "The most times that a request is sent if it fails while others succeed.",
+        "Maximum number of times that a request is sent if it fails while others succeed.",
         more="One refused for its rate (429) is sent until the deadline, however often that is.",
         group="Limits",
         unit="requests",
@@ -137,14 +137,14 @@ class Retries(Settings):
     )
     deadline: float = option(
         600.0,
-        "Seconds that one judgement may take with all its requests; it is failed after.",
+        "Seconds that one judgement may take with all its requests; then it is failed.",
         group="Limits",
         unit="seconds",
         gt=0,
     )
     max_outage: float = option(
         120.0,
-        "Seconds without any answer after which a run is stopped.",
+        "Stop the run after this many seconds without any answer.",
         more="Of an endpoint that has answered, or says that it is loading its model. Nothing is "
         "lost until then: failures in an outage do not count as attempts, and the run can be "
         "resumed later.",
