@@ -92,7 +92,7 @@ def test_without_a_command_it_shows_its_help_and_its_version_is_the_packages(ins
     told = " ".join(done.stdout.split())
     assert "grade Judge every item of a dataset by every criterion. show" in told
     assert "..." not in told.split("Commands:")[1]  # every line is whole at 80 columns
-    assert "redteam Attack a judge" in told
+    assert "redteam Test a judge" in told
     assert installed("--version").stdout == f"rubricate {package.__version__}\n"
 
 
