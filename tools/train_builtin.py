@@ -144,11 +144,13 @@ class Choice:
 
 @dataclass(frozen=True)
 class Model:
-    """`intercept + coefficients . features[columns]`, and the features' standard deviations."""
+    """`intercept + coefficients . features[columns]`, and the means and scales that it was fitted
+    with."""
 
     columns: tuple[int, ...]
     intercept: float
     coefficients: Array
+    means: Array
     scales: Array
     contradicted: float
 
@@ -247,6 +249,8 @@ def unfitted(lexicon: Lexicon) -> Classifier:
     return Classifier(
         intercept=0.0,
         coefficients=(0.0,) * size,
+        means=(0.0,) * size,
+        scales=(1.0,) * size,
         spread=0.7,
         contradiction=(0.2, 0.2),
         contradicted=CONTRADICTED[0],
@@ -378,6 +382,7 @@ def fit(table: Table, use: Mask, choice: Choice) -> Model:
         columns=choice.columns,
         intercept=float(found[0] - coefficients @ means),
         coefficients=coefficients,
+        means=means,
         scales=scales,
         contradicted=min(0.4, met / (float(against.sum()) + rows_of_prior)),
     )
@@ -495,6 +500,8 @@ def with_numbers(judge: Classifier, model: Model) -> Classifier:
         judge,
         intercept=round(model.intercept, 5),
         coefficients=tuple(round(float(value), 5) for value in model.coefficients),
+        means=tuple(round(float(value), 5) for value in model.means),
+        scales=tuple(round(float(value), 5) for value in model.scales),
         contradicted=round(model.contradicted, 3),
     )
 
@@ -675,7 +682,7 @@ def main() -> None:
     if arguments.pages:
         write_tables(tables(measured))
     print("\ncoefficients, in logits for one standard deviation of the feature")
-    for name, value, scale in zip(FEATURE_NAMES, model.coefficients, model.scales, strict=True):
+    for name, value, scale in zip(FEATURE_NAMES, fitted.coefficients, fitted.scales, strict=True):
         print(f"  {name:<20}{value * scale:>7.2f}")
     print(f"\nweights.json: {len(fitted.to_json().encode())} bytes, {fitted.identity}")
 

@@ -136,8 +136,8 @@ async def confirmed(
         assert check.whole is not None
         assert comparison.confirmation is not None
         results = await answered(check.whole, panel, running, judge, stop)
-        given = {result.id: result.criteria for result in results}
-        confirmation = check.with_round(comparison.confirmation, comparison.scored, given)
+        verdicts = {result.id: result.criteria for result in results}
+        confirmation = check.with_round(comparison.confirmation, comparison.scored, verdicts)
         comparison = replace(comparison, confirmation=confirmation)
     return comparison
 

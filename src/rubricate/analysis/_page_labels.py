@@ -118,6 +118,6 @@ def _judged_by(item: Item, rubric: Rubric) -> Item:
 def _in_order(
     values: Sequence[Any] | None, names: Sequence[str], rubric: Rubric
 ) -> list[Any] | None:
-    """What is known by these names, in the order of the rubric."""
+    """The values of these names, in the order of the rubric."""
     known = dict(zip(names, values or (), strict=False))
     return None if values is None else [known.get(name) for name in rubric.names]

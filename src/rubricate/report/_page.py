@@ -91,8 +91,8 @@ class PageData:
             InputError: a file is missing or damaged, or the runs have nothing in common.
         """
         comparison = pairs = sent = missing = texts = None
-        chunks = Chunks()
         _ = run.rows  # read once: items and figures are made of the same
+        chunks = Chunks()
         try:
             with ExitStack() as stack:
                 if other is not None:

@@ -338,7 +338,7 @@ def paired_power(
 
 
 def _t_powers(clusters: Floats, apart: float, significance: float) -> Floats:
-    """The power of tests of so many differences, whose mean is this many standard deviations."""
+    """The power of tests of differences, by their number; `apart` is their mean in spreads."""
     powers = np.zeros(len(clusters))
     is_enough = 2 ** (1 - np.minimum(clusters, 100.0)) <= significance
     counts = clusters[is_enough]

@@ -220,7 +220,7 @@ def score_agreement(
 def _of_cells(kinds: int) -> dict[str, Coefficient]:
     """The coefficients of confusion matrices of steps, as functions of their cells, (b, K * K)."""
     steps = np.arange(kinds) - (kinds - 1) / 2
-    x, y, one = np.tile(steps, kinds), np.repeat(steps, kinds), np.ones(kinds)
+    x, y, ones = np.tile(steps, kinds), np.repeat(steps, kinds), np.ones(kinds)
     powers = np.column_stack([np.ones(kinds**2), x, y, x * x, y * y, x * y])
     of_x, of_y = np.tile(np.eye(kinds), (kinds, 1)), np.repeat(np.eye(kinds), kinds, axis=0)
 
@@ -228,7 +228,7 @@ def _of_cells(kinds: int) -> dict[str, Coefficient]:
         return np.asarray((counts @ powers).T)
 
     def ratio(above: Floats, below: Floats, whole: Floats) -> Floats:
-        # If one side, or both, gave one number throughout, the rest is rounding, not spread.
+        # If ones side, or both, gave ones number throughout, the rest is rounding, not spread.
         return np.asarray(above / np.where(below <= 1e-12 * whole, np.nan, below))
 
     def pearson(counts: Floats) -> Floats:
@@ -249,9 +249,9 @@ def _of_cells(kinds: int) -> dict[str, Coefficient]:
         n = (counts @ powers[:, 0])[:, None]
         columns, rows = counts @ of_x, counts @ of_y
         dx, dy = (_midranks(side) - (n + 1) / 2 for side in (columns, rows))
-        by_row = (counts.reshape(-1, kinds, kinds) * dx[:, None, :]) @ one
-        spread = np.sqrt(((columns * dx * dx) @ one) * ((rows * dy * dy) @ one))
-        return np.clip(ratio((by_row * dy) @ one, spread, n[:, 0] ** 3), -1.0, 1.0)
+        by_row = (counts.reshape(-1, kinds, kinds) * dx[:, None, :]) @ ones
+        spread = np.sqrt(((columns * dx * dx) @ ones) * ((rows * dy * dy) @ ones))
+        return np.clip(ratio((by_row * dy) @ ones, spread, n[:, 0] ** 3), -1.0, 1.0)
 
     def kendall(counts: Floats) -> Floats:
         tables = counts.reshape(-1, kinds, kinds)

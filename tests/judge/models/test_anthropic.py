@@ -17,6 +17,7 @@ from rubricate.errors import ModelError, RunStopped
 from rubricate.judge.models import ModelPrice
 from rubricate.judge.models._anthropic import reply
 from rubricate.testing import Rule, ScriptedEndpoint
+from rubricate.testing._interfaces import Messages
 
 KEY = "sk-ant-0123456789abcdef"
 JUDGE = "anthropic/claude-sonnet-4-5"
@@ -44,6 +45,7 @@ class MessagesEndpoint(ScriptedEndpoint):
         super().__init__(rules, **options)
         self.bodies: list[tuple[dict[str, Any], dict[str, str]]] = []
         self.billed = 0.0
+        self._interface = Messages()
         self.structured = structured
         self.change: dict[str, Any] = {}
 
@@ -80,7 +82,7 @@ class MessagesEndpoint(ScriptedEndpoint):
         if not isinstance(response, web.Response) or response.status != 200:
             return response
         given = orjson.loads(response.body)
-        answer = self.batches._as_anthropic(body, given)
+        answer = self._interface.reply(body, given)
         (block,) = answer["content"]
         if form == "json_object":
             block = {

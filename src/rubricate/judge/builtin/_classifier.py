@@ -69,7 +69,8 @@ class Classifier:
     """A fitted judge. Immutable; `load()` gives the shipped one.
 
     The logit of MET is `intercept + sum(coefficient * feature)`, with the calibration folded in.
-    `spread` is the distance in logits between the thresholds of the best and of a
+    `means` and `scales` are the features' means and standard deviations in the training data, which
+    a refit needs. `spread` is the distance in logits between the thresholds of the best and of a
     middle option (proportional odds, McCullagh 1980). `contradiction` holds the share of
     contradicting answers among those that are not best, without and with a sign of contradiction.
     `contradicted` is the probability of MET at most where the submission contradicts the criterion.
@@ -83,6 +84,8 @@ class Classifier:
 
     intercept: float
     coefficients: tuple[float, ...]
+    means: tuple[float, ...]
+    scales: tuple[float, ...]
     spread: float
     contradiction: tuple[float, float]
     contradicted: float
@@ -121,6 +124,8 @@ class Classifier:
         return cls(
             intercept=float(data["intercept"]),
             coefficients=tuple(float(entry["coefficient"]) for entry in features.values()),
+            means=tuple(float(entry["mean"]) for entry in features.values()),
+            scales=tuple(float(entry["scale"]) for entry in features.values()),
             spread=float(data["spread"]),
             contradiction=(float(data["contradiction"][0]), float(data["contradiction"][1])),
             contradicted=float(data["contradicted"]),
@@ -150,8 +155,10 @@ class Classifier:
             "rules": RULES,
             "intercept": self.intercept,
             "features": {
-                name: {"coefficient": coefficient}
-                for name, coefficient in zip(FEATURE_NAMES, self.coefficients, strict=True)
+                name: {"coefficient": coefficient, "mean": mean, "scale": scale}
+                for name, coefficient, mean, scale in zip(
+                    FEATURE_NAMES, self.coefficients, self.means, self.scales, strict=True
+                )
             },
             "spread": self.spread,
             "contradiction": list(self.contradiction),

@@ -205,7 +205,11 @@ class Model:
         return None
 
     def write_price(self, tokens: int) -> float | None:
-        """US dollars for input that is written into the endpoint's cache, where it is marked."""
+        """US dollars for input that is written into the endpoint's cache, where it is marked.
+
+        Args:
+            tokens: how many are written.
+        """
         return self.price(Usage(input_tokens=tokens))
 
 
