@@ -24,7 +24,7 @@ from rubricate.analysis._finished import (
 from rubricate.analysis._kept_report import kept_report
 from rubricate.errors import InputError, RubricateError
 from rubricate.run import JOURNAL_NAMES, REPORT_NAME
-from rubricate.run.results import Summary
+from rubricate.run.results import Summary, noted_run
 from rubricate.stats import Estimate
 from rubricate.views import (
     NONE,
@@ -210,7 +210,12 @@ def _listed(path: Path, name: str) -> ListedRun:
     try:
         check_no_links(path)
         if not (path / SUMMARY_NAME).exists():
-            return ListedRun(name, kind, "not ended", _when(path), problem=NOT_ENDED)
+            note = noted_run(path)
+            judge = ", ".join(note.get("judges", ())) or None
+            return ListedRun(
+                *(name, kind, "not ended", _when(path), note.get("dataset"), judge),
+                problem=NOT_ENDED,
+            )
         summary = stored_summary(path)
         if (path / REPORT_NAME).exists():
             report = kept_report(path)
