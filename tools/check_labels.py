@@ -1,17 +1,19 @@
 """Simulate labels chosen at random, actively and by uncertainty; print the table of docs/trust.md.
 
-    python tools/check_labels.py [DATA] [--draws 400] [--labels 50]
+    python tools/check_labels.py [DATA] [--draws 400] [--labels 50] [--only raters]
 
 Without DATA, 1,000 items of a judge that is right in 78 %, the less often the less sure it is. With
 DATA, a folder as `tools/check_promises.py` reads it, each data set of 200 pairs or more whose judge
 says how sure it is. Items are ordered and weighted by the functions that `rubricate label` and
 `rubricate trust` use; the first of them get their labels. A row has the mean of the estimates and
-how often the 95 % interval held the figure of all items.
+how often the 95 % interval held the figure of all items. The last table has data sets of scores
+with two raters or more: the first is taken for the judge, the second for people.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,9 +29,12 @@ from rubricate.stats import (
     corrected_share,
     exact_interval,
     label_agreement,
+    score_agreement,
     weights_by_chance,
 )
 
+LABELS = (20, 50, 100)
+OF_SCORES = ("bias", "mae", "pearson", "krippendorff_alpha", "exact_accuracy", "people's mean")
 RUBRIC = Rubric.from_dict([{"name": "c", "requirement": "x"}])
 
 
@@ -129,12 +134,55 @@ def carried(of: Population, labels: int, draws: int) -> str:
     )
 
 
+def raters(folder: Path, draws: int) -> Iterator[str]:
+    """A row for each data set of scores with two raters, and each number of labels."""
+    yield "| data | labels | " + " | ".join(f"{name}" for name in OF_SCORES) + " |"
+    yield "|---|---:|" + "---:|" * len(OF_SCORES)
+    for path in sorted(folder.glob("*.jsonl")):
+        scores = [
+            criterion["human"][:2]
+            for line in path.read_text(encoding="utf-8").splitlines()
+            for criterion in json.loads(line).get("criteria", ())
+            if criterion["kind"] == "score" and len(criterion["human"]) > 1
+        ]
+        if len(scores) < 2 * min(LABELS):
+            continue
+        judge, human = np.array(scores, float).T
+        truth = score_agreement(judge.tolist(), human.tolist(), scale=True).figures
+        for labels in (each for each in LABELS if each < len(scores)):
+            generator = np.random.default_rng(0)
+            held: dict[str, list[bool]] = {name: [] for name in OF_SCORES}
+            for _ in range(draws):
+                at = generator.permutation(len(scores))[:labels]
+                figures = dict(
+                    score_agreement(judge[at].tolist(), human[at].tolist(), scale=True).figures
+                )
+                known = np.full(len(scores), np.nan)
+                known[at] = human[at]
+                mean = corrected_mean(judge.tolist(), known.tolist()).prediction_powered
+                for name in OF_SCORES:
+                    estimate, value = figures.get(name, mean), float(human.mean())
+                    if name in truth:
+                        value = truth[name].value or 0.0
+                    if estimate.low is not None and estimate.high is not None:
+                        held[name].append(estimate.low <= value <= estimate.high)
+            cells = " | ".join(
+                f"{100 * np.mean(each):.0f} %" if 5 * len(each) >= draws else "no interval"
+                for each in held.values()
+            )
+            yield f"| {path.stem} | {labels} | {cells} |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="?", type=Path)
     parser.add_argument("--draws", type=int, default=400)
     parser.add_argument("--labels", type=int, default=50)
+    parser.add_argument("--only", choices=["raters"])
     given = parser.parse_args()
+    if given.data is not None and given.only:
+        print("\n".join(raters(given.data, given.draws)))
+        return
     print("| data, judge | choice | figure | all items | mean | sd | holds | width |")
     print("|---|---|---|---:|---:|---:|---:|---:|")
     populations = [simulated()]
@@ -152,6 +200,8 @@ def main() -> None:
     print("|---|---:|---:|---:|---:|")
     for population in populations:
         print(carried(population, 2 * given.labels, given.draws), flush=True)
+    if given.data is not None:
+        print("", *raters(given.data, given.draws), sep="\n")
 
 
 if __name__ == "__main__":
