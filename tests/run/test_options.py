@@ -1105,3 +1105,30 @@ def test_what_an_option_says_nothing_to_is_told_as_it_is_declared(make_dataset, 
     told: Any = {name: value}
     with pytest.raises(InputError, match=f"^{name} is for {applies_to}; "):
         rubricate.grade(make_dataset(1), judge, **told)
+
+
+def test_option_headers_go_with_every_request_and_into_the_key(make_dataset, tmp_path):
+    options: dict[str, Any] = {"run_dir": tmp_path / "run"}
+    with ScriptedEndpoint() as endpoint:
+        options["base_url"] = endpoint.url
+        rubricate.grade(make_dataset(1), "m", **options)
+        plain = len(endpoint.requests)
+        for _ in range(2):
+            rubricate.grade(make_dataset(1), "m", headers={"X-Beta": "a, b"}, **options)
+        assert len(endpoint.requests) == 2 * plain
+        sent = [request.headers.get("x-beta") for request in endpoint.requests]
+    assert sent == [None] * plain + ["a, b"] * plain
+
+
+@pytest.mark.parametrize(
+    ("headers", "message"),
+    [
+        ({"Authorization": "Bearer x"}, "'authorization' is set by rubricate"),
+        ({"X-Beta": "a\r\nHost: other"}, "'x-beta' is no header"),
+        ({"X Beta": "a"}, "'x beta' is no header"),
+        ({"X-Beta": 5}, "headers"),
+    ],
+)
+def test_a_header_that_cannot_be_sent_is_one_line(make_dataset, headers: Any, message: str):
+    with pytest.raises(InputError, match=message):
+        rubricate.grade(make_dataset(1), "m", base_url="http://localhost:9/v1", headers=headers)

@@ -368,8 +368,12 @@ def read(kind: type[_S], raw: Raw) -> _S:
     return kind(**values)
 
 
-_READ = {"weights", "length_penalty", "model_options"}
+_READ = {"weights", "length_penalty", "model_options", "headers"}
 """Options whose value in the shell is text for another value."""
+
+
+_PAIRS = {"model_options": "reasoning_effort=high", "headers": "anthropic-beta=NAME"}
+"""Options that are pairs, with an example."""
 
 
 def _read(name: str, value: Any) -> Any:
@@ -387,7 +391,7 @@ def _read(name: str, value: Any) -> Any:
             if name == "weights":
                 return _weights(value)
             is_json = value.lstrip().startswith("{")
-            return parse_json(value) if is_json else parse_pairs(value, "reasoning_effort=high")
+            return parse_json(value) if is_json else parse_pairs(value, _PAIRS[name])
     except InputError as error:
         raise error.within((name,)) from None
     return value

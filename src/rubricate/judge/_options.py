@@ -65,6 +65,14 @@ class Endpoint(Settings):
         applies_to=NAMED,
         input_type=str | dict[str, Any] | None,
     )
+    headers: Mapping[str, str] | None = option(
+        None,
+        "HTTP headers to send with each request: anthropic-beta=NAME, or a JSON object.",
+        more="Keys are read from the environment instead. For a judge given by name.",
+        group="Who judges",
+        applies_to=NAMED,
+        input_type=str | dict[str, str] | None,
+    )
     timeout: float = option(
         TIMEOUT,
         "Seconds that one request may take.",
@@ -137,7 +145,7 @@ class Batching(Settings):
                 raise InputError(f"{name} is about batches: give batch, too")
 
 
-SAMPLING = ("temperature", "max_tokens", "model_options")
+SAMPLING = ("temperature", "max_tokens", "model_options", "headers")
 """The options of `Endpoint` with which a model would answer anew."""
 
 

@@ -153,7 +153,9 @@ class BatchModel(HTTPModel):
         """
         connections = Connections(
             self._address + path,
-            {"Content-Type": kind, "Accept-Encoding": "identity"} | self._batch_headers,
+            {"Content-Type": kind, "Accept-Encoding": "identity"}
+            | self._batch_headers
+            | self._headers,
             proxy=self._proxy,
             context=self._verified(),
             method=method,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -71,6 +72,32 @@ def checked_options(values: Mapping[str, Any] | None) -> dict[str, Any]:
         if name in _HAVE_OPTIONS:
             raise InputError(f"model_options: '{name}' has an option, {_HAVE_OPTIONS[name]}")
     return options
+
+
+_HEADER = re.compile(r"[A-Za-z0-9_-]+")
+_OUR_HEADERS = {
+    *("authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "proxy-authorization"),
+    *("host", "content-type", "content-length", "transfer-encoding", "accept-encoding"),
+    *("connection", "expect", "content-encoding"),
+}
+
+
+def checked_headers(values: Mapping[str, str]) -> dict[str, str]:
+    """HTTP headers that a user wants to have sent, by their names in lower case.
+
+    Raises:
+        InputError: one cannot be sent, has a key, or is for the client alone to set.
+    """
+    headers = {str(name).lower(): value for name, value in values.items()}
+    for name, value in headers.items():
+        if name in _OUR_HEADERS:
+            raise InputError(
+                f"headers: '{name}' is set by rubricate; keys are environment variables"
+            )
+        is_text = isinstance(value, str) and value.isascii() and value.isprintable()
+        if not (is_text and _HEADER.fullmatch(name)):
+            raise InputError(f"headers: '{name}' is no header of printable ASCII text")
+    return headers
 
 
 @dataclass(frozen=True, slots=True)

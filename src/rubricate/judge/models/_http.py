@@ -28,6 +28,7 @@ from rubricate.judge.models._forms import (
     TOP_LOGPROBS,
     Form,
     Structured,
+    checked_headers,
     checked_options,
     forms_of,
     ignores_schema,
@@ -82,6 +83,7 @@ class HTTPModel(Model):
             of one token, in probability mode, has its own limit.)
         model_options: what else is sent with each request, as the endpoint calls it, such as
             `{"reasoning_effort": "high"}`. It is part of the fingerprint.
+        headers: HTTP headers that go with each request. They are part of the fingerprint.
         timeout: seconds that one request may take.
         structured: the form in which replies are asked for: `schema` (structured output), `json`
             (JSON mode) or `text`. `auto` begins with the first, and moves on to the next where the
@@ -105,6 +107,7 @@ class HTTPModel(Model):
         temperature: float | None = TEMPERATURE,
         max_tokens: int | None = None,
         model_options: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
         timeout: float = TIMEOUT,
         structured: Structured = "auto",
         prices: Mapping[str, ModelPrice] | None = None,
@@ -122,10 +125,12 @@ class HTTPModel(Model):
             temperature=temperature,
             max_tokens=max_tokens,
             model_options=model_options,
+            headers=headers,
             timeout=timeout,
             structured=structured,
             prices=prices,
         )
+        self._headers = checked_headers(headers) if headers else {}
         where = access(name, base_url)
         self._url = self.endpoint = where.url
         self._model, self._key, self.key_variable = where.model, where.key, where.key_variable
@@ -164,10 +169,12 @@ class HTTPModel(Model):
         return self._given, (self.name,)
 
     def fingerprint(self) -> dict[str, Any]:
-        settings = {"model": self._model, "endpoint": self._url, "temperature": self._temperature}
+        settings: dict[str, Any] = {"model": self._model, "endpoint": self._url}
+        settings["temperature"] = self._temperature
         options, most = self._sampling.options, self._sampling.max_tokens
         if most is not None:
             settings["max_tokens"] = most
+        settings |= {"headers": self._headers} if self._headers else {}
         return settings | {"model_options": options} if options else settings
 
     async def complete(self, request: Request) -> Completion:
@@ -381,6 +388,11 @@ class HTTPModel(Model):
         return self._price(usage.input_tokens, usage.cached_tokens, usage.output_tokens)
 
     def write_price(self, tokens: int) -> float | None:
+        """US dollars for input that is written into the endpoint's cache.
+
+        Args:
+            tokens: of the input.
+        """
         return self._price(tokens, 0, 0, tokens)
 
     def _price(self, *counts: int) -> float | None:
@@ -448,6 +460,7 @@ class HTTPModel(Model):
             }
             if self._key:
                 headers |= self._wire.headers(self._key)
+            headers |= self._headers
             connections = self._connections[loop] = Connections(
                 f"{self._url}{self._wire.PATH}",
                 headers,

@@ -208,7 +208,7 @@ class Model:
         """US dollars for input that is written into the endpoint's cache, where it is marked.
 
         Args:
-            tokens: how many are written.
+            tokens: of the input.
         """
         return self.price(Usage(input_tokens=tokens))
 
