@@ -63,6 +63,6 @@ def test_an_estimate_writes_nothing_into_a_run_folder_that_may_be_read_only(
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run", *tmp_path.glob("run/*"))}
     shown = rubricate(*told, "--dry-run")
     assert (shown.returncode, shown.stderr) == (0, ""), shown
-    assert "4 of them known already" in shown.stdout
+    assert "4 of them stored already" in shown.stdout
     after = {path: path.stat().st_mtime_ns for path in (tmp_path / "run", *tmp_path.glob("run/*"))}
     assert after == before

@@ -143,7 +143,7 @@ class RunEstimate(Report):
                 cost += f"; {_dollars(self.cost_with_cache)} with the provider's cache of prompts"
             if self.measured:
                 cost += f"; by what {self.measured} stored answers took"
-        known = f"{self.known} of them known already"
+        known = f"{self.known} of them stored already"
         read = f"{self.input_tokens.low:.0f} to {self.input_tokens.high:.0f} in"
         written = f"{self.output_tokens.low:.0f} to {self.output_tokens.high:.0f} out"
         facts = [
