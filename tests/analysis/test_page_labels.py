@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,17 @@ def test_they_give_the_figures_of_a_run_that_was_graded_with_them(tmp_path: Path
     assert (listed.accuracy, listed.labels) == (expected.agreement.accuracy, expected.agreement.n)
 
 
+def test_one_that_is_taken_back_leaves_what_the_run_was_graded_with(tmp_path: Path):
+    run = graded(tmp_path / "run", dataset(LABELS))
+    labels = RunLabels(replace(read_run(run), labels=None))
+    assert labels.decide("ann", "i0", "fact", "UNMET", "no")["label"] == "UNMET"
+    assert [row.human_label for row in read_run(run).rows[:4]] == ["UNMET", *LABELS["i0"][1:]]
+    labels = RunLabels(replace(read_run(run), labels=None))  # the page is opened again
+    assert labels.decide("ann", "i0", "fact", None, "")["label"] == "MET"
+    assert [row.human_label for row in read_run(run).rows[:4]] == LABELS["i0"]
+    assert labels.shown() == {}
+
+
 def test_commands_say_where_they_are_from(tmp_path: Path, rubricate: Any):
     give(graded(tmp_path / "run", dataset({})), LABELS)
     assert "13 labels were given on the run's page" in rubricate("show", "run").stdout
@@ -130,6 +142,8 @@ def test_a_label_of_another_text_is_ignored_and_one_of_another_rubric_refused(tm
     assert all(row.human_label is None for row in now.rows if row.item == "i0")
     assert now.labels is not None
     assert "labels of 1 items are ignored" in now.labels.text
+    with pytest.raises(InputError, match="has another text of 'i0'"):
+        RunLabels(read_run(run)).decide("ann", "i0", "fact", "MET", "")
 
     data["rubric"] = data["rubric"][:0:-1]  # without the first, reversed
     for item in data["items"]:
@@ -145,6 +159,7 @@ def test_a_label_of_another_text_is_ignored_and_one_of_another_rubric_refused(tm
 
     data["rubric"][0]["options"][0]["label"] = "icy"
     data["items"][2]["ground_truth"][0] = "icy"
+    data["items"][2]["adjudications"]["tone"]["label"] = "icy"
     file.write_text(json.dumps(data))
     with pytest.raises(InputError, match=r"labelled.json: i2: .*'icy'"):
         _ = read_run(run).rows

@@ -1,12 +1,13 @@
 """Labels that people give on the page of a run (`rubricate view`).
 
-They are in `labelled.json` in the run folder: a dataset of the items that have such labels. Every
-reader of the run sees them in place of those that the run was graded with.
+They are in `labelled.json` in the run folder: a dataset of the items that have such labels, each
+an adjudication. Every reader of the run sees them in place of those that the run was graded with;
+on other criteria these hold, also where the same command has written the run again since.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -18,11 +19,10 @@ from rubricate.rubric import Rubric, ScoringRules
 from rubricate.run.results import ItemResult, ResultRow, rows_of
 
 LABELS_NAME = "labelled.json"
-_LABEL_FIELDS = (
-    *("human_label", "human_value", "human_reason", "human_selection", "annotations", "groups"),
-    "human_score",
-)
-"""The fields of a row that rest on labels."""
+_ITEM_FIELDS = ("groups", "human_score")
+"""The fields of a row that rest on all labels of its item."""
+_LABEL_FIELDS = ("human_label", "human_value", "human_reason", "human_selection", *_ITEM_FIELDS)
+"""Those and the fields that rest on its own."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,10 @@ class PageLabels:
         if item is None:
             return rows
         verdicts = {row.criterion: row for row in rows}
+        decided = item.data.adjudications
         try:
-            labelled = ItemResult.scored(_judged_by(item, rubric), verdicts, rules)
+            of_page = _with_labels(item, rubric, verdicts)
+            labelled = ItemResult.scored(of_page, verdicts, rules)
         except KeyError:  # results of another rubric, which their readers complain of
             return rows
         except InputError as error:
@@ -94,30 +96,24 @@ class PageLabels:
             labelled = replace(labelled, human_score=labelled.human_score.less(penalty))
         now = {row.criterion: row for row in rows_of(labelled)}
         return tuple(
-            replace(row, **{name: getattr(now[row.criterion], name) for name in _LABEL_FIELDS})
+            replace(
+                row,
+                **{
+                    name: getattr(now[row.criterion], name)
+                    for name in (_LABEL_FIELDS if row.criterion in decided else _ITEM_FIELDS)
+                },
+            )
             for row in rows
         )
 
 
-def _judged_by(item: Item, rubric: Rubric) -> Item:
-    """The item with the run's rubric, which may be newer than that of the file."""
-    data, names = item.data, item.rubric.names
-    if names != rubric.names:
-        data = replace(
-            data,
-            ground_truth=_in_order(data.ground_truth, names, rubric),
-            ground_truth_reasons=_in_order(data.ground_truth_reasons, names, rubric),
-            annotations={
-                who: {name: label for name, label in labels.items() if name in rubric.by_name}
-                for who, labels in data.annotations.items()
-            },
-        )
+def _with_labels(item: Item, rubric: Rubric, graded: Mapping[str, ResultRow]) -> Item:
+    """The item with what was decided on the page; its other labels are those of the run."""
+    labels: list[Any] = [graded[name].human_label for name in rubric.names]
+    reasons = [graded[name].human_reason for name in rubric.names]
+    for place, name in enumerate(rubric.names):
+        if name in item.data.adjudications:
+            labels[place] = item.data.adjudications[name].get("label")
+            reasons[place] = None  # that of the decision
+    data = replace(item.data, ground_truth=labels, ground_truth_reasons=reasons, annotations={})
     return replace(item, data=data, rubric=rubric)
-
-
-def _in_order(
-    values: Sequence[Any] | None, names: Sequence[str], rubric: Rubric
-) -> list[Any] | None:
-    """The values of these names, in the order of the rubric."""
-    known = dict(zip(names, values or (), strict=False))
-    return None if values is None else [known.get(name) for name in rubric.names]

@@ -30,7 +30,7 @@ class RunLabels:
     """The labels of a run's items, in a dataset's file.
 
     Args:
-        run: the run, with the labels that it has by now.
+        run: the run with the labels that it was graded with.
         file: the dataset; the run's items are found in it by their ids. Default: `labelled.json`
             in the run folder, which is made with the first label, and gets an item with its first.
 
@@ -58,25 +58,20 @@ class RunLabels:
     @property
     def run(self) -> FinishedRun:
         """The run with the labels of now."""
-        self._forget_removed()
-        if self._file is None:
-            return self._run
-        self._file.refresh()
-        items = {item.id: item for item in self._file.items}
-        return replace(self._run, held=self._run, labels=PageLabels(self.path, items))
-
-    def _forget_removed(self) -> None:
-        """Begin anew where somebody has removed the file from the run folder."""
-        if self._grows and not self.path.exists():
-            self._file = None
+        if self._grows:
+            labels = PageLabels.of(self._run.path)
+        else:
+            assert self._file is not None
+            self._file.refresh()
+            labels = PageLabels(self.path, {item.id: item for item in self._file.items})
+        return replace(self._run, held=self._run, labels=labels)
 
     def shown(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """What a page shows, by item and criterion, where it is not as it was when it was read."""
+        """What a page shows, by item and criterion, where it is not as the run was graded."""
         changed: dict[str, dict[str, dict[str, Any]]] = {}
-        if self._file is not None:
-            for before, row in zip(self._run.rows, self.run.rows, strict=True):
-                if (row.human_label, row.human_reason) != (before.human_label, before.human_reason):
-                    changed.setdefault(row.item, {})[row.criterion] = self._shown(row)
+        for before, row in zip(self._run.rows, self.run.rows, strict=True):
+            if (row.human_label, row.human_reason) != (before.human_label, before.human_reason):
+                changed.setdefault(row.item, {})[row.criterion] = self._shown(row)
         return changed
 
     def _shown(self, row: ResultRow) -> dict[str, Any]:
@@ -104,11 +99,18 @@ class RunLabels:
         rubric = self._run.rubric_of(item)
         chosen = checked_label(rubric, criterion, label)
         change = Adjudication(item, annotator, criterion, chosen, reason.strip()[:LONGEST_REASON])
-        self._forget_removed()
         new = None
-        if self._grows and item not in self._known:
-            new = self._dataset(item)
-            self._file = self._file or LabelFile.of_dataset(self.path, new)
+        if self._grows:
+            held = PageLabels.of(self._run.path)
+            if held is None:
+                self._file = None  # nobody has labelled yet, or the file was removed
+            if item not in self._known:
+                new = self._dataset(item)
+                self._file = self._file or LabelFile.of_dataset(self.path, new)
+            elif held is not None and item not in held.items:
+                raise InputError(
+                    f"has another text of '{item}': move it away, and label again", file=self.path
+                )
         assert self._file is not None
         self._file.apply([change], new)
         labels = PageLabels(self.path, {item: self._file.item(item)})

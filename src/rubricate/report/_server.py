@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -163,6 +163,7 @@ class ViewServer(PageServer):
         began = time.monotonic()
         ended = (folders[0] / "summary.json").exists() or not has_journal(folders[0])
         run: FinishedRun = read_run(folders[0]) if ended else read_started(folders[0])
+        run = replace(run, labels=None)  # they come and go while the page is open
         data = PageData.of(run, read_run(folders[1]) if other else None, self._journal)
         labels = RunLabels(run, self._labels_file) if ended else None
         self._versions += 1
