@@ -13,6 +13,7 @@ import pytest
 import rubricate as package
 from rubricate import Criterion, Judge, RubricDataset, Verdict
 from rubricate.analysis import compare_runs, read_run
+from rubricate.errors import InputError
 from rubricate.rubric import Usage
 from rubricate.run.journal import Answers
 from rubricate.testing import Rule, ScriptedEndpoint
@@ -323,3 +324,10 @@ def test_all_verdicts_are_asked_until_their_mean_shows_the_drop(tmp_path: Path) 
     assert (gate.test.side, gate.outcome) == ("cannot tell", "worse")
     assert comparison.confirmation is not None
     assert 1 <= comparison.confirmation.rounds < 3
+
+
+@pytest.mark.parametrize("margin", [-0.1, 1.5, float("nan"), "0.02", None, True])
+def test_a_margin_that_is_no_number_from_0_to_1_is_refused(tmp_path: Path, margin: Any) -> None:
+    a, b = likely_runs(tmp_path, Likely(1), others=0.1)
+    with pytest.raises(InputError, match="margin must be from 0 to 1"):
+        compare_runs(a, b).gate(margin)

@@ -20,6 +20,7 @@ from rubricate.stats import (
     label_agreement,
     lower_end_power,
     mcnemar_power,
+    paired_power,
     permutation_test,
     share_width,
 )
@@ -94,6 +95,8 @@ def test_by_the_spread_alone_a_comparison_promises_no_more_than_where_few_items_
     for n in (20, 50, 100):
         promised = plan_report("comparison", **flips, items=n).answers[0].power
         assert promised <= mcnemar_power(n, 0.08, 0.12) + 0.02
+        every = plan_report("comparison", **flips, items=n).answers[1].power
+        assert every == pytest.approx(paired_power(n, 0.08, 0.3371, differing=1), abs=1e-9)
         known = plan_report("comparison", **flips, differing=0.12, items=n).answers
         assert known[0].power == pytest.approx(known[1].power, abs=0.005)
 

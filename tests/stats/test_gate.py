@@ -168,3 +168,8 @@ def test_what_is_no_number_is_refused():
         bound_test([0.5, 0.6], float("nan"))
     with pytest.raises(InputError, match="noise has 1 numbers for 2 values"):
         bound_test([0.5, 0.6], 0.5, noise=[0.1])
+
+
+def test_where_the_limit_is_not_ruled_out_it_is_the_bound():
+    assert bound_test([0.4, 1.0], 1.0).high == 1.0
+    assert bound_test([0.4, 1.0], 1.0).side == "cannot tell"
