@@ -17,7 +17,6 @@ from rubricate.errors import ModelError, RunStopped
 from rubricate.judge.models import ModelPrice
 from rubricate.judge.models._anthropic import reply
 from rubricate.testing import Rule, ScriptedEndpoint
-from rubricate.testing._interfaces import Messages
 
 KEY = "sk-ant-0123456789abcdef"
 JUDGE = "anthropic/claude-sonnet-4-5"
@@ -45,7 +44,6 @@ class MessagesEndpoint(ScriptedEndpoint):
         super().__init__(rules, **options)
         self.bodies: list[tuple[dict[str, Any], dict[str, str]]] = []
         self.billed = 0.0
-        self._interface = Messages()
         self.structured = structured
         self.change: dict[str, Any] = {}
 
@@ -82,7 +80,7 @@ class MessagesEndpoint(ScriptedEndpoint):
         if not isinstance(response, web.Response) or response.status != 200:
             return response
         given = orjson.loads(response.body)
-        answer = self._interface.reply(body, given)
+        answer = self.batches._messages.reply(body, given)
         (block,) = answer["content"]
         if form == "json_object":
             block = {
