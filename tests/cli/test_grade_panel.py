@@ -91,7 +91,7 @@ def test_model_options_are_pairs_or_json_and_another_effort_is_another_run(
         (["--model-options", "high"], "'high' is not of the form reasoning_effort=high"),
         (["--model-options", "seed=1,seed=2"], "'seed' is given twice"),
         (["--model-options", '{"seed": 1'], "model_options: Failed to parse JSON"),
-        (["--model-options", "stream=true"], "'stream' is for the judge alone"),
+        (["--model-options", "stream=true"], "'stream' is set by the judge"),
         (["--strategy", "majorty"], "did you mean 'majority'?"),
         (["--min-votes", "3"], "min_votes is 3, but there are only 2 votes"),
         (["--weights", "much"], "neither reliability, nor numbers"),

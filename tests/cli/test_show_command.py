@@ -219,7 +219,7 @@ def test_option_prompt_shows_what_was_sent_to_the_letter_and_every_reply(graded)
 def test_option_prompt_wants_to_know_of_which_verdicts(graded):
     asked = graded("show", "run", "--prompt")
     assert asked.returncode == 1
-    assert "pick them with --item" in asked.stderr
+    assert "select them with --item" in asked.stderr
 
 
 @pytest.mark.parametrize("keep", ["half a line", "whole lines", "no last line break", "nothing"])

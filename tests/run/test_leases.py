@@ -132,6 +132,12 @@ main()
 """
 
 
+WORKING = """
+SELECT count(*) FROM pg_stat_activity
+WHERE state = 'active' AND pid <> pg_backend_pid() AND datname = current_database()
+"""
+
+
 class Command:
     """A run as a process of its own, whose lease lapses within two seconds."""
 
@@ -175,6 +181,9 @@ def test_a_process_that_was_stopped_and_replaced_says_so_and_sends_nothing_more(
     first = Command(tmp_path, slow, postgres)
     first.after(60)
     first.process.send_signal(signal.SIGSTOP)
+    with psycopg.connect(postgres, autocommit=True) as connection:  # what it has sent still arrives
+        while connection.execute(WORKING).fetchone() != (0,):
+            time.sleep(0.01)
     second = Command(tmp_path, slow, postgres)
     code, said = second.end()
     assert code == 0, said

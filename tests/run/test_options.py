@@ -251,8 +251,8 @@ def test_a_model_option_that_the_endpoint_refuses_ends_the_run_with_its_words(ma
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"model": "x"}, "model_options: 'model' is for the judge alone"),
-        ({"stream": True}, "'stream' is for the judge alone"),
+        ({"model": "x"}, "model_options: 'model' is set by the judge"),
+        ({"stream": True}, "'stream' is set by the judge"),
         ({"max_completion_tokens": 3}, "'max_completion_tokens' has an option, max_tokens"),
         ({"temperature": 1}, "'temperature' has an option, temperature"),
         ({"a": object()}, "model_options must be JSON values"),
