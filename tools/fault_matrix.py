@@ -341,6 +341,7 @@ def database_restarted(folder: Path) -> Outcome:
 def database_away(folder: Path) -> Outcome:
     """The server of the journal stays away for longer than `--max-outage`."""
     bench = Bench(folder)
+    bench.slow_after = 30  # the server has stopped before the run has ended
     with PostgresServer() as server, bench.endpoint:
         told = ["--journal", server.address(), "--max-outage", "1"]
         run = bench.start(*told)
@@ -349,6 +350,7 @@ def database_away(folder: Path) -> Outcome:
         code = bench.finish(run)
         named = server.folder.name.encode() in bench.output and b"Traceback" not in bench.output
         server.start()
+        bench.slow_after = None
         bench.finish(bench.start(*told))
     end = f"stops, code {code}, {'names the server' if named else 'says nothing'}; then resumed"
     outcome = bench.outcome("", end, DATABASE_BOUND)
