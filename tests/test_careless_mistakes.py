@@ -154,7 +154,7 @@ MISTAKES = [
     option("a sentence", ("Is polite.", "path", "list"), rubric="Is polite."),
     option("a table as a rubric", ("answers.csv:1:1", "id,question"), rubric="answers.csv"),
     # datasets
-    dataset("a comma", (":2:", "comma", "']'"), DATASET % '{"submission": "a"},'),
+    dataset("a comma", (":2:", "comma"), DATASET % '{"submission": "a"},'),
     dataset("single quotes", (":1:2", "double quotes"), "{'prompt': 'p'}"),
     dataset(
         "an item's key", ("items[0]", "'submision'", "'submission'"), DATASET % '{"submision": "a"}'

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+IS_3_11 = sys.version_info[:2] == (3, 11)
 TOOL = Path(__file__).parents[1] / "tools" / "trace_calls.py"
 
 
@@ -17,7 +18,8 @@ TOOL = Path(__file__).parents[1] / "tools" / "trace_calls.py"
     [
         (None, {"calls": 150, "files": 34}),  # to the first request of `grade()`
         ("--shell", {"calls": 723, "files": 70}),  # to the first request of `rubricate grade`
-        ("--job", {"files loaded": 130, "lines executed": 11120}),  # lines vary by 60
+        # lines vary by 60, and from one version of Python to another
+        ("--job", {"files loaded": 130, "lines executed": 11120 if IS_3_11 else 11700}),
     ],
     ids=["grade", "shell", "job"],
 )

@@ -34,6 +34,9 @@ from rubricate.run.workers._worker import Job, Report, State, Worker, WorkerDied
 from rubricate.settings import options_of
 from rubricate.testing import Rule, ScriptedEndpoint
 
+# A worker that dies closes nothing, of which Python 3.13 warns.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
+
 POISON = "poison"
 TWENTY = [f"text {n}" for n in range(20)]
 
