@@ -44,6 +44,18 @@ def test_a_value_of_settings_cannot_be_changed():
     assert replace(size, least=2) == Size(most=4, least=2)
 
 
+def test_a_changed_copy_is_checked_as_a_new_value_is():
+    size = Size(most=4)
+    assert (size.changed(least=2), size) == (Size(most=4, least=2), Size(most=4))
+    assert Named("a", most=4).changed(name="b") == Named("b", most=4)
+    with pytest.raises(InputError, match="most is less than least"):
+        size.changed(least=5)
+    with pytest.raises(InputError, match="most must be a whole number"):
+        size.changed(most="5")
+    with pytest.raises(TypeError, match="'leest'; did you mean 'least'"):
+        size.changed(leest=2)
+
+
 def test_two_values_are_equal_where_their_class_and_fields_are():
     assert Size(most=3) == Size()
     assert hash(Size(most=3)) == hash(Size())

@@ -68,6 +68,6 @@ def _note_homes(homes: dict[str, str], packages: list[str]) -> None:
                     home = statement.module or ""
                     for alias in statement.names:
                         if alias.name == "*":
-                            packages.append(import_module(home).__name__)
+                            packages.append(home)
                         elif alias.asname == alias.name:
                             homes[alias.name] = home

@@ -345,8 +345,15 @@ class Settings:
                 check(self)
 
     def changed(self, **values: Any) -> Self:
-        """A copy with other values of options, which alone are checked."""
-        copy: Self = object.__new__(type(self))
+        """A copy with other values of options, which alone are checked.
+
+        Raises:
+            TypeError, InputError: as for the class.
+        """
+        kind: type = type(self)
+        if not values.keys() <= _form(kind).names:
+            raise _wrong_call(kind, (), values)
+        copy: Self = object.__new__(kind)
         vars(copy).update({**vars(self), **values})
         copy._check(values)
         return copy

@@ -38,6 +38,21 @@ def test_an_estimate_sends_nothing_writes_nothing_and_has_the_truth_between_its_
     assert found.input_tokens.low <= taken.input_tokens <= found.input_tokens.high
 
 
+@pytest.mark.parametrize(("body", "measured"), [({}, 10), ({"usage": None}, 0)])
+def test_what_is_likely_is_by_stored_answers_whose_tokens_are_known(
+    make_dataset, tmp_path, prices, body: dict[str, Any], measured: int
+):
+    with ScriptedEndpoint([Rule(verdict="MET", body=body)]) as endpoint:
+        options = {"base_url": endpoint.url, "cache": tmp_path / "cache", "prices": prices}
+        unmeasured = rubricate.estimate(make_dataset(10), "m", **options)
+        rubricate.grade(make_dataset(5), "m", **options)
+        found = rubricate.estimate(make_dataset(10), "m", **options)
+    assert (found.known, found.measured) == (10, measured)
+    if not measured:
+        assert found.cost.likely < unmeasured.cost.likely  # half of it, by the usual lengths
+        assert found.cost.low < found.cost.likely < found.cost.high
+
+
 @pytest.mark.parametrize(("words", "cached_input"), [(4000, 100), (4000, 1000), (50, 100)])
 def test_an_estimate_has_the_price_with_the_providers_cache_where_that_is_cheaper(
     tmp_path, endpoint, words, cached_input

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,7 +92,7 @@ def load_judges(raw: Raw, config: str | None) -> JudgesSettings:
             for name in ([value] if isinstance(value, str) else value or [])
         ]
         judges = [name for name in names if Path(name).suffix.lower() not in LABEL_SUFFIXES]
-        settings = replace(settings, judge=judges, **vars(part(Endpoint, graded)))
+        settings = settings.changed(judge=judges, **vars(part(Endpoint, graded)))
     is_set = bool(config or settings.judge or options_set(Endpoint, settings))
     if is_set and not settings.checks:
         raise InputError(

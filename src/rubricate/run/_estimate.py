@@ -287,13 +287,15 @@ class _Measuring(_Counting):
         self.took: dict[str, Usage] = {}
 
     async def measure(self, item: JudgedItem, calls: Sequence[Call], known: Known) -> None:
-        """Look up what stored answers to an item's calls took."""
+        """Look up what stored answers to an item's calls took, where their endpoint said it."""
         for call in filter(attrgetter("needs_judge"), calls):
+            if self.answers >= MOST_MEASURED:
+                return
             records = [known.records.get(key, {}) for key in call.keys]
             usages = [Usage(**record["usage"]) for record in records if "usage" in record]
             model, requests = call.judge.model, self.models.total()
-            is_whole = len(usages) == len(records) and any(usage.requests for usage in usages)
-            if model is not None and is_whole and self.answers < MOST_MEASURED:
+            is_whole = len(usages) == len(records) and any(u.input_tokens for u in usages)
+            if model is not None and is_whole:
                 await self.count(item, call, call.questions, set())
                 if self.models.total() > requests:
                     before = self.took.get(model.name, NO_USAGE)
@@ -307,7 +309,7 @@ class _Measuring(_Counting):
             read = wrote = 1.0
             if took := self.took.get(model):
                 guessed = self.figures[model][1]
-                read = took.input_tokens / guessed.input_tokens or 1.0
+                read = took.input_tokens / guessed.input_tokens
                 wrote = took.output_tokens / guessed.output_tokens or 1.0
             total = total.plus(likely, read, wrote)
         return total
@@ -435,7 +437,7 @@ async def with_requests(
         return error
     elsewhere = options.changed(run_dir=None, journal=None, retry_failed=False, fresh=False)
     cached = await estimate(plan, judge, elsewhere, calibrate)
-    anew = await estimate(plan, judge, replace(elsewhere, fresh=True), calibrate)
+    anew = await estimate(plan, judge, elsewhere.changed(fresh=True), calibrate)
     return OtherRunError(error.folder, error.differs, (cached.requests, anew.requests))
 
 

@@ -411,8 +411,8 @@ def parse_ground_truth(labels: Any, rubric: Rubric | None) -> GroundTruth:
             try:
                 text = criterion.label_of(label)
             except InputError as error:
-                path = ("ground_truth", index)
-                text = f"criterion '{criterion.name}' {error.message}"
-                raise InputError(text, path=path) from None
+                raise InputError(
+                    f"criterion '{criterion.name}' {error.message}", path=("ground_truth", index)
+                ) from None
         parsed.append(CriterionVerdict(text) if allowed == BINARY_LABELS else str(text))
     return parsed

@@ -141,9 +141,10 @@ class ModelJudge(Judge):
         last = self._last_item
         if last is None or last[0] is not item:  # criteria come item by item
             of_item = self.prompting.item_digest(item)
+            begun = None
             if of_item is not None:
                 begun = hashlib.blake2b(self.identity + of_item, digest_size=16)
-            last = self._last_item = (item, None if of_item is None else begun)
+            last = self._last_item = (item, begun)
         if last[1] is None:  # the key is that of the whole request
             return self.prompting.request_key(self._fingerprint, item, criterion)
         digest = last[1].copy()
