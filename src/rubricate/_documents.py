@@ -453,28 +453,15 @@ def format_yaml(data: Any) -> str:
     """Write YAML that `parse_yaml` reads back to the same data."""
     import yaml
 
-    text: str = yaml.dump(
-        data, Dumper=_yaml_dumper(), sort_keys=False, allow_unicode=True, width=100
-    )
+    for allow_unicode in (True, False):
+        text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=allow_unicode, width=100)
+        if not _LINE_BREAKS.search(text):
+            break
     return text
 
 
 _LINE_BREAKS = re.compile("[\x85\u2028\u2029]")
-"""Those of Unicode beside the usual ones."""
-
-
-@cache
-def _yaml_dumper() -> type[yaml.SafeDumper]:
-    import yaml
-
-    class Dumper(yaml.SafeDumper):
-        def represent_str(self, data: str) -> yaml.ScalarNode:
-            # Without double quotes these line breaks would come back as spaces or be lost.
-            style = '"' if _LINE_BREAKS.search(data) else None
-            return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
-
-    Dumper.add_representer(str, Dumper.represent_str)
-    return Dumper
+"""Line breaks of Unicode beside the usual ones: written as such, they would be read as spaces."""
 
 
 def read_document(path: str | Path) -> Any:

@@ -275,11 +275,10 @@ def _entry(function: Any) -> Callable[..., int]:
     kinds_of: dict[str, set[Any]] = {}
 
     def entry(config: str | None = None, **values: Any) -> int:
-        raw = {
-            name: _typed(values[name], kinds)
-            for name, kinds in kinds_of.items()
-            if values.get(name) not in (None, [], ())
-        }
+        raw: dict[str, Any] = {}
+        for name, value in values.items():
+            if name in kinds_of and value not in (None, [], ()):
+                raw[name] = _typed(value, kinds_of[name])
         settings = read(kind, raw) if load is None else load(raw, config)
         code = int(function(settings))
         if function.then is not None and code in (ExitCode.FINE, ExitCode.SOME_FAILED):
@@ -315,21 +314,17 @@ def _entry(function: Any) -> Callable[..., int]:
     if any(option.common for option in options.values()):
         optional[HELP_ALL] = _HELP_ALL
     entry.__annotations__ = {**required, **optional}
-    entry.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty if name in required else None,
-                annotation=annotation,
-            )
-            for name, annotation in entry.__annotations__.items()
-        ]
-    )
+    parameters = list[inspect.Parameter]()
+    for name, annotation in entry.__annotations__.items():
+        default = inspect.Parameter.empty if name in required else None
+        parameter = inspect.Parameter(name, KEYWORD_ONLY, default=default, annotation=annotation)
+        parameters.append(parameter)
+    entry.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return entry
 
 
 _FLOATS = {float, list[float]}
+KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
 
 
 def _typed(value: Any, kinds: set[Any]) -> Any:
@@ -351,7 +346,9 @@ def read(kind: type[_S], raw: Raw) -> _S:
     Raises:
         InputError: a file cannot be read, or a value cannot be used.
     """
-    values = {name: _read(name, value) if name in _READ else value for name, value in raw.items()}
+    values = dict(raw)
+    for name in _READ & values.keys():
+        values[name] = _read(name, values[name])
     if raw.get("examples") is not None:
         from rubricate.dataset import RubricDataset
         from rubricate.judge import Examples

@@ -151,16 +151,17 @@ def _changed(
 ) -> dict[str, Any]:
     """What of an item is shown in another form, by its name."""
     texts = {"submission": submission, "prompt": prompt, "reference": reference or ""}
-    changed: dict[str, Any] = {
-        name: shown for name, text in texts.items() if (shown := neutral(text)) != text
-    }
-    documents = tuple(
-        replace(
-            document, text=neutral(document.text), title=document.title and neutral(document.title)
-        )
-        for document in context
-    )
-    return changed if documents == context else {**changed, "context": documents}
+    changed: dict[str, Any] = {}
+    for name, text in texts.items():
+        if (shown := neutral(text)) != text:
+            changed[name] = shown
+    documents = list[ContextDocument]()
+    for document in context:
+        title = document.title and neutral(document.title)
+        documents.append(replace(document, text=neutral(document.text), title=title))
+    if (shown_context := tuple(documents)) != context:
+        changed["context"] = shown_context
+    return changed
 
 
 def sendable(text: str) -> str:

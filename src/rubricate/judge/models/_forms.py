@@ -316,10 +316,12 @@ def _fits(value: object, schema: Mapping[str, Any]) -> bool:
 
 def with_few_quotes(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema of a reply, or of several in one, with a bound to the quotes."""
-    properties = {
-        name: {**inner, "maxItems": MOST_QUOTES} if name == "evidence" else with_few_quotes(inner)
-        for name, inner in schema.get("properties", {}).items()
-    }
+    properties = {**schema.get("properties", {})}
+    for name, inner in properties.items():
+        if name == "evidence":
+            properties[name] = {**inner, "maxItems": MOST_QUOTES}
+        elif "properties" in inner:
+            properties[name] = with_few_quotes(inner)
     return {**schema, "properties": properties} if properties else schema
 
 

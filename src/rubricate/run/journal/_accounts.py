@@ -136,9 +136,26 @@ class Accounts:
         return account
 
     def sum_of(self, name: str) -> Account:
-        """An account of all processes together."""
-        return _sum(
+        """An account of all processes together.
+
+        While none has ended and nothing is known of what one costs, it is taken for as dear as the
+        dearest of the other names.
+        """
+        total = _sum(
             [each for each in (self.own.get(name), self.others.get(name)) if each is not None]
+        )
+        if not (total.ended or total.dearest):
+            known = [each for each in (*self.own.values(), *self.others.values()) if each.ended]
+            total.dearest = max(
+                (max(each.dearest, each.paid / each.ended) for each in known), default=0.0
+            )
+        return total
+
+    @property
+    def has_first(self) -> bool:
+        """Whether the first one of some name is in flight, which shows what it costs."""
+        return any(
+            total.open and not total.ended for total in map(self.sum_of, {*self.own, *self.others})
         )
 
     @property

@@ -27,7 +27,13 @@ import orjson
 
 from rubricate.rubric import NO_USAGE, Usage
 from rubricate.run._progress import Progress
-from rubricate.run.journal._accounts import Account, Accounts, Price, accounts_of
+from rubricate.run.journal._accounts import (
+    MOST_TIMES,
+    Account,
+    Accounts,
+    Price,
+    accounts_of,
+)
 
 ROUNDING = 1 + 1e-9
 AHEAD, OFTEN = 4, 0.5
@@ -364,6 +370,11 @@ class Ledger:
         if not price.has_bound and known.open >= max(1, known.ended):
             return "wait", 0.0
         cost = max(0.0, price.known + known.dearest)
+        is_first = not (known.ended or price.has_bound)
+        if is_first and self.requests.has_first:
+            most = MOST_TIMES * (in_flight + cost)  # none is likely to be so much dearer
+            if not (price.known or price.reply) or most > remaining:
+                return "wait", 0.0
         free = remaining - in_flight - cost
         if free < 0.0:
             return ("wait", 0.0) if in_flight > 0.0 else ("granted", 0.0)

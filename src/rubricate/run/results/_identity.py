@@ -36,8 +36,11 @@ class RunIdentity:
     def __init__(self, plan: Plan, judge: Judge) -> None:
         self._plan = plan
         self._criteria = {criterion.name: criterion.requirement for criterion in plan.rubric or ()}
-        members = (member.judge.name for stage in judge.stages for member in stage.members)
-        self._judges = [*dict.fromkeys(members)]
+        names = dict[str, None]()
+        for stage in judge.stages:
+            for member in stage.members:
+                names[member.judge.name] = None
+        self._judges = [*names]
 
     def note(self, folder: Path, *, replaces: bool) -> None:
         """Write it down in the run's folder.
