@@ -284,6 +284,32 @@ def test_no_choice_of_models_processes_and_kills_exceeds_a_bound_by_more_than_on
     asyncio.run(play())
 
 
+def test_a_pause_of_the_process_allots_no_more_than_is_left(monkeypatch: pytest.MonkeyPatch):
+    """What is in flight seems to take long where the process has stood still meanwhile."""
+    clock = [0.0, 0.001]  # now, and how far each look moves it
+
+    def monotonic() -> float:
+        clock[0] += clock[1]
+        return clock[0]
+
+    async def exchange(decide: Any) -> None:
+        decide({})
+
+    async def play() -> float:
+        ledger, progress = Ledger(exchange), Progress(0)
+        ledger.add(progress)
+        for _ in range(20):
+            clock[1] = 10.0 if progress.usage.requests == 11 else 0.001
+            if await ledger.reserve(0.12, price := Price("model")) != "granted":
+                break
+            progress.takes(Usage(requests=1, cost=0.01))
+            ledger.settle(price, 0.01)
+        return progress.usage.cost or 0.0
+
+    monkeypatch.setattr("rubricate.run.journal._accounts.time.monotonic", monotonic)
+    assert asyncio.run(play()) <= 0.12 + 1e-9
+
+
 def test_what_was_paid_without_a_price_is_priced_by_its_tokens(tmp_path: Path):
     prices = tmp_path / "prices.yaml"
     prices.write_text("m: {input: 1000, output: 1000}\n")

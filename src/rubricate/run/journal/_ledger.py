@@ -334,7 +334,10 @@ class Ledger:
                 is_begun = answer == "granted" and account is not None
                 if is_begun and account is not None:
                     account.begin(price)
-                    self._allotment = (self._paid or 0.0) + self.requests.held + ahead
+                    # What is in flight may seem dearer after a pause of this process than a moment
+                    # ago: no more is allotted than is left.
+                    allotted = min(self.requests.held + ahead, self.remaining(max_cost))
+                    self._allotment = (self._paid or 0.0) + allotted
 
         async with self._asking:
             self._news.clear()
