@@ -88,41 +88,36 @@ def answers(
 
 
 def confirmed(verdicts: Runs, margin: float, size: int = 1) -> tuple[GateOutcome, float]:
-    """What the gate says of two runs once the flips of their first answers were asked again, and
-    the answers to each verdict that this took, of one run."""
-    (first_a, again_a), (first_b, again_b) = ((run[0], run[1:].mean(0) > 0.5) for run in verdicts)
-    flip = first_a != first_b
+    """What the gate says of two runs with `--confirm`, and the answers to each verdict that this
+    took, of one run."""
+    a, b = verdicts
+    flip = a[0] != b[0]
 
-    def pairs(a: np.ndarray, b: np.ndarray) -> tuple[ItemPair, ...]:
-        scores = zip(a.mean(1).tolist(), b.mean(1).tolist(), strict=True)
-        return tuple(ItemPair(str(i), str(i // size), *both, None) for i, both in enumerate(scores))
+    def pairs(differences: np.ndarray) -> tuple[ItemPair, ...]:
+        means = differences.mean(1).tolist()
+        return tuple(
+            ItemPair(str(i), str(i // size), 0, mean, None) for i, mean in enumerate(means)
+        )
 
-    first = pairs(first_a, first_b)
+    change = b * 1.0 - a
+    first, confirmation, calls = pairs(change[0]), Confirmation(int(flip.sum())), 1.0
     decision = gate(first, margin)
-    if not decision.may_be_worse:
-        return decision.outcome, 1.0
-    anew = pairs(np.where(flip, again_a, first_a), np.where(flip, again_b, first_b))
-    flips = Confirmation(len(verdicts[0]) - 1, int(flip.sum()), int(flip.sum()), 0, anew)
-    decision = gate(first, margin, confirmation=flips)
-    calls = 1 + _asked_of_flips(verdicts, flip)
-    for number in range(1, TIMES // 2 + 2):
-        if not decision.may_be_offset:
+    if not decision.is_open:
+        return decision.outcome, calls
+    for number in range(1, TIMES + 1):
+        of_flips = pairs(np.where(flip, change[1 : 1 + number].mean(0), 0))
+        confirmation = replace(confirmation, times=number, scored=of_flips)
+        calls += float(flip.mean())
+        decision = gate(first, margin, confirmation=confirmation)
+        if not decision.is_open:
             break
-        averaged = pairs(*(run[: 1 + number].mean(0) for run in verdicts))
-        decision = gate(first, margin, confirmation=replace(flips, averaged=averaged))
+        averaged = pairs(change[: 1 + number].mean(0))
+        confirmation = replace(confirmation, rounds=number, averaged=averaged)
         calls += float((~flip).mean())
+        decision = gate(first, margin, confirmation=confirmation)
+        if not decision.is_open:
+            break
     return decision.outcome, calls
-
-
-def _asked_of_flips(verdicts: Runs, flip: np.ndarray) -> float:
-    """Further answers to each verdict: the last to a flip only where the others differ."""
-    most = TIMES // 2 + 1
-    again = 0.0
-    for run in verdicts:
-        met = run[1 : 1 + most].sum(0)
-        alike = (met == 0) | (met == most)
-        again += float(np.where(flip, np.where(alike, most, TIMES), 0).mean())
-    return again / 2
 
 
 def decide(verdicts: Runs, margin: float, size: int = 1) -> BoundTest:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rubricate._files import user_path
 from rubricate.analysis import (
+    Confirmation,
     FinishedRun,
     GivenAnew,
     LosingVerdicts,
@@ -59,8 +60,7 @@ class ConfirmCall(ConfirmOptions, kw_only=False):
     _: KW_ONLY
     times: int = option(
         5,
-        "How often each flip is asked about again, in each run; the last answers only where the "
-        "others differ.",
+        "How often each flip is asked about again at most, in each run.",
         ge=1,
     )
     margin: float = option(0.0, "How much lower the mean score may be, as for `gate`.", ge=0, lt=1)
@@ -72,10 +72,10 @@ class ConfirmCall(ConfirmOptions, kw_only=False):
 async def aconfirm(call: ConfirmCall) -> RunComparison:
     """Compare two runs, and ask again about the verdicts that differ, in both.
 
-    The comparison's `gate` then decides by the flips that hold. If they show a drop of more than
-    the margin, and the first answers alone do not, all verdicts are asked again, at most
-    `times // 2 + 1` times. Answers are kept in the folder `confirm-A` of run B (or in `run_dir`),
-    so that the same call asks for nothing twice.
+    The flips are asked about once more, then all other verdicts, and so on up to `times`: until a
+    drop of more than the margin is shown by all answers, or is no longer likely. The comparison's
+    `gate` decides by the mean of all answers. Answers are kept in the folder `confirm-A` of run B
+    (or in `run_dir`), so that the same call asks for nothing twice.
 
     For example:
 
@@ -96,9 +96,8 @@ async def aconfirm(call: ConfirmCall) -> RunComparison:
     runs = _run(call.before), _run(call.after)
     judge = chosen_judge(call.judge, call)
     check = Recheck(*runs, judge, call.times)
-    return await confirmed(
-        check, runs, call, call.judge, margin=call.margin, groups=call.groups, by=call.by
-    )
+    comparison = compare_runs(*runs, groups=call.groups, by=call.by)
+    return await confirmed(check, comparison, runs, call, call.judge, margin=call.margin)
 
 
 confirm = plain(ConfirmCall, aconfirm)
@@ -110,40 +109,42 @@ def _run(run: FinishedRun | str | Path) -> FinishedRun:
 
 async def confirmed(
     check: Recheck,
+    comparison: RunComparison,
     runs: tuple[FinishedRun, FinishedRun],
     options: ConfirmOptions,
     judge: JudgesLike,
     *,
     margin: float | None,
-    groups: str | None = None,
-    by: Sequence[str] = (),
     stop: asyncio.Event | None = None,
 ) -> RunComparison:
-    """`aconfirm` with its flips known: asks about them, and compares.
+    """`aconfirm` of runs that are compared already.
 
     Args:
-        margin: of the gate; None where there is none, and only flips are asked about.
+        margin: of the gate; None where there is none, and all answers to flips are asked for.
 
     Raises:
         RunStopped: the run ended before all was answered.
     """
     running = running_options(runs, options)
-    answers = await _settled(check, running, judge, stop)
-    comparison = compare_runs(*runs, groups=groups, by=by, confirmed=check.outcome(answers))
+    comparison = replace(comparison, confirmation=Confirmation(len(comparison.flips)))
     for panel in check.rounds:
-        if margin is None or not comparison.gate(margin, min_coverage=0).may_be_offset:
-            break
-        assert check.whole is not None
-        assert comparison.confirmation is not None
-        results = await answered(check.whole, panel, running, judge, stop)
-        verdicts = {result.id: result.criteria for result in results}
-        confirmation = check.with_round(comparison.confirmation, comparison.scored, verdicts)
-        comparison = replace(comparison, confirmation=confirmation)
+        for dataset, count in ((check.dataset, check.with_flips), (check.whole, check.with_round)):
+            if dataset is None:
+                return comparison
+            if margin is not None and not comparison.gate(margin, min_coverage=0).is_open:
+                return comparison
+            results = await answered(dataset, panel, running, judge, stop)
+            verdicts = {result.id: result.criteria for result in results}
+            assert comparison.confirmation is not None
+            confirmation = count(comparison.confirmation, comparison.scored, verdicts)
+            comparison = replace(comparison, confirmation=confirmation)
+            if margin is None:
+                break
     return comparison
 
 
 async def _settled(
-    check: Recheck | LosingVerdicts,
+    check: LosingVerdicts,
     options: RunOptions,
     judge: JudgesLike,
     stop: asyncio.Event | None,
@@ -231,7 +232,7 @@ async def estimate_confirmed(
     if check.dataset is None:
         return None
     running = running_options(runs, options)
-    return await estimate_run(Plan(check.dataset, running), check.panels[-1], running)
+    return await estimate_run(Plan(check.dataset, running), check.panel, running)
 
 
 def running_options(runs: tuple[FinishedRun, FinishedRun], options: ConfirmOptions) -> RunOptions:

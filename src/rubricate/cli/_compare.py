@@ -58,9 +58,9 @@ class CompareSettings(Groups, Tags, Unclear, ReportOutput, Shell, ConfirmOptions
     )
     confirm: int | None = option(
         None,
-        "Ask N more times, in both runs, about the verdicts that differ; --fail-if-worse then "
-        "decides by those that are confirmed, and asks about all of them if these alone show a "
-        "drop. Needs the runs' --judge and options of asking.",
+        "Ask up to N more times, in both runs, about the verdicts that differ, and about the "
+        "others as long as those that are confirmed show a drop; --fail-if-worse then decides by "
+        "all answers. Needs the runs' --judge and options of asking.",
         ge=1,
         common=True,
     )
@@ -121,8 +121,8 @@ def compare(settings: CompareSettings) -> int:
     margin, least = settings.fail_if_worse, settings.min_coverage
     least = MIN_COVERAGE if least is None else least
     if settings.confirm is not None and not has_changed:
-        if margin is None or comparison.gate(margin, min_coverage=least).may_be_worse:
-            confirmed = _confirmed(settings, runs)
+        if margin is None or comparison.gate(margin, min_coverage=least).is_open:
+            confirmed = _confirmed(settings, comparison, runs)
             if isinstance(confirmed, int):
                 return confirmed
             comparison = confirmed
@@ -215,7 +215,9 @@ def _until_stopped(work: Callable[[], Coroutine[Any, Any, _T]], folder: Path) ->
         return exit_code(folder, stopped=stopped, interrupted=stopped.interrupted, failed=False)
 
 
-def _confirmed(settings: CompareSettings, runs: Runs) -> RunComparison | int:
+def _confirmed(
+    settings: CompareSettings, comparison: RunComparison, runs: Runs
+) -> RunComparison | int:
     """The comparison once the flips were asked about again; an exit code where that ended early,
     or was only estimated."""
     from rubricate.analysis import Recheck
@@ -233,8 +235,8 @@ def _confirmed(settings: CompareSettings, runs: Runs) -> RunComparison | int:
             print_estimate(estimated, settings.json_output)
             if settings.fail_if_worse is not None:
                 sys.stderr.write(
-                    "If flips that hold show a drop, and the first answers alone do not, all "
-                    f"verdicts are asked again, too, {len(check.rounds)} times at most.\n"
+                    "As long as the flips that hold show a drop, all verdicts are asked again, "
+                    f"too, {len(check.rounds)} times at most.\n"
                 )
         return ExitCode.FINE
 
@@ -243,12 +245,11 @@ def _confirmed(settings: CompareSettings, runs: Runs) -> RunComparison | int:
         with view:
             return await confirmed(
                 check,
+                comparison,
                 runs,
                 options,
                 settings.judge,
                 margin=settings.fail_if_worse,
-                groups=settings.groups,
-                by=settings.by,
                 stop=stop,
             )
 

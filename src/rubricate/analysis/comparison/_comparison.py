@@ -25,7 +25,6 @@ from rubricate.analysis.comparison._scored_alike import (
     GROUP,
     UNANSWERED_BEFORE,
     AlikeRuns,
-    Reasked,
     VerdictPair,
     scored_alike,
 )
@@ -432,7 +431,6 @@ def compare_runs(
     groups: str | None = None,
     by: Sequence[str] = (),
     bootstrap: Bootstrap | None = None,
-    confirmed: tuple[Reasked, Confirmation] | None = None,
 ) -> RunComparison:
     """Compare two runs on the items that both have, by id, and on what both decided.
 
@@ -447,7 +445,6 @@ def compare_runs(
         by: fields of parts to score, beside those that run B declares: `tags`, or fields of
             criteria's or items' tags or of items' metadata.
         bootstrap: how bootstrap intervals are made. Default: 2,000 resamples, 95 %.
-        confirmed: the flips that were asked about again, and what came of them (`Recheck`).
 
     Raises:
         InputError: the runs have no item or no criterion in common, an item lacks the field to
@@ -525,14 +522,6 @@ def compare_runs(
         usage_a=_item_usage(a),
         usage_b=_item_usage(b),
         parts=tuple(_parts(b, alike, by, compared)),
-        confirmation=confirmed
-        and replace(
-            confirmed[1],
-            scored=tuple(
-                ItemPair(item, _group(group_of, item), *scores, None)
-                for item, scores in scored_alike(a, b, reasked=confirmed[0]).scores.items()
-            ),
-        ),
     )
 
 

@@ -1,15 +1,13 @@
 """The flips of two runs, asked about again in both: which of them hold.
 
 A comparison of two runs of one answer each is mostly noise: verdicts that the judge would not give
-twice. Only those that differ (the flips) can move it, so they are asked about again first, in both
-runs. A flip then counts as the answers say that it is given anew, in each run by itself; those that
-selected it no longer count. Of an unchanged system, what is asked and answered is the same with
-A and B exchanged, so that the test by flipping signs stays exact.
+twice. So the verdicts that differ (the flips) are asked about first, in both runs. Most drops that
+are noise end here, for few answers, because those that selected a flip do not count.
 
 Flips that hold show verdicts that were lost, but hardly those that became a little likelier: few of
-these flip, and fewer hold. So a drop that they show must be seen in all verdicts, too. Where the
-first answers do not show it, all verdicts are asked again, one round after another, until the mean
-of all answers does.
+these flip, and fewer hold. So a drop must be seen in all verdicts, too. As long as both may show
+one, round after round, the flips are asked once more, then the others, until the mean of all
+answers to all verdicts shows the drop, or no longer a sign of it.
 
 A flip that could be asked about in one run alone is left as it is: the run that is asked again
 would regress to its mean, and the other would not.
@@ -17,6 +15,7 @@ would regress to its mean, and the other would not.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -46,11 +45,6 @@ BEFORE, AFTER = "A", "B"
 MOST_WRONG = 0.2
 """The share of verdicts that noise may have turned. A judge that errs in more is no judge; at half,
 a figure that is .15 below by a noisy judge is not asked about."""
-
-
-def _rounds(panel: Panel, times: int) -> tuple[Panel, ...]:
-    """A panel to ask first, and one to ask about what that leaves open."""
-    return tuple(panel.again(count) for count in dict.fromkeys((times // 2 + 1, times)))
 
 
 def unsettled(dataset: RubricDataset, answers: GivenAnew) -> RubricDataset | None:
@@ -83,10 +77,8 @@ class Recheck:
         times: how often each flip is asked about again, in each run.
 
     Attributes:
-        panels: the judge, asked more often than half of `times`; then asked `times`, about what was
-            not answered alike.
-        rounds: the judge, asked once more about all verdicts, more often than half of `times`. The
-            answers to flips are those that `panels` had.
+        panel: the judge, asked all these times.
+        rounds: the same once at a time.
         dataset: the items of both runs, each with the criteria that flipped there; None where
             there is nothing to ask.
         flips: how many verdicts differ in the two runs.
@@ -98,10 +90,11 @@ class Recheck:
 
     def __init__(self, a: FinishedRun, b: FinishedRun, judge: Judge, times: int) -> None:
         self._panel = panel = as_panel(judge)
-        self.panels = _rounds(panel, times)
+        self.panel = panel.again(times)
         last = max(member.replicate for member in panel.members)
-        self.rounds = tuple(panel.again(1, after=number * last) for number in range(times // 2 + 1))
-        self._runs, self._times = (a, b), times
+        self.rounds = tuple(panel.again(1, after=number * last) for number in range(times))
+        self._runs = a, b
+        self._given, self._repeated = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
         self._compared = [pair for pair in scored_alike(a, b).pairs if pair.fate == COMPARED]
         every = [pair for pair in self._compared if pair.is_flip]
         self.flips = len(every)
@@ -145,41 +138,51 @@ class Recheck:
         """The items of both runs, with all criteria that both decided and can be asked about."""
         return self._whole[1]
 
-    def outcome(self, answers: GivenAnew) -> tuple[Reasked, Confirmation]:
-        """The verdicts that were given anew, in both runs, and how many repeat the flip."""
-        anew = _given_anew(self.pairs, answers)
-        held = sum(
-            tuple(verdict.label for verdict in anew[key]) == (pair.a.label, pair.b.label)
-            for pair in self.pairs
-            if (key := (pair.b.item, pair.b.criterion)) in anew
+    def with_flips(
+        self, confirmation: Confirmation, first: Sequence[ItemPair], answers: GivenAnew
+    ) -> Confirmation:
+        """A confirmation with one more answer to the flips.
+
+        Args:
+            confirmation: so far.
+            first: the scores by the first answers, which do not count here.
+            answers: the new ones.
+        """
+        anew, times = _given_anew(self.pairs, answers), confirmation.times + 1
+        self._given.update(anew.keys())
+        for pair in self.pairs:
+            key = pair.b.item, pair.b.criterion
+            if key in anew and [v.label for v in anew[key]] == [pair.a.label, pair.b.label]:
+                self._repeated[key] += 1
+        return replace(
+            confirmation,
+            times=times,
+            asked_again=len(self._given),
+            held=sum(2 * self._repeated[key] > count for key, count in self._given.items()),
+            scored=self._averaged(confirmation.scored or first, anew, 1 / times),
         )
-        return anew, Confirmation(self._times, self.flips, len(anew), held)
 
     def with_round(
         self, confirmation: Confirmation, first: Sequence[ItemPair], answers: GivenAnew
     ) -> Confirmation:
-        """A confirmation with one more answer to all verdicts, whose scores count as the others.
+        """The same with one more answer to all verdicts, beside the first, which count here."""
+        anew, rounds = _given_anew(self._whole[0], answers), confirmation.rounds + 1
+        averaged = self._averaged(confirmation.averaged or first, anew, 1 / (rounds + 1))
+        return replace(confirmation, rounds=rounds, averaged=averaged)
 
-        Args:
-            confirmation: of the flips, and of the rounds so far.
-            first: the scores by the first answers.
-            answers: of this round.
-        """
-        anew = _given_anew(self._whole[0], answers)
+    def _averaged(
+        self, pairs: Sequence[ItemPair], anew: Reasked, share: float
+    ) -> tuple[ItemPair, ...]:
+        """Mean scores so far, of which those by new verdicts become this share."""
         scores = scored_alike(*self._runs, reasked=anew).scores
-        share = 1 / (confirmation.rounds + 2)
-        return replace(
-            confirmation,
-            rounds=confirmation.rounds + 1,
-            averaged=tuple(
-                replace(
-                    pair,
-                    a=pair.a + share * (scores[pair.item][0] - pair.a),
-                    b=pair.b + share * (scores[pair.item][1] - pair.b),
-                    noise=None,
-                )
-                for pair in confirmation.averaged or first
-            ),
+        return tuple(
+            replace(
+                pair,
+                a=pair.a + share * (scores[pair.item][0] - pair.a),
+                b=pair.b + share * (scores[pair.item][1] - pair.b),
+                noise=None,
+            )
+            for pair in pairs
         )
 
 
@@ -210,7 +213,8 @@ class LosingVerdicts:
         times: how often each verdict is asked about again.
 
     Attributes:
-        panels: the judge, as of a `Recheck`.
+        panels: the judge, asked more often than half of `times`; then asked `times`, about what
+            was not answered alike.
         dataset: the items, each with these criteria; None where there is nothing to ask.
     """
 
@@ -218,7 +222,7 @@ class LosingVerdicts:
         self, run: FinishedRun, checks: Sequence[ThresholdCheck], judge: Judge, times: int
     ) -> None:
         panel = as_panel(judge)
-        self.panels = _rounds(panel, times)
+        self.panels = tuple(panel.again(n) for n in dict.fromkeys((times // 2 + 1, times)))
         self._run = run
         declared = run.rules.declared is not None  # a score of all items, and not their mean
         self._checks = [

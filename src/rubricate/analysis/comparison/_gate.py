@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from rubricate.errors import InputError
@@ -19,10 +20,14 @@ MIN_COVERAGE = 0.95
 """The share of the first run's verdicts that must be compared. At 0.9, one judge request in ten may
 fail, and what failed is seldom a random tenth; at 0.99, one failure of 50 verdicts ends a build."""
 
-SIGNIFICANCE_LATER = 0.025
-"""The one-sided error rate of the means over rounds in which all verdicts were asked again, up to
-four looks at them. At .04, which is that of a single look, a drop that is won back elsewhere is
+SIGNIFICANCE_OF_LOOKS = 0.025
+"""The one-sided error rate of each look at runs that are asked again: after the first answers, and
+after each round. At .04, which is that of a single look, a drop that is won back elsewhere is
 called worse in up to 7.5 %; at .02, one in a hundred drops fewer is found."""
+DOUBT = 0.3
+"""Verdicts are asked again as long as a drop is shown at this one-sided error rate. At .1 the calls
+fall by a tenth, and of noisy runs one drop in seven that six answers find is missed; at .2 one in
+twenty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +54,19 @@ class Confirmation:
     """What came of the verdicts that differ, asked about again in both runs.
 
     Attributes:
-        times: how often each was asked about at most, in each run.
         flips: how many verdicts differ.
+        times: how often these were asked about, in each run.
         asked_again: how many of them were given anew in both runs; the others count as they are.
-        held: how many of those were given in both runs as before.
-        scored: both scores of each item, by the verdicts that were given anew.
+        held: how many of those were given in both runs as before, more often than not.
+        scored: the mean scores of each item, by the further answers to flips.
         rounds: how often all verdicts were asked about again.
         averaged: the mean scores of each item, by the first answers and those of the rounds.
     """
 
-    times: int
     flips: int
-    asked_again: int
-    held: int
+    times: int = 0
+    asked_again: int = 0
+    held: int = 0
     scored: tuple[ItemPair, ...] = ()
     rounds: int = 0
     averaged: tuple[ItemPair, ...] = ()
@@ -111,11 +116,13 @@ class Gate:
             could be compared, whatever the rest says.
         margin: how much lower the mean score of B may be.
         test: the mean difference against `-margin`.
-        confirmed: the same by the verdicts that were given anew; None where none was asked about.
-        averaged: the same by all answers, where all verdicts were asked about again.
         price: US dollars of the further items that would tell, in both runs, and of the further
             answers to each verdict; None where not known.
         why: the reason, in words.
+        is_open: whether a drop beyond the margin is seen that further answers may confirm or not.
+        confirmed: the same by the further answers to flips, at an error rate of 0.3; None where
+            nothing was asked again.
+        averaged: the same by all answers, where all verdicts were asked about again.
     """
 
     outcome: GateOutcome
@@ -123,20 +130,9 @@ class Gate:
     test: BoundTest
     price: tuple[float | None, ...]
     why: str
+    is_open: bool
     confirmed: BoundTest | None = None
     averaged: BoundTest | None = None
-
-    @property
-    def may_be_worse(self) -> bool:
-        """Whether the first answers have a drop beyond the margin that may be noise, or not."""
-        lower = self.test.value is not None and self.test.value < -self.margin
-        return lower and self.outcome in ("worse", "cannot tell")
-
-    @property
-    def may_be_offset(self) -> bool:
-        """Whether the flips that hold show a drop that all verdicts together do not show."""
-        held = self.confirmed is not None and self.confirmed.side == "below"
-        return held and self.may_be_worse and self.outcome == "cannot tell"
 
     def __str__(self) -> str:
         return self.why
@@ -167,41 +163,51 @@ def gate(
         cost: US dollars that an item takes in both runs together; None where not known.
         confirmation: what came of the flips, asked about again.
 
-    With a confirmation, B is *worse* where the flips that hold show it, and all verdicts together
-    do, by the first answers or by the mean of all: what is won thinly, over many verdicts, hardly
-    flips. It is *no worse* by the first answers alone: what is lost thinly hardly flips, either.
+    With a confirmation, B is *worse* where all verdicts together show it, by the first answers or
+    by the mean of all, and the flips that hold do not speak against it. Flips alone are not enough:
+    they do not show what is won thinly, over many verdicts. It is *no worse* by the first answers
+    alone, because further ones are asked for only after a drop.
 
     Raises:
         InputError: the margin is no number from 0 to 1.
     """
     check_unit(margin, "margin")
-    test = _tested(pairs, margin, bounded)
+    tested = partial(_tested, margin=margin, bounded=bounded)
     confirmed = averaged = None
-    if confirmation is not None:
-        confirmed = _tested(confirmation.scored, margin, bounded)
+    if confirmation is None:
+        test = tested(pairs)
+    else:
+        test = tested(pairs, significance=SIGNIFICANCE_OF_LOOKS)
+        if confirmation.scored:
+            confirmed = tested(confirmation.scored, significance=DOUBT)
         if confirmation.averaged:
-            averaged = _tested(
-                confirmation.averaged, margin, bounded, significance=SIGNIFICANCE_LATER
-            )
+            averaged = tested(confirmation.averaged, significance=SIGNIFICANCE_OF_LOOKS)
     more_items = test.items_needed and test.items_needed - test.n
     more_answers = test.replicates_needed and test.n * (test.replicates_needed - 1)
     price = tuple(cost * more if cost and more else None for more in (more_items, more_answers))
-    sides: Mapping[str, GateOutcome] = {"below": "worse", "not below": "no worse"}
-    outcome: GateOutcome = sides.get(test.side, "cannot tell")
-    if confirmed is not None and outcome != "no worse":
-        is_whole_below = "below" in (test.side, averaged and averaged.side)
-        outcome = "worse" if confirmed.side == "below" and is_whole_below else "cannot tell"
-    why = _why(outcome, margin, test, price, confirmed, averaged)
+    outcome: GateOutcome = "cannot tell"
+    has_held = confirmed is None or confirmed.side == "below"
+    if has_held and "below" in (test.side, averaged and averaged.side):
+        outcome = "worse"
+    elif test.side == "not below":
+        outcome = "no worse"
+    is_open = outcome != "no worse" and test.value is not None and test.value < -margin
+    if confirmation is not None and confirmed is not None:
+        is_open = outcome == "cannot tell" and has_held
+        if is_open and averaged is not None:
+            is_open = tested(confirmation.averaged, significance=DOUBT).side == "below"
+    why = _why(outcome, margin, test, price, averaged)
     if confirmation is not None:
-        why += _of_flips(confirmation, averaged)
+        why += _of_flips(confirmation)
     if uncovered:
         rest = f" Of the rest: {why}" if outcome == "worse" else ""
         outcome, why = "not covered", f"Not shown to be no worse: {uncovered}.{rest}"
-    return Gate(outcome, margin, test, price, why, confirmed, averaged)
+        is_open = False
+    return Gate(outcome, margin, test, price, why, is_open, confirmed, averaged)
 
 
 def _tested(
-    pairs: Sequence[ItemPair], margin: float, bounded: bool, **significance: float
+    pairs: Sequence[ItemPair], *, margin: float, bounded: bool, **significance: float
 ) -> BoundTest:
     """The mean difference against minus the margin."""
     from rubricate.stats import bound_test
@@ -219,21 +225,21 @@ def _tested(
     )
 
 
-def _of_flips(flips: Confirmation, averaged: BoundTest | None) -> str:
-    """What came of the flips, and of all verdicts where they were asked about again, in words."""
-    if not flips.flips:
+def _of_flips(flips: Confirmation) -> str:
+    """What came of the flips and of all verdicts, where they were asked about again, in words."""
+    if not flips.times:
         return " No verdict differs, so that nothing was asked again."
     text = f" Of {flips.flips} flips, "
     if flips.asked_again < flips.flips:
         text += f"{flips.asked_again} could be asked about again in both runs; "
-    text += f"{flips.held} held when asked up to {flips.times} more times."
-    if averaged is not None:
-        times = "once" if flips.rounds == 1 else f"{flips.rounds} times"
-        text += (
-            f" All verdicts were asked {times} more: by all answers the mean score changed by "
-            f"{' '.join(_change(averaged))}."
-        )
+    text += f"{flips.held} held when asked {_times(flips.times)} more."
+    if flips.rounds:
+        text += f" All verdicts were asked {_times(flips.rounds)} more."
     return text
+
+
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
 def _why(
@@ -241,26 +247,22 @@ def _why(
     margin: float,
     test: BoundTest,
     price: tuple[float | None, ...],
-    confirmed: BoundTest | None,
     averaged: BoundTest | None,
 ) -> str:
     """The outcome and its reason, in words."""
-    change, ends = _change(test)
+    latest, by = (test, "") if averaged is None else (averaged, " by all answers")
+    change, ends = _change(latest)
     power = ""
-    finds = averaged or confirmed or test
-    if finds.detectable is not None and test.power is not None:
-        power = f" These {test.n} items find a drop of {figure(margin + finds.detectable, 3)} with "
-        power += "a power of 0.8"
+    if latest.detectable is not None and test.power is not None:
+        drop = figure(margin + latest.detectable, 3)
+        power = f" These {test.n} items find a drop of {drop} with a power of 0.8"
         if margin:
             power += f", and show an unchanged system to be no worse with {figure(test.power)}"
         power += "."
     if outcome == "worse":
-        by = "" if confirmed is None else ", by the flips that held"
-        shown = confirmed or test
-        change, ends = _change(shown)
         return (
-            f"Worse: the mean score changed by {change} ({ends}; p "
-            f"{p_text(shown.p_value)}){by}, where {-margin or 0.0:g} is allowed.{power}"
+            f"Worse: the mean score changed by {change}{by} ({ends}; p "
+            f"{p_text(latest.p_value)}), where {-margin or 0.0:g} is allowed.{power}"
         )
     if outcome == "no worse":
         return (
@@ -272,10 +274,9 @@ def _why(
             f"Cannot tell: the mean score changed by {change}, and {test.n} items in "
             f"{test.clusters} groups have no honest interval."
         )
-    by = "" if confirmed is None else f"; by the flips that held {' '.join(_change(confirmed))}"
     return (
-        f"Cannot tell: the mean score changed by {change}, the true change may be anything {ends}"
-        f"{by}, and {-margin or 0.0:g} is allowed.{power}{_needed(test, price)}"
+        f"Cannot tell: the mean score changed by {change}{by}, the true change may be anything "
+        f"{ends}, and {-margin or 0.0:g} is allowed.{power}{_needed(test, price)}"
     )
 
 
