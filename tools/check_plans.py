@@ -39,8 +39,10 @@ from rubricate.stats import (
 )
 
 SEED = 20261123
-WIDTH, POWER = 0.05, 0.03
-"""How far a width may be off, as a share of it, and a power."""
+WIDTH, POWER, GUESS = 0.05, 0.03, 0.15
+"""How far a width may be off, as a share of it, a power, and one whose share that differs is a
+guess."""
+GUESSED = "power by a guess"
 SLOW = 4
 """Where an interval is bootstrapped, one in this many data sets is made."""
 Chance = np.random.Generator
@@ -67,7 +69,7 @@ class Checked:
         """Whether it is near enough, but for twice the error of the simulation."""
         slack = 2 * self.error / (self.found if self.kind == "width" else 1)
         off = self.off if self.kind == "power at least" else abs(self.off)
-        return off <= (WIDTH if self.kind == "width" else POWER) + slack
+        return off <= {"width": WIDTH, GUESSED: GUESS}.get(self.kind, POWER) + slack
 
 
 def widths(name: str, promised: float, sets: int, draw: Callable[[Chance], Estimate]) -> Checked:
@@ -201,8 +203,10 @@ def of_comparisons(sets: int) -> Iterator[Checked]:
         known = paired_power(n, mean, spread, differing=differing)
         if name != SKEWED:
             yield powers(f"{n} differences, {name}, {differing:.2g} differ", known, sets, draw)
-        least = paired_power(n, mean, spread)
-        yield powers(f"{n} differences, {name}, by spread", least, sets, draw, "power at least")
+        plan = plan_report("comparison", spread=spread, difference=mean, items=n).answers
+        for point, kind in zip(plan, (GUESSED, "power at least"), strict=True):
+            name_of_row = f"{n} differences, {name}, by spread"
+            yield powers(name_of_row, point.power or 0.0, sets, draw, kind)
     for n, criteria, flips, lost in ((100, 1, 0.12, 5 / 6), (50, 5, 0.2, 0.7), (200, 2, 0.05, 0.9)):
 
         def changed(n: int, criteria: int, flips: float, lost: float, chance: Chance) -> bool:
@@ -210,13 +214,13 @@ def of_comparisons(sets: int) -> Iterator[Checked]:
 
         mean = flips * (2 * lost - 1)
         spread = math.sqrt((flips - mean**2) / criteria)
-        plan = plan_report("comparison", spread=spread, difference=mean, items=n).answers[0]
+        point = plan_report("comparison", spread=spread, difference=mean, items=n).answers[0]
         yield powers(
             f"plan by spread alone, {n} items, flips of {criteria} criteria",
-            plan.power or 0.0,
+            point.power or 0.0,
             sets,
             partial(changed, n, criteria, flips, lost),
-            "power at least",
+            GUESSED,
         )
     for n, difference, differing in ((50, 0.2, 0.3), (200, 0.1, 0.2)):
         better = (differing + difference) / 2

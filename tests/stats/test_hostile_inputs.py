@@ -233,6 +233,7 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         stats.lower_end_power,
         {"n": 20, "share": 0.9, "promise": 0.7, "confidence": 0.9},
     ),
+    "likely_differing": (stats.likely_differing, {"difference": 0.1, "spread": 0.2}),
     "mcnemar_power": (
         stats.mcnemar_power,
         {"n": 20, "difference": 0.1, "differing": 0.2, "significance": 0.1},

@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     )
     from rubricate.stats._planning import (
         corrected_mean_width as corrected_mean_width,
+        likely_differing as likely_differing,
         lower_end_power as lower_end_power,
         mcnemar_power as mcnemar_power,
         mean_width as mean_width,

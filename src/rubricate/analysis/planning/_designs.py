@@ -24,6 +24,7 @@ from rubricate.stats import (
     corrected_mean,
     corrected_mean_width,
     label_agreement,
+    likely_differing,
     lower_end_power,
     mcnemar_power,
     mean_width,
@@ -32,6 +33,7 @@ from rubricate.stats import (
     stratified_agreement,
 )
 from rubricate.views import figure as shown
+from rubricate.views import percent
 
 RESAMPLES = 1000
 """Draws of an interval within a simulated data set. Half as many make its ends noisier than the
@@ -42,6 +44,10 @@ POOL = 1000
 """Items that the judge grades, where neither a run nor an option says how many."""
 MOST_SIMULATED = 20_000
 """Items beyond which no simulated answer is looked for: one data set takes seconds there."""
+SHARES = (0.01, 0.03, 0.1, 0.3, 1.0)
+"""Shares of items that differ, of which the lowest power is that however many differ. With the
+least possible alone, plans promised up to 5 points too much (simulated flips of 1 to 10 criteria).
+"""
 THREE_POINTS = ((-math.sqrt(3), 1 / 6), (0.0, 2 / 3), (math.sqrt(3), 1 / 6))
 """Gauss-Hermite nodes and weights: the mean of a function over a normal distribution is nearly its
 mean over these."""
@@ -474,12 +480,12 @@ def _comparison(options: PlanCall) -> list[Design]:
         )
     ways = []
     how = "closed form: noncentral t or the sign test, the lower of both"
-    if spread is not None and differing is not None:
-        few = f", {shown(differing)} differ"
-        ways.append(_permutation(options, spread, differing, few, how))
-    elif spread is not None:
-        ways.append(_permutation(options, spread, None, "", f"{how}, however many items differ"))
-        ways.append(_permutation(options, spread, 1.0, ", if all items differ", how))
+    if spread is not None:
+        share = differing or likely_differing(options.difference or 0.0, spread)
+        few = f", {percent(share)} differ" + ("" if differing else " (a guess)")
+        ways.append(_permutation(options, spread, [differing], few, how))
+        if differing is None:
+            ways.append(_permutation(options, spread, SHARES, ", however many differ", how))
     if differing is not None:
 
         def power(n: int, difference: float, _: int, differing: float = differing) -> float:
@@ -498,9 +504,9 @@ def _comparison(options: PlanCall) -> list[Design]:
 
 
 def _permutation(
-    options: PlanCall, spread: float, differing: float | None, which: str, how: str
+    options: PlanCall, spread: float, shares: Sequence[float | None], which: str, how: str
 ) -> Design:
-    power = partial(_permutation_power, options, spread, differing)
+    power = partial(_permutation_power, options, spread, shares)
     return Design(
         f"permutation test, spread {shown(spread)}{which}",
         _detected(options, power, 1.0),
@@ -512,21 +518,17 @@ def _permutation(
 def _permutation_power(
     options: PlanOptions,
     spread: float,
-    differing: float | None,
+    shares: Sequence[float | None],
     n: int,
     difference: float,
     _: int,
 ) -> float:
-    """The power; where scores from 0 to 1 need more items that differ, of as many."""
+    """The lowest power for these shares of items that differ, as many at least as scores need."""
     together = spread**2 + difference**2
     least = min(1.0, max(together, 1.001 * difference**2 / together))
-    return paired_power(
-        n,
-        difference,
-        spread,
-        significance=options.significance,
-        differing=None if differing is None else max(differing, least),
-    )
+    differing = {None if share is None else max(share, least) for share in shares}
+    power = partial(paired_power, n, difference, spread, significance=options.significance)
+    return min(power(differing=share) for share in differing)
 
 
 def _detected(
