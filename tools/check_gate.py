@@ -21,7 +21,7 @@ from check_promises import Design, Population, read_populations
 
 from rubricate.analysis import DOUBT, Confirmation, ItemPair, plan_report
 from rubricate.analysis.comparison._anchors import ERROR as ANCHOR_ERROR
-from rubricate.analysis.comparison._anchors import FURTHER
+from rubricate.analysis.comparison._anchors import FURTHER, MORE
 from rubricate.analysis.comparison._gate import GateOutcome, gate
 from rubricate.analysis.comparison._sequential import ERROR, GateHistory, Push
 from rubricate.stats import (
@@ -339,31 +339,37 @@ def sequential(pairs: int) -> Iterator[str]:
 
 
 def anchors(pairs: int) -> Iterator[str]:
-    """30 anchors: an unchanged judge and one that changed 15 % of its verdicts, called changed."""
-    yield "| errors | answers kept | unchanged | changed | by the first 30 alone | answers asked |"
-    yield "|---|---|---|---|---|---|"
+    """Anchors: an unchanged judge and one that changed 15 % of its verdicts, called changed by 30;
+    and how many find it in 80 %."""
+    yield "| errors | answers kept | unchanged | changed | by 30 answers alone | asked | for 80 % |"
+    yield "|---|---|---|---|---|---|---|"
     for error, kept in product((0.0, 0.01, 0.02, 0.05), (5, 10)):
-        chance = np.random.default_rng(SEED)
-        further = min(FURTHER, kept // 2)
-        shares = []
-        asked = first = 0
-        for changed_share in (0.0, 0.15):
-            said = 0
-            for _ in range(pairs):
-                before = chance.random((30, kept)) < error
-                flipped = chance.random(30) < changed_share
-                after = (chance.random((30, 1 + further)) < error) ^ flipped[:, None]
-                for times in (1, 1 + further):
-                    asked += 30 * (times if times == 1 else further)
-                    _, p = changed_answers_test(_counts(before), _counts(after[:, :times]))
-                    first += times == 1 and 2 * p < ANCHOR_ERROR and changed_share > 0
-                    if 2 * p < ANCHOR_ERROR or p > DOUBT:
-                        break
-                said += 2 * p < ANCHOR_ERROR
-            shares.append(f"{100 * said / pairs:.1f} %")
-        mean = f"{asked / (2 * pairs):.0f}"
-        alone = f"{100 * first / pairs:.0f} %"
-        yield f"| {100 * error:g} % | {kept} | {' | '.join(shares)} | {alone} | {mean} |"
+        same, _, asked = _looks(pairs, 30, error, kept, 0.0)
+        found, alone, more = _looks(pairs, 30, error, kept, 0.15)
+        enough = next(n for n in MORE if _looks(pairs, n, error, kept, 0.15)[0] >= 0.8)
+        cells = f"{100 * same:.1f} % | {100 * found:.1f} % | {100 * alone:.0f} %"
+        yield f"| {100 * error:g} % | {kept} | {cells} | {(asked + more) / 2:.0f} | {enough} |"
+
+
+def _looks(
+    pairs: int, count: int, error: float, kept: int, changed: float
+) -> tuple[float, float, float]:
+    """How often a judge is called changed, and by the first look alone; and the answers asked."""
+    chance = np.random.default_rng(SEED)
+    further = min(FURTHER, kept // 2)
+    said = first = asked = 0
+    for _ in range(pairs):
+        before = chance.random((count, kept)) < error
+        flipped = chance.random(count) < changed
+        after = (chance.random((count, 1 + further)) < error) ^ flipped[:, None]
+        for times in (1, 1 + further):
+            asked += count * (times if times == 1 else further)
+            _, p = changed_answers_test(_counts(before), _counts(after[:, :times]))
+            first += times == 1 and 2 * p < ANCHOR_ERROR
+            if 2 * p < ANCHOR_ERROR or p > DOUBT:
+                break
+        said += 2 * p < ANCHOR_ERROR
+    return said / pairs, first / pairs, asked / pairs
 
 
 def _counts(met: np.ndarray) -> list[dict[str, int]]:

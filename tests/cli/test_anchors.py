@@ -55,7 +55,10 @@ def asking(rubricate: Any, tmp_path: Path, server: ScriptedEndpoint) -> tuple[st
     assert json.loads(done.stdout)["requests"] == 30 * 9
     before = len(server.requests)
     done = rubricate("trust", "anchors", "a", *judge)
-    assert done.stdout == "anchors.json: 30 anchors of m\n", done.stderr
+    assert done.stdout.startswith("anchors.json: 30 anchors of m, which find a change of 15% "), (
+        done.stderr
+    )
+    assert " power of 0.99" in done.stdout
     assert len(server.requests) == before + 30 * 9
     return judge
 

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         AnchorChoice as AnchorChoice,
         check_answers as check_answers,
         further_answers as further_answers,
+        power_of_anchors as power_of_anchors,
         one_judge as one_judge,
         read_anchors as read_anchors,
     )

@@ -17,6 +17,7 @@ from rubricate.confirming import ConfirmOptions
 from rubricate.dataset import RubricDataset
 from rubricate.errors import InputError, RunStopped
 from rubricate.settings import option, part
+from rubricate.views import figure
 
 
 class AnchorSettings(Choice, Shell, ConfirmOptions):
@@ -41,7 +42,7 @@ class AnchorSettings(Choice, Shell, ConfirmOptions):
 @command(AnchorSettings, defaults={"run_dir": "anchors in RUN", "cache": "the user's cache folder"})
 def anchors(settings: AnchorSettings) -> int:
     """Store answers of a run's judge, so that `compare --anchors` notices a change."""
-    from rubricate.analysis import AnchorChoice, read_run
+    from rubricate.analysis import AnchorChoice, power_of_anchors, read_run
     from rubricate.choosing import chosen_judge
     from rubricate.run import Plan, RunOptions, estimate
 
@@ -77,8 +78,21 @@ def anchors(settings: AnchorSettings) -> int:
         return exit_code(folder, stopped=stopped, interrupted=stopped.interrupted, failed=False)
     made.to_file(settings.output)
     count = sum(len(item.rubric.names) for item in made.items if item.rubric is not None)
+    power, enough = power_of_anchors(made)
     if settings.json_output:
-        print_json({"file": settings.output, "anchors": count})
+        print_json(
+            {"file": settings.output, "anchors": count, "power": power, "anchors_needed": enough}
+        )
     elif not settings.quiet:
-        print(f"{settings.output}: {count} anchors of {judge.name}")
+        print(
+            f"{settings.output}: {count} anchors of {judge.name}, which find a change of 15% of "
+            f"its verdicts with a power of {figure(power)}{_more(count, enough)}"
+        )
     return 0
+
+
+def _more(count: int, enough: int | None) -> str:
+    """How many anchors would be enough, in words; nothing where these are."""
+    if enough == count:
+        return ""
+    return f"; for 0.8 keep {enough or 'more than 200'} (--count), or more --answers of each"

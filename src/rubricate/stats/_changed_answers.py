@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 from scipy import stats
 
 from rubricate.errors import InputError
 from rubricate.stats._inputs import same_length
+from rubricate.stats._numbers import Floats
 
 
 def changed_answers_test(
@@ -50,8 +52,11 @@ def changed_answers_test(
             continue
         usual = max(sorted(together), key=together.__getitem__)
         unusual += drawn - late.get(usual, 0)
-        of_question = stats.hypergeom.pmf(
-            np.arange(drawn + 1), total, total - together[usual], drawn
-        )
-        chances = np.convolve(chances, of_question)
+        chances = np.convolve(chances, _chances(total, total - together[usual], drawn))
     return unusual, float(min(1.0, chances[unusual:].sum()))
+
+
+@lru_cache(maxsize=4096)
+def _chances(total: int, unusual: int, drawn: int) -> Floats:
+    """The probabilities of 0 to `drawn` unusual answers among those that are drawn."""
+    return np.asarray(stats.hypergeom.pmf(np.arange(drawn + 1), total, unusual, drawn))
