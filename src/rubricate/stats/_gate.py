@@ -105,16 +105,18 @@ def bound_test(
             mean.
         noise: the variance of each value that comes from the judge, for example by replicates,
             (n,). The standard error is never smaller than this noise alone makes it.
-        significance: the one-sided probability of either error.
+        significance: the one-sided probability of either error, below 0.5.
 
     Raises:
-        InputError: a value is no number, or the lengths differ.
+        InputError: a value is no number, the lengths differ, or `significance` is out of range.
 
     Example:
         >>> bound_test([0.0] * 160 + [-1.0] * 40, -0.02, limits=(-1, 1), differences=True).side
         'below'
     """
     check_share(significance, "significance")
+    if significance >= 0.5:
+        raise InputError(f"significance must be below 0.5, found {significance}")
     bound = number_of(bound, "bound")
     if limits is not None:
         limits = bounds_of(limits, "limits")

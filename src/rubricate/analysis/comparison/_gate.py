@@ -271,8 +271,8 @@ def _why(
         )
     if test.low is None:
         return (
-            f"Cannot tell: the mean score changed by {change}, and {test.n} items in "
-            f"{test.clusters} groups have no honest interval."
+            f"Cannot tell: the mean score changed by {change}, and there are too few groups of "
+            f"items for an interval ({test.clusters}); compare more items."
         )
     return (
         f"Cannot tell: the mean score changed by {change}{by}, the true change may be anything "
