@@ -344,8 +344,9 @@ def likely_differing(difference: float, spread: float) -> float:
         0.76
     """
     spread = _between(spread, "spread", 1e-12)
-    together = spread**2 + number_of(difference, "difference") ** 2
-    guess = 1 - (1 - FLIPPED) ** max(1.0, FLIPPED / together)
+    difference = number_of(difference, "difference")
+    together = spread**2 + difference**2
+    guess: float = 1 - (1 - FLIPPED) ** max(1.0, FLIPPED / together)
     return min(1.0, max(guess, together, 1.001 * difference**2 / together))
 
 

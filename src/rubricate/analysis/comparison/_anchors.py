@@ -233,8 +233,8 @@ def _power(count: int, *, totals: Sequence[int], error: float, further: int) -> 
 
     chance, found = random.Random(count), 0
 
-    def answers(times: int, error: float) -> list[bool]:
-        return [chance.random() >= error for _ in range(times)]
+    def answers(times: int, error: float) -> list[str]:
+        return ["another" if chance.random() < error else "usual" for _ in range(times)]
 
     for _ in range(DRAWS):
         before = [Counter(answers(times, error)) for times in chance.choices(totals, k=count)]
