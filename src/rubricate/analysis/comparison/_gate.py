@@ -25,9 +25,9 @@ SIGNIFICANCE_OF_LOOKS = 0.025
 after each round. At .04, which is that of a single look, a drop that is won back elsewhere is
 called worse in up to 7.5 %; at .02, one in a hundred drops fewer is found."""
 DOUBT = 0.3
-"""Verdicts are asked again as long as a drop is shown at this one-sided error rate. At .1 the calls
-fall by a tenth, and of noisy runs one drop in seven that six answers find is missed; at .2 one in
-twenty."""
+"""Verdicts are asked again as long as a drop is shown at this one-sided error rate. Where a fifth
+of the verdicts flip, at .2 one drop in twenty fewer is found, for a tenth fewer calls; at .1 one in
+ten, for a fifth fewer."""
 
 
 @dataclass(frozen=True, slots=True)
