@@ -272,7 +272,7 @@ def test_in_python_flips_that_hold_decide(tmp_path: Path) -> None:
     gate = comparison.gate(margin=0.05)
     assert (gate.outcome, gate.averaged) == ("worse", None)
     assert gate.confirmed is not None
-    assert gate.confirmed.value == pytest.approx(-0.3, abs=0.07)
+    assert gate.confirmed.value == pytest.approx(-0.2, abs=0.07)  # by one more answer each
     assert package.confirm(a, b, judge, margin=0.05).gate(0.05) == gate
     assert judge.calls.total() == 2 * 160 + asked
 
