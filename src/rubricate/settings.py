@@ -299,10 +299,12 @@ class Settings:
     """Base of the values that options belong to.
 
     A class that derives from it is a frozen dataclass without a decorator. Its fields are set by
-    name, or also by position with `kw_only=False`. Its `check` raises `InputError` for values that
-    do not go together; it is called if one of the class's fields is not the default, or where
-    `needs_argument`, because the defaults alone are wrong. `elsewhere` has arguments of another
-    library's function of that name, with what to do instead: they are rejected unless empty.
+    name, or also by position with `kw_only=False`. Further arguments of the class, such as
+    `group="Limits"`, are attributes of each option that it declares without them. Its `check`
+    raises `InputError` for values that do not go together; it is called if one of the class's
+    fields is not the default, or where `needs_argument`, because the defaults alone are wrong.
+    `elsewhere` has arguments of another library's function of that name, with what to do instead:
+    they are rejected unless empty.
 
     Raises:
         TypeError: there is no such field, or one is missing.
@@ -312,8 +314,12 @@ class Settings:
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     needs_argument: ClassVar[bool] = False
 
-    def __init_subclass__(cls, *, kw_only: bool = True) -> None:
+    def __init_subclass__(cls, *, kw_only: bool = True, **usual: Any) -> None:
         super().__init_subclass__()
+        for own in vars(cls).values():
+            for key, value in usual.items() if isinstance(own, Option) else ():
+                if getattr(own, key) == Option.__dataclass_fields__[key].default:
+                    object.__setattr__(own, key, value)  # frozen for those who see it later
         dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
 
     def __init__(self, *args: Any, **values: Any) -> None:
@@ -582,8 +588,9 @@ def _explained(name: str, option: Option) -> list[str]:
     """The lines of a docstring about an option."""
     default = option.shown_default
     shown = "" if default is None or option.default is True else f"Default: {default}."
+    judges = "" if option.applies_to == "any judge" else f"For {option.applies_to}."
     return textwrap.wrap(
-        " ".join(filter(None, (f"{name}:", option.help, option.more, shown))),
+        " ".join(filter(None, (f"{name}:", option.help, option.more, judges, shown))),
         WIDTH,
         initial_indent="    ",
         subsequent_indent="        ",

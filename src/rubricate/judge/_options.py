@@ -26,82 +26,61 @@ MODELS_AND_BUILTIN = "language models and the built-in judge"
 SEVERAL = "several judges, or one several times"
 
 
-class Endpoint(Settings):
+class Endpoint(Settings, group="Who judges", applies_to=NAMED):
     """How a model that is given by name is reached, and what is asked of it."""
 
     base_url: str | None = option(
-        None,
-        "The address of an OpenAI-compatible server, up to /v1.",
-        more="For a judge given by name.",
-        group="Who judges",
-        applies_to=NAMED,
-        common=True,
+        None, "The address of an OpenAI-compatible server, up to /v1.", common=True
     )
     temperature: float | None = option(
-        TEMPERATURE,
-        "Sampling temperature; None (null in a file) leaves it to the endpoint.",
-        more="For a judge given by name.",
-        group="Who judges",
-        applies_to=NAMED,
-        ge=0,
+        TEMPERATURE, "Sampling temperature; None (null in a file) leaves it to the endpoint.", ge=0
     )
     max_tokens: int | None = option(
         None,
         "Maximum tokens of a reply.",
-        more="It bounds a model that does not stop writing. For a judge given by name.",
-        group="Who judges",
+        more="It bounds a model that does not stop writing.",
         default_text="the endpoint's own limit",
         unit="tokens",
-        applies_to=NAMED,
         ge=1,
     )
     model_options: Mapping[str, Any] | None = option(
         None,
         "Further fields of each request, by the provider's names: reasoning_effort=high, or a "
         "JSON object.",
-        more="Such as the effort or the thinking of a model that reasons: a dict of JSON values. "
-        "For a judge given by name.",
-        group="Who judges",
-        applies_to=NAMED,
+        more="Such as the effort or the thinking of a model that reasons: a dict of JSON values.",
         input_type=str | dict[str, Any] | None,
     )
     headers: Mapping[str, str] | None = option(
         None,
         "HTTP headers to send with each request: anthropic-beta=NAME, or a JSON object.",
-        more="Keys are read from the environment instead. For a judge given by name.",
-        group="Who judges",
-        applies_to=NAMED,
+        more="Keys are read from the environment instead.",
         input_type=str | dict[str, str] | None,
     )
     timeout: float = option(
         TIMEOUT,
         "Seconds that one request may take.",
-        more="For a judge given by name.",
         group="Limits",
         unit="seconds",
-        applies_to=NAMED,
         gt=0,
     )
     structured: Literal["auto", "schema", "json", "text"] = option(
         "auto",
         "The form of a model's replies: schema (structured output), json (JSON mode), text, or "
         "auto, the best that the endpoint supports.",
-        more="For a judge given by name; stored answers stay valid. See docs/judges.md.",
+        more="Stored answers stay valid. See docs/judges.md.",
         group="How they are asked",
-        applies_to=NAMED,
     )
     prices: str | Path | None = option(
         None,
         "A file of prices by model, which override the built-in ones.",
-        more="For a judge given by name; see docs/running.md.",
+        more="See docs/running.md.",
         group="Limits",
-        applies_to=NAMED,
         input_type=str | None,
         is_path=True,
     )
 
 
-class Batching(Settings):
+class Batching(Settings, group="Who judges", applies_to=NAMED):
     """Whether a model that is given by name is asked in batches, which cost half and take hours.
 
     Raises:
@@ -113,29 +92,21 @@ class Batching(Settings):
         "Ask in the provider's batches, at half the price: answers take minutes to a day.",
         more="Of OpenAI, Anthropic, Gemini, Groq, and servers with OpenAI's interface of batches. "
         "It needs a run folder; see docs/batch.md.",
-        group="Who judges",
-        applies_to=NAMED,
     )
     then_live: bool = option(
         False,
         "Ask live, at the full price, what a batch leaves unanswered, instead of in the next "
         "batch.",
-        group="Who judges",
-        applies_to=NAMED,
     )
     wait: bool = option(
         True,
         "Wait for batches. Without it, the run ends when all requests are out, and the same "
         "command collects the answers.",
-        group="Who judges",
-        applies_to=NAMED,
     )
     batch_interval: float = option(
         30.0,
         "Seconds between checks of pending batches.",
-        group="Who judges",
         unit="seconds",
-        applies_to=NAMED,
         gt=0,
     )
 
@@ -163,7 +134,7 @@ class OwnPrompt(Settings):
     )
 
 
-class Asking(OwnPrompt):
+class Asking(OwnPrompt, group="How they are asked", applies_to=MODELS):
     """How a judge is asked."""
 
     mode: Literal["explained", "probability"] = option(
@@ -171,7 +142,6 @@ class Asking(OwnPrompt):
         "How a language model answers: explained (reason, quotes, verdict) or probability (the "
         "verdict alone, with the probability of each answer).",
         more="See docs/judging.md.",
-        group="How they are asked",
         input_type=str,
         has_other_words=True,
         applies_to=MODELS_AND_BUILTIN,
@@ -182,62 +152,48 @@ class Asking(OwnPrompt):
         "Ask in N orders of the answers.",
         more="At most 6. In explained mode each is a vote; in probability mode their probabilities "
         "are averaged.",
-        group="How they are asked",
         default_text="1; 2 in probability mode",
         unit="orders",
-        applies_to=MODELS,
         ge=1,
     )
     shuffle: int | None = option(
         None,
         "Random seed of the order of the answers for each item, and of the criteria in one "
         "request.",
-        group="How they are asked",
         default_text="the rubric's order",
-        applies_to=MODELS,
     )
     require_evidence: bool | None = option(
         None,
         "Ask again if a verdict's quotes are not in the submission, then abstain.",
         more="For explained mode; see docs/judging.md.",
-        group="How they are asked",
         default_text="only metric criteria",
-        applies_to=MODELS,
     )
     correct_prior: bool = option(
         True,
         "Correct probabilities by those of a content-free question (contextual calibration).",
         more="For probability mode.",
-        group="How they are asked",
-        applies_to=MODELS,
     )
     samples: int | None = option(
         None,
         "Replies sampled in each order if a model gives no probabilities.",
         more="For probability mode.",
-        group="How they are asked",
         default_text="5",
         unit="replies",
-        applies_to=MODELS,
         ge=1,
     )
     criteria_per_call: CriteriaPerCall = option(
         1,
         "Number of criteria in one request, or all.",
         more="More than one is cheaper, and judges them less apart.",
-        group="How they are asked",
         unit="criteria",
-        applies_to=MODELS,
         input_type=int | Literal["all"],
     )
     chunk_tokens: int | None = option(
         None,
         "Read submissions of more tokens in parts of at most N.",
         more="See docs/long-documents.md.",
-        group="How they are asked",
         default_text="whole",
         unit="tokens",
-        applies_to=MODELS,
     )
     examples: Examples | None = option(
         None,
@@ -305,14 +261,12 @@ def way_of(mode: str) -> type[Prompting]:
     return MODES[mode]
 
 
-class PairVoting(Settings):
+class PairVoting(Settings, group="Several judges, or one several times", applies_to=SEVERAL):
     """How the votes of several judges are counted where they compare two submissions."""
 
     nominal: Literal["mode", "weighted_mode", "unanimous"] | None = option(
         None,
         "How votes on unordered options are combined: mode, weighted_mode, unanimous.",
-        group="Several judges, or one several times",
-        applies_to=SEVERAL,
         input_type=str | None,
         has_other_words=True,
     )
@@ -321,35 +275,25 @@ class PairVoting(Settings):
         "Weight of each judge's vote: reliability, numbers in the judges' order (2,1,1), or "
         "by name (openai/gpt-6-luna=2,builtin=0.5).",
         more="`reliability` is what the votes on the whole dataset show; see `Panel`.",
-        group="Several judges, or one several times",
-        applies_to=SEVERAL,
         input_type=str | list[float] | dict[str, float] | None,
     )
     min_votes: int = option(
         1,
         "Minimum number of votes; with fewer, the verdict is failed.",
-        group="Several judges, or one several times",
         unit="votes",
-        applies_to=SEVERAL,
         ge=1,
     )
     replicates: int = option(
-        1,
-        "Number of times that each judge is asked; each answer is a vote.",
-        group="Several judges, or one several times",
-        applies_to=SEVERAL,
-        ge=1,
+        1, "Number of times that each judge is asked; each answer is a vote.", ge=1
     )
 
 
-class Voting(PairVoting):
+class Voting(PairVoting, group="Several judges, or one several times", applies_to=SEVERAL):
     """How the votes of several judges are counted, or of one that is asked several times."""
 
     strategy: Literal["majority", "weighted", "unanimous", "any"] | None = option(
         None,
         "How votes on binary criteria are combined: majority, weighted, unanimous, any.",
-        group="Several judges, or one several times",
-        applies_to=SEVERAL,
         input_type=str | None,
         has_other_words=True,
     )
@@ -357,16 +301,12 @@ class Voting(PairVoting):
         None,
         "How votes on ordered options and scales are combined: mean, median, weighted_mean, mode, "
         "min, max.",
-        group="Several judges, or one several times",
-        applies_to=SEVERAL,
         input_type=str | None,
         has_other_words=True,
     )
     numeric: Literal["mean", "median", "weighted_mean"] | None = option(
         None,
         "How votes on metric criteria are combined: mean, median, weighted_mean.",
-        group="Several judges, or one several times",
-        applies_to=SEVERAL,
         input_type=str | None,
         has_other_words=True,
     )

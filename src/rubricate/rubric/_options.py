@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-class Scoring(Settings):
+class Scoring(Settings, group="Scores"):
     """What verdicts are worth: abstentions, and length.
 
     Raises:
@@ -28,13 +28,11 @@ class Scoring(Settings):
         "What an abstention or an N/A answer scores: skip, zero, partial, fail.",
         input_type=str | None,
         has_other_words=True,
-        group="Scores",
         default_text="as the rubric says, else skip",
     )
     partial: float | None = option(
         None,
         "The fraction of a positive weight that partial gives, from 0 to 1.",
-        group="Scores",
         default_text="as the rubric says, else 0.5",
         ge=0,
         le=1,
@@ -44,7 +42,6 @@ class Scoring(Settings):
         "The penalty for length: free_budget=6000,max_cap=8000,penalty_at_cap=0.5; also "
         "exponent and penalty_type.",
         more="A `LengthPenalty`, or its fields as a dict.",
-        group="Scores",
         input_type=str | dict[str, Any] | None,
     )
 
