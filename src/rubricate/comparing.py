@@ -56,7 +56,7 @@ PAIRS_NAME = "pairs.jsonl"
 """The run folder's file of pairs."""
 
 
-class PairOptions(AskingOptions, PairVoting):
+class PairOptions(AskingOptions, PairVoting, group="What is graded"):
     """How to compare pairs of submissions."""
 
     rubric: RubricLike | None = option(
@@ -64,7 +64,6 @@ class PairOptions(AskingOptions, PairVoting):
         "What to compare by; for datasets, in place of their own.",
         more="A `Rubric`, the path of a file, or a list of criteria or of sentences. Criteria that "
         "code computes are left out.",
-        group="What is graded",
         input_type=str | None,
         common=True,
     )
@@ -72,16 +71,14 @@ class PairOptions(AskingOptions, PairVoting):
         None,
         "What the columns of a table are: prompt=question,id=qid.",
         more="As such text, or as a dictionary.",
-        group="What is graded",
         input_type=str | dict[str, str] | None,
         common=True,
     )
-    prompt: str = option("", "The task that two texts answer.", group="What is graded")
-    reference: str | None = option(None, "A reference answer to it.", group="What is graded")
+    prompt: str = option("", "The task that two texts answer.")
+    reference: str | None = option(None, "A reference answer to it.")
     limit: int | None = option(
         None,
         "Compare only the first N pairs.",
-        group="What is graded",
         unit="pairs",
         common=True,
         ge=1,
@@ -90,7 +87,6 @@ class PairOptions(AskingOptions, PairVoting):
         None,
         "Which one people call better, for the accuracy: the field that says so (first, second, "
         "tie; A>B, model_b, ...), or first or second for all pairs.",
-        group="What is graded",
         common=True,
     )
     context: Sequence[ContextDocument | str] = ()

@@ -35,31 +35,26 @@ TEXTS = (".txt", ".md", ".markdown", ".text", ".html", ".tex", "")
 """What files of one text end in; others are datasets or tables."""
 
 
-class PairSettings(Shell, PairOptions):
+class PairSettings(Shell, PairOptions, group="What is graded"):
     """The options of `rubricate compare-pair`."""
 
     first: str = option(
         "",
         "A text file, or a dataset or table with an answer in each item.",
-        group="What is graded",
         is_argument=True,
         required=True,
     )
     second: str | None = option(
         None,
         "The same for the other side; not needed with --columns.",
-        group="What is graded",
         is_argument=True,
     )
     columns: str | None = option(
         None,
         "The two columns of one table that have the submissions: old,new.",
-        group="What is graded",
         common=True,
     )
-    texts: bool = option(
-        False, "The arguments are the two texts themselves, not files.", group="What is graded"
-    )
+    texts: bool = option(False, "The arguments are the two texts themselves, not files.")
     judge: Sequence[str] = option(
         (),
         "A language model: openai/gpt-6-luna, ... Given several times, they vote.",

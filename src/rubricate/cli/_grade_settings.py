@@ -27,14 +27,13 @@ OWN_WORD = {
 _ADDRESS = re.compile(r"(?:https?|s3)://[^:]")
 
 
-class GradeSettings(Shell, GradingOptions, ThresholdOptions):
+class GradeSettings(Shell, GradingOptions, ThresholdOptions, group="What is graded"):
     """The options of `rubricate grade`. A settings file has the same names."""
 
     data: str | None = option(
         None,
         "A dataset (.json, .jsonl, .yaml, .yml) or a table (.csv, .json, .jsonl, .parquet, an "
         "https:// or s3:// address, hf:NAME@SPLIT).",
-        group="What is graded",
         is_argument=True,
         is_path=True,
         common=True,
@@ -43,7 +42,6 @@ class GradeSettings(Shell, GradingOptions, ThresholdOptions):
         None,
         "The texts to be graded, where DATA has a benchmark's tasks and no texts: a file with an "
         "id and a text in each record, or a folder with a file for each task.",
-        group="What is graded",
         is_path=True,
         common=True,
     )
@@ -51,33 +49,28 @@ class GradeSettings(Shell, GradingOptions, ThresholdOptions):
         None,
         "The reference texts of a benchmark that scores against them, in the same form as "
         "--submissions.",
-        group="What is graded",
         is_path=True,
     )
     criteria_map: str | dict[str, str] | None = option(
         None,
         "The fields of a benchmark's criteria, if their names are not the usual ones: "
         "requirement=point,weight=importance; also name.",
-        group="What is graded",
         input_type=str | dict[str, str] | None,
     )
     format: str | None = option(
         None,
         "The format of a benchmark's tasks: healthbench, paperbench, race, profbench or records.",
-        group="What is graded",
         default_text="that which DATA's records fit",
     )
     follow_links: bool = option(
         False,
         "Follow links that lead out of a folder of submissions: what they lead to is judged, sent "
         "and stored.",
-        group="What is graded",
     )
     on_error: Literal["raise", "skip"] = option(
         "raise",
         "Rows of a table that do not fit: raise, or skip (left out, and listed). Documents of "
         "--submissions that cannot be read: raise, or skip (their verdicts are failed).",
-        group="What is graded",
     )
     judge: str | list[str] | None = option(
         None,

@@ -36,11 +36,10 @@ class Shell(Limits, Storage):
         raw: the options as they were given: files by name, weights as text.
     """
 
-    no_cache: bool = option(False, "Do not share answers with other runs.", group="The run")
+    no_cache: bool = option(False, "Do not share answers with other runs.")
     dry_run: bool = option(
         False,
         "Estimate requests, tokens and cost; send nothing.",
-        group="The run",
         common=True,
     )
     json_output: bool = option(

@@ -107,7 +107,6 @@ class ReportSettings(Shell, Endpoint, Retries, Limits, Budget, Storage):
     output_file: str | None = option(
         None,
         "The file of results.",
-        group="The run",
         default_text="results/batch_evaluation_YYYYMMDD_HHMMSS.jsonl",
         common=True,
     )

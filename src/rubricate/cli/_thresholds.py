@@ -23,7 +23,7 @@ class Unclear(Settings):
     )
 
 
-class ThresholdOptions(Unclear):
+class ThresholdOptions(Unclear, group="Scores"):
     """Thresholds that a run must reach."""
 
     fail_under: float | str | None = option(
@@ -31,7 +31,6 @@ class ThresholdOptions(Unclear):
         "Exit with 6 if the score is shown to be below this, such as 0.8, and with 4 if "
         "failed verdicts could change that. If these items cannot tell, see --on-unclear. "
         "Criteria, too: 0.8,accuracy=0.9.",
-        group="Scores",
         input_type=float | str | None,
         common=True,
     )
@@ -39,14 +38,12 @@ class ThresholdOptions(Unclear):
         None,
         "Exit with 6 unless the score is shown to be at least this, by its lower confidence "
         "bound. Criteria, too: 0.7,accuracy=0.8.",
-        group="Scores",
         input_type=float | str | None,
     )
     fail_if_worst_case_under: float | str | None = option(
         None,
         "Exit with 6 if the score would be below this with the worst answer for every missing "
         "verdict (failed or abstained). Criteria, too: 0.7,accuracy=0.8.",
-        group="Scores",
         input_type=float | str | None,
     )
 
@@ -54,7 +51,6 @@ class ThresholdOptions(Unclear):
         None,
         "With a threshold: metadata that says which items belong together; none for each item by "
         "itself. [by prompt, if prompts repeat]",
-        group="Scores",
     )
 
     @property

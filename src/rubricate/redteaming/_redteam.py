@@ -69,7 +69,7 @@ GRADES = ("wrong", "partly right", "right")
 """The options of the form `choice`, the worst first."""
 
 
-class RedTeamOptions(AskingOptions, OwnPrompt):
+class RedTeamOptions(AskingOptions, OwnPrompt, group="What is graded"):
     """What to attack a judge with, and how to ask it."""
 
     dataset: Data | None = option(
@@ -77,7 +77,6 @@ class RedTeamOptions(AskingOptions, OwnPrompt):
         "Labelled items to attack in place of the suite's questions.",
         more="A dataset, a file, a data frame or rows, as for `grade`. An item is a wrong answer "
         "to each binary criterion by which people label it UNMET.",
-        group="What is graded",
     )
     rubric: RubricLike | None = again(GradingOptions, "rubric", None, common=False)
     map: Columns | None = again(
@@ -91,7 +90,6 @@ class RedTeamOptions(AskingOptions, OwnPrompt):
     attacks: str | Path | None = option(
         None,
         "A YAML or JSON file of attacks in place of the suite's.",
-        group="What is graded",
         input_type=str | None,
         common=True,
     )
@@ -106,7 +104,6 @@ class RedTeamOptions(AskingOptions, OwnPrompt):
     limit: int | None = option(
         None,
         "Attack only the first N wrong answers.",
-        group="What is graded",
         unit="wrong answers",
         common=True,
         ge=1,

@@ -41,7 +41,6 @@ class SharedAnswers(Settings):
         None,
         "A folder or a database (postgresql://...) of answers that runs share; stored answers "
         "cost nothing.",
-        group="The run",
         default_text="none; in the shell the user's cache folder, but not with --journal",
         input_type=str | None,
         is_path=True,
@@ -59,7 +58,6 @@ class Storage(SharedAnswers):
     run_dir: str | Path | None = option(
         None,
         "The run folder, for journal and results; resumed if it exists.",
-        group="The run",
         input_type=str | None,
         is_path=True,
         common=True,
@@ -67,20 +65,16 @@ class Storage(SharedAnswers):
     fresh: bool = option(
         False,
         "Ask everything again: moves an earlier journal aside, and does not read the cache.",
-        group="The run",
     )
     journal: str | None = option(
         None,
         "The database that keeps the answers: postgresql://USER@HOST/DATABASE?run=NAME.",
         more="Several processes and machines may then grade one run. The run folder notes the "
         "address, without its password.",
-        group="The run",
         default_text="a file in the run folder",
         may_have_password=True,
     )
-    retry_failed: bool = option(
-        False, "Retry only the verdicts that failed in the earlier run.", group="The run"
-    )
+    retry_failed: bool = option(False, "Retry only the verdicts that failed in the earlier run.")
 
     def check(self) -> None:
         if self.journal is not None:
@@ -102,20 +96,17 @@ class Processes(Settings):
         "cluster), auto (the cluster of this machine, else one process for each core), 8@auto "
         "(eight of these).",
         more="Limits on requests in flight are for each of them.",
-        group="The run",
         default_text="none: this process judges",
     )
     worker_resources: str | None = option(
         None,
         "Resources of each worker: num_gpus=1, num_cpus=0.5, or your own; several with commas.",
-        group="The run",
         default_text="num_cpus=1",
     )
     worker_env: str | Path | Mapping[str, Any] | None = option(
         None,
         "A file with Ray's runtime_env for the workers: modules and packages that they need "
         "(working_dir, py_modules, pip) and env_vars.",
-        group="The run",
         input_type=str | None,
         is_path=True,
     )
@@ -124,7 +115,6 @@ class Processes(Settings):
         "Judge only part K of N, written K/N; other processes judge the rest.",
         more="They share the journal: a database, or on one machine the file in the run folder. "
         "The same call without it then puts the results of all together.",
-        group="The run",
     )
 
     def check(self) -> None:
@@ -185,7 +175,6 @@ class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Processes,
         "Format of the verdicts in the run folder: jsonl, or parquet, which also writes "
         "results.parquet.",
         more="Its columns are those of `rubricate export`.",
-        group="The run",
     )
     by: Sequence[str] | str = option(
         (),

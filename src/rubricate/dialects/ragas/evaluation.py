@@ -68,7 +68,7 @@ class EvaluateCall(DialectOptions, kw_only=False):
         group="What is graded",
     )
     allow_nest_asyncio: bool = option(
-        True, "Without effect: `evaluate` works inside a running loop.", group="The run"
+        True, "Without effect: `evaluate` works inside a running loop."
     )
 
     @property

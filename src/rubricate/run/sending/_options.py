@@ -14,7 +14,7 @@ LONGEST_WHILE_LOADING = 5.0
 """The longest wait, in seconds, for a server that loads its model: it says so at once."""
 
 
-class Limits(Settings):
+class Limits(Settings, group="Limits"):
     """What an endpoint is asked at most. Tokens are those of prompts and replies, estimated before
     and corrected after.
 
@@ -25,7 +25,6 @@ class Limits(Settings):
     concurrency: int = option(
         32,
         "Maximum number of requests in flight.",
-        group="Limits",
         unit="requests",
         common=True,
         ge=1,
@@ -35,7 +34,6 @@ class Limits(Settings):
         None,
         "Maximum requests to the endpoint in a minute, by all runs of this process and all "
         "processes that share its limits.",
-        group="Limits",
         default_text="as its answers tell",
         unit="requests a minute",
         gt=0,
@@ -44,7 +42,6 @@ class Limits(Settings):
     tokens_per_minute: float | None = option(
         None,
         "Maximum tokens in a minute, of prompts and replies.",
-        group="Limits",
         default_text="as its answers tell",
         unit="tokens a minute",
         gt=0,
@@ -55,7 +52,6 @@ class Limits(Settings):
         "Share the endpoint's limits with other processes: local (those of this user and machine), "
         "postgresql://USER@HOST/DATABASE (those that name the same), auto, none.",
         more="auto: in the journal's database, if that is where it is, else local.",
-        group="Limits",
         default_text="that of the journal's database; in the shell auto",
         input_type=str | None,
         may_have_password=True,
@@ -76,14 +72,13 @@ class Limits(Settings):
         return replace(self, share_limits=journal)
 
 
-class Budget(Settings):
+class Budget(Settings, group="Limits"):
     """Bounds of a run; None is none."""
 
     max_cost: float | None = option(
         None,
         "Stop before spending more than this many US dollars.",
         more="All its commands, failed judgements and repeated requests count.",
-        group="Limits",
         unit="US dollars",
         common=True,
         gt=0,
@@ -94,13 +89,11 @@ class Budget(Settings):
         "With --max-cost, if replies have no token counts: estimate their cost, or refuse to "
         "continue.",
         more="Estimates are by rubricate's own count of tokens, and rather too high than too low.",
-        group="Limits",
     )
     max_time: float | None = option(
         None,
         "Stop after N seconds.",
         more="Requests in flight are cancelled.",
-        group="Limits",
         unit="seconds",
         gt=0,
         across_processes="run",
@@ -112,7 +105,7 @@ class Budget(Settings):
         return self.max_cost is not None and self.missing_usage == "estimate"
 
 
-class Retries(Settings):
+class Retries(Settings, group="Limits"):
     """How long a request that fails is tried: exponential back-off with full jitter; what the
     endpoint says goes before.
 
@@ -131,14 +124,12 @@ class Retries(Settings):
         6,
         "Maximum number of times that a request is sent if it fails while others succeed.",
         more="One refused for its rate (429) is sent until the deadline, however often that is.",
-        group="Limits",
         unit="requests",
         ge=1,
     )
     deadline: float = option(
         600.0,
         "Seconds that one judgement may take with all its requests; then it is failed.",
-        group="Limits",
         unit="seconds",
         gt=0,
     )
@@ -148,7 +139,6 @@ class Retries(Settings):
         more="Of an endpoint that has answered, or says that it is loading its model. Nothing is "
         "lost until then: failures in an outage do not count as attempts, and the run can be "
         "resumed later.",
-        group="Limits",
         unit="seconds",
         ge=0,
     )
