@@ -20,7 +20,8 @@ raises these errors, so that this module imports none.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -182,6 +183,17 @@ class InputError(RubricateError, ValueError):
         )
 
 
+@contextmanager
+def errors_within(
+    *path: str | int, file: Path | str | None = None, line: int | None = None
+) -> Iterator[None]:
+    """Let an `InputError` say where what is read here is; see `InputError.within`."""
+    try:
+        yield
+    except InputError as error:
+        raise error.within(path, file=file, line=line) from None
+
+
 class MissingFileError(InputError, FileNotFoundError):
     """A file that was named does not exist."""
 
@@ -203,6 +215,15 @@ class MissingExtraError(RubricateError, ImportError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an extra: pip install {_with_extra(extra)}")
+
+
+@contextmanager
+def extra_needed(feature: str, extra: str) -> Iterator[None]:
+    """Let an `ImportError` say which extra has what is imported here; see `MissingExtraError`."""
+    try:
+        yield
+    except ImportError:
+        raise MissingExtraError(feature, extra) from None
 
 
 def _with_extra(extra: str) -> str:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from rubricate.choosing import chosen_judge
-from rubricate.errors import InputError, MissingExtraError, RubricateError
+from rubricate.errors import InputError, RubricateError, extra_needed
 from rubricate.judge import Judge, JudgesLike
 from rubricate.options import RewardOptions
 from rubricate.reward import (
@@ -97,10 +97,8 @@ class Grader:
 
     @takes_as_method(GraderCall)
     def __init__(self, call: GraderCall) -> None:
-        try:
+        with extra_needed("rubricate.ray.Grader", "parquet"):
             import pyarrow  # noqa: F401
-        except ImportError:
-            raise MissingExtraError("rubricate.ray.Grader", "parquet") from None
         self._call = call
         self._rubric = call.rubric
         self._reward = RewardFunction(
@@ -323,10 +321,8 @@ def shared_reward(
             another rubric, judge or option.
         MissingExtraError: Ray is not installed.
     """
-    try:
+    with extra_needed("shared_reward", "ray"):
         import ray
-    except ImportError:
-        raise MissingExtraError("shared_reward", "ray") from None
     shown = RewardFunction(rubric, judge, **options).__name__  # what is wrong is reported here
     remote: Any = ray.remote  # its types know functions alone
     kind = remote(_RewardActor).options(

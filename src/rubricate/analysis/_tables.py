@@ -18,7 +18,7 @@ import orjson
 
 from rubricate._files import Replacement
 from rubricate._spelling import did_you_mean
-from rubricate.errors import InputError, MissingExtraError
+from rubricate.errors import InputError, extra_needed
 from rubricate.rubric import Status, Usage
 from rubricate.run.results import ITEM_FIELDS, ROW_FIELDS, ItemTexts, ResultRow
 
@@ -234,10 +234,8 @@ class VerdictTable:
 
     def to_pandas(self) -> pandas.DataFrame:
         """See `Tabular.to_pandas`."""
-        try:
+        with extra_needed("to_pandas", "pandas"):
             import pandas
-        except ImportError:
-            raise MissingExtraError("to_pandas", "pandas") from None
         frame = pandas.DataFrame(list(self), columns=list(self.columns))
         return frame.astype(
             {name: "float64" for name, kind in self.columns.items() if kind == "number"}
@@ -245,10 +243,8 @@ class VerdictTable:
 
     def to_polars(self) -> polars.DataFrame:
         """See `Tabular.to_polars`."""
-        try:
+        with extra_needed("to_polars", "polars"):
             import polars
-        except ImportError:
-            raise MissingExtraError("to_polars", "polars") from None
         types: dict[str, Any] = {
             "text": polars.String,
             "number": polars.Float64,
@@ -295,11 +291,9 @@ class VerdictTable:
 
     def to_parquet(self, path: Path, *, private: bool = False) -> int:
         """See `Tabular.to_parquet`; a `private` file is for its owner only."""
-        try:
+        with extra_needed("to_parquet", "parquet"):
             import pyarrow
             from pyarrow import parquet
-        except ImportError:
-            raise MissingExtraError("to_parquet", "parquet") from None
         types = {
             "text": pyarrow.string(),
             "number": pyarrow.float64(),

@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 from rubricate._documents import PythonDocument, check_writable, validate
 from rubricate._spelling import did_you_mean, unknown_word
 from rubricate._usage import NO_USAGE, Usage
-from rubricate.errors import InputError, shown
+from rubricate.errors import InputError, errors_within, shown
 from rubricate.rubric._question import (
     ABSTENTION,
     Answer,
@@ -700,10 +700,8 @@ def build_criterion(data: Any, path: Sequence[str | int] = ()) -> Criterion:
     if isinstance(data, Criterion):
         return data
     if isinstance(data, Mapping) and "scale" in data:
-        try:
+        with errors_within(*path):
             data = with_bounds(data)
-        except InputError as error:
-            raise error.within(path) from None
     kind = data.get("kind") if isinstance(data, Mapping) else None
     model = kinds().get(kind, Criterion) if isinstance(kind, str) else Criterion
     return validate(model, data, path)

@@ -26,7 +26,7 @@ from rubricate._documents import (
 )
 from rubricate._files import user_path, write_text
 from rubricate._terminal import one_line
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._declared import DeclaredScoring
 from rubricate.rubric._group import Group, Node, build_node, paths, placed, with_sentences
@@ -196,10 +196,8 @@ class Rubric(PythonDocument):
                 if other in data:
                     raise InputError(f"found both 'rubric' and '{other}'; keep one of them")
             beside = {key: value for key, value in data.items() if key != "rubric"}
-            try:
+            with errors_within("rubric"):
                 rubric = cls.from_dict(data["rubric"])
-            except InputError as error:
-                raise error.within(("rubric",)) from None
             fields = _together(_top_level(rubric), beside)
             return validate(cls, {**fields, "criteria": rubric.tree})
         if isinstance(data, list):
@@ -364,10 +362,8 @@ def _named(nodes: Sequence[Node], leaves: list[Criterion]) -> tuple[Node, ...]:
 def _section(data: Any, path: tuple[str | int, ...]) -> list[Node]:
     if not isinstance(data, Mapping):
         raise InputError("a section is an object with name and criteria", path=path)
-    try:
+    with errors_within(*path):
         check_keys(data, {"name", "criteria"})
-    except InputError as error:
-        raise error.within(path) from None
     if not isinstance(data.get("name"), str) or "criteria" not in data:
         raise InputError("a section needs a name and criteria", path=path)
     if other := [str(key) for key in data if key not in ("name", "criteria")]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from markupsafe import escape
 
 from rubricate._files import Replacement, user_path
-from rubricate.errors import InputError, MissingExtraError
+from rubricate.errors import InputError, extra_needed
 from rubricate.views._charts import Drawing
 from rubricate.views._page_parts import page_part
 
@@ -106,10 +106,8 @@ class Picture:
             InputError: this system has no font to write with.
             MissingExtraError: what makes PNG is not installed.
         """
-        try:
+        with extra_needed("a plot as PNG", "png"):
             from resvg_py import svg_to_bytes
-        except ImportError:
-            raise MissingExtraError("a plot as PNG", "png") from None
         letter, nothing = (
             svg_to_bytes(
                 svg_string=f'<svg xmlns="{NAMESPACE}" width="20" height="20">'

@@ -44,7 +44,7 @@ from rubricate.dataset.benchmarks._task import (
 )
 from rubricate.dataset.items import GroundTruth
 from rubricate.dataset.samples import parse_json_bytes
-from rubricate.errors import InputError, shown
+from rubricate.errors import InputError, errors_within, shown
 from rubricate.rubric import DeclaredScoring
 
 WEIGHTS = {"Critical": 4.0, "Major": 3.0, "Minor": 2.0, "Additional": 1.0}
@@ -120,10 +120,8 @@ def _paperbench(record: Mapping[str, Any]) -> Task:
     root, path = record.get("tree", record), ("tree",) if "tree" in record else ()
     text = record.get("submission")
     grades: GroundTruth | None = None if text is None else []
-    try:
+    with errors_within(*path):
         tree = _node(root, (), grades)
-    except InputError as error:
-        raise error.within(path) from None
     labels = grades if any(grades or ()) else None
     return Task(
         text_in(record, "paper_id", "id"),
@@ -409,10 +407,8 @@ def _entries(rubric: Any, path: Sequence[str]) -> list[Any]:
             return [scale]
         if (entries := _listed(rubric)) is not None:
             return entries
-        try:
+        with errors_within(*path):
             return [entry for name, value in rubric.items() for entry in _named(name, value)]
-        except InputError as error:
-            raise error.within(path) from None
     parts = [part.strip() for part in _NUMBERED.split(rubric) if part.strip()]
     starts = len(_NUMBERED.findall(rubric))
     if not starts:

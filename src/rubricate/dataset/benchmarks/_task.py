@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rubricate.dataset.items import GroundTruth, text_of_chat
-from rubricate.errors import InputError, shown
+from rubricate.errors import InputError, errors_within, shown
 from rubricate.rubric import DeclaredScoring, Rubric
 
 LONGEST_NAME = 80
@@ -97,10 +97,8 @@ def prompt_of(record: Mapping[str, Any], *keys: str) -> str:
     """What a record asks: text, or chat messages as a transcript."""
     for key in keys:
         if record.get(key) is not None:
-            try:
+            with errors_within(key):
                 return text_of_chat(record[key])
-            except InputError as error:
-                raise error.within((key,)) from None
     raise InputError(f"the task needs {' or '.join(map(repr, keys))}", path=keys[:1])
 
 
@@ -110,19 +108,15 @@ def each(
     """What is read of entries one by one; an `InputError` says at which of `path` it is."""
     fields = []
     for index, entry in enumerate(entries):
-        try:
+        with errors_within(*path, index):
             fields.append(read(entry))
-        except InputError as error:
-            raise error.within((*path, index)) from None
     return fields
 
 
 def rubric_of(criteria: Sequence[Mapping[str, Any]], *path: str) -> Rubric:
     """The rubric of criteria, or an `InputError` with their place in the record."""
-    try:
+    with errors_within(*path):
         return Rubric.from_dict(list(criteria))
-    except InputError as error:
-        raise error.within(path) from None
 
 
 def unique_name(title: str, used: Collection[str]) -> str:

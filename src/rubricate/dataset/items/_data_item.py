@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass as checked_dataclass
 from rubricate._documents import check_keys, check_writable, with_one_line_errors
 from rubricate._spelling import suggestion
 from rubricate.dataset.items._transcript import Transcript
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 from rubricate.rubric import (
     BINARY_LABELS,
     CriterionVerdict,
@@ -163,10 +163,8 @@ OwnRubric = Annotated[Rubric | None, PlainValidator(_rubric)]
 def _selection(value: Any) -> dict[str, Any]:
     from rubricate.dataset.items._selection import read_selection  # few datasets have it
 
-    try:
+    with errors_within("selection"):
         return read_selection(value)
-    except InputError as error:
-        raise error.within(("selection",)) from None
 
 
 def _submission(value: Any, checked: Callable[[Any], str]) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rubricate._files import leads_out, missing_file, open_file, user_path
 from rubricate.dataset.items._conversion import CONVERTERS, Converted, Converter
-from rubricate.errors import InputError, MissingExtraError
+from rubricate.errors import InputError, errors_within, extra_needed
 
 PLAIN = (".md", ".markdown", ".txt")
 MOST_BYTES = 200 * 2**20
@@ -141,10 +141,8 @@ def _converted(
     content: bytes, suffix: str, path: Path, cache: Path | None, converter: Converter | None
 ) -> Converted:
     packages = CONVERTERS[suffix][1]
-    try:
+    with extra_needed(f"reading {suffix} files", "documents"):
         versions = [f"{package} {version(package)}" for package in packages]
-    except ImportError:
-        raise MissingExtraError(f"reading {suffix} files", "documents") from None
     kept = None
     if cache is not None:
         digest = hashlib.blake2b(repr((RULES, suffix, versions)).encode(), digest_size=16)
@@ -152,11 +150,9 @@ def _converted(
         kept = cache / f"{digest.hexdigest()}.json"
         with suppress(OSError, ValueError, TypeError):
             return Converted(**json.loads(kept.read_bytes()))
-    try:
-        with nullcontext(converter) if converter else Converter() as converting:
-            read = converting.convert(suffix, content)
-    except InputError as error:
-        raise error.within(file=path) from None
+    used = nullcontext(converter) if converter else Converter()
+    with errors_within(file=path), used as converting:
+        read = converting.convert(suffix, content)
     if kept is not None:
         with suppress(OSError):
             kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from rubricate._documents import check_keys
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 
 How = Literal["random", "active", "uncertainty", "by_hand"]
 
@@ -54,10 +54,8 @@ def read_selection(value: Any) -> dict[str, LabelSelection]:
         raise InputError("expected an object: {criterion: {how: random}}")
     read = {}
     for name, each in value.items():
-        try:
+        with errors_within(str(name)):
             read[str(name)] = each if isinstance(each, LabelSelection) else _read(each)
-        except InputError as error:
-            raise error.within((str(name),)) from None
     return read
 
 

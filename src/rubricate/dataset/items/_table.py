@@ -25,7 +25,7 @@ from rubricate.dataset.samples import (
     parse_json_bytes,
     records_by_id,
 )
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 from rubricate.rubric import Rubric
 
 
@@ -154,11 +154,9 @@ class ItemTable:
                 "has no rows to grade: a table has a line of names, then a row for each text",
                 file=self._records.shown,
             )
-        try:
+        with errors_within(file=self._records.shown):
             rows.check()
             ids.settle(lambda: self._names(limit))
-        except InputError as error:
-            raise error.within(file=self._records.shown) from None
         self._ids, self._surveyed = ids, (limit, survey)
         return survey
 

@@ -15,7 +15,7 @@ from rubricate.dataset.samples._dataset import MemoryDataset, OnError
 from rubricate.dataset.samples._fields import FieldSpec, Record, RecordToSample, decoded
 from rubricate.dataset.samples._json_text import without_nan
 from rubricate.dataset.samples._loading import Loading
-from rubricate.errors import InputError, MissingExtraError
+from rubricate.errors import InputError, extra_needed
 
 WAITS = (1.0, 2.0, 4.0)
 """Seconds before the Hub is asked again."""
@@ -132,10 +132,8 @@ def _seed(order: Loading) -> int:
 
 def _loaded(path: str, *, retry: bool = True, **options: Any) -> Any:
     """The split, loaded without a word on standard output."""
-    try:
+    with extra_needed("hf_dataset", "hf"):
         import datasets
-    except ImportError:
-        raise MissingExtraError("hf_dataset", "hf") from None
     with contextlib.redirect_stdout(sys.stderr):
         for wait in (*(WAITS if retry else ()), None):
             try:

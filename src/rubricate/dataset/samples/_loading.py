@@ -32,7 +32,7 @@ from rubricate.dataset.samples._fields import (
 from rubricate.dataset.samples._opening import Source
 from rubricate.dataset.samples._relative import resolver
 from rubricate.dataset.samples._sample import Sample
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 
 AT_ONCE = 512
 """Records that become samples together: few enough to stay in the processor's cache."""
@@ -199,10 +199,8 @@ class Loading:
             dataset.skipped = skipped
         if self.shuffle_choices is not None and self.shuffle_choices is not False:
             seed = self.seed if self.shuffle_choices is True else self.shuffle_choices
-            try:
+            with errors_within(file=dataset.location):
                 dataset.shuffle_choices(seed)
-            except InputError as error:
-                raise error.within(file=dataset.location) from None
         return dataset
 
 

@@ -12,7 +12,7 @@ from typing import IO, Any, BinaryIO, cast
 from urllib.parse import unquote, urlsplit
 
 from rubricate._files import open_file, user_path
-from rubricate.errors import InputError, MissingExtraError, MissingFileError
+from rubricate.errors import InputError, MissingFileError, extra_needed
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 CHUNK = 1 << 20
@@ -116,9 +116,8 @@ class Source:
 
         scheme = urlsplit(self.address).scheme
         try:
-            filesystem, path = fsspec.core.url_to_fs(self.address, **self.options)
-        except ImportError:
-            raise MissingExtraError(f"reading {scheme}://", EXTRAS.get(scheme, scheme)) from None
+            with extra_needed(f"reading {scheme}://", EXTRAS.get(scheme, scheme)):
+                filesystem, path = fsspec.core.url_to_fs(self.address, **self.options)
         except ValueError as error:
             raise InputError(
                 f"{error}; addresses begin with https:// or s3://", file=self.shown
@@ -149,10 +148,8 @@ class Source:
             with gzip.open(raw) as file, io.BufferedReader(cast("Any", file), CHUNK) as buffered:
                 yield buffered
         elif self._compression == "zstd":
-            try:
+            with extra_needed(f"reading {self.shown}", "zstd"):
                 import zstandard
-            except ImportError:
-                raise MissingExtraError(f"reading {self.shown}", "zstd") from None
             reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
             try:
                 with io.BufferedReader(cast("Any", reader), CHUNK) as buffered:

@@ -12,7 +12,7 @@ from rubricate.dataset.samples._fields import FieldSpec, Record, RecordToSample,
 from rubricate.dataset.samples._json_text import without_nan
 from rubricate.dataset.samples._loading import Loading, SampleOptions
 from rubricate.dataset.samples._opening import Source
-from rubricate.errors import InputError, MissingExtraError
+from rubricate.errors import InputError, extra_needed
 
 BATCH = 1024
 """Rows that are read at a time."""
@@ -58,11 +58,9 @@ def parquet_records(source: Source, wanted: int | None) -> Iterator[Record]:
         InputError: the rest of the file cannot be read.
         MissingExtraError (ImportError): pyarrow is not installed.
     """
-    try:
+    with extra_needed("reading .parquet files", "parquet"):
         import pyarrow
         import pyarrow.parquet
-    except ImportError:
-        raise MissingExtraError("reading .parquet files", "parquet") from None
     with source.open() as file:
         try:
             content: Any = file if file.seekable() else io.BytesIO(file.read())

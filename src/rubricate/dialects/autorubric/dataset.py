@@ -12,7 +12,7 @@ from rubricate._files import user_path
 from rubricate.dataset import DataItem as DataItem
 from rubricate.dialects.autorubric._documents import to_autorubric
 from rubricate.dialects.autorubric.rubric import Rubric
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 
 
 class RubricDataset(core.RubricDataset):
@@ -36,13 +36,11 @@ class RubricDataset(core.RubricDataset):
         cls, path: str | Path, *, rubric: core_rubric.Rubric | None = None
     ) -> RubricDataset:
         """Load a dataset from JSON, YAML or JSON Lines."""
-        try:
+        with errors_within(file=path):
             if user_path(path).suffix.lower() != ".jsonl":
                 return cls.from_dict(read_document(path), rubric=rubric)
             head, *items = [line for _, line in parse_json_lines(read_text(path))]
             return cls.from_dict({**head, "items": [*head.get("items", ()), *items]}, rubric=rubric)
-        except InputError as error:
-            raise error.within(file=path) from None
 
     @property
     def criterion_names(self) -> list[str]:
@@ -61,10 +59,8 @@ def _with_rubric(data: Any, path: tuple[str | int, ...]) -> Any:
     """A dataset or an item with its rubric built, where it has one."""
     if not isinstance(data, Mapping) or data.get("rubric") is None:
         return data
-    try:
+    with errors_within(*path, "rubric"):
         return {**data, "rubric": Rubric.from_dict(data["rubric"])}
-    except InputError as error:
-        raise error.within((*path, "rubric")) from None
 
 
 def _with_rubric_to_autorubric(data: dict[str, Any]) -> dict[str, Any]:

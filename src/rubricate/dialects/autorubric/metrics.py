@@ -29,7 +29,7 @@ from rubricate.analysis import (
 )
 from rubricate.dialects.autorubric._criteria import CriterionVerdict
 from rubricate.dialects.autorubric._reports import EnsembleEvaluationReport, Voters
-from rubricate.errors import InputError, MissingExtraError
+from rubricate.errors import InputError, extra_needed
 from rubricate.rubric import Criterion, Verdict
 from rubricate.run import ItemResult
 from rubricate.stats import Bootstrap, Estimate, LabelAgreement, krippendorff_alpha
@@ -260,10 +260,8 @@ class MetricsResult:
 
     def to_dataframe(self) -> pandas.DataFrame:
         """A row for all criteria together, for each of them, and for each judge."""
-        try:
+        with extra_needed("to_dataframe", "pandas"):
             import pandas
-        except ImportError:
-            raise MissingExtraError("to_dataframe", "pandas") from None
         rows = [{"level": "aggregate", "name": "overall", **self._row()}]
         rows += [
             {"level": "criterion", **{_column(name): vars(each)[name] for name in _OF_CRITERIA}}

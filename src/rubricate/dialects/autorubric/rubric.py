@@ -11,7 +11,7 @@ from rubricate import rubric as core
 from rubricate._documents import parse_json, parse_yaml, read_document, read_text, validate
 from rubricate.dialects.autorubric._documents import DEFAULT_WEIGHT, criteria_of, unique_names
 from rubricate.dialects.autorubric._criteria import Criterion, CriterionVerdict, as_given
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 
 if TYPE_CHECKING:
     from rubricate.dialects.autorubric._reports import EnsembleEvaluationReport
@@ -87,12 +87,10 @@ class Rubric(core.Rubric):
         """Load a rubric from a .json, .yaml, .yml or .txt file, or from an open one with a name."""
         if not isinstance(path, str | Path):
             return cls._from_open_file(path)
-        try:
+        with errors_within(file=path):
             if Path(path).suffix.lower() in PARSERS:
                 return cls.from_dict(read_document(path))
             return cls.from_dict(_of_any_format(Path(path), read_text(path)))
-        except InputError as error:
-            raise error.within(file=path) from None
 
     @classmethod
     def _from_open_file(cls, file: IO[str] | IO[bytes]) -> Rubric:

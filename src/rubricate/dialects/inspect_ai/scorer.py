@@ -28,7 +28,7 @@ from typing import Any
 from rich.markup import escape
 
 from rubricate.dataset import kinds_in
-from rubricate.errors import InputError, MissingExtraError
+from rubricate.errors import InputError, MissingExtraError, errors_within
 from rubricate.judge import JudgesLike
 from rubricate.options import JudgingOptions
 from rubricate.reward import RewardFunction
@@ -130,7 +130,7 @@ def _prompt_of(state: TaskState, conversation: Sequence[Mapping[str, Any]]) -> A
 def _rubric_of(metadata: Mapping[str, Any]) -> Rubric:
     """A sample's own rubric, from its metadata."""
     rubric = metadata.get("rubric")
-    try:
+    with errors_within("metadata", "rubric"):
         if isinstance(rubric, Rubric):
             return rubric
         if isinstance(rubric, str):
@@ -138,8 +138,6 @@ def _rubric_of(metadata: Mapping[str, Any]) -> Rubric:
         if isinstance(rubric, Mapping | Sequence):
             return Rubric.from_dict(rubric)
         raise InputError("there is none; or name one for all samples: rubric(FILE, judge)")
-    except InputError as error:
-        raise error.within(("metadata", "rubric")) from None
 
 
 def _values(item: ItemResult) -> dict[str, float | None]:

@@ -34,7 +34,7 @@ from rubricate.dialects.karenina._verification import (
     judgements,
     templates,
 )
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 from rubricate.rubric import Failure
 from rubricate.settings import takes_as_method
 
@@ -348,11 +348,9 @@ class Benchmark(_jsonld.BenchmarkData):
             InputError: the file cannot be read, or has something that rubricate cannot represent;
                 it is named.
         """
-        try:
+        with errors_within(file=path):
             loaded = cls(**_jsonld.from_document(read_document(path), code or {}))
             loaded._check_used(code or {})
-        except InputError as error:
-            raise error.within(file=path) from None
         if stored := loaded.not_judged:
             problems = "; ".join(
                 f"{name!r}: {one_line(problem)}" for name, problem in stored.items()

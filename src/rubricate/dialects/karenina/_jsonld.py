@@ -33,7 +33,7 @@ from rubricate.dialects.karenina._traits import (
     Trait,
     union,
 )
-from rubricate.errors import InputError, shown
+from rubricate.errors import InputError, shown, errors_within
 from rubricate.rubric import Failure
 
 CONTEXT = {
@@ -207,10 +207,8 @@ def from_document(data: Any, code: Code = NO_CODE) -> dict[str, Any]:
         if question.id in questions:
             raise InputError(f"the @id '{question.id}' is defined twice", path=path)
         questions[question.id] = question
-        try:
+        with errors_within(*path):
             union(whole, question.rubric)
-        except InputError as error:
-            raise error.within(path) from None
         if of_question is not None:
             results = [*(results or []), *of_question]
     stopped = ours.get("verification_stopped", {})
@@ -271,10 +269,8 @@ def _rubric(
     traits = [
         trait_of(entry, scope, (*path, "rating", index), code) for index, entry in enumerate(nodes)
     ]
-    try:
+    with errors_within(*path):
         return Rubric(name, traits) if traits else None
-    except InputError as error:
-        raise error.within(path) from None
 
 
 def _our_properties(node: Mapping[str, Any], path: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pydantic import SkipValidation, TypeAdapter
 from rubricate._files import user_path
 from rubricate.dialects.karenina._template import CORRECTNESS
 from rubricate.dialects.karenina._traits import Question, METRICS, TraitKind, outcome_of
-from rubricate.errors import MissingExtraError
+from rubricate.errors import extra_needed
 from rubricate.rubric import Evidence, Failure, Score, Usage, Verdict
 
 if TYPE_CHECKING:
@@ -297,10 +297,8 @@ class VerificationResults:
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        try:
+        with extra_needed("to_pandas", "pandas"):
             import pandas
-        except ImportError:
-            raise MissingExtraError("to_pandas", "pandas") from None
         return pandas.DataFrame(self.rows())
 
 

@@ -17,7 +17,7 @@ from rubricate.dialects.ragas._rubrics import (
 from rubricate.dialects.ragas._samples import MultiTurnSample, Sample, SingleTurnSample
 from rubricate.dialects.ragas.llms import client_model
 from rubricate.dialects.ragas.prompt import PydanticPrompt
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 from rubricate.judge import HTTPModel, Judge, Model, ModelJudge, language_model, named_judge
 from rubricate.rubric import ScaleCriterion, Verdict
 
@@ -108,10 +108,8 @@ class RubricMetric(MetricWithLLM, SingleTurnMetric, MultiTurnMetric):
 
     @rubrics.setter
     def rubrics(self, rubrics: Mapping[str, str]) -> None:
-        try:
+        with errors_within("rubrics"):
             self._rubrics = check_rubrics(rubrics)
-        except InputError as error:
-            raise error.within(("rubrics",)) from None
         self.criterion()
 
     def prompt(self, kind: MetricType) -> Prompt:

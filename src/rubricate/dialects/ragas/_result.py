@@ -12,7 +12,7 @@ from rubricate.analysis import Result
 from rubricate.dialects.ragas._metric import RubricMetric
 from rubricate.dialects.ragas._rubrics import MetricOutputType
 from rubricate.dialects.ragas._samples import EvaluationDataset, Sample
-from rubricate.errors import MissingExtraError, NoScoreError
+from rubricate.errors import NoScoreError, extra_needed
 from rubricate.rubric import UNANSWERED, Verdict
 
 if TYPE_CHECKING:
@@ -99,10 +99,8 @@ class EvaluationResult:
         `failed`) and `NAME_error`, why it failed.
         """
         table = EvaluationDataset(self.samples).to_pandas()
-        try:
+        with extra_needed("to_pandas", "pandas"):
             import pandas
-        except ImportError:
-            raise MissingExtraError("to_pandas", "pandas") from None
         for name, dtype in self._dtypes.items():
             verdicts = [item.criteria[name] for item in self.result.items]
             errors = [verdict.error for verdict in verdicts]

@@ -21,7 +21,7 @@ from rubricate.dialects.ragas.messages import (
     ToolMessage,
     pretty_repr,
 )
-from rubricate.errors import InputError, MissingExtraError, shown
+from rubricate.errors import InputError, shown, extra_needed
 
 if TYPE_CHECKING:
     import pandas
@@ -251,10 +251,8 @@ class EvaluationDataset:
 
     def to_hf_dataset(self) -> Any:
         """The samples as a `Dataset` of the library `datasets` (extra `hf`)."""
-        try:
+        with extra_needed("to_hf_dataset", "hf"):
             from datasets import Dataset
-        except ImportError:
-            raise MissingExtraError("to_hf_dataset", "hf") from None
         rows, columns = self.to_list(), self.features()
         return Dataset.from_dict({name: [row.get(name) for row in rows] for name in columns})
 
@@ -300,10 +298,8 @@ class EvaluationDataset:
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row for each sample (extra `pandas`)."""
-        try:
+        with extra_needed("to_pandas", "pandas"):
             import pandas
-        except ImportError:
-            raise MissingExtraError("to_pandas", "pandas") from None
         columns = self.features()
         rows = [[row.get(name) for name in columns] for row in self.to_list()]
         return pandas.DataFrame(rows, columns=columns, dtype=object)

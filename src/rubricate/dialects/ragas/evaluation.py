@@ -25,7 +25,7 @@ from rubricate.dialects.ragas._samples import (
     dataset_of,
 )
 from rubricate.dialects.ragas.run_config import RunConfig
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 from rubricate.judge import Judge, Model
 from rubricate.rubric import Rubric
 from rubricate.settings import option, part, takes
@@ -138,11 +138,9 @@ async def grade_samples(
     """Samples and metrics as items and criteria, graded; as `aevaluate` otherwise."""
     _check_metrics(metrics, dataset)
     for index, sample in enumerate(dataset):
-        try:
+        with errors_within("samples", index):
             for metric in metrics:
                 metric.check(sample)
-        except InputError as error:
-            raise error.within(("samples", index)) from None
     kind = dataset.samples[0].metric_type
     judges: dict[str, Judge] = {}
     to_close: list[Judge] = []

@@ -35,7 +35,7 @@ from rubricate.dialects.researchrubrics._tasks import (
     label_of,
     verdict_of,
 )
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 from rubricate.rubric import Criterion, Rubric, Usage, Verdict, confidence
 from rubricate.run.results import ItemResult
 
@@ -363,7 +363,5 @@ def figures_of_results(results: str | Path, tasks: Iterable[Task] = ()) -> Figur
     Raises:
         InputError: the results cannot be read; says in which line.
     """
-    try:
+    with errors_within(file=results):
         return figures(result_of(read_results(results), tasks))
-    except InputError as error:
-        raise error.within(file=results) from None

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from rubricate._documents import check_keys, parse_json_lines, read_text
 from rubricate._spelling import did_you_mean
 from rubricate.dataset import unique_name
-from rubricate.errors import InputError, MissingFileError
+from rubricate.errors import InputError, MissingFileError, errors_within
 from rubricate.rubric import Criterion, CriterionOption, Rubric
 
 DEFAULT_TASKS = "data/researchrubrics/processed_data.jsonl"
@@ -135,14 +135,12 @@ def read_tasks(path: str | Path = DEFAULT_TASKS, *, grading: str = "binary") -> 
     tasks: dict[str, Task] = {}
     lines: dict[str, int] = {}
     for number, data in parse_json_lines(text, file=path):
-        try:
+        with errors_within(file=path, line=number):
             task = _task(data, how)
             if first := lines.get(task.sample_id):
                 raise InputError(
                     f"the sample_id '{task.sample_id}' is defined twice, first in line {first}"
                 )
-        except InputError as error:
-            raise error.within(file=path, line=number) from None
         tasks[task.sample_id], lines[task.sample_id] = task, number
     return list(tasks.values())
 
@@ -161,11 +159,9 @@ def _task(data: Any, grading: Grading) -> Task:
     criteria: dict[str, Criterion] = {}
     labels = []
     for index, entry in enumerate(entries):
-        try:
+        with errors_within("rubrics", index):
             criterion = _criterion(entry, criteria, grading)
             labels.append(label_of(criterion, _human_verdict(entry.get("human_verdict"))))
-        except InputError as error:
-            raise error.within(("rubrics", index)) from None
         criteria[str(criterion.name)] = criterion
     domain = str(data.get("domain") or "")
     rubric = Rubric(list(criteria.values()))

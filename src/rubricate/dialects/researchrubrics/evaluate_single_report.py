@@ -18,7 +18,7 @@ from rubricate.dialects.researchrubrics._results import (
     result_line,
 )
 from rubricate.dialects.researchrubrics._tasks import DEFAULT_TASKS, check_grading, read_tasks
-from rubricate.errors import InputError, MissingExtraError, RunStopped
+from rubricate.errors import InputError, RunStopped, extra_needed
 from rubricate.judge import (
     CHUNK_TOKENS,
     DocumentJudge,
@@ -219,10 +219,8 @@ async def evaluate_task_rubrics(call: ReportCall) -> tuple[pandas.DataFrame, flo
         InputError: an argument cannot be used; nothing has been sent.
         RunStopped: the run ended before all was judged.
     """
-    try:
+    with extra_needed("evaluate_task_rubrics", "pandas"):
         import pandas
-    except ImportError:
-        raise MissingExtraError("evaluate_task_rubrics", "pandas") from None
     evaluator = call.grader()
     path = user_path(call.markdown_file)
     tasks = {task.sample_id: task for task in read_tasks(call.tasks, grading=evaluator.grading)}

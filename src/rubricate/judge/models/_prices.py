@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from rubricate._documents import read_document, validate
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 from rubricate.judge.models._providers import Provider, split_name
 from rubricate.rubric import Usage
 
@@ -54,10 +54,8 @@ def read_prices(path: str | Path) -> dict[str, ModelPrice]:
         raise InputError(
             "expected prices by model, such as MODEL: {input: 0.4, output: 1.6}", file=path
         )
-    try:
+    with errors_within(file=path):
         return {str(name): validate(ModelPrice, row, (str(name),)) for name, row in data.items()}
-    except InputError as error:
-        raise error.within(file=path) from None
 
 
 def price_of(

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from rubricate._files import shown_address
-from rubricate.errors import InputError, MissingExtraError
+from rubricate.errors import InputError, extra_needed
 from rubricate.run.journal._places import Database, Origin
 
 FILE = "servers"
@@ -154,10 +154,8 @@ def _noted(values: dict[str, Any]) -> str:
 
 def psycopg_driver() -> Any:
     """The module `psycopg`; `MissingExtraError` where it is not installed."""
-    try:
+    with extra_needed("a journal in PostgreSQL", "postgres"):
         import psycopg
-    except ImportError:
-        raise MissingExtraError("a journal in PostgreSQL", "postgres") from None
     return psycopg
 
 

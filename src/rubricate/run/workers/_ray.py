@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from rubricate._sync import in_thread
 from rubricate.dataset import Item
-from rubricate.errors import InputError, MissingExtraError
+from rubricate.errors import InputError, extra_needed
 from rubricate.run._options import RunOptions
 from rubricate.run.workers._options import Fleet, environment_of, resources_of
 from rubricate.run.workers._worker import Job, Report, State, WorkerDied
@@ -63,10 +63,8 @@ def _ray() -> Any:
     """
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
-    try:
+    with extra_needed("workers", "ray"):
         import ray
-    except ImportError:
-        raise MissingExtraError("workers", "ray") from None
     return ray
 
 
