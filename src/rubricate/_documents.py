@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rubricate._files import missing_file, open_file, user_path
-from rubricate._spelling import did_you_mean, suggestion
+from rubricate._spelling import did_you_mean, suggestion, unknown_word
 from rubricate.errors import InputError, shown
 
 if TYPE_CHECKING:
@@ -183,6 +183,9 @@ def input_error(error: ValidationError, path: Sequence[str | int] = ()) -> Input
         missing = [str(p["loc"][-1]) for p in problems if p["type"] == "missing"]
         *place, key = where
         return InputError(f"unknown key '{key}'{did_you_mean(str(key), missing)}", path=place)
+    if first["type"] == "literal_error" and isinstance(first["input"], str):
+        words = re.findall("'([^']*)'", first["ctx"]["expected"])
+        return InputError(unknown_word("word", first["input"], words), path=where)
     message = str(cause) if cause is not None else first["msg"][:1].lower() + first["msg"][1:]
     if cause is None:
         message = message.replace("a valid tuple", "a valid list")  # files have only lists

@@ -177,7 +177,7 @@ def test_several_items_may_be_set_against_one_reference() -> None:
 @pytest.mark.parametrize(
     ("declared", "message"),
     [
-        ({"items": "rawe"}, "scoring: items: unknown word 'rawe' (known: clamped, raw)"),
+        ({"items": "rawe"}, "scoring.items: unknown word 'rawe' (known: clamped, raw)"),
         ({"items": "claped"}, "did you mean 'clamped'?"),
         ({"agregate": "mean"}, "did you mean 'aggregate'?"),
         ({"aggregate": "cliped_mean"}, "did you mean 'clipped_mean'?"),

@@ -345,7 +345,7 @@ def test_the_score_of_labels_goes_through_the_tree() -> None:
     ("scoring", "error"),
     [
         ({"skiped": "zero"}, r"^scoring: unknown key 'skiped' \(known: .*did you mean 'skipped'"),
-        ({"skipped": "zer0"}, r"^scoring: skipped: unknown word 'zer0' .*did you mean 'zero'"),
+        ({"skipped": "zer0"}, r"^scoring\.skipped: unknown word 'zer0' .*did you mean 'zero'"),
         ({"skipped": None}, r"^scoring\.skipped: input should be 'zero' or 'skip'"),
         (3, r"^scoring: input should be"),
     ],

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from dataclasses import asdict
+from typing import Any, Literal
 
-from rubricate._documents import check_keys
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+from rubricate._documents import check_keys, with_one_line_errors
 from rubricate.errors import InputError, errors_within
 
 How = Literal["random", "active", "uncertainty", "by_hand"]
 
 
-@dataclass(frozen=True, slots=True)
+@with_one_line_errors
+@dataclass(frozen=True, config=ConfigDict(strict=True, defer_build=True))
 class LabelSelection:
     """How the item of a label was chosen.
 
@@ -25,19 +29,11 @@ class LabelSelection:
     """
 
     how: How
-    probability: float | None = None
+    probability: float | None = Field(default=None, gt=0, le=1)
 
     def __post_init__(self) -> None:
-        if self.how not in get_args(How):
-            names = ", ".join(get_args(How))
-            raise InputError(f"must be one of {names}, found {self.how!r}", path=("how",))
-        chance = self.probability
-        if chance is None and self.how == "active":
+        if self.probability is None and self.how == "active":
             raise InputError("labels that are chosen actively need this", path=("probability",))
-        if chance is not None and (type(chance) not in (int, float) or not 0 < chance <= 1):
-            raise InputError(
-                f"must be a number above 0, up to 1, found {chance!r}", path=("probability",)
-            )
 
     def to_dict(self) -> dict[str, Any]:
         """As it is written to a file."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from pydantic import field_validator, model_validator
+from pydantic import ConfigDict, field_validator, model_validator
+from pydantic.dataclasses import dataclass
 
 from rubricate import rubric as core
-from rubricate._documents import check_keys
+from rubricate._documents import check_keys, with_one_line_errors
 from rubricate.dialects.autorubric._documents import (
     DEFAULT_WEIGHT,
     criterion_document,
@@ -92,7 +92,8 @@ def as_given(criterion: core.Criterion) -> core.Criterion:
     return view
 
 
-@dataclass(frozen=True)
+@with_one_line_errors
+@dataclass(frozen=True, config=ConfigDict(strict=True, defer_build=True, extra="forbid"))
 class LengthPenalty(core.LengthPenalty):
     """The core's, whose `count` AutoRubric calls `count_fn`."""
 
