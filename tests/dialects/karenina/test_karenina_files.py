@@ -234,7 +234,7 @@ STORED = {
     "agentic": {
         "Runs": AGENT.format("Global"),
         "Audit": AGENT.format("Global"),
-        "Findings": "kind: unknown kind 'template' (known: score, binary, literal)",
+        "Findings": "kind: unknown word 'template' (known: score, binary, boolean, literal)",
     },
     "callables": dict.fromkeys(("Short", "Sentences", "Tone"), CODE),
     "deep_judgment": {"Weighed": "there is no setting 'weighing' here: leave it out"},

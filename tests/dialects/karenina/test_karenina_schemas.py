@@ -187,7 +187,7 @@ TWICE = [RubricTrait(**SCORE)] * 2
 @pytest.mark.parametrize(
     ("kind", "settings", "message"),
     [
-        (RubricTrait, {**SCORE, "kind": "scor"}, "RubricTrait 'C'.kind: unknown kind 'scor' (kno"),
+        (RubricTrait, {**SCORE, "kind": "scor"}, "RubricTrait 'C'.kind: unknown word 'scor' (kno"),
         (RubricTrait, {"name": "Clarity"}, "RubricTrait 'Clarity'.kind: missing"),
         (RubricTrait, {"kind": "score"}, "RubricTrait.name: missing"),
         (RubricTrait, {**SCORE, "name": " "}, "name: must not be empty"),
@@ -212,7 +212,11 @@ TWICE = [RubricTrait(**SCORE)] * 2
         (Rubric, {"name": "R", "traits": ["C"]}, "trait 1 is a str, not a trait such"),
         (Rubric, {"name": "R", "traits": TWICE}, "has two traits with the name 'C': 1 and 2"),
         (ModelConfig, {**MODEL, "model_provider": "opanai"}, "unknown model_provider 'opanai' (k"),
-        (ModelConfig, {**MODEL, "interface": "telepathy"}, "unknown interface 'telepathy' (known"),
+        (
+            ModelConfig,
+            {**MODEL, "interface": "telepathy"},
+            "interface: unknown word 'telepathy' (known",
+        ),
         (ModelConfig, AT, "ModelConfig 'i': base_url goes with interface='openai_endpoint', which"),
         (ModelConfig, {"interface": "manual"}, "manual_traces goes with interface='manual', which"),
         (ModelConfig, {"interface": "manual", "manual_traces": {}}, "expected a ManualTraces, fou"),

@@ -7,13 +7,12 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import unknown_word
 from rubricate.dialects.karenina._template import Name, SettingsDocument
 from rubricate.errors import InputError
 from rubricate.judge import HTTPModel
 from rubricate.judge.models import PROVIDERS
 
-INTERFACES = ("langchain", "openrouter", "openai_endpoint", "manual")
 _ALIASES = {"google_genai": "gemini", "google": "gemini", "mistralai": "mistral"}
 """LangChain's names of providers, and the engine's."""
 
@@ -38,7 +37,7 @@ class ModelConfig(SettingsDocument):
     """The most tokens of a reply. Default: the endpoint's own limit."""
     system_prompt: str | None = None
     """The system message of an answering model. A judge has its own."""
-    interface: str = "langchain"
+    interface: Literal["langchain", "openrouter", "openai_endpoint", "manual"] = "langchain"
     """`langchain`: the provider named; `openrouter`: that model at OpenRouter; `openai_endpoint`:
     an OpenAI-compatible server at `base_url`; `manual`: the answers in `manual_traces`."""
     base_url: str | None = None
@@ -68,8 +67,6 @@ class ModelConfig(SettingsDocument):
 
     @model_validator(mode="after")
     def _is_reachable(self) -> ModelConfig:
-        if self.interface not in INTERFACES:
-            raise InputError(_unknown_name("interface", self.interface, INTERFACES))
         if (self.interface == "manual") != (self.manual_traces is not None):
             raise InputError("manual_traces goes with interface='manual', which needs it")
         if self.manual_traces is not None and not hasattr(self.manual_traces, "of"):
@@ -79,7 +76,7 @@ class ModelConfig(SettingsDocument):
             raise InputError("base_url goes with interface='openai_endpoint', which needs it")
         if self.interface == "langchain" and self._provider not in PROVIDERS:
             known = (*PROVIDERS, *_ALIASES)
-            raise InputError(_unknown_name("model_provider", self.model_provider, known))
+            raise InputError(unknown_word("model_provider", self.model_provider, known))
         return self
 
     @property
@@ -110,11 +107,6 @@ class ModelConfig(SettingsDocument):
             max_tokens=self.max_tokens,
             model_options=self.extra_kwargs,
         )
-
-
-def _unknown_name(what: str, name: str, known: Sequence[str]) -> str:
-    hint = did_you_mean(name, known)
-    return f"unknown {what} '{name}' (known: {', '.join(known)}){hint}"
 
 
 class VerificationConfig(SettingsDocument):

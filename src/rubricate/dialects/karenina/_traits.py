@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from rubricate._documents import validate
-from rubricate._spelling import did_you_mean
 from rubricate.dialects.karenina._template import CORRECTNESS, Name, SettingsDocument, Template
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric import (
@@ -119,7 +118,7 @@ class GradedTrait(Trait):
     yes_or_no: ClassVar[str]
     """What `kind` calls a yes or no."""
 
-    kind: str
+    kind: Literal["score", "binary", "boolean", "literal"]
     """`score` (a number between two bounds), `binary`, also called `boolean`, or `literal` (one of
     `classes`)."""
     min_score: int | None = None
@@ -140,14 +139,8 @@ class GradedTrait(Trait):
 
     @field_validator("kind", mode="before")
     @classmethod
-    def _kind_is_known(cls, kind: object) -> object:
-        if kind in ("binary", "boolean"):
-            return cls.yes_or_no
-        if isinstance(kind, str) and kind not in KINDS_OF_MODELS:
-            hint = did_you_mean(kind, (*KINDS_OF_MODELS, "boolean"))
-            known = ", ".join(KINDS_OF_MODELS)
-            raise InputError(f"unknown kind '{kind}' (known: {known}){hint}")
-        return kind
+    def _either_name_of_yes_or_no(cls, kind: object) -> object:
+        return cls.yes_or_no if kind in ("binary", "boolean") else kind
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -180,9 +173,6 @@ class GradedTrait(Trait):
         low, high = self.bounds
         if low >= high:
             raise InputError(f"min_score must be less than max_score, found {low} and {high}")
-
-
-KINDS_OF_MODELS = ("score", "binary", "literal")
 
 
 class YesNoCriterion(Criterion):
