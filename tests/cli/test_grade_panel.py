@@ -60,7 +60,7 @@ def test_weights_and_a_length_penalty_can_stand_on_the_command_line(
     summary = json.loads(rubricate(*options, "--weights", "n=0.7, m=0.3").stdout)
     assert [judge["weight"] for judge in summary["judges"]] == [0.3, 0.7]
     refused = rubricate(*options, "--weights", "m=1,nn=2")
-    assert (refused.returncode, "no judge is called 'nn'" in refused.stderr) == (1, True)
+    assert (refused.returncode, "unknown judge 'nn'" in refused.stderr) == (1, True)
     summary = json.loads(rubricate(*options, "--weights", "reliability").stdout)
     assert [judge["weight"] for judge in summary["judges"]] == pytest.approx([1.0, 1.0])
 

@@ -349,7 +349,7 @@ def test_fields_and_keys_of_criteria_with_other_names_are_mapped(tmp_path):
     assert [(one.requirement, one.weight) for one in item.rubric] == [("Cites A", 2), ("Says B", 1)]
     for wrong, message in (
         ({"columns": {**columns, "rubric": "nothing"}}, "record 1: has no field 'nothing'"),
-        ({"columns": columns, "criteria": "text=must"}, "criteria-map: 'text' is not known"),
+        ({"columns": columns, "criteria": "text=must"}, "criteria-map: unknown field 'text'"),
         ({"columns": {**columns, "ignore": "x"}}, "'ignore' is for tables"),
         ({"columns": columns, "rubric": item.rubric}, "leave out --rubric"),
     ):

@@ -229,7 +229,7 @@ UNWEIGHTED = {"strategy": "any", "ordinal": "min", "nominal": "mode", "numeric":
         ({"strategy": "majorty"}, "did you mean 'majority'"),
         ({"min_votes": 3}, "min_votes is 3, but there are only 2 votes"),
         ({"weights": [1]}, "1 weights for 2 judges"),
-        ({"weights": {"a": 1, "B": 1}}, "no judge is called 'B'.*did you mean 'b'"),
+        ({"weights": {"a": 1, "B": 1}}, "unknown judge 'B'.*did you mean 'b'"),
         ({"weights": {"a": 1}}, "weights: none for b"),
         ({"weights": "reliable"}, "weights.* or 'reliability'"),
         ({"strategy": "weighted"}, "needs weights"),

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import unknown_word
 from rubricate.errors import InputError
 from rubricate.judge.models import TEMPERATURE, TIMEOUT
 from rubricate.settings import Settings, option, options_of, options_set
@@ -256,8 +256,7 @@ def way_of(mode: str) -> type[Prompting]:
     from rubricate.judge.asking import MODES
 
     if mode not in MODES:
-        hint = did_you_mean(str(mode), MODES)
-        raise InputError(f"unknown mode '{mode}' (known: {', '.join(MODES)}){hint}")
+        raise InputError(unknown_word("mode", mode, MODES))
     return MODES[mode]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import unknown_word
 from rubricate.dataset import Item
 from rubricate.errors import InputError
 from rubricate.judge._choose import JudgeLike, named_judge
@@ -287,10 +287,7 @@ def _weight_each(
         return check_weights(weights, len(names))
     for name in weights:
         if name not in names:
-            hint = did_you_mean(name, names)
-            raise InputError(
-                f"weights: no judge is called '{name}' (judges: {', '.join(names)}){hint}"
-            )
+            raise InputError(f"weights: {unknown_word('judge', name, names)}")
     if missing := [name for name in names if name not in weights]:
         raise InputError(f"weights: none for {', '.join(missing)}")
     return check_weights([weights[name] for name in names], len(names))

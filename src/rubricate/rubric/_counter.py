@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from rubricate._spelling import suggestion
+from rubricate._spelling import unknown_word
 from rubricate.errors import InputError
 from rubricate.rubric._computed import Computed, ComputedCriterion
 from rubricate.rubric._verdict import CriterionVerdict
@@ -75,9 +75,7 @@ class CounterCriterion(ComputedCriterion):
     @classmethod
     def _is_known(cls, counter: str) -> str:
         if counter not in COUNTERS:
-            near = suggestion(counter, COUNTERS)
-            hint = f"; did you mean '{near}'?" if near else f"; known: {', '.join(COUNTERS)}"
-            raise InputError(f"nothing counts '{counter}'{hint}")
+            raise InputError(unknown_word("counter", counter, COUNTERS))
         return counter
 
     @model_validator(mode="after")

@@ -13,7 +13,7 @@ from typing import Any
 
 from rubricate._frozen import quickly_made
 from rubricate._model_json import model_json, refuse_repeats
-from rubricate._spelling import suggestion
+from rubricate._spelling import unknown_word
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric._verdict import CriterionVerdict
 
@@ -163,6 +163,4 @@ def read_share(value: object) -> float | None:
 
 def unknown_label(label: str, labels: Sequence[str]) -> InputError:
     """The error for a label that none of a criterion's answers has."""
-    near = suggestion(label, labels)
-    hint = f" (did you mean '{near}'?)" if near else ""
-    return InputError(f"no option has the label '{label}'{hint}; the labels are: {listed(labels)}")
+    return InputError(unknown_word("label", label, labels))

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, PlainValidator, WrapValidator
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from rubricate._documents import check_keys, check_writable, with_one_line_errors
-from rubricate._spelling import suggestion
+from rubricate._spelling import unknown_word
 from rubricate.dataset.items._transcript import Transcript
 from rubricate.errors import InputError, errors_within
 from rubricate.rubric import (
@@ -54,9 +54,7 @@ def parse_annotations(annotations: Any, rubric: Rubric | None) -> Annotations:
         parsed[annotator] = {}
         for name, label in labels.items():
             if name not in criteria:
-                near = suggestion(str(name), rubric.names)
-                hint = f"did you mean '{near}'?" if near else f"it has {', '.join(rubric.names)}"
-                raise InputError(f"the rubric has no criterion '{name}': {hint}", path=path)
+                raise InputError(unknown_word("criterion", name, rubric.names), path=path)
             if label is None:
                 continue
             try:

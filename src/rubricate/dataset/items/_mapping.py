@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, Literal, get_args
 
-from rubricate._spelling import did_you_mean, suggestion
+from rubricate._spelling import did_you_mean, suggestion, unknown_word
 from rubricate.dataset.items._data_item import ContextDocument, DataItem, GroundTruth, read_context
 from rubricate.dataset.items._transcript import (
     PromptText,
@@ -123,12 +123,7 @@ def parse_pairs(
     labelled = f"{LABEL}CRITERION" in known
     for what, _ in pairs:
         if what not in known and not (labelled and what.startswith(LABEL) and what != LABEL):
-            near = suggestion(what, known)
-            hint = f": did you mean '{near}'?" if near else ""
-            *names, last = known
-            raise InputError(
-                f"{option}: '{what}' is not known{hint} (known are {', '.join(names)} and {last})"
-            )
+            raise InputError(f"{option}: {unknown_word('field', what, known)}")
     for side, kind in ((0, ""), (1, "column ")):
         names = [pair[side] for pair in pairs]
         if repeated := sorted({name for name in names if names.count(name) > 1}):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from rubricate._documents import check_keys, parse_json_lines, read_text
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import did_you_mean, unknown_word
 from rubricate.dataset import unique_name
 from rubricate.errors import InputError, MissingFileError, errors_within
 from rubricate.rubric import Criterion, CriterionOption, Rubric
@@ -62,8 +62,7 @@ def check_grading(grading: str) -> Grading:
     for known in get_args(Grading):
         if grading == known:
             return known  # type: ignore[no-any-return]
-    hint = did_you_mean(grading, get_args(Grading))
-    raise InputError(f"the grading is binary or ternary, found '{grading}'{hint}")
+    raise InputError(unknown_word("grading", grading, get_args(Grading)))
 
 
 def verdict_of(label: str | None) -> str | None:

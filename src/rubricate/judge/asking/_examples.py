@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import unknown_word
 from rubricate.dataset import Item, RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge.asking._prompts import Example, ExampleLabel, neutral
@@ -65,8 +65,7 @@ class Examples:
         if isinstance(count, bool) or count < 1:
             raise InputError(f"the number of examples must be at least 1, found {count}")
         if pick not in get_args(Pick):
-            hint = did_you_mean(pick, get_args(Pick))
-            raise InputError(f"unknown pick '{pick}' (known: {', '.join(get_args(Pick))}){hint}")
+            raise InputError(unknown_word("pick", pick, get_args(Pick)))
         self.dataset = dataset
         self._count = count
         self._pool = [

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rubricate._documents import parse_yaml, read_text
-from rubricate._spelling import suggestion
+from rubricate._spelling import unknown_word
 from rubricate.dataset import ContextDocument, Item
 from rubricate.errors import InputError
 from rubricate.judge.asking._disguises import NOTE
@@ -165,9 +165,7 @@ class PromptTemplate:
             raise self._wrong("the header has no 'variables: [submission, criterion, ...]'", 2)
         for key in settings:
             if key not in KEYS:
-                near = suggestion(str(key), KEYS)
-                hint = f": did you mean '{near}'?" if near else f" (known: {', '.join(KEYS)})"
-                raise self._wrong(f"unknown key '{key}'{hint}", self._line_of(key))
+                raise self._wrong(unknown_word("key", key, KEYS), self._line_of(key))
         variables, system = settings["variables"], settings.get("system", "-")
         if not isinstance(variables, list) or not all(isinstance(name, str) for name in variables):
             raise self._wrong("variables must be a list of names", self._line_of("variables"))
@@ -178,11 +176,11 @@ class PromptTemplate:
     def _check(self) -> None:
         for name in self.variables:
             if name not in VARIABLES:
-                raise self._wrong(_unknown_variable(name), self._line_of(name))
+                raise self._wrong(unknown_word("variable", name, VARIABLES), self._line_of(name))
         used = self._used()
         for name, line in used.items():
             if name not in VARIABLES:
-                raise self._wrong(_unknown_variable(name), line)
+                raise self._wrong(unknown_word("variable", name, VARIABLES), line)
             if name not in self.variables:
                 raise self._wrong(f"'{name}' is used, but not declared among the variables", line)
         for name in MANDATORY:
@@ -250,12 +248,6 @@ def _syntax_error() -> type[Any]:
     from jinja2 import TemplateSyntaxError
 
     return TemplateSyntaxError
-
-
-def _unknown_variable(name: str) -> str:
-    near = suggestion(name, VARIABLES)
-    hint = f": did you mean '{near}'?" if near else ""
-    return f"unknown variable '{name}'{hint} (known: {', '.join(VARIABLES)})"
 
 
 def _line_of(error: BaseException) -> int | None:
