@@ -172,14 +172,9 @@ def _questions(item: DataItem) -> dict[str, str]:
 
 def _said(verdict: Verdict) -> list[dict[str, Any]]:
     """What the judges answered before people were asked."""
+    fields = ("judge", "label", "status", "probability", "reason")
     return [
-        {
-            "judge": vote.judge,
-            "label": vote.label,
-            "status": vote.status,
-            "probability": vote.probability,
-            "reason": vote.reason,
-        }
+        {name: getattr(vote, name) for name in fields}
         for vote in verdict.votes
         if vote.judge != People.name
     ]

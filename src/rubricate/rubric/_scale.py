@@ -134,8 +134,7 @@ class ScaleCriterion(Criterion):
         """Understand a whole number, or text that is one; anything else is unreadable."""
         if isinstance(answer, str) and answer.strip().casefold() == ABSTENTION.casefold():
             return Reading(ABSTENTION)
-        score = _whole(answer)
-        if score is None or not self.low <= score <= self.high:
+        if (score := self._score(answer)) is None:
             raise UnreadableReply(
                 f"the verdict {reprlib.repr(answer)} is not a whole number from {self.low} to "
                 f"{self.high}, nor {ABSTENTION}"
@@ -143,11 +142,15 @@ class ScaleCriterion(Criterion):
         return Reading(str(score))
 
     def value(self, label: str) -> float | None:
-        score = _whole(label)
-        if score is None or not self.low <= score <= self.high:
+        if (score := self._score(label)) is None:
             raise InputError(f"'{label}' is not a whole number from {self.low} to {self.high}")
         share = (score - self.low) / (self.high - self.low)
         return share if self.higher_is_better else 1.0 - share
+
+    def _score(self, answer: object) -> int | None:
+        """The score that an answer is; None for any other."""
+        score = _whole(answer)
+        return score if score is not None and self.low <= score <= self.high else None
 
     def must_quote(self, label: str) -> bool:
         return label != str(self.low)
@@ -169,8 +172,7 @@ class ScaleCriterion(Criterion):
     def label_of(self, label: object) -> str:
         if label == ABSTENTION:
             return ABSTENTION
-        score = _whole(label)
-        if score is None or not self.low <= score <= self.high:
+        if (score := self._score(label)) is None:
             raise InputError(
                 f"has no label {label!r}; allowed: whole numbers from {self.low} to {self.high}"
             )

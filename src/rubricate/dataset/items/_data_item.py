@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -288,48 +288,35 @@ class DataItem:
 
     def to_dict(self) -> dict[str, Any]:
         """The item as it is written to a file; an id that is only the content hash is left out."""
-        data: dict[str, Any] = {}
-        if self.id != self.content_id():
-            data["id"] = self.id
-        if self.prompt is not None:
-            data["prompt"] = self.prompt
-        text = self.submission
-        data["submission"] = text.to_list() if isinstance(text, Transcript) else text
-        data["description"] = self.description
-        data["ground_truth"] = (
-            None
-            if self.ground_truth is None
-            else [None if label is None else str(label) for label in self.ground_truth]
-        )
-        if self.ground_truth_reasons is not None:
-            data["ground_truth_reasons"] = self.ground_truth_reasons
-        annotations = {
-            annotator: {
-                name: None if label is None else str(label) for name, label in labels.items()
-            }
-            for annotator, labels in self.annotations.items()
-        }
-        labelling = {
-            "annotations": annotations,
+        text, unseen = self.submission, self.unseen
+        if unseen is None and (parts := getattr(self.prompt, "unseen", "")):
+            unseen = f"the prompt has {parts}"  # a submission's messages say it
+        data = {
+            "id": None if self.id == self.content_id() else self.id,
+            "prompt": self.prompt,
+            "submission": text.to_list() if isinstance(text, Transcript) else text,
+            "description": self.description,
+            "ground_truth": None if self.ground_truth is None else _written(self.ground_truth),
+            "ground_truth_reasons": self.ground_truth_reasons,
+            "annotations": {
+                annotator: dict(zip(labels, _written(labels.values()), strict=True))
+                for annotator, labels in self.annotations.items()
+            },
             "adjudications": self.adjudications,
             "selection": {name: how.to_dict() for name, how in self.selection.items()},
+            "rubric": None if self.rubric is None else self.rubric.to_dict(),
+            "reference_submission": self.reference_submission,
+            "context": [document.to_json() for document in self.context],
+            "metadata": self.metadata,
+            "unreadable": self.unreadable,
+            "unseen": unseen,
         }
-        data |= {name: part for name, part in labelling.items() if part}
-        if self.rubric is not None:
-            data["rubric"] = self.rubric.to_dict()
-        if self.reference_submission is not None:
-            data["reference_submission"] = self.reference_submission
-        if self.context:
-            data["context"] = [document.to_json() for document in self.context]
-        if self.metadata:
-            data["metadata"] = self.metadata
-        if self.unreadable is not None:
-            data["unreadable"] = self.unreadable
-        if self.unseen is not None:
-            data["unseen"] = self.unseen
-        elif unseen := getattr(self.prompt, "unseen", ""):  # a submission's messages say it
-            data["unseen"] = f"the prompt has {unseen}"
-        return {**data, **self.extra}
+        written = {
+            key: value
+            for key, value in data.items()
+            if key in ALWAYS_WRITTEN or value not in (None, {}, [])
+        }
+        return {**written, **self.extra}
 
     @classmethod
     def from_dict(cls, data: Any, global_rubric: Rubric | None = None) -> DataItem:
@@ -365,6 +352,14 @@ class DataItem:
             values["annotations"] = parse_annotations(values["annotations"], rubric)
         extra = {key: value for key, value in data.items() if key not in known}
         return cls(**values, extra=extra)
+
+
+ALWAYS_WRITTEN = ("submission", "description", "ground_truth")
+"""The fields that a file has although they are empty."""
+
+
+def _written(labels: Iterable[object]) -> list[str | None]:
+    return [None if label is None else str(label) for label in labels]
 
 
 def checked_labels(item: DataItem, rubric: Rubric | None) -> tuple[GroundTruth | None, Annotations]:

@@ -38,11 +38,11 @@ from rubricate.dataset.items._data_item import (
 from rubricate.dataset.items._item import Item, ItemIds, Survey, survey_of
 from rubricate.errors import InputError
 from rubricate.rubric import (
+    ABSTENTION,
     CriterionVerdict,
     DeclaredScoring,
     Rubric,
     ScoringRules,
-    Status,
     Verdict,
     score_with_groups,
 )
@@ -328,22 +328,16 @@ class RubricDataset:
             raise InputError(f"{len(verdicts)} verdicts for a rubric of {len(rubric)} criteria")
         judged: list[Verdict] = []
         for index, (criterion, label) in enumerate(zip(rubric, verdicts, strict=True)):
-            if label is None or label == CriterionVerdict.CANNOT_ASSESS:
-                judged.append(Verdict(criterion=criterion.name, status="abstained"))
-                continue
-            if criterion.is_multi_choice and isinstance(label, CriterionVerdict):
+            is_verdict = isinstance(label, CriterionVerdict)
+            if criterion.is_multi_choice and is_verdict and label != ABSTENTION:
                 raise InputError(
                     f"Criterion {index} is multi-choice but got CriterionVerdict; "
                     "expected option label string"
                 )
             try:
-                value = criterion.value(label)
+                judged.append(criterion.verdict(ABSTENTION if label is None else label))
             except InputError as error:
                 raise InputError(f"Criterion {index}: {error}") from None
-            status: Status = "not_applicable" if value is None else "judged"
-            judged.append(
-                Verdict(criterion=criterion.name, status=status, label=str(label), value=value)
-            )
         if rubric.gates is not None:
             judged = [
                 *rubric.gates.applied(

@@ -160,18 +160,14 @@ def _verdict_line(name: str, verdict: Verdict) -> str:
 
 def _figures(item: ItemResult) -> dict[str, Any]:
     """The figures of an item beside its values."""
+    fields = ("status", "label", "value", "probability", "reason", "judge")
     return {
         "lowest": item.score.lowest,
         "highest": item.score.highest,
         "criteria": {
             name: {
-                "status": verdict.status,
-                "label": verdict.label,
-                "value": verdict.value,
-                "probability": verdict.probability,
-                "reason": verdict.reason,
+                **{field: getattr(verdict, field) for field in fields},
                 "error": verdict.error and asdict(verdict.error),
-                "judge": verdict.judge,
             }
             for name, verdict in item.criteria.items()
         },
