@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         Answer as Answer,
         Question as Question,
         Reading as Reading,
+        closed_object as closed_object,
         read_label as read_label,
         read_object as read_object,
     )

@@ -54,8 +54,8 @@ class Gate(PythonDocument):
     def to_value(self) -> Any:
         """The gate as it is written to a file: a name alone where there is nothing else."""
         fields = {"label": self.label, "at_least": self.at_least, **(self.model_extra or {})}
-        present = {key: value for key, value in fields.items() if value is not None}
-        return {"criterion": self.criterion, **present} if present else self.criterion
+        beside = present(fields)
+        return {"criterion": self.criterion, **beside} if beside else self.criterion
 
 
 def _gates(gates: Any) -> Any:
@@ -120,7 +120,8 @@ def check_strategy(measurement: Measurement, strategy: str) -> None:
         )
 
 
-def _present(data: dict[str, Any]) -> dict[str, Any]:
+def present(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What is not None."""
     return {key: value for key, value in data.items() if value is not None}
 
 
@@ -166,10 +167,9 @@ class CriterionOption(PythonDocument):
 
     def to_dict(self) -> dict[str, Any]:
         """The option as it is written to a file."""
-        data: dict[str, Any] = {"label": self.label, "value": self.value}
-        data["na"] = True if self.na else None
+        data = {"label": self.label, "value": self.value, "na": self.na or None}
         data["description"] = self.description
-        return {**_present(data), **(self.model_extra or {})}
+        return {**present(data), **(self.model_extra or {})}
 
 
 def _meant(kind: str, written: object) -> str:
@@ -643,7 +643,7 @@ class Criterion(PythonDocument):
         data["aggregation"] = self.aggregation
         data["tags"] = list(self.tags) or None
         data["requires"] = written_gates(self.requires)
-        return {**_present(data), **(self.model_extra or {})}
+        return {**present(data), **(self.model_extra or {})}
 
     def _own_fields(self) -> dict[str, Any]:
         """Those of `own_fields` that a file needs: in `always_written`, or not the default."""

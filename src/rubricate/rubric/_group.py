@@ -23,6 +23,7 @@ from rubricate.rubric._criterion import (
     Requires,
     build_criterion,
     checked_name,
+    present,
     written_gates,
 )
 
@@ -97,13 +98,14 @@ class Group(PythonDocument):
 
     def to_dict(self) -> dict[str, Any]:
         """The group as it is written to a file."""
-        data: dict[str, Any] = {"name": self.name, "weight": self.weight}
-        if self.requirement is not None:
-            data["requirement"] = self.requirement
-        if self.requires:
-            data["requires"] = written_gates(self.requires)
-        data["criteria"] = [node.to_dict() for node in self.criteria]
-        return {**data, **(self.model_extra or {})}
+        data = {
+            "name": self.name,
+            "weight": self.weight,
+            "requirement": self.requirement,
+            "requires": written_gates(self.requires),
+            "criteria": [node.to_dict() for node in self.criteria],
+        }
+        return {**present(data), **(self.model_extra or {})}
 
 
 Node = Criterion | Group

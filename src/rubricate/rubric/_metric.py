@@ -18,6 +18,7 @@ from rubricate.rubric._question import (
     ABSTENTION,
     Question,
     Reading,
+    closed_object,
     listed,
     read_object,
     read_share,
@@ -176,13 +177,13 @@ class MetricCriterion(Criterion):
         further: dict[str, Any] = {"item": {"type": "string"}, "quote": {"type": "string"}}
         if not self.repeated_extraction:
             entry["times"] = further["times"] = {"type": "integer", "minimum": 0}
-        fields = {"items": {"type": "array", "items": _object(entry)}}
+        fields = {"items": {"type": "array", "items": closed_object(entry)}}
         if self.evaluation_mode == "tp_only":
-            fields["others"] = {"type": "array", "items": _object(further)}
+            fields["others"] = {"type": "array", "items": closed_object(further)}
         return Question(
             self.requirement,
             (),
-            {"anyOf": [_object(fields), {"type": "string", "enum": [ABSTENTION]}]},
+            {"anyOf": [closed_object(fields), {"type": "string", "enum": [ABSTENTION]}]},
             self._form(),
             "Items:\n" + "\n".join(f"- {item}" for item in self.items),
         )
@@ -375,15 +376,6 @@ def _key(item: str) -> str:
 def _among(items: Iterable[str], expected: Iterable[str]) -> list[str]:
     keys = {_key(item) for item in expected}
     return [item for item in items if _key(item) in keys]
-
-
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def _objects(data: object, name: str) -> list[Mapping[str, Any]]:

@@ -92,6 +92,16 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
+def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of an object that has all of these properties and no other."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
 def label_question(requirement: str, answers: Sequence[Answer]) -> Question:
     """A question that is answered with one of a few labels."""
     labels = [answer.label for answer in answers]

@@ -358,18 +358,18 @@ class RubricDataset:
 
     def to_dict(self) -> dict[str, Any]:
         """The dataset as it is written to a file."""
-        data: dict[str, Any] = {}
-        if self.name is not None:
-            data["name"] = self.name
-        data["prompt"] = self.prompt
-        data["rubric"] = None if self.rubric is None else self.rubric.to_dict()
-        if self.reference_submission is not None:
-            data["reference_submission"] = self.reference_submission
-        if self.metadata:
-            data["metadata"] = self.metadata
-        if self.scoring is not None:
-            data["scoring"] = self.scoring.to_dict()
-        return {**data, "items": [item.to_dict() for item in self.items], **self.extra}
+        data = {
+            "name": self.name,
+            "prompt": self.prompt,
+            "rubric": None if self.rubric is None else self.rubric.to_dict(),
+            "reference_submission": self.reference_submission,
+            "metadata": self.metadata or None,
+            "scoring": None if self.scoring is None else self.scoring.to_dict(),
+            "items": [item.to_dict() for item in self.items],
+        }
+        always = ("prompt", "rubric")
+        written = {key: data[key] for key in data if key in always or data[key] is not None}
+        return {**written, **self.extra}
 
     def to_json(self, indent: int | None = 2) -> str:
         """The dataset as JSON text; `indent` None for one compact line."""

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, Strict, ValidationError, model_valid
 
 from rubricate._documents import Document, input_error
 from rubricate.errors import InputError, UnreadableReply
-from rubricate.rubric import ABSTENTION, Criterion, Question, Reading, read_object
+from rubricate.rubric import ABSTENTION, Criterion, Question, Reading, closed_object, read_object
 
 CORRECTNESS = "answer template"
 """What a template's criterion is called among the criteria of an answer."""
@@ -150,17 +150,12 @@ class TemplateField(SettingsDocument):
 
     def to_dict(self) -> dict[str, Any]:
         """The field as it is written to a file."""
-        data: dict[str, Any] = {
-            "name": self.name,
-            "description": self.description,
-            "comparison": self.comparison,
-            "expected": list(self.expected) if isinstance(self.expected, tuple) else self.expected,
-        }
-        if self.also_accepted:
-            data["also_accepted"] = list(self.also_accepted)
-        if self.tolerance:
-            data["tolerance"] = self.tolerance
-        return {**data, **(self.model_extra or {})}
+        data = self.model_dump(mode="json")
+        return {key: value for key, value in data.items() if key not in _OPTIONAL or value}
+
+
+_OPTIONAL = ("also_accepted", "tolerance")
+"""Fields that a file has only where they are set."""
 
 
 class Template(SettingsDocument):
@@ -201,12 +196,7 @@ class Correctness(Criterion):
     def ask(self) -> Question:
         fields = self.template.fields
         lines = [f"- {f.name} ({_NAMES[f.comparison]}): {f.description or f.name}" for f in fields]
-        schema = {
-            "type": "object",
-            "properties": {field.name: field.schema_of_value for field in fields},
-            "required": [field.name for field in fields],
-            "additionalProperties": False,
-        }
+        schema = closed_object({field.name: field.schema_of_value for field in fields})
         return Question(
             self.requirement,
             (),

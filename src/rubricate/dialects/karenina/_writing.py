@@ -26,7 +26,7 @@ from rubricate.judge import (
     closing_object,
     without_leading_reasoning,
 )
-from rubricate.rubric import Criterion, Reading
+from rubricate.rubric import Criterion, Reading, closed_object
 
 
 class WrittenAnswer(Criterion):
@@ -118,18 +118,17 @@ class AnswerPrompt(Prompting):
         return hashlib.blake2b(text, digest_size=16).hexdigest()
 
 
-def _object(**properties: Any) -> dict[str, Any]:
-    """The JSON Schema of an object with exactly these properties."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
 _TEXT = {"type": "string"}
 _TEXTS = {"type": "array", "items": _TEXT}
+_FIELDS = {
+    "name": _TEXT,
+    "description": _TEXT,
+    "comparison": {**_TEXT, "enum": list(get_args(Comparison))},
+    "expected": {"anyOf": [_TEXT, {"type": "number"}, {"type": "boolean"}, _TEXTS]},
+    "also_accepted": _TEXTS,
+    "tolerance": {"type": "number"},
+}
+"""The schema of each part of a field."""
 
 
 class TemplatePrompt(AnswerPrompt):
@@ -149,18 +148,8 @@ class TemplatePrompt(AnswerPrompt):
         "it is empty. tolerance is how far a number may be off, 0 for anything but a number."
     )
     again: ClassVar[str] = "Write it again, as one JSON object and nothing else."
-    schema: ClassVar[dict[str, Any] | None] = _object(
-        fields={
-            "type": "array",
-            "items": _object(
-                name=_TEXT,
-                description=_TEXT,
-                comparison={**_TEXT, "enum": list(get_args(Comparison))},
-                expected={"anyOf": [_TEXT, {"type": "number"}, {"type": "boolean"}, _TEXTS]},
-                also_accepted=_TEXTS,
-                tolerance={"type": "number"},
-            ),
-        }
+    schema: ClassVar[dict[str, Any] | None] = closed_object(
+        {"fields": {"type": "array", "items": closed_object(_FIELDS)}}
     )
 
     def question_text(self, item: Item) -> str:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from rubricate.dataset import ContextDocument, Item
 from rubricate.judge.models import Message, Request
-from rubricate.rubric import Criterion, Question
+from rubricate.rubric import Criterion, Question, closed_object
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -356,9 +356,4 @@ def _group_part(
         number: request_schema(question.verdict_schema)
         for number, question in zip(numbers, questions, strict=True)
     }
-    return sendable(text), {
-        "type": "object",
-        "properties": entries,
-        "required": list(entries),
-        "additionalProperties": False,
-    }
+    return sendable(text), closed_object(entries)
