@@ -50,43 +50,7 @@ if TYPE_CHECKING:
         unknown_votes as unknown_votes,
     )
     from rubricate.judge._text_only import UNSEEN_NOTE as UNSEEN_NOTE, TextOnly as TextOnly
-    from rubricate.judge.asking import (
-        ABSTAINED as ABSTAINED,
-        ASKED_AGAIN as ASKED_AGAIN,
-        EQUAL as EQUAL,
-        FIRST as FIRST,
-        GIVEN as GIVEN,
-        MODES as MODES,
-        NOTE as NOTE,
-        BETTER as BETTER,
-        OTHER as OTHER,
-        REQUIRED as REQUIRED,
-        REVERSE as REVERSE,
-        SECOND as SECOND,
-        Conversation as Conversation,
-        CriteriaPerCall as CriteriaPerCall,
-        Example as Example,
-        ExampleLabel as ExampleLabel,
-        Examples as Examples,
-        Explained as Explained,
-        Mode as Mode,
-        ModelJudge as ModelJudge,
-        Pair as Pair,
-        Probability as Probability,
-        Prompting as Prompting,
-        PromptTemplate as PromptTemplate,
-        Reply as Reply,
-        Templated as Templated,
-        answer_of as answer_of,
-        as_written as as_written,
-        closing_object as closing_object,
-        neutral as neutral,
-        pair_criterion as pair_criterion,
-        pair_id as pair_id,
-        read_reply as read_reply,
-        refuse_repetition as refuse_repetition,
-        without_leading_reasoning as without_leading_reasoning,
-    )
+    from rubricate.judge.asking import *  # noqa: F403
     from rubricate.judge.builtin import BuiltinJudge as BuiltinJudge
     from rubricate.judge.documents import (
         CHUNK_TOKENS as CHUNK_TOKENS,
@@ -95,22 +59,6 @@ if TYPE_CHECKING:
         estimated_tokens as estimated_tokens,
         split_document as split_document,
     )
-    from rubricate.judge.models import (
-        BATCHES as BATCHES,
-        OUT as OUT,
-        Batch as Batch,
-        BatchModel as BatchModel,
-        Completion as Completion,
-        Draw as Draw,
-        HTTPModel as HTTPModel,
-        Message as Message,
-        Model as Model,
-        PythonModel as PythonModel,
-        Quota as Quota,
-        Request as Request,
-        Send as Send,
-        batches_in as batches_in,
-        status_error as status_error,
-    )
+    from rubricate.judge.models import *  # noqa: F403
 else:
     __getattr__, __dir__ = lazy_door(__name__)
