@@ -23,6 +23,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import UnionType
 from typing import Any, Literal
 
 from rubricate._usage import Usage
@@ -192,6 +193,21 @@ def errors_within(
         yield
     except InputError as error:
         raise error.within(path, file=file, line=line) from None
+
+
+def check_type(
+    value: object, kind: type | UnionType, expected: str, path: Sequence[str | int] = ()
+) -> None:
+    """Raise `InputError` for a value that is not of a type.
+
+    Args:
+        value: what is looked at.
+        kind: the types that it may have.
+        expected: what it should be, in words.
+        path: where it is.
+    """
+    if not isinstance(value, kind):
+        raise InputError(f"expected {expected}, found {shown(value)}", path=path)
 
 
 class MissingFileError(InputError, FileNotFoundError):

@@ -84,7 +84,7 @@ def test_other_fields_are_kept_and_no_judge_is_shown_them():
 def test_samples_of_both_kinds_do_not_mix():
     with pytest.raises(InputError, match=r"samples\[1\]: found a MultiTurnSample among samples of"):
         EvaluationDataset([FULL, CHAT])
-    with pytest.raises(InputError, match=r"samples\[0\]: expected a sample, found str"):
+    with pytest.raises(InputError, match=r"samples\[0\]: expected a sample, found"):
         EvaluationDataset(["answer"])
 
 

@@ -133,7 +133,7 @@ def test_every_metric_scores_with_its_own_rubric_prompt_and_llm(make_judge):
         (DATASET, [RubricsScore("response")], "taken by a column of the samples"),
         (DATASET, [], "at least one RubricsScore"),
         (DATASET, RubricsScore(), "expected a list"),
-        (DATASET, ["quality"], r"metrics\[0\]: expected a RubricsScore, found str"),
+        (DATASET, ["quality"], r"metrics\[0\]: expected a RubricsScore, found"),
         ([], [RubricsScore()], "the dataset has no samples"),
         ([{"respnse": "a"}], [RubricsScore()], r"samples\[0\].*did you mean 'response'"),
         (["answer"], [RubricsScore()], r"samples\[0\]: expected an object, found \"answer\""),

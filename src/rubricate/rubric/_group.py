@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from rubricate._documents import PythonDocument, validate
-from rubricate.errors import InputError
+from rubricate.errors import InputError, check_type
 from rubricate.rubric._criterion import (
     Criterion,
     Requires,
@@ -152,10 +152,7 @@ def build_node(data: Any, path: Sequence[str | int] = ()) -> Node:
     if data.get("name") is None:
         raise InputError("a group of criteria needs a name", path=path)
     inner = data["criteria"]
-    if not isinstance(inner, list | tuple):
-        raise InputError(
-            f"expected a list of criteria, found {type(inner).__name__}", path=(*path, "criteria")
-        )
+    check_type(inner, list | tuple, "a list of criteria", (*path, "criteria"))
     check_levels(path.count("criteria"))  # before Python's own limit is reached
     nodes = [
         build_node(entry, (*path, "criteria", index))

@@ -13,7 +13,7 @@ from pydantic.dataclasses import dataclass
 
 from rubricate._documents import parse_pairs, with_one_line_errors
 from rubricate._spelling import unknown_word
-from rubricate.errors import InputError
+from rubricate.errors import InputError, check_type
 
 PenaltyType = Literal["ALL", "OUTPUT_ONLY", "THINKING_ONLY"]
 """Which text counts: all of it, what it says, or what it thinks."""
@@ -124,8 +124,7 @@ class LengthPenalty:
         Raises:
             InputError: an unknown key, or a value that cannot be used.
         """
-        if not isinstance(data, Mapping):
-            raise InputError(f"expected keys such as free_budget, found {type(data).__name__}")
+        check_type(data, Mapping, "keys such as free_budget")
         for key in data.keys() - _WRITTEN:
             raise InputError(unknown_word("key", key, _WRITTEN))
         return cls(**data)

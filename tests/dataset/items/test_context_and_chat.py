@@ -73,7 +73,7 @@ def test_context_is_kept_in_files_and_is_part_of_what_is_judged():
         ([3], r"context\[0\]: expected a text"),
         (["a", {"title": "b"}], r"context\[1\]: expected a text"),
         ([{"text": "a", "url": "b"}], "with nothing else"),
-        (7, "found int"),
+        (7, "found 7"),
     ],
 )
 def test_context_of_another_form_is_refused_with_its_place(context, problem):

@@ -282,7 +282,7 @@ def evaluated(grader: Any, **options: Any) -> Any:
             "keys come from the environment alone; set RUBRICATE_API_KEY",
         ),
         (lambda: asyncio.run(GRADER.grade("x", RUBRIC, guidelines="g")), "belong to the rubric"),
-        (lambda: evaluated("m"), "must be a CriterionGrader, found str"),
+        (lambda: evaluated("m"), "grader: expected a CriterionGrader, found"),
         (lambda: evaluated(GRADER, experiment_name="../x"), 'name of a folder, found "../x"'),
         (lambda: evaluated(GRADER, max_concurrent_items=0), "must be at least 1, found 0"),
     ],

@@ -183,7 +183,7 @@ def a_rating(kind: str = "GlobalRubricTrait", **settings) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        ([], "expected an object of the type DataFeed, found list"),
+        ([], "expected an object of the type DataFeed, found []"),
         (changed(**{"@type": "Dataset"}), "expected @type 'DataFeed', found 'Dataset'"),
         (changed(name=""), "'name' is missing"),
         (
@@ -192,7 +192,7 @@ def a_rating(kind: str = "GlobalRubricTrait", **settings) -> dict[str, object]:
         ),
         (changed(item={"text": 4}), "dataFeedElement[0].item: 'text' is missing or no text"),
         (changed(item={"acceptedAnswer": None}), "dataFeedElement[0].item.acceptedAnswer: "),
-        (changed(rating="good"), "rating: expected a list, found str"),
+        (changed(rating="good"), 'rating: expected a list, found "good"'),
         (
             changed(rating=[a_rating("QuestionSpecificRubricTrait")]),
             "rating[0]: additionalType: a trait of a question is elsewhere",

@@ -349,7 +349,7 @@ def test_logged_outputs_are_judged_without_a_benchmark(endpoint, script, models)
         ([], "the output is empty"),
         ([{"role": "user"}], "message 1: a chat message has a role and a content"),
         (["hello"], "message 1"),
-        (46, "expected text or a list of messages, found int"),
+        (46, "expected text or a list of messages, found 46"),
     ],
 )
 def test_what_is_no_output_is_refused_when_it_is_logged(output, message):

@@ -44,7 +44,7 @@ from rubricate.dataset.benchmarks._task import (
 )
 from rubricate.dataset.items import GroundTruth
 from rubricate.dataset.samples import parse_json_bytes
-from rubricate.errors import InputError, errors_within, shown
+from rubricate.errors import InputError, check_type, errors_within, shown
 from rubricate.rubric import DeclaredScoring
 
 WEIGHTS = {"Critical": 4.0, "Major": 3.0, "Minor": 2.0, "Additional": 1.0}
@@ -136,11 +136,9 @@ def _node(node: Any, place: tuple[int, ...], grades: GroundTruth | None) -> dict
 
     A node is named by its number in the tree, such as 1.3.2. The leaves' grades go to `grades`.
     """
-    if not isinstance(node, Mapping):
-        raise InputError(f"expected a node of the tree, found {shown(node)}")
+    check_type(node, Mapping, "a node of the tree")
     children = node.get("sub_tasks") or []
-    if not isinstance(children, list):
-        raise InputError(f"expected a list, found {shown(children)}", path=("sub_tasks",))
+    check_type(children, list, "a list", ("sub_tasks",))
     weight = node.get("weight", 1)
     if isinstance(weight, bool) or not isinstance(weight, int | float):
         raise InputError(f"expected a number, found {shown(weight)}", path=("weight",))
@@ -200,16 +198,14 @@ def _is_race(record: Mapping[str, Any]) -> bool:
 
 def _race(record: Mapping[str, Any]) -> Task:
     weights, dimensions = record["dimension_weight"], record["criterions"]
-    if not isinstance(weights, Mapping):
-        raise InputError(f"expected an object, found {shown(weights)}", path=("dimension_weight",))
+    check_type(weights, Mapping, "an object", ("dimension_weight",))
     if missing := [name for name in dimensions if name not in weights]:
         raise InputError(f"has no weight of '{missing[0]}'", path=("dimension_weight",))
     names: set[str] = {*dimensions}
     tree: list[dict[str, Any]] = []
     for dimension, entries in dimensions.items():
         path = ("criterions", dimension)
-        if not isinstance(entries, list):
-            raise InputError(f"expected a list of criteria, found {shown(entries)}", path=path)
+        check_type(entries, list, "a list of criteria", path)
         criteria = each(partial(_race_criterion, dimension, names), entries, *path)
         tree.append({"name": dimension, "weight": weights[dimension], "criteria": criteria})
     language = record.get("language")
@@ -222,8 +218,7 @@ def _race(record: Mapping[str, Any]) -> Task:
 
 
 def _race_criterion(dimension: str, names: set[str], entry: Any) -> dict[str, Any]:
-    if not isinstance(entry, Mapping):
-        raise InputError(f"expected an object, found {shown(entry)}")
+    check_type(entry, Mapping, "an object")
     title, why = text_in(entry, "criterion"), entry.get("explanation")
     name = unique_name(title, names)
     names.add(name)

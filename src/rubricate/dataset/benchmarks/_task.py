@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rubricate.dataset.items import GroundTruth, text_of_chat
-from rubricate.errors import InputError, errors_within, shown
+from rubricate.errors import InputError, check_type, errors_within, shown
 from rubricate.rubric import DeclaredScoring, Rubric
 
 LONGEST_NAME = 80
@@ -146,8 +146,7 @@ def criterion_of(entry: Any, weights: Mapping[str, float] | None = None) -> dict
     """
     if isinstance(entry, str):
         entry = {"requirement": entry}
-    if not isinstance(entry, Mapping):
-        raise InputError(f"expected a criterion, found {shown(entry)}")
+    check_type(entry, Mapping, "a criterion")
     rest = dict(entry)
     criterion: dict[str, Any] = {}
     known = [key for key in WEIGHTS if rest.get(key) is not None]

@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass as checked_dataclass
 from rubricate._documents import check_keys, check_writable, with_one_line_errors
 from rubricate._spelling import unknown_word
 from rubricate.dataset.items._transcript import Transcript
-from rubricate.errors import InputError, errors_within
+from rubricate.errors import InputError, check_type, errors_within
 from rubricate.rubric import (
     BINARY_LABELS,
     CriterionVerdict,
@@ -38,15 +38,13 @@ def parse_annotations(annotations: Any, rubric: Rubric | None) -> Annotations:
             not an allowed one.
     """
     path: tuple[str, ...] = ("annotations",)
-    if not isinstance(annotations, Mapping):
-        raise InputError("expected labels as {annotator: {criterion: label}}", path=path)
+    check_type(annotations, Mapping, "labels as {annotator: {criterion: label}}", path)
     parsed: Annotations = {}
     for annotator, labels in annotations.items():
         path = ("annotations", str(annotator))
         if not isinstance(annotator, str) or not annotator:
             raise InputError(f"an annotator's name must be text, found {annotator!r}", path=path)
-        if not isinstance(labels, Mapping):
-            raise InputError("expected labels as {criterion: label}", path=path)
+        check_type(labels, Mapping, "labels as {criterion: label}", path)
         if rubric is None:
             parsed[annotator] = dict(labels)
             continue
@@ -119,8 +117,7 @@ def read_context(value: Any) -> list[ContextDocument]:
         return []
     if isinstance(value, str | Mapping | ContextDocument):
         return [_document(value, ())]
-    if not isinstance(value, Sequence):
-        raise InputError(f"expected texts or {{title, text}}, found {type(value).__name__}")
+    check_type(value, Sequence, "texts or {title, text}")
     return [_document(document, (index,)) for index, document in enumerate(value)]
 
 

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from rubricate._documents import check_keys, with_one_line_errors
-from rubricate.errors import InputError, errors_within
+from rubricate.errors import InputError, check_type, errors_within
 
 How = Literal["random", "active", "uncertainty", "by_hand"]
 
@@ -46,8 +46,7 @@ def read_selection(value: Any) -> dict[str, LabelSelection]:
     Raises:
         InputError: it has another form; with the path inside it.
     """
-    if not isinstance(value, Mapping):
-        raise InputError("expected an object: {criterion: {how: random}}")
+    check_type(value, Mapping, "an object: {criterion: {how: random}}")
     read = {}
     for name, each in value.items():
         with errors_within(str(name)):

@@ -19,7 +19,7 @@ from rubricate.dataset.samples._fields import (
 from rubricate.dataset.samples._json_text import parse_json_bytes, parse_object, without_nan
 from rubricate.dataset.samples._loading import BOM, Loading, SampleOptions
 from rubricate.dataset.samples._opening import Source, is_utf8, not_in_encoding, text_of
-from rubricate.errors import InputError, shown
+from rubricate.errors import InputError, check_type, shown
 
 LINES = frozenset({".jsonl", ".ndjson"})
 Loads = Callable[[str], Any]
@@ -146,8 +146,7 @@ def _by(loads: Loads, content: bytes) -> Any:
 
 def _object_by(loads: Loads, line: bytes) -> DatasetRecord:
     record = _by(loads, line)
-    if not isinstance(record, dict):
-        raise InputError(f"expected an object on each line, found {shown(record)}")
+    check_type(record, dict, "an object on each line")
     return cast("DatasetRecord", _without_nan(record))
 
 

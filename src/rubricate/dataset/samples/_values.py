@@ -20,7 +20,7 @@ from rubricate.dataset.samples._sample import (
     metadata_model,
     sandbox_of,
 )
-from rubricate.errors import InputError, shown
+from rubricate.errors import InputError, check_type, shown
 
 ROLES = ("system", "user", "assistant", "tool")
 
@@ -66,8 +66,7 @@ def _message(value: Any, index: int) -> ChatMessage:
         return cast("ChatMessage", value.model_copy(update={"source": "input"}, deep=True))
     if isinstance(value, BaseModel):  # a message of another package
         value = value.model_dump()
-    if not isinstance(value, Mapping):
-        raise InputError(f"expected a chat message (an object), found {shown(value)}", path=where)
+    check_type(value, Mapping, "a chat message (an object)", where)
     role, content = value.get("role"), value.get("content")
     if role not in ROLES:
         problem = "" if role is None else f": found {shown(role)}, known are {', '.join(ROLES)}"

@@ -26,7 +26,7 @@ from rubricate.dialects.autorubric._reports import (
 )
 from rubricate.dialects.autorubric.dataset import RubricDataset
 from rubricate.dialects.autorubric.graders import CriterionGrader
-from rubricate.errors import InputError, RunStopped, shown
+from rubricate.errors import InputError, RunStopped, shown, check_type
 from rubricate.rubric import Usage
 from rubricate.run import ItemResult as CoreItemResult, Progress
 from rubricate.settings import Settings, takes
@@ -297,8 +297,7 @@ async def _evaluated(
     dataset: core.RubricDataset, grader: CriterionGrader, call: EvalConfig
 ) -> EvalResult:
     stop, begin = asyncio.Event(), datetime.now(UTC)
-    if not isinstance(grader, CriterionGrader):
-        raise InputError(f"grader must be a CriterionGrader, found {type(grader).__name__}")
+    check_type(grader, CriterionGrader, "a CriterionGrader", ("grader",))
     name = call.experiment_name
     folder = None if name is None else Path(call.experiments_dir) / name
 

@@ -33,7 +33,7 @@ from rubricate.dialects.karenina._traits import (
     Trait,
     union,
 )
-from rubricate.errors import InputError, shown, errors_within
+from rubricate.errors import InputError, shown, errors_within, check_type
 from rubricate.rubric import Failure
 
 CONTEXT = {
@@ -279,9 +279,7 @@ def _our_properties(node: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _node(data: Any, kind: str, path: Path) -> dict[str, Any]:
-    if not isinstance(data, Mapping):
-        name = "none" if data is None else type(data).__name__
-        raise InputError(f"expected an object of the type {kind}, found {name}", path=path)
+    check_type(data, Mapping, f"an object of the type {kind}", path)
     if data.get("@type") != kind:
         raise InputError(f"expected @type '{kind}', found {data.get('@type')!r}", path=path)
     return dict(data)
@@ -490,9 +488,8 @@ def listed(data: Any, path: Path) -> list[Any]:
     """A list; one object alone counts as a list of one, as JSON-LD has it."""
     if isinstance(data, Mapping):
         return [data]
-    if not isinstance(data, list):
-        raise InputError(f"expected a list, found {type(data).__name__}", path=path)
-    return data
+    check_type(data, list, "a list", path)
+    return list(data)
 
 
 def required(node: Mapping[str, Any], key: str, path: Path) -> str:

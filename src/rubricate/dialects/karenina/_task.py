@@ -16,7 +16,7 @@ from rubricate.dialects.karenina._verification import (
     check_config,
     judgements,
 )
-from rubricate.errors import InputError
+from rubricate.errors import InputError, check_type
 from rubricate.rubric import Verdict
 from rubricate.settings import takes_as_method
 
@@ -143,8 +143,7 @@ def trace_text(messages: Sequence[Any]) -> str:
     Raises:
         InputError: one of them is no message.
     """
-    if not isinstance(messages, Sequence):
-        raise InputError(f"expected text or a list of messages, found {type(messages).__name__}")
+    check_type(messages, Sequence, "text or a list of messages")
     return "\n\n".join(_message_text(message, index) for index, message in enumerate(messages))
 
 

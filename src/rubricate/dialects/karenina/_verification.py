@@ -30,7 +30,7 @@ from rubricate.dialects.karenina._writing import (
     WrittenAnswer,
     WrittenTemplate,
 )
-from rubricate.errors import InputError, RunStopped
+from rubricate.errors import InputError, RunStopped, check_type
 from rubricate.judge import Judge, ModelJudge
 from rubricate.rubric import Failure, Rubric, Verdict, score
 from rubricate.run import ItemResult
@@ -63,9 +63,7 @@ class TemplatesCall(DialectOptions, kw_only=False):
     model_config: ModelConfig
 
     def check(self) -> None:
-        if not isinstance(self.model_config, ModelConfig):
-            kind = type(self.model_config).__name__
-            raise InputError(f"expected a ModelConfig, found {kind}")
+        check_type(self.model_config, ModelConfig, "a ModelConfig")
 
 
 class VerificationCall(DialectOptions, kw_only=False):
@@ -75,9 +73,7 @@ class VerificationCall(DialectOptions, kw_only=False):
     question_ids: Sequence[str] | None = None
 
     def check(self) -> None:
-        if not isinstance(self.config, VerificationConfig):
-            kind = type(self.config).__name__
-            raise InputError(f"expected a VerificationConfig, found {kind}")
+        check_type(self.config, VerificationConfig, "a VerificationConfig")
 
     def running(self) -> DialectOptions:
         """The options of the runs: the configuration's number of workers where none is given."""

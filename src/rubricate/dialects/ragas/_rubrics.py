@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from rubricate._documents import validate
-from rubricate.errors import InputError
+from rubricate.errors import InputError, check_type
 from rubricate.judge import JudgeLike
 from rubricate.rubric import ScaleCriterion
 
@@ -83,10 +83,7 @@ def check_rubrics(rubrics: Any) -> dict[str, str]:
         InputError: a key has no number, several, or one that may be negative or not, two have the
             same one, there are fewer than two levels, or a description is not text.
     """
-    if not isinstance(rubrics, Mapping):
-        raise InputError(
-            f"expected a dict such as {{'score1_description': ...}}, found {type(rubrics).__name__}"
-        )
+    check_type(rubrics, Mapping, "a dict such as {'score1_description': ...}")
     scale_of(rubrics)
     return {str(key): text for key, text in rubrics.items()}
 

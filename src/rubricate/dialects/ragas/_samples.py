@@ -21,7 +21,7 @@ from rubricate.dialects.ragas.messages import (
     ToolMessage,
     pretty_repr,
 )
-from rubricate.errors import InputError, shown, extra_needed
+from rubricate.errors import InputError, shown, extra_needed, check_type
 
 if TYPE_CHECKING:
     import pandas
@@ -161,9 +161,7 @@ class EvaluationDataset:
         self.samples = list(samples)
         self.name = name
         for index, sample in enumerate(self.samples):
-            if not isinstance(sample, SingleTurnSample | MultiTurnSample):
-                kind = type(sample).__name__
-                raise InputError(f"expected a sample, found {kind}", path=("samples", index))
+            check_type(sample, SingleTurnSample | MultiTurnSample, "a sample", ("samples", index))
             if type(sample) is not type(self.samples[0]):
                 raise InputError(
                     f"found a {type(sample).__name__} among samples of the kind "

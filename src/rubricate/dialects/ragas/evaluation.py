@@ -25,7 +25,7 @@ from rubricate.dialects.ragas._samples import (
     dataset_of,
 )
 from rubricate.dialects.ragas.run_config import RunConfig
-from rubricate.errors import InputError, errors_within
+from rubricate.errors import InputError, errors_within, check_type
 from rubricate.judge import Judge, Model
 from rubricate.rubric import Rubric
 from rubricate.settings import option, part, takes
@@ -178,9 +178,7 @@ def _check_metrics(metrics: Sequence[RubricMetric], dataset: EvaluationDataset) 
         raise InputError("the dataset has no samples")
     columns = dict.fromkeys(dataset.features(), "a column of the samples")
     for index, metric in enumerate(metrics):
-        if not isinstance(metric, RubricMetric):
-            kind = type(metric).__name__
-            raise InputError(f"expected a RubricsScore, found {kind}", path=("metrics", index))
+        check_type(metric, RubricMetric, "a RubricsScore", ("metrics", index))
         for column in (f"{metric.name}{ending}" for ending in ENDINGS):
             if column in columns:
                 raise InputError(

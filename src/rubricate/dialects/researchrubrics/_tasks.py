@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from rubricate._documents import check_keys, parse_json_lines, read_text
 from rubricate._spelling import did_you_mean, unknown_word
 from rubricate.dataset import unique_name
-from rubricate.errors import InputError, MissingFileError, errors_within
+from rubricate.errors import InputError, MissingFileError, errors_within, check_type
 from rubricate.rubric import Criterion, CriterionOption, Rubric
 
 DEFAULT_TASKS = "data/researchrubrics/processed_data.jsonl"
@@ -145,8 +145,7 @@ def read_tasks(path: str | Path = DEFAULT_TASKS, *, grading: str = "binary") -> 
 
 
 def _task(data: Any, grading: Grading) -> Task:
-    if not isinstance(data, Mapping):
-        raise InputError(f"expected an object with a task, found {type(data).__name__}")
+    check_type(data, Mapping, "an object with a task")
     check_keys(data, _TASK_KEYS)
     for name in ("sample_id", "prompt"):
         if not isinstance(data.get(name), str) or not data[name].strip():
@@ -177,8 +176,7 @@ def _check_id(sample_id: str) -> None:
 
 
 def _criterion(data: Any, criteria: Mapping[str, Criterion], grading: Grading) -> Criterion:
-    if not isinstance(data, Mapping):
-        raise InputError(f"expected an object, found {type(data).__name__}")
+    check_type(data, Mapping, "an object")
     check_keys(data, _CRITERION_KEYS)
     title, weight = data.get("criterion"), data.get("weight")
     if not isinstance(title, str) or not title.strip():
