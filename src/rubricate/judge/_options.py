@@ -57,11 +57,7 @@ class Endpoint(Settings, group="Who judges", applies_to=NAMED):
         input_type=str | dict[str, str] | None,
     )
     timeout: float = option(
-        TIMEOUT,
-        "Seconds that one request may take.",
-        group="Limits",
-        unit="seconds",
-        gt=0,
+        TIMEOUT, "Seconds that one request may take.", group="Limits", unit="seconds", gt=0
     )
     structured: Literal["auto", "schema", "json", "text"] = option(
         "auto",
@@ -104,10 +100,7 @@ class Batching(Settings, group="Who judges", applies_to=NAMED):
         "command collects the answers.",
     )
     batch_interval: float = option(
-        30.0,
-        "Seconds between checks of pending batches.",
-        unit="seconds",
-        gt=0,
+        30.0, "Seconds between checks of pending batches.", unit="seconds", gt=0
     )
 
     def check(self) -> None:
@@ -277,10 +270,7 @@ class PairVoting(Settings, group="Several judges, or one several times", applies
         input_type=str | list[float] | dict[str, float] | None,
     )
     min_votes: int = option(
-        1,
-        "Minimum number of votes; with fewer, the verdict is failed.",
-        unit="votes",
-        ge=1,
+        1, "Minimum number of votes; with fewer, the verdict is failed.", unit="votes", ge=1
     )
     replicates: int = option(
         1, "Number of times that each judge is asked; each answer is a vote.", ge=1

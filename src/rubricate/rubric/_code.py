@@ -113,21 +113,16 @@ class CodeCriterion(ComputedCriterion):
         """Understand what the callable gave."""
         if answer is None:
             return Reading(ABSTENTION)
-        if isinstance(answer, str):
-            share = read_share(answer)
-            if share is not None:
-                return Reading(f"{share!r}")
-            label = read_label(answer, (*BINARY_LABELS, NOT_APPLICABLE))
-            return Reading(label)
         if isinstance(answer, bool) or type(answer).__name__ in ("bool", "bool_"):  # numpy's too
             return Reading("MET" if answer else "UNMET")
-        share = read_share(answer)
-        if share is None:
-            raise UnreadableReply(
-                f"the function gave {answer!r}, not True, False, None, a number from 0 to 1, or a "
-                "Verdict"
-            )
-        return Reading(f"{share!r}")
+        if (share := read_share(answer)) is not None:
+            return Reading(f"{share!r}")
+        if isinstance(answer, str):
+            return Reading(read_label(answer, (*BINARY_LABELS, NOT_APPLICABLE)))
+        raise UnreadableReply(
+            f"the function gave {answer!r}, not True, False, None, a number from 0 to 1, or a "
+            "Verdict"
+        )
 
     def value(self, label: str) -> float | None:
         known = {"MET": 1.0, "UNMET": 0.0, ABSTENTION: None, NOT_APPLICABLE: None}

@@ -115,7 +115,7 @@ class LengthPenalty:
             )
 
     @classmethod
-    def from_dict(cls, data: object) -> LengthPenalty:
+    def from_dict(cls, data: Any) -> LengthPenalty:
         """A penalty from loaded JSON or YAML, with the attributes' names as keys.
 
         Args:

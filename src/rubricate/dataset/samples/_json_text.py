@@ -23,12 +23,11 @@ _parse = partial(from_json, allow_inf_nan=False, cache_strings="keys")
 LOOKS_LIKE_AN_ARRAY = "this looks like a JSON array: name the file .json"
 
 
-def parse_json_bytes(data: bytes | str, *, line: int | None = None) -> Any:
+def parse_json_bytes(data: bytes | str) -> Any:
     """Parse JSON.
 
     Args:
         data: UTF-8 bytes or text.
-        line: where `data` starts in its file, counted from 1, if that is not line 1.
 
     Raises:
         InputError: it is not JSON; with line and column.
@@ -41,21 +40,18 @@ def parse_json_bytes(data: bytes | str, *, line: int | None = None) -> Any:
         text = data if isinstance(data, str) else data.decode("utf-8-sig")
         return json.loads(text.strip("\x1e"))
     except json.JSONDecodeError as error:
-        first = 1 if line is None else line
         before = len(text) - len(text.lstrip("\x1e")) if error.lineno == 1 else 0
         raise InputError(
             f"not valid JSON: {error.msg}{json_advice(error)}",
-            line=first + error.lineno - 1,
+            line=error.lineno,
             column=before + error.colno,
         ) from None
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"not UTF-8 text (byte {error.start}); give its encoding", line=line
-        ) from None
+        raise InputError(f"not UTF-8 text (byte {error.start}); give its encoding") from None
     except RecursionError:
-        raise InputError("JSON nested too deeply", line=line) from None
+        raise InputError("JSON nested too deeply") from None
     except ValueError as error:  # an integer of more digits than Python converts
-        raise InputError(f"not readable JSON: {error}", line=line) from None
+        raise InputError(f"not readable JSON: {error}") from None
 
 
 def parse_object(line: bytes) -> dict[str, Any]:

@@ -182,12 +182,10 @@ class EvalResult:
         usage = Usage.total(row.usage for rows in run.item_rows() for row in rows)
         result = Result(
             judge=run.judge,
-            note=None,
             dataset=dataset.name,
             usage=usage,
             run_usage=usage,
             calls=usage.requests,
-            resumed=0,
             seconds=float(run.summary.get("seconds") or 0.0),
             rules=run.rules,
             items=items,

@@ -36,7 +36,7 @@ from rubricate.dialects.researchrubrics._tasks import (
     verdict_of,
 )
 from rubricate.errors import InputError, errors_within
-from rubricate.rubric import Criterion, Rubric, Usage, Verdict, confidence
+from rubricate.rubric import Criterion, Rubric, Verdict, confidence
 from rubricate.run.results import ItemResult
 
 if TYPE_CHECKING:
@@ -242,18 +242,7 @@ def result_of(rows: Iterable[Mapping[str, Any]], tasks: Iterable[Task] = ()) -> 
         name = tuple(str(line.get(key, "")) for key in ("system", "sample_id"))
         reports.setdefault(name, []).append({**line, **_checked(row, number)})
     items = [_graded(reports[name], place) for place, name in enumerate(sorted(reports))]
-    return Result(
-        judge="the judge",
-        note=None,
-        dataset=None,
-        usage=Usage(),
-        run_usage=Usage(),
-        calls=0,
-        resumed=0,
-        seconds=0.0,
-        rules=RULES,
-        items=items,
-    )
+    return Result(judge="the judge", rules=RULES, items=items)
 
 
 def _checked(row: Mapping[str, Any], number: int) -> dict[str, Any]:

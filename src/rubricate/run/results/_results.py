@@ -410,16 +410,16 @@ class RunFacts:
     """
 
     judge: str
-    note: str | None
-    dataset: str | None
-    usage: Usage
-    run_usage: Usage
-    calls: int
-    resumed: int
+    note: str | None = None
+    dataset: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    run_usage: Usage = field(default_factory=Usage)
+    calls: int = 0
+    resumed: int = 0
     cached: int = 0
     saved: Usage = field(default_factory=Usage)
     damaged: int = 0
-    seconds: float
+    seconds: float = 0.0
     rules: ScoringRules
     judges: tuple[str, ...] = ()
     aggregation: Aggregation | None = None
