@@ -12,7 +12,7 @@ level. A group without a score is left out. A list of criteria is a tree of one 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rubricate._frozen import quickly_made
@@ -187,6 +187,7 @@ _Range = tuple[float, float, float]
 """A weight with the least and the greatest value that it may get."""
 
 
+@dataclass(slots=True, eq=False)
 class _Level:
     """What counts of nodes at one level of a tree.
 
@@ -196,23 +197,14 @@ class _Level:
     however the missing verdicts come.
     """
 
-    __slots__ = (
-        "certain",
-        "faults_only",
-        "judged",
-        "known",
-        "missing",
-        "optional",
-        "points_missing",
-        "stays",
-    )
-
-    def __init__(self) -> None:
-        self.known: list[tuple[float, float]] = []
-        self.certain: list[_Range] = []
-        self.optional: list[_Range] = []
-        self.judged = self.missing = 0
-        self.points_missing = self.faults_only = self.stays = False
+    known: list[tuple[float, float]] = field(default_factory=list)
+    certain: list[_Range] = field(default_factory=list)
+    optional: list[_Range] = field(default_factory=list)
+    judged: int = 0
+    missing: int = 0
+    points_missing: bool = False
+    faults_only: bool = False
+    stays: bool = False
 
     def add_unjudged(self, criterion: Criterion, status: Status, rules: _Rules) -> None:
         """Count in a verdict without a value."""

@@ -27,8 +27,6 @@ from rubricate._documents import (
 )
 from rubricate._files import user_path, write_text
 from rubricate.dataset.items._data_item import (
-    Annotations,
-    ContextDocument,
     DataItem,
     GroundTruth,
     OwnRubric,
@@ -262,32 +260,16 @@ class RubricDataset:
         ground_truth: GroundTruth | None = None,
         rubric: Rubric | None = None,
         reference_submission: str | None = None,
-        *,
-        ground_truth_reasons: list[str | None] | None = None,
-        annotations: Annotations | None = None,
-        id: str = "",
-        prompt: str | None = None,
-        context: Sequence[ContextDocument] = (),
-        metadata: dict[str, Any] | None = None,
+        **fields: Any,
     ) -> None:
-        """Add an item; the arguments are those of `DataItem`.
+        """Add an item; the arguments are those of `DataItem`, of which others go by name.
 
         Raises:
             InputError (ValueError): there is no rubric or prompt for it, or the labels do not fit
                 the rubric. The dataset is then as it was.
         """
         item = DataItem(
-            submission,
-            description,
-            ground_truth,
-            rubric,
-            reference_submission,
-            ground_truth_reasons=ground_truth_reasons,
-            annotations=annotations or {},
-            id=id,
-            prompt=prompt,
-            context=list(context),
-            metadata=metadata or {},
+            submission, description, ground_truth, rubric, reference_submission, **fields
         )
         if item.rubric is None and self.rubric is None:
             raise InputError(

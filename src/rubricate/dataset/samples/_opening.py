@@ -103,6 +103,9 @@ class Source:
                 raise InputError("is a folder, expected a file", file=self.shown) from None
             except (gzip.BadGzipFile, EOFError) as error:
                 raise InputError(f"is not a whole gzip file: {error}", file=self.shown) from None
+            except PermissionError as error:
+                reason = error.strerror or "permission denied"
+                raise InputError(f"cannot be read: {reason}", file=self.shown) from None
             except OSError as error:
                 reason = error.strerror or str(error).partition("?")[0] or type(error).__name__
                 raise InputError(f"cannot be read: {reason}", file=self.shown) from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import starmap
 from typing import Any
@@ -274,8 +274,18 @@ def _rubric(
 
 
 def _our_properties(node: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """The values of a node's `PropertyValue` nodes by name."""
     where = (*path, "additionalProperty")
-    return properties(listed(node.get("additionalProperty", []), where), where)
+    values: dict[str, Any] = {}
+    for index, entry in enumerate(listed(node.get("additionalProperty", []), where)):
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
+            raise InputError("expected a PropertyValue with a name", path=(*where, index))
+        if entry["name"] in values:
+            raise InputError(
+                f"the property '{entry['name']}' is defined twice", path=(*where, index)
+            )
+        values[entry["name"]] = entry.get("value")
+    return values
 
 
 def _node(data: Any, kind: str, path: Path) -> dict[str, Any]:
@@ -470,18 +480,6 @@ def _bound(node: Mapping[str, Any], key: str, default: int) -> int:
 def property_node(name: str, value: Any) -> dict[str, Any]:
     """A `PropertyValue` node."""
     return {"@type": "PropertyValue", "name": name, "value": value}
-
-
-def properties(nodes: Sequence[Any], path: Path) -> dict[str, Any]:
-    """The values of `PropertyValue` nodes by name."""
-    values: dict[str, Any] = {}
-    for index, node in enumerate(nodes):
-        if not isinstance(node, Mapping) or not isinstance(node.get("name"), str):
-            raise InputError("expected a PropertyValue with a name", path=(*path, index))
-        if node["name"] in values:
-            raise InputError(f"the property '{node['name']}' is defined twice", path=(*path, index))
-        values[node["name"]] = node.get("value")
-    return values
 
 
 def listed(data: Any, path: Path) -> list[Any]:
