@@ -24,7 +24,7 @@ from rubricate.cli._judging import (
 from rubricate.cli._run_dirs import OnProgress, place_of, run_dir_for
 from rubricate.comparing import PAIRS_NAME, PairOptions, estimate_pair, stream_of_pairs
 from rubricate.dataset import Gradable, ItemTable, RubricDataset, TableColumns, open_dataset
-from rubricate.errors import InputError, RunStopped
+from rubricate.errors import InputError, RunStopped, errors_within
 from rubricate.judge import SAMPLING
 from rubricate.settings import option, part
 
@@ -146,10 +146,8 @@ def _items(data: str, rubric: RubricLike | None, columns: Columns | None) -> Gra
         chosen = None if rubric is None else chosen_rubric(rubric)
         dataset = open_dataset(data, chosen, columns)
     if isinstance(dataset, RubricDataset):
-        try:
+        with errors_within(file=data):
             dataset.survey()
-        except InputError as error:
-            raise error.within(file=data) from None
     return dataset
 
 

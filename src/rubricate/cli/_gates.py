@@ -16,7 +16,7 @@ from rubricate.cli._grade_settings import GradeSettings
 from rubricate.cli._judging import shared_places
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._thresholds import THRESHOLDS, ThresholdOptions, Unclear, parsed
-from rubricate.errors import InputError, RunStopped
+from rubricate.errors import InputError, RunStopped, errors_within
 from rubricate.judge import Judge, as_panel
 from rubricate.rubric import Criterion
 from rubricate.run import RunFolder
@@ -120,10 +120,8 @@ def check_criteria(options: ThresholdOptions, criteria: Iterable[Criterion]) -> 
     """
     known = list(criteria)
     for name, text in options.thresholds.items():
-        try:
+        with errors_within(name):
             parsed(name, text).check(known)
-        except InputError as error:
-            raise error.within((name,)) from None
 
 
 def thresholds_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 from rubricate.settings import Settings, option
 
 if TYPE_CHECKING:
@@ -88,7 +88,5 @@ def parsed(name: str, text: float | str) -> Thresholds:
     """
     from rubricate.run.results import Thresholds
 
-    try:
+    with errors_within(name):
         return Thresholds.parse(text)
-    except InputError as error:
-        raise error.within((name,)) from None

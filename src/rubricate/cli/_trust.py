@@ -20,7 +20,7 @@ from rubricate.cli._printing import (
     print_report,
     write_report,
 )
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 from rubricate.settings import Settings, option, part
 
 if TYPE_CHECKING:
@@ -335,7 +335,7 @@ def replay(settings: ReplaySettings) -> int:
     from rubricate.judge import Panel, recorded_judges, unknown_votes
 
     dataset = RubricDataset.from_file(settings.data)
-    try:
+    with errors_within(file=settings.data):
         known = {judge.name: judge for judge in recorded_judges(dataset)}
         for name in settings.judge:
             if name not in known:
@@ -346,8 +346,6 @@ def replay(settings: ReplaySettings) -> int:
         judges = [known[name] for name in dict.fromkeys(settings.judge)] or [*known.values()]
         majority = grade(dataset, Panel(judges)).summary()
         weighted = grade(dataset, Panel(judges, weights="reliability")).summary()
-    except InputError as error:
-        raise error.within(file=settings.data) from None
     unknown = tuple(unknown_votes(dataset, judges))
     print_report(ReplayReport(majority, weighted, unknown), settings)
     return 0

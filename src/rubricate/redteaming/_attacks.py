@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from rubricate._documents import read_document, validate
 from rubricate.dataset import ContextDocument, Gradable, Item
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 from rubricate.rubric import Criterion, CriterionVerdict
 
 if TYPE_CHECKING:
@@ -146,10 +146,8 @@ def load_families(path: str | Path) -> tuple[AttackFamily, ...]:
     listed = data.get("families") if isinstance(data, Mapping) else data
     if not isinstance(listed, list) or not listed:
         raise InputError("expected a list of families: {name, what, texts: [...]}", file=path)
-    try:
+    with errors_within(file=path):
         families = tuple(validate(AttackFamily, raw, (n,)) for n, raw in enumerate(listed))
-    except InputError as error:
-        raise error.within(file=path) from None
     names = [family.name for family in families]
     for number, name in enumerate(names):
         if name in names[:number]:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from rubricate._documents import read_document, validate
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 from rubricate.judge import NOTE, as_written
 
 Fault = Literal["reset", "hang", "drip", "truncate", "not_json"]
@@ -214,10 +214,8 @@ def load_rules(path: str | Path) -> list[Rule]:
     data = read_document(path)
     if not isinstance(data, list):
         raise InputError("expected a list of rules", file=path)
-    try:
+    with errors_within(file=path):
         return [validate(Rule, raw, (index,)) for index, raw in enumerate(data)]
-    except InputError as error:
-        raise error.within(file=path) from None
 
 
 def echo(messages: Sequence[Mapping[str, Any]]) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from rubricate.analysis._finished import FinishedRun
 from rubricate.analysis._label_choice import label_choice
 from rubricate.analysis._sealed import SealedReport
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 from rubricate.judge import Judge
 from rubricate.rubric import Criterion, Rubric, Verdict
 from rubricate.stats import (
@@ -145,10 +145,8 @@ def fit_calibration(
         method = "isotonic" if len(known) >= MANY else "platt"
     kind = IsotonicMap if method == "isotonic" else PlattMap
     probabilities, met = [p for _, p, _ in known], [is_met for *_, is_met in known]
-    try:
+    with errors_within(file=run.path):
         fitted = kind.fit(probabilities, met)
-    except InputError as error:
-        raise error.within(file=run.path) from None
     out_of_fold = calibration_gain(
         probabilities, met, method=method, groups=[group_of[item] for item, *_ in known], seed=seed
     )

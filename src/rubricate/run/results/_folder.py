@@ -24,7 +24,7 @@ from rubricate._files import (
     user_path,
     write_text,
 )
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 from rubricate.judge import Judge
 from rubricate.run._options import RunOptions, Storage
 from rubricate.run._plan import Plan
@@ -242,12 +242,10 @@ def journal_to_read(folder: Path, address: str | None = None) -> Place:
 
 
 def _vouched(kept: Database, folder: Path | None) -> Database:
-    try:
+    with errors_within(file=folder):
         from rubricate.run.journal import vouched
 
         return vouched(kept)
-    except InputError as error:
-        raise error.within(file=folder) from None
 
 
 def has_journal(folder: Path) -> bool:
