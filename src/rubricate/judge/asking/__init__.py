@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     )
     from rubricate.judge.asking._prompts import (
         code_for as code_for,
+        request_of as request_of,
         request_schema as request_schema,
         sendable as sendable,
         suffix as suffix,

@@ -16,13 +16,14 @@ from rubricate.judge.asking._prompts import (
     code_for,
     neutral,
     neutral_item,
+    request_of,
     request_schema,
     sendable,
     template,
     texts_of,
 )
 from rubricate.judge.asking._replies import Reply
-from rubricate.judge.models import Completion, Message, Request
+from rubricate.judge.models import Completion, Request
 from rubricate.rubric import Criterion, CriterionOption
 
 PAIR_PROMPT = "pairwise-1"
@@ -92,16 +93,10 @@ class Pair(Prompting):
             first=seen.submission,
             second=second,
         )
-        material = note + material
         question = criterion.question
-        question_text = template(f"{PAIR_PROMPT}/criterion").render(question=question)
-        user = sendable(material + question_text)
-        messages = (
-            Message(role="system", content=sendable(system)),
-            Message(role="user", content=user),
-        )
+        text = template(f"{PAIR_PROMPT}/criterion").render(question=question)
         schema = request_schema(question.verdict_schema, quotes=False)
-        return Request(messages, schema, shared=sendable(material))
+        return request_of(sendable(system), sendable(note + material), sendable(text), schema)
 
     def read(self, completion: Completion, request: Request) -> Reply:
         """Reason and verdict; quotes, which nobody asked for, are left out."""

@@ -128,15 +128,11 @@ def neutral(text: str) -> str:
     and variants of emoji, Arabic, Hebrew, Indic and other scripts that are written with them.
     """
     plain = text.isascii() and not ("<" in text or "[" in text or "]" in text or "&" in text)
-    if plain and not _may_have_turns(text):
+    if plain and not (text.startswith("###") or _MAYBE_TURN.search(text)):
         return text
     from rubricate.judge.asking._disguises import undisguised  # few texts need its tables
 
     return undisguised(text)
-
-
-def _may_have_turns(text: str) -> bool:
-    return text.startswith("###") or _MAYBE_TURN.search(text) is not None
 
 
 def neutral_item(item: Item) -> Item:
@@ -167,6 +163,15 @@ def _changed(
 def sendable(text: str) -> str:
     """The text with '?' for each half of a surrogate pair, which UTF-8 cannot hold."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def request_of(system: str, material: str, text: str, schema: dict[str, Any]) -> Request:
+    """A request whose user's message is an item's material and then a question."""
+    messages = (
+        Message(role="system", content=system),
+        Message(role="user", content=material + text),
+    )
+    return Request(messages, schema, shared=material)
 
 
 def request_schema(verdict_schema: dict[str, object], *, quotes: bool = True) -> dict[str, object]:

@@ -12,13 +12,14 @@ from rubricate.judge.asking import (
     code_for,
     neutral,
     neutral_item,
+    request_of,
     request_schema,
     sendable,
     suffix,
     template,
     texts_of,
 )
-from rubricate.judge.models import Message, Request
+from rubricate.judge.models import Request
 from rubricate.rubric import Criterion
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def render_part(item: Item, place: str, criterion: Criterion) -> Request:
         place: which part it is, and the headings above it.
         criterion: the criterion.
     """
-    return _request(*_part_prefix(item, place), *_finding_suffix(criterion))
+    return request_of(*_part_prefix(item, place), *_finding_suffix(criterion))
 
 
 def render_whole(
@@ -53,7 +54,7 @@ def render_whole(
         criterion: the criterion.
         order: the order of its answers; None for its own.
     """
-    return _request(*_whole_prefix(item, kind, False), *suffix(criterion, order))
+    return request_of(*_whole_prefix(item, kind, False), *suffix(criterion, order))
 
 
 def render_whole_choice(
@@ -66,14 +67,6 @@ def render_whole_choice(
 def _whole_prefix(item: Item, kind: str, choosing: bool) -> tuple[str, str]:
     system = _ours("whole_system").render(kind=kind, guidelines=item.guidelines, choosing=choosing)
     return sendable(system), _material("whole", item, kind=kind)
-
-
-def _request(system: str, material: str, text: str, schema: dict[str, Any]) -> Request:
-    messages = (
-        Message(role="system", content=system),
-        Message(role="user", content=material + text),
-    )
-    return Request(messages, schema, shared=material)
 
 
 @lru_cache(maxsize=64)
