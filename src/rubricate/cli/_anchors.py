@@ -6,16 +6,14 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-from rubricate._terminal import console
 from rubricate.anchoring import Choice, kept_anchors
 from rubricate.cli._commands import command
-from rubricate.cli._ending import stop_on_signals
-from rubricate.cli._judging import Shell, exit_code, print_estimate, shared_places
+from rubricate.cli._judging import Shell, print_estimate, shared_places, until_stopped
 from rubricate.cli._printing import print_json
-from rubricate.cli._progress import ProgressView
+from rubricate.cli._run_dirs import OnProgress
 from rubricate.confirming import ConfirmOptions
 from rubricate.dataset import RubricDataset
-from rubricate.errors import InputError, RunStopped
+from rubricate.errors import InputError
 from rubricate.settings import option, part
 from rubricate.views import figure
 
@@ -49,14 +47,8 @@ def anchors(settings: AnchorSettings) -> int:
     if settings.judge is None:
         raise InputError("name the judge of the run: --judge openai/gpt-6-luna")
     run = read_run(settings.run)
-    view = ProgressView(console(stderr=True, quiet=settings.quiet))
     folder = Path(settings.run_dir or run.path / "anchors")
-    options = replace(
-        part(ConfirmOptions, settings),
-        run_dir=folder,
-        on_progress=view.update,
-        **shared_places(settings),
-    )
+    options = replace(part(ConfirmOptions, settings), run_dir=folder, **shared_places(settings))
     judge = chosen_judge(settings.judge, options)
     choice = AnchorChoice(
         run, judge, count=settings.count, answers=settings.answers, seed=settings.seed
@@ -67,15 +59,13 @@ def anchors(settings: AnchorSettings) -> int:
         print_estimate(estimated, settings.json_output)
         return 0
 
-    async def kept() -> RubricDataset:
-        stop = stop_on_signals()
-        with view:
-            return await kept_anchors(choice, options, settings.judge, stop)
+    async def kept(on_progress: OnProgress, stop: asyncio.Event) -> RubricDataset:
+        asking = options.changed(on_progress=on_progress)
+        return await kept_anchors(choice, asking, settings.judge, stop)
 
-    try:
-        made = asyncio.run(kept())
-    except RunStopped as stopped:
-        return exit_code(folder, stopped=stopped, interrupted=stopped.interrupted, failed=False)
+    made = until_stopped(kept, settings, folder)
+    if isinstance(made, int):
+        return made
     made.to_file(settings.output)
     count = sum(len(item.rubric.names) for item in made.items if item.rubric is not None)
     power, enough = power_of_anchors(made)

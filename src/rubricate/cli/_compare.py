@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
-from rubricate._terminal import console
 from rubricate.cli._commands import command
-from rubricate.cli._ending import ExitCode, stop_on_signals
+from rubricate.cli._ending import ExitCode
 from rubricate.cli._gates import code_of, warn_of_builtin, warn_of_refit
-from rubricate.cli._judging import Shell, exit_code, print_estimate, shared_places
+from rubricate.cli._judging import Shell, print_estimate, shared_places, until_stopped
 from rubricate.cli._printing import Groups, ReportOutput, print_report
-from rubricate.cli._progress import ProgressView
+from rubricate.cli._run_dirs import OnProgress
 from rubricate.cli._runs import Tags
 from rubricate.cli._thresholds import Unclear
 from rubricate.confirming import ConfirmOptions
-from rubricate.errors import InputError, RunStopped
+from rubricate.errors import InputError
 from rubricate.settings import option, options_of, part
 
 if TYPE_CHECKING:
     from rubricate.analysis import AnchorCheck, FinishedRun, RunComparison
 
     Runs = tuple[FinishedRun, FinishedRun]
-
-_T = TypeVar("_T")
 
 
 class CompareSettings(Groups, Tags, Unclear, ReportOutput, Shell, ConfirmOptions):
@@ -174,8 +170,7 @@ def _checked(settings: CompareSettings, runs: Runs, file: str) -> AnchorCheck | 
 
     results = runs[1].path / "results.jsonl"
     folder = runs[1].path / f"anchors-{Path(file).stem}"
-    options, view = _asking(settings)
-    options = options.changed(run_dir=folder)
+    options = _asking(settings).changed(run_dir=folder)
     if settings.dry_run:
         judge = one_judge(chosen_judge(settings.judge, options)).members[0].judge
         kept = read_anchors(file, judge)
@@ -186,33 +181,16 @@ def _checked(settings: CompareSettings, runs: Runs, file: str) -> AnchorCheck | 
         )
         return None
 
-    async def checked() -> AnchorCheck:
-        stop = stop_on_signals()
-        with view:
-            return await checked_anchors(
-                file,
-                options,
-                settings.judge,
-                moment=int(results.stat().st_mtime),
-                stop=stop,
-            )
+    async def checked(on_progress: OnProgress, stop: asyncio.Event) -> AnchorCheck:
+        asking, moment = options.changed(on_progress=on_progress), int(results.stat().st_mtime)
+        return await checked_anchors(file, asking, settings.judge, moment=moment, stop=stop)
 
-    return _until_stopped(checked, folder)
+    return until_stopped(checked, settings, folder)
 
 
-def _asking(settings: CompareSettings) -> tuple[ConfirmOptions, ProgressView]:
-    """How to ask, and what shows how far that is."""
-    view = ProgressView(console(stderr=True, quiet=settings.quiet))
-    shared = shared_places(settings)
-    return replace(part(ConfirmOptions, settings), on_progress=view.update, **shared), view
-
-
-def _until_stopped(work: Callable[[], Coroutine[Any, Any, _T]], folder: Path) -> _T | int:
-    """What a run gives; the exit code where it ended early."""
-    try:
-        return asyncio.run(work())
-    except RunStopped as stopped:
-        return exit_code(folder, stopped=stopped, interrupted=stopped.interrupted, failed=False)
+def _asking(settings: CompareSettings) -> ConfirmOptions:
+    """How to ask."""
+    return replace(part(ConfirmOptions, settings), **shared_places(settings))
 
 
 def _confirmed(
@@ -225,7 +203,7 @@ def _confirmed(
     from rubricate.confirming import confirm_folder, confirmed, estimate_confirmed
 
     assert settings.confirm is not None
-    options, view = _asking(settings)
+    options = _asking(settings)
     check = Recheck(*runs, chosen_judge(settings.judge, options), settings.confirm)
     if settings.dry_run:
         estimated = asyncio.run(estimate_confirmed(check, runs, options))
@@ -240,17 +218,16 @@ def _confirmed(
                 )
         return ExitCode.FINE
 
-    async def asked_again() -> RunComparison:
-        stop = stop_on_signals()
-        with view:
-            return await confirmed(
-                check,
-                comparison,
-                runs,
-                options,
-                settings.judge,
-                margin=settings.fail_if_worse,
-                stop=stop,
-            )
+    async def asked_again(on_progress: OnProgress, stop: asyncio.Event) -> RunComparison:
+        asking = options.changed(on_progress=on_progress)
+        return await confirmed(
+            check,
+            comparison,
+            runs,
+            asking,
+            settings.judge,
+            margin=settings.fail_if_worse,
+            stop=stop,
+        )
 
-    return _until_stopped(asked_again, confirm_folder(runs, options))
+    return until_stopped(asked_again, settings, confirm_folder(runs, options))

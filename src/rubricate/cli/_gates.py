@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rubricate._terminal import console, one_line
+from rubricate._terminal import one_line
 from rubricate.analysis import Certificate, FinishedRun, check_certificate, read_run
-from rubricate.cli._ending import ExitCode, stop_on_signals
+from rubricate.cli._ending import ExitCode
 from rubricate.cli._grade_settings import GradeSettings
-from rubricate.cli._judging import shared_places
-from rubricate.cli._progress import ProgressView
+from rubricate.cli._judging import shared_places, watched
+from rubricate.cli._run_dirs import OnProgress
 from rubricate.cli._thresholds import THRESHOLDS, ThresholdOptions, Unclear, parsed
 from rubricate.errors import InputError, RunStopped, errors_within
 from rubricate.judge import Judge, as_panel
@@ -72,13 +72,11 @@ def _confirmed(
     from rubricate.confirming import ConfirmOptions, confirmed_thresholds
 
     times = settings.confirm or 1
-    view = ProgressView(console(stderr=True, quiet=settings.quiet))
     options = replace(
         part(ConfirmOptions, settings),
         run_dir=run.path / "confirm",
         journal=None,
         retry_failed=False,
-        on_progress=view.update,
         **shared_places(settings),
     )
     if settings.max_cost is not None:
@@ -89,24 +87,17 @@ def _confirmed(
             return outcome
         options = options.changed(max_cost=settings.max_cost - paid)
 
-    async def asked_again() -> ThresholdOutcome:
-        stop = stop_on_signals()
+    async def asked_again(on_progress: OnProgress, stop: asyncio.Event) -> ThresholdOutcome:
+        asking = options.changed(on_progress=on_progress)
         try:
-            with view:
-                return await confirmed_thresholds(
-                    run,
-                    outcome,
-                    options,
-                    judge,
-                    times,
-                    groups=settings.groups,
-                    stop=stop,
-                )
+            return await confirmed_thresholds(
+                run, outcome, asking, judge, times, groups=settings.groups, stop=stop
+            )
         finally:
             await judge.aclose()
 
     try:
-        return asyncio.run(asked_again())
+        return watched(asked_again, settings)
     except RunStopped as stopped:
         sys.stderr.write(f"Not confirmed: {stopped}; the same command resumes it.\n")
         return outcome

@@ -79,7 +79,8 @@ def graded(settings: GradeSettings) -> int:
         options = settings.changed(**shared)
         raise asyncio.run(with_requests(error, plan, judge, options)) from None
     view = ProgressView(notes)
-    options = settings.changed(run_dir=folder.path, on_progress=folder.progress(view), **shared)
+    progress = folder.progress(view.update)
+    options = settings.changed(run_dir=folder.path, on_progress=progress, **shared)
     if settings.dry_run:
         from rubricate.run import estimate
 

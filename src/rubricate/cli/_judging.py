@@ -7,12 +7,12 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rubricate._files import is_address, user_path
 from rubricate._terminal import console, one_line
 from rubricate.cli._ending import ExitCode, stop_on_signals
-from rubricate.errors import InputError
+from rubricate.errors import InputError, RunStopped
 from rubricate.run import Limits, Storage
 from rubricate.settings import option
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rubricate.cli._run_dirs import OnProgress, RunDir
     from rubricate.run import RunEstimate
 
+_T = TypeVar("_T")
 NO_JUDGE = (
     "No --judge given: using the built-in judge (builtin), a baseline. For a language model, set "
     "its key and name it: --judge openai/gpt-6-luna (rubricate judges lists them)."
@@ -133,6 +134,37 @@ def print_estimate(estimate: RunEstimate, json_output: bool, pairs: int | None =
     print(estimate)
 
 
+def watched(work: Callable[[OnProgress, asyncio.Event], Awaitable[_T]], settings: Shell) -> _T:
+    """Do what has to wait for judges, and show on standard error how far it is.
+
+    Args:
+        work: of a callback for its progress, and of what the first signal sets.
+        settings: whether anything is shown.
+    """
+    import asyncio
+
+    from rubricate.cli._progress import ProgressView
+
+    view = ProgressView(console(stderr=True, quiet=settings.quiet))
+
+    async def until_the_end() -> _T:
+        stop = stop_on_signals()
+        with view:
+            return await work(view.update, stop)
+
+    return asyncio.run(until_the_end())
+
+
+def until_stopped(
+    work: Callable[[OnProgress, asyncio.Event], Awaitable[_T]], settings: Shell, folder: Path
+) -> _T | int:
+    """What a run in a folder gives, as of `watched`; its exit code where it ended early."""
+    try:
+        return watched(work, settings)
+    except RunStopped as stopped:
+        return exit_code(folder, stopped=stopped, interrupted=stopped.interrupted, failed=False)
+
+
 def print_judged(
     judge: Callable[[OnProgress, asyncio.Event], Awaitable[JudgedReport]],
     folder: RunDir,
@@ -148,21 +180,11 @@ def print_judged(
         settings: how its report is printed.
         results: a file of the run folder with JSON lines, which are the `results` of its JSON.
     """
-    import asyncio
-
-    from rubricate.cli._progress import ProgressView
     from rubricate.run import INTERRUPTED
 
-    view = ProgressView(console(stderr=True, quiet=settings.quiet))
     if not settings.quiet:
         folder.announce()
-
-    async def judged() -> JudgedReport:
-        stop = stop_on_signals()
-        with view:
-            return await judge(folder.progress(view), stop)
-
-    report = asyncio.run(judged())
+    report = watched(lambda show, stop: judge(folder.progress(show), stop), settings)
     if settings.json_output:
         from rubricate.cli._printing import print_json
 

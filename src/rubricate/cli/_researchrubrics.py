@@ -11,12 +11,17 @@ from typing import Any
 from rubricate._files import user_path
 from rubricate._terminal import console
 from rubricate.cli._commands import command
-from rubricate.cli._ending import stop_on_signals
 from rubricate.cli._grade_settings import GradeSettings
-from rubricate.cli._judging import NO_JUDGE, Shell, exit_code, print_estimate, shared_places
+from rubricate.cli._judging import (
+    NO_JUDGE,
+    Shell,
+    exit_code,
+    print_estimate,
+    shared_places,
+    watched,
+)
 from rubricate.cli._printing import print_json
-from rubricate.cli._progress import ProgressView
-from rubricate.cli._run_dirs import RunDir, place_of, run_dir_for
+from rubricate.cli._run_dirs import OnProgress, RunDir, place_of, run_dir_for
 from rubricate.dialects.researchrubrics import (
     DEFAULT_MODEL,
     DEFAULT_TASKS,
@@ -148,18 +153,16 @@ def researchrubrics(settings: ReportSettings) -> int:
     _list_unmatched(reports, notes)
     if not names:
         notes.print(NO_JUDGE, style="dim")
-    view = ProgressView(notes)
-    options = options.changed(on_progress=chosen.progress(view))
     if not settings.quiet:
         chosen.announce()
 
-    async def graded(output: ResultLines) -> Batch:
-        own = replace(part(ReportOptions, options), stop=stop_on_signals())
-        with view:
-            return await evaluator.grade(reports, own, output)
+    async def graded(show: OnProgress, stop: asyncio.Event) -> Batch:
+        running = options.changed(on_progress=chosen.progress(show))
+        own = replace(part(ReportOptions, running), stop=stop)
+        return await evaluator.grade(reports, own, output)
 
     with ResultLines(settings.output_file or results_path()) as output:
-        batch = asyncio.run(graded(output))
+        batch = watched(graded, settings)
     chosen.claim()
     _show(batch, output.path, settings)
     result = batch.result

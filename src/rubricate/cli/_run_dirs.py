@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rubricate._files import HF, check_no_links, user_path
 from rubricate.errors import InputError
@@ -31,9 +31,6 @@ from rubricate.run.results import (
     note_run,
     noted_run,
 )
-
-if TYPE_CHECKING:
-    from rubricate.cli._progress import ProgressView
 
 COMMAND, CRITERIA, ESCALATION, JUDGES = "command", "criteria", "escalation", "judges"
 OnProgress = Callable[[Progress], None]
@@ -58,12 +55,12 @@ class RunDir:
         if self._note is not None:
             sys.stderr.write(f"{self._note}\n")
 
-    def progress(self, view: ProgressView) -> OnProgress:
+    def progress(self, show: OnProgress) -> OnProgress:
         """A callback that shows progress; the first call marks the folder as the run's."""
 
         def update(progress: Progress) -> None:
             self.claim()
-            view.update(progress)
+            show(progress)
 
         return update
 
