@@ -1,8 +1,8 @@
 """Options, each declared once as a field of a `Settings` class.
 
-    class Limits(Settings):
+    class Limits(Settings, group="Limits"):
         concurrency: int = option(
-            32, "The most requests in flight at once.", group="Limits", unit="requests", ge=1
+            32, "The most requests in flight at once.", unit="requests", ge=1
         )
 
 A declaration has the type, the default, the bounds, the help, the group, and the judges that the

@@ -153,7 +153,7 @@ def test_a_terminal_shows_the_first_changes_and_documents_show_all_at_the_end():
     assert told.count("MET -> UNMET") == 20
     assert told.endswith("... and 10 more: see --json\nthe note")
     assert markdown.index("the note") < markdown.index("## 30 answers changed")
-    assert markdown.count("| MET: why | UNMET |") == 30
+    assert markdown.count("| MET<br>why | UNMET |") == 30
     assert page.index("the note") < page.index("30 answers changed")
     assert page.count("<tr>") == 31
 

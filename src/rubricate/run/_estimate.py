@@ -119,9 +119,7 @@ class RunEstimate(Report):
     cost_with_cache: Range | None = None
     measured: int = 0
 
-    @property
-    def title(self) -> str:
-        return "What the run would take"
+    title = "What the run would take"
 
     def to_dict(self) -> dict[str, Any]:
         """The estimate as JSON values."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from rubricate.views._format import NONE, estimate_text
+from rubricate.views._format import estimate_text
 from rubricate.views._page_parts import page_part, page_policy
 from rubricate.views._sections import (
     Cell,
-    Changes,
     Column,
     Facts,
     Paragraph,
@@ -18,16 +17,13 @@ from rubricate.views._sections import (
     Section,
     Table,
     Words,
+    changes_last,
 )
 
 
 def as_html(sections: Iterable[Section]) -> str:
     """The sections, changes last, without a page around them."""
-    first: list[str] = []
-    last: list[str] = []
-    for section in sections:
-        (last if isinstance(section, Changes) else first).append(_block(section))
-    return "".join((*first, *last))
+    return "".join(map(_block, changes_last(sections)))
 
 
 def as_page(title: str, front: Sequence[Sequence[Paragraph]], sections: Iterable[Section]) -> str:
@@ -55,7 +51,8 @@ def _block(section: Section) -> str:
         return f'<table class="facts"><tbody>{"".join(rows)}</tbody></table>'
     if isinstance(section, Passage):
         return f"<blockquote>{_passage(section)}</blockquote>"
-    return _changes(section)
+    table = _table(section.table) if section.changes else ""
+    return f"<h2>{escape(section.heading)}</h2>{table}"
 
 
 def _words(parts: Iterable[Words]) -> str:
@@ -103,30 +100,4 @@ def _passage(passage: Passage) -> str:
         if start < end:
             bits += [escape(passage.text[at:start]), f"<u>{escape(passage.text[start:end])}</u>"]
             at = end
-    more = f" … ({passage.left_out} characters more)" if passage.left_out else ""
-    return "".join(bits) + escape(passage.text[at:] + more)
-
-
-def _changes(section: Changes) -> str:
-    rows = "".join(
-        f"<tr>{''.join(f'<td>{text}</td>' for text in cells)}</tr>"
-        for cells in (
-            (
-                escape(change.item),
-                escape(change.criterion),
-                _side(change.a, change.reason_a),
-                _side(change.b, change.reason_b),
-                escape(change.human_label or NONE),
-            )
-            for change in section.changes
-        )
-    )
-    heading = f"<h2>{escape(section.heading)}</h2>"
-    head = "<th>item</th><th>criterion</th><th>A</th><th>B</th><th>human</th>"
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    return heading + (table if section.changes else "")
-
-
-def _side(answer: str, reason: str | None) -> str:
-    quiet = f'<br><span class="quiet">{escape(reason)}</span>' if reason else ""
-    return escape(answer) + quiet
+    return "".join(bits) + escape(passage.text[at:] + passage.more)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from rubricate._terminal import clean
-from rubricate.views._format import NONE, estimate_text
+from rubricate.views._format import estimate_text
 from rubricate.views._sections import (
     Cell,
-    Change,
     Changes,
     Column,
     Facts,
@@ -16,8 +15,8 @@ from rubricate.views._sections import (
     Passage,
     Row,
     Section,
-    Table,
     Words,
+    changes_last,
 )
 
 STRONG = ("strong", "alarm")
@@ -38,14 +37,8 @@ def as_markdown(
     lines = [f"# {markdown_text(title)}", ""]
     for block in front:
         lines += ["  \n".join(_words(line.parts) for line in block), ""]
-    last: list[Changes] = []
-    for section in sections:
-        if isinstance(section, Changes):
-            last.append(section)
-        else:
-            lines += _block(section)
-    for changes in last:
-        lines += _changes(changes)
+    for section in changes_last(sections):
+        lines += _block(section)
     return clean("\n".join(lines).rstrip() + "\n")
 
 
@@ -57,14 +50,16 @@ def markdown_text(text: str) -> str:
     return safe
 
 
-def _block(section: Paragraph | Passage | Table | Facts) -> list[str]:
+def _block(section: Section) -> list[str]:
     if isinstance(section, Paragraph):
         return [_words(section.parts), ""] if section.text else []
     if isinstance(section, Facts):
         return [*(f"- **{name}**: {markdown_text(text)}" for name, text in section.flowing), ""]
     if isinstance(section, Passage):
-        more = f" … ({section.left_out} characters more)" if section.left_out else ""
-        return [*(FENCE + line for line in f"{section.text}{more}".splitlines()), ""]
+        return [*(FENCE + line for line in f"{section.text}{section.more}".splitlines()), ""]
+    if isinstance(section, Changes):
+        table = _block(section.table) if section.changes else []
+        return [f"## {markdown_text(section.heading)}", "", *table]
     title = [f"**{markdown_text(section.title)}**", ""] if section.title else []
     rows = [*section.rows, *section.totals]
     return [*title, *_head(section.columns), *(_row(row, section.columns) for row in rows), ""]
@@ -109,20 +104,3 @@ def _cell(cell: Cell, column: Column) -> str:
     if isinstance(cell, tuple):
         return "<br>".join(markdown_text(line.text) for line in cell)
     return estimate_text(cell, sign=column.signed)
-
-
-def _changes(section: Changes) -> Iterator[str]:
-    yield from (f"## {markdown_text(section.heading)}", "")
-    if section.changes:
-        yield from ("| item | criterion | A | B | human |", "|---|---|---|---|---|")
-        yield from (_line(_change(change)) for change in section.changes)
-        yield ""
-
-
-def _change(change: Change) -> list[str]:
-    sides = ((change.a, change.reason_a), (change.b, change.reason_b))
-    cells = [f"{answer}: {reason}" if reason else answer for answer, reason in sides]
-    return [
-        markdown_text(text)
-        for text in (change.item, change.criterion, *cells, change.human_label or NONE)
-    ]

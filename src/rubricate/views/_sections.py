@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from rubricate.views._format import NONE
 
 if TYPE_CHECKING:
     from rubricate.stats import Estimate
@@ -95,6 +97,11 @@ class Passage:
     marks: tuple[tuple[int, int], ...] = ()
     left_out: int = 0
     tone: Tone = ""
+
+    @property
+    def more(self) -> str:
+        """That it goes on, if it does."""
+        return f" … ({self.left_out} characters more)" if self.left_out else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +206,41 @@ class Changes:
     heading: str
     changes: Sequence[Change]
     note: str = ""
+
+    @property
+    def table(self) -> Table:
+        """All of them, for documents."""
+        headings = ("item", "criterion", "A", "B", "human")
+        return Table(
+            [Column(heading, is_text=True) for heading in headings],
+            [
+                Row(
+                    [
+                        change.item,
+                        change.criterion,
+                        _with_reason(change.a, change.reason_a),
+                        _with_reason(change.b, change.reason_b),
+                        change.human_label or NONE,
+                    ]
+                )
+                for change in self.changes
+            ],
+        )
+
+
+def _with_reason(answer: str, reason: str | None) -> Cell:
+    return (Words(answer), Words(reason, "quiet")) if reason else answer
+
+
+def changes_last(sections: Iterable[Section]) -> Iterator[Section]:
+    """Sections in the order of a document, where changes, which can be many, come last."""
+    held = []
+    for section in sections:
+        if isinstance(section, Changes):
+            held.append(section)
+        else:
+            yield section
+    yield from held
 
 
 Section: TypeAlias = Paragraph | Passage | Table | Facts | Changes

@@ -220,9 +220,7 @@ def _passage(passage: Passage) -> Text:
     text = Text(passage.text, style=_STYLES[passage.tone])
     for start, end in passage.marks:
         text.stylize("underline", start, end)
-    if passage.left_out:
-        text.append(f" … ({passage.left_out} characters more)", "dim")
-    return text
+    return text.append(passage.more, "dim")
 
 
 def _changes(section: Changes) -> Iterator[Text]:

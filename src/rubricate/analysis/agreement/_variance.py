@@ -63,9 +63,7 @@ class VarianceReport(Report):
     def to_dict(self) -> dict[str, Any]:
         return {**Report.to_dict(self), "unstable": list(self.unstable)}
 
-    @property
-    def title(self) -> str:
-        return "Where the spread of verdicts comes from"
+    title = "Where the spread of verdicts comes from"
 
     def sections(self) -> Iterator[Section]:
         """Each criterion's shares, and which criteria are unstable."""

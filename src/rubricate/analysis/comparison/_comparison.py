@@ -273,9 +273,7 @@ class RunComparison(Report):
         counts = [f"{count} {cause}" for cause, count in self.not_compared.items()]
         return ", ".join(counts) or "A decided nothing"
 
-    @property
-    def title(self) -> str:
-        return "Comparison of two runs"
+    title = "Comparison of two runs"
 
     def front(self) -> list[list[Paragraph]]:
         runs = (("A", self.a, self.judge_a), ("B", self.b, self.judge_b))
@@ -402,10 +400,10 @@ class RunComparison(Report):
         yield self.table
         yield from self.part_tables
         yield from notes(*self.change_and_cost)
-        yield _changes("answers changed", self.flips)
+        yield Changes(f"{len(self.flips)} answers changed", self.flips)
         if self.one_sided:
-            heading = "verdicts that only one run decided"
-            yield _changes(heading, self.one_sided, "Only one run decided:")
+            heading = f"{len(self.one_sided)} verdicts that only one run decided"
+            yield Changes(heading, self.one_sided, "Only one run decided:")
         yield from notes(*self.notes[before:])
         yield say(self.method, "quiet")
         if self.decision is not None:
@@ -414,14 +412,6 @@ class RunComparison(Report):
 
 def _means(values: PairedComparison) -> tuple[str, str, Estimate]:
     return figure(values.mean_a, 3), figure(values.mean_b, 3), values.difference
-
-
-def _changes(heading: str, flips: Sequence[Flip], lead: str = "") -> Changes:
-    return Changes(
-        f"{len(flips)} {heading}",
-        flips,
-        lead,
-    )
 
 
 def compare_runs(

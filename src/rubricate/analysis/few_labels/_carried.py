@@ -61,9 +61,7 @@ class CarriedReport(Report):
     means: tuple[CarriedMean, ...]
     confidence: float
 
-    @property
-    def title(self) -> str:
-        return "What people's means would be, by a certificate"
+    title = "What people's means would be, by a certificate"
 
     def sections(self) -> Iterator[Section]:
         """The judge's means and the corrected ones, and where the mix of labels differs."""

@@ -71,9 +71,7 @@ class CascadeReport(Report):
     groups: str | None
     points: tuple[CascadePoint, ...]
 
-    @property
-    def title(self) -> str:
-        return "A cascade's thresholds"
+    title = "A cascade's thresholds"
 
     def sections(self) -> Iterator[Section]:
         """A row for each threshold, and which one keeps the promise."""

@@ -59,9 +59,7 @@ class PPIReport(Report):
     groups: str | None
     weighted: bool
 
-    @property
-    def title(self) -> str:
-        return "What people's means would be"
+    title = "What people's means would be"
 
     def sections(self) -> Iterator[Section]:
         """People's mean score and values by four methods, then the items to label next."""

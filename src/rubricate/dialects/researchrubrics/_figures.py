@@ -201,9 +201,7 @@ class Figures(Report):
     differences: tuple[SystemDifference, ...]
     agreement: AgreementReport | None
 
-    @property
-    def title(self) -> str:
-        return "Compliance of research reports"
+    title = "Compliance of research reports"
 
     def to_dict(self) -> dict[str, Any]:
         groups = {name: getattr(self, name) for name in ("axes", "domains", "systems")}
