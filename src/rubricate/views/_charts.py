@@ -23,36 +23,35 @@ class Drawing:
     Attributes:
         width, height: of the frame.
         label: what it shows, for those who cannot see it.
-        shapes: SVG elements.
+        parts: its shapes, as SVG elements.
         name: its class in a style sheet.
     """
 
     width: float
     height: float
     label: str
-    shapes: str
+    parts: Sequence[str]
     name: str
 
     def __html__(self) -> str:
         return (
             f'<svg class="{self.name}" viewBox="0 0 {self.width:g} {self.height:g}" role="img" '
-            f'aria-label="{escape(self.label)}">{self.shapes}</svg>'
+            f'aria-label="{escape(self.label)}">{"".join(self.parts)}</svg>'
         )
 
     def at(self, x: float, y: float) -> str:
         """It as a part of a larger drawing."""
-        return f'<g transform="translate({x:g} {y:g})">{self.shapes}</g>'
+        return f'<g transform="translate({x:g} {y:g})">{"".join(self.parts)}</g>'
 
 
-def _svg(width: float, height: float, label: str, parts: Sequence[str], name: str) -> Drawing:
-    return Drawing(width, height, label, "".join(parts), name)
-
-
-def _rect(x: float, y: float, width: float, height: float, name: str, title: str = "") -> str:
+def _rect(
+    x: float, y: float, width: float, height: float, name: str, title: str = "", opacity: float = 1
+) -> str:
     tip = f"<title>{escape(title)}</title>" if title else ""
+    faint = f' fill-opacity="{opacity:.2f}"' if opacity < 1 else ""
     return (
         f'<rect class="{name}" x="{x:.2f}" y="{y:.2f}" width="{max(width, 0):.2f}" '
-        f'height="{max(height, 0):.2f}">{tip}</rect>'
+        f'height="{max(height, 0):.2f}"{faint}>{tip}</rect>'
     )
 
 
@@ -60,8 +59,23 @@ def _line(x1: float, y1: float, x2: float, y2: float, name: str) -> str:
     return f'<line class="{name}" x1="{x1:.2f}" y1="{y1:.2f}" x2="{x2:.2f}" y2="{y2:.2f}"/>'
 
 
+def _circle(x: float, y: float, radius: float, name: str = "judge", title: str = "") -> str:
+    tip = f"<title>{escape(title)}</title>" if title else ""
+    return f'<circle class="{name}" cx="{x:.2f}" cy="{y:.2f}" r="{radius:.1f}">{tip}</circle>'
+
+
 def _text(x: float, y: float, words: object, name: str) -> str:
     return f'<text class="{name}" x="{x:.2f}" y="{y:.2f}">{escape(words)}</text>'
+
+
+def _upward(x: float, y: float, words: str, name: str = "tick") -> str:
+    """Words along a vertical axis."""
+    turned = f'transform="translate({x:g} {y:g}) rotate(-90)"'
+    return f'<text class="{name}" {turned}>{escape(words)}</text>'
+
+
+def _whisker(x: float, low: float, high: float) -> str:
+    return _line(x, low, x, high, "whisker")
 
 
 def _short(text: str, letters: int) -> str:
@@ -89,13 +103,13 @@ def score_range(
     if human is not None:
         parts.append(_line(human * width, y - 9, human * width, y + 9, "human stroke"))
     if mean.value is not None:
-        parts.append(f'<circle class="judge" cx="{mean.value * width:.2f}" cy="{y}" r="6"/>')
+        parts.append(_circle(mean.value * width, y, 6))
     parts += [
         _text(0, 42, "0", "tick start"),
         _text(width / 2, 42, "0.5", "tick"),
         _text(width, 42, "1", "tick end"),
     ]
-    return _svg(width, 46, "the score between 0 and 1", parts, "range")
+    return Drawing(width, 46, "the score between 0 and 1", parts, "range")
 
 
 def value_bar(value: Estimate, penalty: bool) -> Drawing:
@@ -108,7 +122,7 @@ def value_bar(value: Estimate, penalty: bool) -> Drawing:
         low, high = (min(1.0, max(0.0, end)) * width for end in (value.low, value.high))
         parts.append(_line(low, y, high, y, "whisker"))
         parts += [_line(end, y - 4, end, y + 4, "whisker") for end in (low, high)]
-    return _svg(width, 16, f"mean value {value}", parts, "bar")
+    return Drawing(width, 16, f"mean value {value}", parts, "bar")
 
 
 def answers_bar(parts: Sequence[tuple[str, int, str]]) -> Drawing:
@@ -120,7 +134,7 @@ def answers_bar(parts: Sequence[tuple[str, int, str]]) -> Drawing:
         drawn.append(_rect(x, 2, max(width - 1, 0.5), 12, name, f"{label}: {count}"))
         x += width
     words = ", ".join(f"{label} {count}" for label, count, _ in parts)
-    return _svg(120, 16, words, drawn, "bar")
+    return Drawing(120, 16, words, drawn, "bar")
 
 
 def histogram(
@@ -159,17 +173,11 @@ def histogram(
         if count:
             parts.append(_line(LEFT, y(count), WIDTH - RIGHT, y(count), "grid"))
             parts.append(_text(LEFT - 6, y(count) + 4, count, "tick end"))
-    for place, count in enumerate(counts):
-        if count:
-            start = LEFT + place * step
-            parts.append(
-                _rect(start + 1, y(count), step - 2, TOP + depth - y(count), "judge", f"{count}")
-            )
-    if outline is not None:
-        for place, count in enumerate(outline):
+    for some, name, edge in ((counts, "judge", 1), (outline or (), "human line", 0)):
+        for place, count in enumerate(some):
             if count:
-                start = LEFT + place * step
-                parts.append(_rect(start, y(count), step, TOP + depth - y(count), "human line"))
+                x, width, tall = LEFT + place * step + edge, step - 2 * edge, TOP + depth - y(count)
+                parts.append(_rect(x, y(count), width, tall, name, f"{count}"))
     for number, (name, share) in enumerate((marks or {}).items()):
         x = LEFT + inner * share
         parts.append(_line(x, TOP, x, TOP + depth, "mark"))
@@ -182,7 +190,7 @@ def histogram(
         parts.append(_text(LEFT + inner * share, HEIGHT - BOTTOM + 16, words, "tick"))
     if axis:
         parts.append(_text(LEFT + inner / 2, HEIGHT - 3, axis, "tick"))
-    return _svg(WIDTH, HEIGHT, label, parts, "chart")
+    return Drawing(WIDTH, HEIGHT, label, parts, "chart")
 
 
 def confusion_grid(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Drawing:
@@ -193,8 +201,7 @@ def confusion_grid(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Dr
     letters = 14 if cell > 50 else max(3, int(cell / 6.5))
     parts = [
         _text(start + cell * len(labels) / 2, 12, "judge", "tick judge-text"),
-        f'<text class="tick human-text" transform="translate(12 '
-        f'{top + cell * len(labels) / 2:.1f}) rotate(-90)">human</text>',
+        _upward(12, top + cell * len(labels) / 2, "human", "tick human-text"),
     ]
     for row, label in enumerate(labels):
         middle = top + cell * (row + 0.5) + 4
@@ -205,15 +212,11 @@ def confusion_grid(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Dr
             strength = 0.08 + 0.62 * count / most if count else 0.04
             name = "good" if row == column else "bad"
             title = f"human {label}, judge {labels[column]}: {count}"
-            parts.append(
-                f'<rect class="{name}" x="{x + 1:.1f}" y="{y + 1:.1f}" width="{cell - 2:.1f}" '
-                f'height="{cell - 2:.1f}" fill-opacity="{strength:.2f}">'
-                f"<title>{escape(title)}</title></rect>"
-            )
+            parts.append(_rect(x + 1, y + 1, cell - 2, cell - 2, name, title, strength))
             parts.append(_text(x + cell / 2, y + cell / 2 + 4, count, "count"))
     size = start + cell * len(labels) + 4
     label = f"confusion of {', '.join(labels)}"
-    return _svg(size, top + cell * len(labels) + 4, label, parts, "grid-chart")
+    return Drawing(size, top + cell * len(labels) + 4, label, parts, "grid-chart")
 
 
 def bars(
@@ -247,7 +250,7 @@ def bars(
             drawn.append(_rect(x, y + 3, width, step - 6, colour, f"{name}: {part:.4g}"))
             x += width
     drawn.append(_text(start + inner / 2, TOP + depth + 31, axis, "tick"))
-    return _svg(start + inner + 24, TOP + depth + 36, label, drawn, "chart")
+    return Drawing(start + inner + 24, TOP + depth + 36, label, drawn, "chart")
 
 
 def _tick(value: float) -> str:
@@ -267,13 +270,12 @@ def _square(
         _rect(start, top, size, size, "frame"),
         _line(start, top + size, start + size, top, "grid"),
         _text(start + size / 2, top + size + 30, across, "tick"),
-        f'<text class="tick" transform="translate(10 {top + size / 2:g}) rotate(-90)">'
-        f"{escape(upward)}</text>",
+        _upward(10, top + size / 2, upward),
     ]
     for place, words in zip((0.0, 0.5, 1.0), ticks, strict=True):
         frame.append(_text(start + size * place, top + size + 15, words, "tick"))
         frame.append(_text(start - 6, top + size * (1 - place) + 4, words, "tick end"))
-    return _svg(start + size + 14, top + size + 36, label, [*frame, *parts], "square-chart")
+    return Drawing(start + size + 14, top + size + 36, label, [*frame, *parts], "square-chart")
 
 
 def pairs_plot(
@@ -290,11 +292,8 @@ def pairs_plot(
     parts = []
     for (human, judge), count in pairs.items():
         radius = 3 + 8 * (count / most) ** 0.5 if most > 1 else 4
-        parts.append(
-            f'<circle class="judge spot" cx="{40 + 200 * human:.1f}" cy="{210 - 200 * judge:.1f}" '
-            f'r="{radius:.1f}"><title>human {human:.2f}, judge {judge:.2f}: {count}</title>'
-            "</circle>"
-        )
+        title = f"human {human:.2f}, judge {judge:.2f}: {count}"
+        parts.append(_circle(40 + 200 * human, 210 - 200 * judge, radius, "judge spot", title))
     return _square(label, "human", "judge", parts, ticks)
 
 
@@ -308,13 +307,10 @@ def reliability_plot(calibration: Calibration) -> Drawing:
         x, y = 40 + 200 * group.mean_probability, 210 - 200 * group.frequency.value
         if group.frequency.low is not None and group.frequency.high is not None:
             low, high = 210 - 200 * group.frequency.low, 210 - 200 * group.frequency.high
-            parts.append(_line(x, low, x, high, "whisker"))
-        radius = 3 + 4 * (group.n / most) ** 0.5
-        parts.append(
-            f'<circle class="judge" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">'
-            f"<title>held for {group.mean_probability:.2f}, was {group.frequency.value:.2f} "
-            f"(n {group.n})</title></circle>"
-        )
+            parts.append(_whisker(x, low, high))
+        was = f"was {group.frequency.value:.2f} (n {group.n})"
+        title = f"held for {group.mean_probability:.2f}, {was}"
+        parts.append(_circle(x, y, 3 + 4 * (group.n / most) ** 0.5, title=title))
     label = "how often people said MET against how probable the judge held it"
     return _square(label, "probability of MET", "people say MET", parts)
 
@@ -340,9 +336,6 @@ def timeline(scores: Sequence[tuple[str, Estimate]]) -> Drawing:
             parts.append(_line(*before, x, y(score.value), "axis"))
         before = x, y(score.value)
         if score.low is not None and score.high is not None:
-            parts.append(_line(x, y(score.low), x, y(score.high), "whisker"))
-        parts.append(
-            f'<circle class="judge" cx="{x:.1f}" cy="{y(score.value):.1f}" r="4">'
-            f"<title>{escape(name)}: {escape(str(score))}</title></circle>"
-        )
-    return _svg(WIDTH, HEIGHT, "scores of the runs, the oldest first", parts, "chart")
+            parts.append(_whisker(x, y(score.low), y(score.high)))
+        parts.append(_circle(x, y(score.value), 4, title=f"{name}: {score}"))
+    return Drawing(WIDTH, HEIGHT, "scores of the runs, the oldest first", parts, "chart")
