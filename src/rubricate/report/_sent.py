@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -47,9 +46,11 @@ class PageSent:
         texts: list[str] = []
         entries = [
             [
-                self._conversation_data(
-                    conversation.judge, conversation.missing, conversation.exchanges, texts
-                )
+                {
+                    "judge": conversation.judge,
+                    "missing": conversation.missing,
+                    "exchanges": [self._exchange(each, texts) for each in conversation.exchanges],
+                }
                 for conversation in conversations
             ]
             for conversations in map(self._conversations.of, rows)
@@ -59,21 +60,8 @@ class PageSent:
             return None
         return texts, entries
 
-    def _conversation_data(
-        self,
-        judge: str | None,
-        missing: str | None,
-        exchanges: tuple[Exchange, ...],
-        texts: list[str],
-    ) -> dict[str, Any]:
-        return {
-            "judge": judge,
-            "missing": missing,
-            "exchanges": [self._exchange(exchange, texts) for exchange in exchanges],
-        }
-
     def _exchange(self, exchange: Exchange, texts: list[str]) -> dict[str, Any]:
-        fields = {
+        fields: dict[str, Any] = {
             "model": exchange.model,
             "asked": f"{datetime.fromtimestamp(exchange.sent_at, UTC):%Y-%m-%d %H:%M:%S} UTC",
             "requests": exchange.requests,
@@ -91,7 +79,7 @@ class PageSent:
         }
         received = (exchange.elsewhere or exchange.reply or "", exchange.thinking)
         self._characters_left -= sum(map(len, received)) + WORTH
-        return _without_usual(fields)
+        return {name: value for name, value in fields.items() if value not in (None, 0, False)}
 
     def _shortened(self, content: str, texts: list[str]) -> tuple[int, int, str]:
         """A message as the beginning of an earlier one, by its place, and what comes after it."""
@@ -103,7 +91,3 @@ class PageSent:
         texts.append(content)
         self._characters_left -= len(content)
         return len(texts) - 1, wide(content), ""
-
-
-def _without_usual(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value not in (None, 0, False)}
