@@ -15,7 +15,7 @@ from rubricate.cli._ending import ExitCode
 from rubricate.cli._grade_settings import GradeSettings
 from rubricate.cli._judging import shared_places, watched
 from rubricate.cli._run_dirs import OnProgress
-from rubricate.cli._thresholds import THRESHOLDS, ThresholdOptions, Unclear, parsed
+from rubricate.cli._thresholds import THRESHOLDS, ThresholdOptions, Unclear
 from rubricate.errors import InputError, RunStopped, errors_within
 from rubricate.judge import Judge, as_panel
 from rubricate.rubric import Criterion
@@ -110,9 +110,9 @@ def check_criteria(options: ThresholdOptions, criteria: Iterable[Criterion]) -> 
         InputError: one is not.
     """
     known = list(criteria)
-    for name, text in options.thresholds.items():
+    for name, thresholds in options.thresholds.items():
         with errors_within(name):
-            parsed(name, text).check(known)
+            thresholds.check(known)
 
 
 def thresholds_of(
@@ -134,7 +134,7 @@ def thresholds_of(
     return check_thresholds(
         summary,
         run.item_rows(),
-        {THRESHOLDS[name]: parsed(name, text) for name, text in options.thresholds.items()},
+        {THRESHOLDS[name]: thresholds for name, thresholds in options.thresholds.items()},
         None if groups is None else run.groups_by(groups),
     )
 

@@ -54,20 +54,16 @@ class ThresholdOptions(Unclear, group="Scores"):
     )
 
     @property
-    def thresholds(self) -> dict[str, float | str]:
-        """Those that are set, by option."""
+    def thresholds(self) -> dict[str, Thresholds]:
+        """Those that are set, by option; `InputError` for one that is none."""
         values = {}
         for name in THRESHOLDS:
-            value = getattr(self, name)
-            if value is not None:
-                values[name] = value
+            if (value := getattr(self, name)) is not None:
+                values[name] = _parsed(name, value)
         return values
 
     def check(self) -> None:
-        thresholds = self.thresholds
-        for name in thresholds:
-            parsed(name, thresholds[name])
-        if not thresholds and (self.on_unclear != "pass" or self.groups is not None):
+        if not self.thresholds and (self.on_unclear != "pass" or self.groups is not None):
             name = "--groups" if self.on_unclear == "pass" else "--on-unclear"
             raise InputError(f"{name} is for thresholds: give --fail-under, too")
 
@@ -80,12 +76,7 @@ THRESHOLDS: Mapping[str, ThresholdFigure] = {
 """The options that are thresholds, and of what."""
 
 
-def parsed(name: str, text: float | str) -> Thresholds:
-    """The thresholds of an option.
-
-    Raises:
-        InputError: they are none.
-    """
+def _parsed(name: str, text: float | str) -> Thresholds:
     from rubricate.run.results import Thresholds
 
     with errors_within(name):
