@@ -58,13 +58,6 @@ class SelectedItem(TypedDict):
     verdicts: list[dict[str, Any]]
 
 
-class Selected(TypedDict):
-    """The verdicts that were picked."""
-
-    run: str
-    items: list[SelectedItem]
-
-
 class ReplayedJudge(TypedDict):
     """A recorded judge."""
 
@@ -114,21 +107,6 @@ def _reports() -> type[BaseModel]:
     return create_model("ReportsGraded", **fields)
 
 
-class AnchorsMade(TypedDict):
-    """What `rubricate trust anchors --json` prints."""
-
-    file: str
-    anchors: int
-
-
-class Exported(TypedDict):
-    """What `rubricate export --json` prints."""
-
-    file: str
-    rows: int
-    columns: list[str]
-
-
 class ListedBatch(TypedDict):
     """A batch that is out."""
 
@@ -144,12 +122,6 @@ class ListedBatch(TypedDict):
     """What came of cancelling it, in words."""
 
 
-class ListedBatches(TypedDict):
-    """What `rubricate batches --json` prints."""
-
-    batches: list[ListedBatch]
-
-
 class ListedJudge(TypedDict):
     """A provider of judges."""
 
@@ -162,26 +134,6 @@ class ListedJudge(TypedDict):
     error: str | None
 
 
-class ListedJudges(TypedDict):
-    """What `rubricate judges --json` prints."""
-
-    judges: list[ListedJudge]
-    extras: dict[str, bool]
-
-
-class CheckedJudges(TypedDict):
-    """What `rubricate judges --check --json` prints."""
-
-    checked: list[CheckedJudge]
-
-
-class Begun(TypedDict):
-    """What `rubricate init --json` prints."""
-
-    folder: str
-    files: list[str]
-
-
 def _written(kind: Any, **more: Schema) -> Callable[[], Schema]:
     """That of what a class writes, and of what is written beside its fields."""
     return lambda: _schema(kind, "serialization", more)
@@ -190,6 +142,11 @@ def _written(kind: Any, **more: Schema) -> Callable[[], Schema]:
 def _read(kind: Any, **more: Schema) -> Callable[[], Schema]:
     """That of what a class reads, or writes without the fields that have their defaults."""
     return lambda: _schema(kind, "validation", more)
+
+
+def _object(**fields: Any) -> Callable[[], Schema]:
+    """That of an object with these fields."""
+    return _written(TypedDict("Object", fields))  # type: ignore[operator]
 
 
 def _schema(kind: Any, mode: Literal["serialization", "validation"], more: Schema) -> Schema:
@@ -277,7 +234,10 @@ SCHEMAS: Mapping[str, tuple[str, Callable[[], Schema]]] = {
         "grade --dry-run --json; with pairs, compare-pair --dry-run --json",
         _written(RunEstimate, pairs={"type": "integer"}),
     ),
-    "selection": ("show --item, --criterion, --failed, --disagreements --json", _written(Selected)),
+    "selection": (
+        "show --item, --criterion, --failed, --disagreements --json",
+        _object(run=str, items=list[SelectedItem]),
+    ),
     "runs": ("runs --json", _written(RunList)),
     "report": ("report --json", _written(ReportPage)),
     "compare": ("compare --json", _read(RunComparison)),
@@ -287,8 +247,8 @@ SCHEMAS: Mapping[str, tuple[str, Callable[[], Schema]]] = {
         "researchrubrics --json, the figures also with --rescore",
         lambda: _schema(_reports(), "validation", {}),
     ),
-    "export": ("export --json", _written(Exported)),
-    "anchors": ("trust anchors --json", _written(AnchorsMade)),
+    "export": ("export --json", _object(file=str, rows=int, columns=list[str])),
+    "anchors": ("trust anchors --json", _object(file=str, anchors=int)),
     "agree": ("trust agree --json", _read(AgreementReport, few=TEXT)),
     "calibrate": ("trust calibrate --json, and the file that it writes", _read(FittedCalibration)),
     "cascade": ("trust cascade --json", _written(CascadeReport)),
@@ -297,10 +257,10 @@ SCHEMAS: Mapping[str, tuple[str, Callable[[], Schema]]] = {
     "plan": ("trust plan --json", _read(PlanReport)),
     "certify": ("trust certify --json, and the file that it writes", _read(Certificate)),
     "replay": ("trust replay --json", _written(Replayed)),
-    "batches": ("batches --json", _written(ListedBatches)),
-    "judges": ("judges --json", _written(ListedJudges)),
-    "checked-judges": ("judges --check --json", _written(CheckedJudges)),
-    "init": ("init --json", _written(Begun)),
+    "batches": ("batches --json", _object(batches=list[ListedBatch])),
+    "judges": ("judges --json", _object(judges=list[ListedJudge], extras=dict[str, bool])),
+    "checked-judges": ("judges --check --json", _object(checked=list[CheckedJudge])),
+    "init": ("init --json", _object(folder=str, files=list[str])),
 }
 """By name, what a schema is of, and what makes it."""
 
