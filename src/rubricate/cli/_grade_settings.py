@@ -166,21 +166,19 @@ def load_settings(options: Raw, config: str | None = None) -> GradeSettings:
 
 def _check_no_key_goes_there(raw: Raw) -> None:
     """Raise `InputError` where a key would go to an address that a file names."""
-    from rubricate.judge import LABEL_SUFFIXES
     from rubricate.judge.models import PROVIDERS, access
 
     own = {provider.key_variable for provider in PROVIDERS.values()}
-    for value in (raw.get("judge"), raw.get("escalate_to")):
-        for name in [value] if isinstance(value, str) else value or []:
-            if name == "builtin" or Path(name).suffix.lower() in LABEL_SUFFIXES:
-                continue
-            reached = access(name, raw["base_url"])
-            if reached.key is not None and reached.key_variable not in own:
-                raise InputError(
-                    f"base_url: the key in {reached.key_variable} goes only to an address that you "
-                    f"name yourself: repeat it on the command line (--base-url {reached.url}), or "
-                    f"unset {reached.key_variable}"
-                )
+    for name in (*listed(raw.get("judge")), *listed(raw.get("escalate_to"))):
+        if name == "builtin" or is_label_file(name):
+            continue
+        reached = access(name, raw["base_url"])
+        if reached.key is not None and reached.key_variable not in own:
+            raise InputError(
+                f"base_url: the key in {reached.key_variable} goes only to an address that you "
+                f"name yourself: repeat it on the command line (--base-url {reached.url}), or "
+                f"unset {reached.key_variable}"
+            )
 
 
 def _check_no_file_goes_there(config: Path, values: Raw) -> None:
@@ -241,19 +239,24 @@ def _from_file(config: Path) -> dict[str, Any]:
             file=config,
         )
     if "escalate_to" in values:
-        value = values["escalate_to"]
-        listed = value if isinstance(value, list) else [value]
-        values["escalate_to"] = [_label_file(name, config) for name in listed]
+        stages = values["escalate_to"]
+        values["escalate_to"] = [
+            _beside(config, name) if isinstance(name, str) and is_label_file(name) else name
+            for name in (stages if isinstance(stages, list) else [stages])
+        ]
     return values
 
 
-def _label_file(value: Any, config: Path) -> Any:
-    """A file that verdicts are escalated to, relative to the configuration; a judge as it is."""
+def listed(judges: str | list[str] | None) -> list[str]:
+    """The judges of an option that takes one or several."""
+    return [judges] if isinstance(judges, str) else judges or []
+
+
+def is_label_file(judge: str) -> bool:
+    """Whether a judge is a file that people write labels into."""
     from rubricate.judge import LABEL_SUFFIXES
 
-    if isinstance(value, str) and Path(value).suffix.lower() in LABEL_SUFFIXES:
-        return _beside(config, value)
-    return value
+    return Path(judge).suffix.lower() in LABEL_SUFFIXES
 
 
 def _beside(config: Path, path: str) -> str:

@@ -13,7 +13,7 @@ from rubricate._files import check_no_links, table_name
 from rubricate._terminal import console, one_line
 from rubricate.choosing import chosen_calibrator, chosen_judge, chosen_rubric
 from rubricate.cli._ending import print_next_of_run, stop_on_signals
-from rubricate.cli._grade_settings import GradeSettings
+from rubricate.cli._grade_settings import GradeSettings, is_label_file, listed
 from rubricate.cli._judging import (
     NO_JUDGE,
     advice_on,
@@ -55,6 +55,8 @@ ASKED = (
     *SAMPLING,
 )
 """The settings with which a judge would answer anew."""
+FILES = ("data", "submissions", "references", "rubric", "examples", "judge_prompt")
+"""The settings that are files, and make another run."""
 
 
 def graded(settings: GradeSettings) -> int:
@@ -65,7 +67,8 @@ def graded(settings: GradeSettings) -> int:
         plan = Plan(dataset, settings)
     except InputError as error:
         raise error.within(file=settings.data) from None
-    if settings.thresholds or settings.confirm is not None:
+    has_thresholds = bool(settings.thresholds)
+    if has_thresholds or settings.confirm is not None:
         from rubricate.cli._gates import check_gates
 
         check_gates(settings, _criteria(plan), judge)
@@ -102,7 +105,7 @@ def graded(settings: GradeSettings) -> int:
     folder.claim()
     shard = settings.part
     run_dir = folder.path if shard is None else shard_folder(folder.path, shard)
-    if certificate is not None or settings.thresholds:
+    if certificate is not None or has_thresholds:
         from rubricate.cli._gates import with_gates
 
         summary = with_gates(summary, certificate, settings, run_dir, judge)
@@ -169,7 +172,7 @@ def _print_what_is_left(
 
     if waiting := summary.errors.get(ESCALATED):
         notes.print(
-            f"{waiting} verdicts wait for people in {_listed(settings.escalate_to)[-1]}: label its "
+            f"{waiting} verdicts wait for people in {listed(settings.escalate_to)[-1]}: label its "
             "items, and run the same command again."
         )
 
@@ -215,7 +218,7 @@ def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Cons
 
 def _judge(settings: GradeSettings) -> Judge:
     """The judge, or the cascade of judges, of the settings."""
-    names, later = _listed(settings.judge), _listed(settings.escalate_to)
+    names, later = listed(settings.judge), listed(settings.escalate_to)
     if not later:
         if settings.threshold is not None:
             raise InputError("--threshold says when others are asked: give --escalate-to")
@@ -223,7 +226,7 @@ def _judge(settings: GradeSettings) -> Judge:
     options = part(GradingOptions, settings)
     from rubricate.judge import Cascade, People
 
-    asks_models = any(name != "builtin" and not _is_label_file(name) for name in (*names, *later))
+    asks_models = any(name != "builtin" and not is_label_file(name) for name in (*names, *later))
     is_builtin = asks_models and names in ([], ["builtin"])
     first = chosen_judge(names or None, _of_builtin(options) if is_builtin else options)
     if settings.threshold is None:
@@ -236,7 +239,7 @@ def _judge(settings: GradeSettings) -> Judge:
     alone = options.changed(**vars(Voting()))  # the judge of a later stage does not vote
     stages: list[Judge] = []
     for name in later:
-        if _is_label_file(name):
+        if is_label_file(name):
             stages.append(People(name))
         else:
             is_builtin = asks_models and name == "builtin"
@@ -247,12 +250,6 @@ def _judge(settings: GradeSettings) -> Judge:
     return Cascade([first, *stages], threshold)
 
 
-def _is_label_file(name: str) -> bool:
-    from rubricate.judge import LABEL_SUFFIXES
-
-    return Path(name).suffix.lower() in LABEL_SUFFIXES
-
-
 def _of_builtin(options: GradingOptions) -> GradingOptions:
     """Of a cascade's options, those for its built-in judge: the others are for the models."""
     own = {name: getattr(options, name) for name in ("examples", "judge_prompt")}
@@ -260,38 +257,26 @@ def _of_builtin(options: GradingOptions) -> GradingOptions:
     return options.changed(**others, leader_first=None)
 
 
-def _listed(value: str | list[str] | None) -> list[str]:
-    return [value] if isinstance(value, str) else value or []
-
-
 def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
     """The run's folder; by itself that of the same data and judge."""
     data = table_name(settings.data or "data")
-    names = _listed(settings.judge)
+    names = listed(settings.judge)
     judge = "panel" if len(names) > 1 else (names or ["builtin"])[0]
     escalation = None
     if settings.escalate_to is not None:
         judge += "-cascade"
-        escalation = [place_of(file) for file in _listed(settings.escalate_to)]
+        escalation = [place_of(file) for file in listed(settings.escalate_to)]
     raw = settings.raw
     for file in (raw.get("examples"), raw.get("judge_prompt")):
         judge += "" if file is None else f"-{Path(file).stem}"
     if settings.mode != "explained":
         judge += f"-{settings.mode}"
-    files = {
-        "data": settings.data,
-        "submissions": settings.submissions,
-        "references": settings.references,
-        "rubric": raw.get("rubric"),
-        "examples": raw.get("examples"),
-        "judge_prompt": raw.get("judge_prompt"),
-    }
     named = {
         "command": "grade",
         "columns": settings.map,
         "criteria_map": settings.criteria_map,
         "criteria": criteria_of(rubric),
-        **{name: place_of(file) for name, file in files.items() if file is not None},
+        **{name: place_of(raw[name]) for name in FILES if raw.get(name) is not None},
         "escalation": escalation,
         **{name: getattr(settings, name) for name in ASKED},
     }

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rubricate._terminal import console
 from rubricate.cli._commands import Raw, command, read
 from rubricate.cli._ending import ExitCode
-from rubricate.cli._grade_settings import load_settings
+from rubricate.cli._grade_settings import is_label_file, listed, load_settings
 from rubricate.cli._printing import JsonOutput, print_json
 from rubricate.dataset import Item
 from rubricate.errors import InputError
-from rubricate.judge import LABEL_SUFFIXES, Endpoint, ModelJudge, Probability, named_judge
+from rubricate.judge import Endpoint, ModelJudge, Probability, named_judge
 from rubricate.judge.models import Completion, Model, ReplyForm, Request
 from rubricate.rubric import Criterion, Rubric, Usage
 from rubricate.settings import option, options_of, options_set, part
+from rubricate.views import Column, OnTerminal, Row, Table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -85,13 +85,8 @@ def load_judges(raw: Raw, config: str | None) -> JudgesSettings:
     if config is not None:
         own = {name: raw[name] for name in ("judge", *options_of(Endpoint)) if name in raw}
         graded = load_settings(own, config)
-        values = (graded.judge, graded.escalate_to)
-        names = [
-            name
-            for value in values
-            for name in ([value] if isinstance(value, str) else value or [])
-        ]
-        judges = [name for name in names if Path(name).suffix.lower() not in LABEL_SUFFIXES]
+        names = (*listed(graded.judge), *listed(graded.escalate_to))
+        judges = [name for name in names if not is_label_file(name)]
         settings = settings.changed(judge=judges, **vars(part(Endpoint, graded)))
     is_set = bool(config or settings.judge or options_set(Endpoint, settings))
     if is_set and not settings.checks:
@@ -158,18 +153,11 @@ def judges(settings: JudgesSettings) -> int:
 
 
 def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Console:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(*headings, box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for column in table.columns:
-        column.overflow = "fold"
-    for row in rows:
-        table.add_row(*row)
+    table = Table([Column(each, is_text=True) for each in headings], [Row(row) for row in rows])
     terminal = console()
     if not terminal.is_terminal:  # for grep, an address in one piece
         terminal.width = max(terminal.width, 120)
-    terminal.print(table)
+    terminal.print(OnTerminal(lambda: [table]))
     return terminal
 
 
