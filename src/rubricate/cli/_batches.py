@@ -26,7 +26,7 @@ class BatchesSettings(JsonOutput):
 
 
 @command(BatchesSettings)
-def batches(settings: BatchesSettings) -> int:
+def batches(settings: BatchesSettings) -> None:
     """List pending batches: run folder, model, requests, since when, id."""
     folder = user_path(settings.folder)
     if not folder.is_dir():
@@ -49,7 +49,7 @@ def batches(settings: BatchesSettings) -> int:
             row["cancelled"] = asyncio.run(_cancelled(batch, settings.base_url))
     if settings.json_output:
         print_json({"batches": rows})
-        return 0
+        return
     for row in rows:
         cells = [f"{row['run']}: {row['requests']} requests to {row['model']}"]
         cells += [f"since {row['since']}", str(row["id"] or "not known yet if it was sent")]
@@ -58,7 +58,6 @@ def batches(settings: BatchesSettings) -> int:
         print(", ".join(cells))
     if not rows:
         print(f"No batches are out of the runs in {settings.folder}.")
-    return 0
 
 
 async def _cancelled(batch: Batch, base_url: str | None) -> str:

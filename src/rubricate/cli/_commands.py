@@ -67,6 +67,7 @@ HELP_ALL = "help_all"
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 LOG_FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
+_C = TypeVar("_C", int, None)
 _S = TypeVar("_S", bound=Settings)
 Raw = Mapping[str, Any]
 """Options by name as the shell or a file has them: a rubric is a file's name, weights are text."""
@@ -249,8 +250,10 @@ def command(
     defaults: Mapping[str, str] = {},
     load: Callable[[Raw, str | None], _S] | None = None,
     then: str | None = None,
-) -> Callable[[Callable[[_S], int]], Callable[[_S], int]]:
+) -> Callable[[Callable[[_S], _C]], Callable[[_S], _C]]:
     """A decorator: a function of a value of settings is a command with their options.
+
+    It returns the command's exit code; None for 0.
 
     Args:
         kind: the class.
@@ -261,7 +264,7 @@ def command(
             in braces are options.
     """
 
-    def decorate(function: Callable[[_S], int]) -> Callable[[_S], int]:
+    def decorate(function: Callable[[_S], _C]) -> Callable[[_S], _C]:
         vars(function).update(settings=kind, defaults=defaults, load=load, then=then)
         return function
 
@@ -280,7 +283,7 @@ def _entry(function: Any) -> Callable[..., int]:
             if name in kinds_of and value not in (None, [], ()):
                 raw[name] = _typed(value, kinds_of[name])
         settings = read(kind, raw) if load is None else load(raw, config)
-        code = int(function(settings))
+        code = int(function(settings) or ExitCode.FINE)
         if function.then is not None and code in (ExitCode.FINE, ExitCode.SOME_FAILED):
             print_next(function.then, settings)
         return code

@@ -44,7 +44,7 @@ class LabelSettings(PageOptions):
 
 
 @command(LabelSettings)
-def label(settings: LabelSettings) -> int:
+def label(settings: LabelSettings) -> None:
     """Label a dataset by hand, blind, in your browser."""
     from rubricate.dataset import TableColumns, open_label_file
     from rubricate.labelling import LabelServer, LabelSession
@@ -69,7 +69,6 @@ def label(settings: LabelSettings) -> int:
         settings,
         file=file.path,
     )
-    return 0
 
 
 def _notes(session: LabelSession) -> Iterator[str]:

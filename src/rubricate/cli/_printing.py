@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rubricate._terminal import console
 from rubricate.errors import InputError
 from rubricate.settings import Settings, option
+
+if TYPE_CHECKING:
+    from rubricate.views import OnTerminal
 
 FORMS = (".md", ".html", ".json")
 
@@ -49,17 +52,24 @@ class Groups(Settings):
     )
 
 
-def print_report(report: Any, settings: ReportOutput, *, least: int | None = None) -> None:
+def print_report(
+    report: Any,
+    settings: ReportOutput,
+    *,
+    least: int | None = None,
+    shown: OnTerminal | None = None,
+) -> None:
     """Print a report for people, `least` columns wide or more (see `console`), or as JSON.
 
-    Before, it is written to the output file, if there is one.
+    Before, it is written to the output file, if there is one. `shown` is another form of it for
+    people.
     """
     if settings.output is not None:
         write_report(report, Path(settings.output))
     if settings.json_output:
         print_json(report.to_dict())
     else:
-        console(least=least).print(report)
+        console(least=least).print(shown or report)
 
 
 def write_report(report: Any, output: Path) -> None:

@@ -88,13 +88,8 @@ def _run_dir(settings: RedTeamSettings) -> RunDir:
         "command": "redteam",
         "base_url": settings.base_url,
         "map": settings.map,
-        "judge_prompt": place_of(raw.get("judge_prompt")),
+        "dataset": place_of(settings.data),
+        **{name: place_of(raw.get(name)) for name in ("rubric", "attacks", "judge_prompt")},
         **{name: getattr(settings, name) for name in SAMPLING},
     }
-    own = {
-        "dataset": settings.data,
-        "rubric": raw.get("rubric"),
-        "attacks": raw.get("attacks"),
-    }
-    named |= {option: place_of(file) for option, file in own.items() if file is not None}
     return run_dir_for(settings, name, [judge], named)

@@ -61,12 +61,11 @@ class RunsSettings(ReportOutput):
 
 
 @command(RunsSettings, then="Next, to read and compare them on a page: rubricate view {folder}")
-def runs(settings: RunsSettings) -> int:
+def runs(settings: RunsSettings) -> None:
     """List runs, the oldest first: dataset, judge, score with interval, agreement, cost, state."""
     from rubricate.analysis import list_runs
 
     print_report(list_runs(Path(settings.folder)), settings, least=RUNS_WIDTH)
-    return 0
 
 
 class ShowSettings(Run, Tags, Journal, ThresholdOptions, ReportOutput):
@@ -195,7 +194,7 @@ class ReportSettings(Run, Journal, JsonOutput):
     ReportSettings,
     then="Next, to check the judge against your own labels: rubricate label DATA --run {run}",
 )
-def report(settings: ReportSettings) -> int:
+def report(settings: ReportSettings) -> None:
     """Write a run as one HTML page: figures, plots, every verdict."""
     from dataclasses import asdict
 
@@ -223,7 +222,6 @@ def report(settings: ReportSettings) -> int:
         sys.stderr.write(f"The page has no prompts and replies: {one_line(page.missing)}\n")
     if page.size > LARGE:
         sys.stderr.write("A page of this size takes a browser some time to open.\n")
-    return 0
 
 
 class ExportSettings(Run, JsonOutput):
@@ -253,7 +251,7 @@ class ExportSettings(Run, JsonOutput):
 
 
 @command(ExportSettings)
-def export(settings: ExportSettings) -> int:
+def export(settings: ExportSettings) -> None:
     """Write a run's verdicts as a table for other programs."""
     from rubricate.analysis import VerdictTable, read_run
 
@@ -271,4 +269,3 @@ def export(settings: ExportSettings) -> int:
         print(f"{output}: {rows} rows, {len(table.columns)} columns")
     if run.labels is not None:
         sys.stderr.write(f"{one_line(run.labels.text)}\n")
-    return 0

@@ -25,7 +25,7 @@ class SchemaSettings(Settings):
 
 
 @command(SchemaSettings)
-def schema(settings: SchemaSettings) -> int:
+def schema(settings: SchemaSettings) -> None:
     """Print the JSON Schema of a file or of a command's JSON, or list all."""
     import json
 
@@ -55,7 +55,6 @@ def schema(settings: SchemaSettings) -> int:
         width = max(map(len, SCHEMAS))
         for each, (what, _) in SCHEMAS.items():
             print(f"{each.ljust(width)}  {what}")
-    return 0
 
 
 class InitSettings(JsonOutput):
@@ -72,7 +71,7 @@ class InitSettings(JsonOutput):
 
 
 @command(InitSettings)
-def init(settings: InitSettings) -> int:
+def init(settings: InitSettings) -> None:
     """Write a dataset, rubric and configuration to start from."""
     from importlib import resources
 
@@ -94,12 +93,11 @@ def init(settings: InitSettings) -> int:
         raise InputError(f"cannot be written: {error.strerror}", file=folder) from None
     if settings.json_output:
         print_json({"folder": str(folder), "files": [str(folder / name) for name in names]})
-        return 0
+        return
     print(f"Wrote {', '.join(names)} in {folder.resolve()}.")
     if texts is not None:
         print("Write your own criteria into rubric.yaml, and look at map in run.yaml.")
     print_next("Next: rubricate grade --config {config}", settings, config=folder / "run.yaml")
-    return 0
 
 
 USUAL_COLUMNS = {

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rubricate._files import write_text
 from rubricate._spelling import did_you_mean
-from rubricate._terminal import console
 from rubricate.analysis import PlannedFigure, PlanOptions
 from rubricate.cli._commands import command
 from rubricate.cli._printing import (
     Groups,
     JsonOutput,
     ReportOutput,
-    print_json,
     print_report,
-    write_report,
 )
 from rubricate.errors import InputError, errors_within
 from rubricate.settings import Settings, option, part
@@ -78,7 +75,7 @@ class AgreeSettings(LabelledRun, Undecided, Groups, ReportOutput):
     AgreeSettings,
     then="Next, to read where they differ: rubricate show {run} --disagreements",
 )
-def agree(settings: AgreeSettings) -> int:
+def agree(settings: AgreeSettings) -> None:
     """Show how far judge and people agree, with intervals."""
     from rubricate.analysis import DecisionRules, agreement_report
     from rubricate.stats import Bootstrap
@@ -94,14 +91,8 @@ def agree(settings: AgreeSettings) -> int:
         bootstrap=bootstrap,
         simultaneous=settings.simultaneous,
     )
-    if settings.output is not None:
-        write_report(report, Path(settings.output))
-    if settings.json_output:
-        print_json(report.to_dict())
-    else:
-        every = settings.every_criterion
-        console().print(OnTerminal(lambda: report.sections(every=every)))
-    return 0
+    every = settings.every_criterion
+    print_report(report, settings, shown=OnTerminal(lambda: report.sections(every=every)))
 
 
 class CalibrateSettings(Groups, JsonOutput):
@@ -128,7 +119,7 @@ class CalibrateSettings(Groups, JsonOutput):
     CalibrateSettings,
     then="Next, to grade with it: rubricate grade DATA --calibration {output}",
 )
-def calibrate(settings: CalibrateSettings) -> int:
+def calibrate(settings: CalibrateSettings) -> None:
     """Fit a map from probabilities to how often they were right.
 
     A map that is not shown to be better than none is not written without --force.
@@ -153,10 +144,9 @@ def calibrate(settings: CalibrateSettings) -> int:
     write_text(output, text + "\n")
     if settings.json_output:
         print(text)
-        return 0
+        return
     first, *others = (paragraph.text for paragraph in fitted.sections())
     print("\n".join([f"{output}: {first}", *others]))
-    return 0
 
 
 class CascadeSettings(Groups, ReportOutput):
@@ -180,7 +170,7 @@ class CascadeSettings(Groups, ReportOutput):
 
 
 @command(CascadeSettings)
-def cascade(settings: CascadeSettings) -> int:
+def cascade(settings: CascadeSettings) -> None:
     """Choose, on labels, when a better judge is asked. Sends nothing."""
     from rubricate.analysis import cascade_report, read_run
 
@@ -193,7 +183,6 @@ def cascade(settings: CascadeSettings) -> int:
         thresholds=settings.threshold,
     )
     print_report(report, settings)
-    return 0
 
 
 class PlanSettings(PlanOptions, ReportOutput):
@@ -214,7 +203,7 @@ class PlanSettings(PlanOptions, ReportOutput):
 
 
 @command(PlanSettings)
-def plan(settings: PlanSettings) -> int:
+def plan(settings: PlanSettings) -> None:
     """Say how many items and labels a figure takes, and what they cost. Sends nothing."""
     from rubricate.analysis import plan_report, read_run
 
@@ -226,7 +215,6 @@ def plan(settings: PlanSettings) -> int:
         **vars(part(PlanOptions, settings)),
     )
     print_report(report, settings)
-    return 0
 
 
 class PpiSettings(Groups, ReportOutput):
@@ -247,14 +235,14 @@ class PpiSettings(Groups, ReportOutput):
 
 
 @command(PpiSettings, then="Next, to label some of them: rubricate label DATA --run {run}")
-def ppi(settings: PpiSettings) -> int:
+def ppi(settings: PpiSettings) -> None:
     """Show the means that people would give, from a few labels. Name more to label."""
     from rubricate.analysis import carried_report, ppi_report, read_certificate, read_run
 
     if settings.certificate is not None:
         certificate = read_certificate(settings.certificate)
         print_report(carried_report(read_run(settings.run), certificate), settings)
-        return 0
+        return
     report = ppi_report(
         labelled_run(settings.run),
         next_items=settings.next_items,
@@ -263,7 +251,6 @@ def ppi(settings: PpiSettings) -> int:
         seed=settings.seed,
     )
     print_report(report, settings)
-    return 0
 
 
 class VarianceSettings(Groups, ReportOutput):
@@ -279,13 +266,12 @@ class VarianceSettings(Groups, ReportOutput):
 
 
 @command(VarianceSettings)
-def variance(settings: VarianceSettings) -> int:
+def variance(settings: VarianceSettings) -> None:
     """Show whether scores vary by item, judge, prompt or chance. List unstable criteria."""
     from rubricate.analysis import read_run, variance_report
 
     runs = [read_run(run) for run in settings.runs]
     print_report(variance_report(runs, groups=settings.groups), settings)
-    return 0
 
 
 class CertifySettings(LabelledRun, Undecided, Groups, JsonOutput):
@@ -298,7 +284,7 @@ class CertifySettings(LabelledRun, Undecided, Groups, JsonOutput):
     CertifySettings,
     then="Next, to grade with it: rubricate grade DATA --certificate {output}",
 )
-def certify(settings: CertifySettings) -> int:
+def certify(settings: CertifySettings) -> None:
     """Write a certificate: how far judge, prompt and rubric agree with people."""
     from rubricate.analysis import certify as certified
 
@@ -309,7 +295,6 @@ def certify(settings: CertifySettings) -> int:
     write_text(Path(settings.output), text + "\n")
     line = f"{certificate.judge} on {certificate.items} items, sha256 {certificate.sha256}"
     print(text if settings.json_output else f"{settings.output}: {line}")
-    return 0
 
 
 class ReplaySettings(ReportOutput):
@@ -327,7 +312,7 @@ class ReplaySettings(ReportOutput):
 
 
 @command(ReplaySettings)
-def replay(settings: ReplaySettings) -> int:
+def replay(settings: ReplaySettings) -> None:
     """Show how recorded judges and panels agree. Sends nothing."""
     from rubricate.analysis import ReplayReport
     from rubricate.dataset import RubricDataset
@@ -348,4 +333,3 @@ def replay(settings: ReplaySettings) -> int:
         weighted = grade(dataset, Panel(judges, weights="reliability")).summary()
     unknown = tuple(unknown_votes(dataset, judges))
     print_report(ReplayReport(majority, weighted, unknown), settings)
-    return 0

@@ -24,7 +24,7 @@ class ViewSettings(Journal, PageOptions):
 
 
 @command(ViewSettings)
-def view(settings: ViewSettings) -> int:
+def view(settings: ViewSettings) -> None:
     """Open runs as a page in your browser: items, comparisons, labels, runs in progress."""
     from rubricate.report import ViewServer
 
@@ -37,4 +37,3 @@ def view(settings: ViewSettings) -> int:
         port=settings.port,
     )
     serve(server, settings, ["Ctrl-C stops the server."])
-    return 0
