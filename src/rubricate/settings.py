@@ -26,13 +26,14 @@ import reprlib
 import sys
 import textwrap
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, fields, replace
-from functools import cache, wraps
+from functools import cache, reduce, wraps
 from numbers import Number
+from operator import or_
 from pathlib import Path
-from types import NoneType, SimpleNamespace, TracebackType
+from types import NoneType, SimpleNamespace, TracebackType, UnionType
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -43,6 +44,7 @@ from typing import (
     ParamSpec,
     Self,
     TypeVar,
+    Union,
     cast,
     dataclass_transform,
     get_args,
@@ -100,15 +102,16 @@ class Option:
         default_text: what applies where it is not set, if `default` does not show it.
         unit: the unit of its number.
         applies_to: the judges that it is for.
-        input_type: the type of its value in a file and in the shell, where it is not that of the
-            field.
+        input_type: the type of its value in a file and in the shell, where `written_types` does not
+            see it by that of the field.
         has_other_words: whether who uses it takes other words than those of its `Literal`, such as
             the same in capitals, and says what is wrong with any: its type is then for editors.
         is_path: whether it names a file or a folder; a settings file's are relative to it.
         common: whether the shell's short help shows it.
         shell: its names in the shell, such as `--quiet -q`, where `name` does not give them.
         is_argument: whether it is an argument of the shell's command.
-        required: whether the shell's command must have it.
+        required: whether the shell's command must have it; it must have an argument without a
+            default.
         may_have_password: whether its value may be an address with a password, to be hidden.
         ge, gt, le, lt: the bounds of its number, as in `pydantic.Field`.
         across_processes: how far a limit counts: `run` (all processes that share the journal),
@@ -201,14 +204,23 @@ def python_types(kind: type) -> dict[str, Any]:
 
 @cache
 def written_types(kind: type) -> dict[str, Any]:
-    """The types of options in a file and in the shell, without those that only Python can set."""
+    """The types of options in a file and in the shell, without what only Python can give.
+
+    Sequences are lists there.
+    """
     types: dict[str, Any] = {}
     of_python = python_types(kind)
     for name, option in options_of(kind).items():
         type_ = option.input_type or of_python.get(name)
-        is_plain = option.input_type is not None or get_origin(type_) is Literal
-        if type_ is not None and (is_plain or {*(get_args(type_) or (type_,))} <= _WRITTEN):
-            types[name] = type_
+        is_union = get_origin(type_) in (Union, UnionType)
+        written = []
+        for part in get_args(type_) if is_union else (type_,):
+            if get_origin(part) is Sequence:
+                written.append(list[get_args(part)])
+            elif part in _WRITTEN or get_origin(part) in (list, dict, Literal):
+                written.append(part)
+        if written not in ([], [NoneType]):
+            types[name] = reduce(or_, written)
     return types
 
 

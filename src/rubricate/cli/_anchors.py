@@ -21,7 +21,7 @@ from rubricate.views import figure
 class AnchorSettings(Choice, Shell, ConfirmOptions):
     """The options of `rubricate trust anchors`."""
 
-    run: str = option("", "A run folder.", is_argument=True, required=True, common=True)
+    run: str = option("", "A run folder.", is_argument=True, common=True)
     judge: str | None = option(
         None,
         "The judge of the run; the options of asking are the run's.",

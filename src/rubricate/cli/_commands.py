@@ -307,7 +307,7 @@ def _entry(function: Any) -> Callable[..., int]:
             if shell_type is bool and option.default is False and not names:
                 names = [f"--{name.replace('_', '-')}"]
             info = typer.Option(*names, rich_help_panel=option.group, metavar=metavar)
-        if option.required:
+        if option.required or (option.is_argument and option.default in ("", ())):
             required[name] = Annotated[shell_type, info]
         else:
             optional[name] = Annotated[shell_type | None, info]

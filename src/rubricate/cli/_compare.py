@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class CompareSettings(Groups, Tags, Unclear, ReportOutput, Shell, ConfirmOptions):
     """The options of `rubricate compare`."""
 
-    run_a: str = option("", "The run folder before.", is_argument=True, required=True, common=True)
-    run_b: str = option("", "The run folder after.", is_argument=True, required=True, common=True)
+    run_a: str = option("", "The run folder before.", is_argument=True, common=True)
+    run_b: str = option("", "The run folder after.", is_argument=True, common=True)
     fail_if_worse: float | None = option(
         None,
         "Exit with 3 if the mean score of B is shown to be lower by more than this, such as "
@@ -70,7 +70,6 @@ class CompareSettings(Groups, Tags, Unclear, ReportOutput, Shell, ConfirmOptions
         None,
         "With --confirm and --anchors: the judge of both runs; can be given several times.",
         group="Who judges",
-        input_type=str | list[str] | None,
         common=True,
     )
 

@@ -39,10 +39,7 @@ class PairSettings(Shell, PairOptions, group="What is graded"):
     """The options of `rubricate compare-pair`."""
 
     first: str = option(
-        "",
-        "A text file, or a dataset or table with an answer in each item.",
-        is_argument=True,
-        required=True,
+        "", "A text file, or a dataset or table with an answer in each item.", is_argument=True
     )
     second: str | None = option(
         None,
@@ -59,7 +56,6 @@ class PairSettings(Shell, PairOptions, group="What is graded"):
         (),
         "A language model: openai/gpt-6-luna, ... Given several times, they vote.",
         group="Who judges",
-        input_type=list[str],
         common=True,
     )
 

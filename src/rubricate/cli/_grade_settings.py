@@ -55,7 +55,6 @@ class GradeSettings(Shell, GradingOptions, ThresholdOptions, group="What is grad
         None,
         "The fields of a benchmark's criteria, if their names are not the usual ones: "
         "requirement=point,weight=importance; also name.",
-        input_type=str | dict[str, str] | None,
     )
     format: str | None = option(
         None,
@@ -78,7 +77,6 @@ class GradeSettings(Shell, GradingOptions, ThresholdOptions, group="What is grad
         "judges vote.",
         group="Who judges",
         default_text="builtin",
-        input_type=str | list[str] | None,
         common=True,
     )
     examples_count: int = option(
@@ -94,14 +92,12 @@ class GradeSettings(Shell, GradingOptions, ThresholdOptions, group="What is grad
         "Who decides if the judge is not sure: another judge, or a dataset file for people "
         "(people.jsonl). Several are asked one after the other.",
         group="Who judges",
-        input_type=str | list[str] | None,
     )
     threshold: float | list[float] | None = option(
         None,
         "Minimum confidence of a verdict that is kept: one number, or one for each stage; see "
         "trust cascade.",
         group="Who judges",
-        input_type=float | list[float] | None,
     )
     confirm: int | None = option(
         None,

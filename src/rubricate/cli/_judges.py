@@ -44,9 +44,7 @@ class JudgesSettings(JsonOutput, Endpoint):
         shell="--check",
         common=True,
     )
-    judge: Sequence[str] = option(
-        (), "A model to check; can be given several times.", input_type=list[str], common=True
-    )
+    judge: Sequence[str] = option((), "A model to check; can be given several times.", common=True)
 
 
 @dataclass

@@ -19,19 +19,14 @@ class LabelSettings(PageOptions):
     """The options of `rubricate label`."""
 
     data: str = option(
-        "",
-        "A dataset, or a table; its labels go into NAME.labelled.json.",
-        is_argument=True,
-        required=True,
+        "", "A dataset, or a table; its labels go into NAME.labelled.json.", is_argument=True
     )
     run: str | None = option(None, "A run on it: its verdicts are shown once an item is labelled.")
     annotator: str | None = option(None, "The annotator's name. [the user's name]")
     rubric: str | None = option(None, "A rubric file to use instead of the dataset's own.")
     map: str | None = option(None, "Which column of a table is what; see grade.")
     item: Sequence[str] = option(
-        (),
-        "Label only this item, such as one of trust ppi --next; can be given several times.",
-        input_type=list[str],
+        (), "Label only this item, such as one of trust ppi --next; can be given several times."
     )
     order: Literal["random", "active", "uncertainty"] | None = option(
         None,

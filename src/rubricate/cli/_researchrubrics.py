@@ -71,7 +71,6 @@ class ReportSettings(Shell, Endpoint, Retries, Limits, Budget, Storage):
         (),
         "NAME=DIR: the reports of one of several systems; given several times.",
         group="What is graded",
-        input_type=list[str],
         common=True,
     )
     rescore: str | None = option(
@@ -93,7 +92,6 @@ class ReportSettings(Shell, Endpoint, Retries, Limits, Budget, Storage):
         "Who grades, as for grade.",
         group="Who judges",
         default_text=f"the page's model where {KEY} is set, else builtin",
-        input_type=list[str],
         common=True,
     )
     chunk_tokens: int | None = option(

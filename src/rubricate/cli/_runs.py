@@ -31,7 +31,7 @@ TABLES = (".csv", ".jsonl", ".parquet")
 class Run(Settings):
     """The run that a command is about."""
 
-    run: str = option("", "A run folder.", is_argument=True, required=True)
+    run: str = option("", "A run folder.", is_argument=True)
 
 
 class Journal(Settings):
@@ -50,7 +50,6 @@ class Tags(Settings):
     by: Sequence[str] = option(
         (),
         "Scores by tag, too: tags, or a field such as axis or domain; can be given several times.",
-        input_type=list[str],
     )
 
 
@@ -71,12 +70,8 @@ def runs(settings: RunsSettings) -> None:
 class ShowSettings(Run, Tags, Journal, ThresholdOptions, ReportOutput):
     """The options of `rubricate show`."""
 
-    item: Sequence[str] = option(
-        (), "Verdicts of this item; can be given several times.", input_type=list[str]
-    )
-    criterion: Sequence[str] = option(
-        (), "Verdicts on this criterion; can be given several times.", input_type=list[str]
-    )
+    item: Sequence[str] = option((), "Verdicts of this item; can be given several times.")
+    criterion: Sequence[str] = option((), "Verdicts on this criterion; can be given several times.")
     failed: bool = option(False, "Verdicts that failed.")
     disagreements: bool = option(
         False,

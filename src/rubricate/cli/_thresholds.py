@@ -31,20 +31,17 @@ class ThresholdOptions(Unclear, group="Scores"):
         "Exit with 6 if the score is shown to be below this, such as 0.8, and with 4 if "
         "failed verdicts could change that. If these items cannot tell, see --on-unclear. "
         "Criteria, too: 0.8,accuracy=0.9.",
-        input_type=float | str | None,
         common=True,
     )
     fail_if_confidence_bound_under: float | str | None = option(
         None,
         "Exit with 6 unless the score is shown to be at least this, by its lower confidence "
         "bound. Criteria, too: 0.7,accuracy=0.8.",
-        input_type=float | str | None,
     )
     fail_if_worst_case_under: float | str | None = option(
         None,
         "Exit with 6 if the score would be below this with the worst answer for every missing "
         "verdict (failed or abstained). Criteria, too: 0.7,accuracy=0.8.",
-        input_type=float | str | None,
     )
 
     groups: str | None = option(

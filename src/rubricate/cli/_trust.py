@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class LabelledRun(Settings):
     """The run that a command is about."""
 
-    run: str = option("", "A run folder with human labels.", is_argument=True, required=True)
+    run: str = option("", "A run folder with human labels.", is_argument=True)
 
 
 def labelled_run(folder: str) -> FinishedRun:
@@ -43,8 +43,7 @@ class Undecided(Settings):
     """What becomes of pairs of which one did not decide."""
 
     undecided: Literal["exclude", "label", "wrong"] = option(
-        "exclude",
-        "How undecided pairs count: exclude, label (an abstention is a label) or wrong.",
+        "exclude", "How undecided pairs count: exclude, label (an abstention is a label) or wrong."
     )
 
 
@@ -98,12 +97,7 @@ def agree(settings: AgreeSettings) -> None:
 class CalibrateSettings(Groups, JsonOutput):
     """The options of `rubricate trust calibrate`."""
 
-    run: str = option(
-        "",
-        "A judge's run with probabilities and human labels.",
-        is_argument=True,
-        required=True,
-    )
+    run: str = option("", "A judge's run with probabilities and human labels.", is_argument=True)
     output: str = option("calibration.json", "Where to write the map.", shell="--output -o")
     method: Literal["isotonic", "platt"] | None = option(
         None,
@@ -152,9 +146,7 @@ def calibrate(settings: CalibrateSettings) -> None:
 class CascadeSettings(Groups, ReportOutput):
     """The options of `rubricate trust cascade`."""
 
-    run: str = option(
-        "", "The first judge's run, with human labels.", is_argument=True, required=True
-    )
+    run: str = option("", "The first judge's run, with human labels.", is_argument=True)
     then: str | None = option(
         None, "A run of the same items by the judge that is asked next.", is_argument=True
     )
@@ -164,9 +156,7 @@ class CascadeSettings(Groups, ReportOutput):
     risk: float = option(
         0.05, "The accepted probability that the promise does not hold.", gt=0, lt=1
     )
-    threshold: Sequence[float] = option(
-        (), "Show this threshold too; can be given several times.", input_type=list[float]
-    )
+    threshold: Sequence[float] = option((), "Show this threshold too; can be given several times.")
 
 
 @command(CascadeSettings)
@@ -189,10 +179,7 @@ class PlanSettings(PlanOptions, ReportOutput):
     """The options of `rubricate trust plan`."""
 
     figure: str = option(
-        "",
-        f"The figure to plan for: {', '.join(get_args(PlannedFigure))}.",
-        is_argument=True,
-        required=True,
+        "", f"The figure to plan for: {', '.join(get_args(PlannedFigure))}.", is_argument=True
     )
     run: str | None = option(
         None, "A finished run to plan from, with labels if the figure needs them.", is_argument=True
@@ -220,9 +207,7 @@ def plan(settings: PlanSettings) -> None:
 class PpiSettings(Groups, ReportOutput):
     """The options of `rubricate trust ppi`."""
 
-    run: str = option(
-        "", "A run folder; some of its items may have labels.", is_argument=True, required=True
-    )
+    run: str = option("", "A run folder; some of its items may have labels.", is_argument=True)
     next_items: int = option(
         0, "Name N items to label next, a random sample.", shell="--next", ge=0
     )
@@ -257,11 +242,7 @@ class VarianceSettings(Groups, ReportOutput):
     """The options of `rubricate trust variance`."""
 
     runs: Sequence[str] = option(
-        (),
-        "Runs with replicates or several judges, or runs of other prompts.",
-        is_argument=True,
-        required=True,
-        input_type=list[str],
+        (), "Runs with replicates or several judges, or runs of other prompts.", is_argument=True
     )
 
 
@@ -301,14 +282,9 @@ class ReplaySettings(ReportOutput):
     """The options of `rubricate trust replay`."""
 
     data: str = option(
-        "",
-        "A dataset whose items' metadata has verdicts under votes.",
-        is_argument=True,
-        required=True,
+        "", "A dataset whose items' metadata has verdicts under votes.", is_argument=True
     )
-    judge: Sequence[str] = option(
-        (), "Only these judges; can be given several times. [all]", input_type=list[str]
-    )
+    judge: Sequence[str] = option((), "Only these judges; can be given several times. [all]")
 
 
 @command(ReplaySettings)

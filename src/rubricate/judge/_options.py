@@ -71,7 +71,6 @@ class Endpoint(Settings, group="Who judges", applies_to=NAMED):
         "A file of prices by model, which override the built-in ones.",
         more="See docs/running.md.",
         group="Limits",
-        input_type=str | None,
         is_path=True,
     )
 

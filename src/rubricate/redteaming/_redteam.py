@@ -88,10 +88,7 @@ class RedTeamOptions(AskingOptions, OwnPrompt, group="What is graded"):
         common=False,
     )
     attacks: str | Path | None = option(
-        None,
-        "A YAML or JSON file of attacks in place of the suite's.",
-        input_type=str | None,
-        common=True,
+        None, "A YAML or JSON file of attacks in place of the suite's.", common=True
     )
     form: Form = option(
         "verdict",

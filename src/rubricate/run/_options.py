@@ -42,7 +42,6 @@ class SharedAnswers(Settings):
         "A folder or a database (postgresql://...) of answers that runs share; stored answers "
         "cost nothing.",
         default_text="none; in the shell the user's cache folder, but not with --journal",
-        input_type=str | None,
         is_path=True,
         may_have_password=True,
     )
@@ -58,7 +57,6 @@ class Storage(SharedAnswers):
     run_dir: str | Path | None = option(
         None,
         "The run folder, for journal and results; resumed if it exists.",
-        input_type=str | None,
         is_path=True,
         common=True,
     )
@@ -107,7 +105,6 @@ class Processes(Settings):
         None,
         "A file with Ray's runtime_env for the workers: modules and packages that they need "
         "(working_dir, py_modules, pip) and env_vars.",
-        input_type=str | None,
         is_path=True,
     )
     shard: str | None = option(
