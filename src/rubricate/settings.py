@@ -33,7 +33,7 @@ from functools import cache, reduce, wraps
 from numbers import Number
 from operator import or_
 from pathlib import Path
-from types import NoneType, SimpleNamespace, TracebackType, UnionType
+from types import GenericAlias, NoneType, SimpleNamespace, TracebackType, UnionType
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -216,7 +216,7 @@ def written_types(kind: type) -> dict[str, Any]:
         written = []
         for part in get_args(type_) if is_union else (type_,):
             if get_origin(part) is Sequence:
-                written.append(list[get_args(part)])
+                written.append(GenericAlias(list, get_args(part)))
             elif part in _WRITTEN or get_origin(part) in (list, dict, Literal):
                 written.append(part)
         if written not in ([], [NoneType]):
