@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rubricate.run.results import Outcome
-from rubricate.views import Paragraph, Report, cost_text, say
+from rubricate.views import Paragraph, Report, say
 
 
 class JudgedReport(Report, Outcome):
@@ -19,7 +19,7 @@ class JudgedReport(Report, Outcome):
         known = usage.resumed + usage.cached
         calls = f"calls {usage.calls}" + (f" ({known} more not asked again)" if known else "")
         not_run = f"   not run {self.not_run}" if self.not_run else ""
-        yield say(f"{calls}   failed {self.failed}{not_run}   cost {cost_text(usage)}")
+        yield say(f"{calls}   failed {self.failed}{not_run}   cost {usage.cost_text}")
         yield from self.problems()
         if self.run_dir is not None:
             yield say(f"run folder {self.run_dir}")

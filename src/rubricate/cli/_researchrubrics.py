@@ -44,7 +44,6 @@ from rubricate.judge.models import find_setting
 from rubricate.run import Budget, Limits, Retries, RunOptions, Storage
 from rubricate.run.results import Summary
 from rubricate.settings import again, option, options_of, part
-from rubricate.views import cost_text
 
 FOLDER = "agent_responses"
 KEY = "LITELLM_API_KEY"
@@ -273,7 +272,7 @@ def _run_lines(summary: Summary, output: Path) -> Iterator[str]:
     yield (
         f"judged by {summary.judge}: {usage.calls} calls ({usage.resumed + usage.cached} more "
         f"known), {usage.input_tokens} tokens in, {usage.output_tokens} out, cost "
-        f"{cost_text(usage)}, {usage.seconds:.1f} s"
+        f"{usage.cost_text}, {usage.seconds:.1f} s"
     )
     if summary.documents is not None:
         yield from (f"{name}: {text}" for name, text in summary.documents.facts())

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 from rubricate.views._format import (
     NONE as NONE,
-    cost_text as cost_text,
     dollars as dollars,
     ends as ends,
     estimate_text as estimate_text,

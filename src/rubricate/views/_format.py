@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rubricate.stats import Estimate
@@ -20,7 +20,7 @@ NOTHING = 1e-9
 MOST_DIGITS = 9
 
 
-def figure(value: float | None, digits: int = 2, *, sign: bool = False) -> str:
+def figure(value: float | None, digits: int = 2, sign: bool = False) -> str:
     """A number with `digits` decimal places, or more where it would else be written as 0 or 1."""
     if value is None or not math.isfinite(value):
         return NONE
@@ -35,14 +35,14 @@ def figure(value: float | None, digits: int = 2, *, sign: bool = False) -> str:
     return f"{value:{'+' if sign else ''}.{digits}f}"
 
 
-def ends(low: float | None, high: float | None, digits: int = 2, *, sign: bool = False) -> str:
+def ends(low: float | None, high: float | None, digits: int = 2, sign: bool = False) -> str:
     """The ends of an interval; empty where there is none."""
     if low is None or high is None:
         return ""
     return f"{figure(low, digits, sign=sign)} to {figure(high, digits, sign=sign)}"
 
 
-def estimate_text(estimate: Estimate, *, sign: bool = False) -> str:
+def estimate_text(estimate: Estimate, sign: bool = False) -> str:
     """A figure with its interval, to two decimal places."""
     text = figure(estimate.value, sign=sign)
     if estimate.value is None or estimate.low is None or estimate.high is None:
@@ -93,31 +93,6 @@ def dollars(cost: float | None, estimated: float = 0.0, digits: int = 4) -> str:
         return text
     part = "" if estimated >= cost else f", ${estimated:.{digits}f}"
     return f"{text}{part} estimated"
-
-
-class Costs(Protocol):
-    """What the last command of a run has paid in US dollars, and what the run has cost in all."""
-
-    @property
-    def cost(self) -> float | None: ...
-
-    @property
-    def estimated_cost(self) -> float: ...
-
-    @property
-    def run_cost(self) -> float | None: ...
-
-    @property
-    def run_estimated_cost(self) -> float: ...
-
-
-def cost_text(costs: Costs) -> str:
-    """What a run has cost, and what its last command paid of it where that is not the same."""
-    paid = dollars(costs.cost, costs.estimated_cost)
-    in_all = dollars(costs.run_cost, costs.run_estimated_cost)
-    if in_all == paid:
-        return paid
-    return f"{in_all} in all, {paid} of it by the last command"
 
 
 def weight_text(weight: float | None, between: tuple[float, float] | None = None) -> str:

@@ -59,8 +59,8 @@ def page_templates(room: str) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        figure=_figure,
-        estimate=_estimate,
+        figure=figure,
+        estimate=estimate_text,
         interval=_interval,
         percent=percent,
         p_value=p_text,
@@ -71,16 +71,8 @@ def page_templates(room: str) -> Environment:
     return environment
 
 
-def _figure(value: float | None, digits: int = 2, sign: bool = False) -> str:
-    return figure(value, digits, sign=sign)
-
-
-def _estimate(value: Estimate, sign: bool = False) -> str:
-    return estimate_text(value, sign=sign)
-
-
 def _interval(estimate: Estimate, digits: int = 2, sign: bool = False) -> str:
-    return ends(estimate.low, estimate.high, digits, sign=sign)
+    return ends(estimate.low, estimate.high, digits, sign)
 
 
 def _dollars(cost: float | None, estimated: float = 0.0) -> str:

@@ -427,7 +427,6 @@ def agreement_report(
         )
     groups = run.grouping(groups)
     group_of = run.groups_by(groups)
-    cluster = group_of if groups is not None else None
     every = answers_by_criterion(run, labelled)
     counted = [answers.decided(undecided) for answers in every]
     alone: dict[Stratum, list[Answers]] = {}
@@ -438,33 +437,28 @@ def agreement_report(
     of_binary = {id(row) for answers in every for row in answers.binary}
     binary = [row for row in labelled if id(row) in of_binary]
     flat = [pair for pairs in counted for pair in pairs]
-    each = bootstrap
-    if simultaneous:
-        each = replace(bootstrap, confidence=1 - (1 - bootstrap.confidence) / len(every))
-    over_all = len({pair.stratum for pair in flat}) > 1
     weights = label_weights(run)
+    whole = _Sample(group_of, weights, bootstrap)
+    each = replace(whole, group_of=group_of if groups is not None else None)
+    if simultaneous:
+        level = 1 - (1 - bootstrap.confidence) / len(every)
+        each = replace(each, bootstrap=replace(bootstrap, confidence=level))
+    over_all = len({pair.stratum for pair in flat}) > 1
     annotators, annotators_together = annotators_of(run, group_of, bootstrap)
     return AgreementReport(
         judge=run.judge,
         items=len({row.item for row in labelled}),
         criteria=tuple(
-            _criterion(
-                answers,
-                undecided,
-                cluster,
-                each,
-                weights,
-                only_value=bootstrapped is not None and place >= bootstrapped,
-            )
-            for place, answers in enumerate(every)
+            _criterion(answers, undecided, each, bootstrapped is not None and at >= bootstrapped)
+            for at, answers in enumerate(every)
         ),
         alone=tuple(
-            _criterion(Answers.together(stratum, parts), undecided, group_of, bootstrap, weights)
+            _criterion(Answers.together(stratum, parts), undecided, whole)
             for stratum, parts in alone.items()
             if len(parts) > 1
         ),
         stratified=(stratified(flat, every, group_of, bootstrap, weights) if over_all else None),
-        scores=_scores(run, cluster, bootstrap),
+        scores=_scores(run, group_of if groups is not None else None, bootstrap),
         annotators=annotators,
         annotators_together=annotators_together,
         labels=label_choice(run),
@@ -475,17 +469,34 @@ def agreement_report(
             probabilities_of(binary, group_of, bootstrap, rules) if weights is None else None
         ),
         levels=tuple(_levels(run, group_of, bootstrap)) if weights is None else (),
-        pooled=_pooled(every, counted, group_of, weights, bootstrap),
+        pooled=_pooled(every, counted, whole),
         simultaneous=simultaneous,
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """How rows and pairs were sampled, and how their intervals are made.
+
+    Attributes:
+        group_of: the group of each item; None where each is by itself.
+        weights: what each label counts; None where all count the same.
+        bootstrap: how intervals are made.
+    """
+
+    group_of: Mapping[str, Any] | None
+    weights: Mapping[tuple[str, str], float] | None
+    bootstrap: Bootstrap
+
+    def of(self, parts: Sequence[ResultRow] | Sequence[Pair]) -> dict[str, Any]:
+        """The groups and the weights of rows or pairs, as statistics take them."""
+        group_of = self.group_of
+        groups = None if group_of is None else [group_of[part.item] for part in parts]
+        return {"groups": groups, "weights": worth_of(parts, self.weights)}
+
+
 def _pooled(
-    every: Sequence[Answers],
-    counted: Sequence[Sequence[Pair]],
-    group_of: Mapping[str, Any],
-    weights: Mapping[tuple[str, str], float] | None,
-    bootstrap: Bootstrap,
+    every: Sequence[Answers], counted: Sequence[Sequence[Pair]], sample: _Sample
 ) -> dict[str, PooledShare]:
     """The accuracies of criteria with labels, by name; none with fewer than `LEAST_POOLED`."""
     of = {
@@ -495,14 +506,13 @@ def _pooled(
     }
     if len(of) < LEAST_POOLED:
         return {}
+    samples = [sample.of(pairs) for pairs in of.values()]
     shares = pooled_shares(
         [[pair.equal for pair in pairs] for pairs in of.values()],
-        groups=[[group_of[pair.item] for pair in pairs] for pairs in of.values()],
-        weights=None
-        if weights is None
-        else [worth_of(pairs, weights) or [] for pairs in of.values()],
-        confidence=bootstrap.confidence,
-        seed=bootstrap.seed,
+        groups=[each["groups"] for each in samples],
+        weights=None if sample.weights is None else [each["weights"] for each in samples],
+        confidence=sample.bootstrap.confidence,
+        seed=sample.bootstrap.seed,
     )
     return dict(zip(of, shares, strict=True))
 
@@ -559,22 +569,15 @@ def _bounded(agreement: ScoreAgreement, most: float) -> ScoreAgreement:
 
 
 def _criterion(
-    answers: Answers,
-    undecided: Undecided,
-    group_of: Mapping[str, Any] | None,
-    bootstrap: Bootstrap,
-    weights: Mapping[tuple[str, str], float] | None = None,
-    *,
-    only_value: bool = False,
+    answers: Answers, undecided: Undecided, sample: _Sample, only_value: bool = False
 ) -> CriterionAgreement:
     kind, comparable = answers.criterion.measurement, answers.applicable()
     agreement: LabelAgreement | ScoreAgreement
     if answers.stratum.level in ("numbers", "steps"):
-        agreement = _of_numbers(comparable, group_of, bootstrap, weights)
+        agreement = _of_numbers(comparable, sample)
     else:
-        drawn = None if only_value else bootstrap
-        agreement = _of_labels(comparable, undecided, group_of, drawn, weights)
-    own = group_of or {row.item: row.item for row in answers.rows}
+        agreement = _of_labels(comparable, undecided, sample, only_value)
+    own = sample.group_of or {row.item: row.item for row in answers.rows}
     return CriterionAgreement(
         name=answers.stratum.name or f"{len(answers.of)} criteria of one pair",
         measurement=kind,
@@ -582,48 +585,34 @@ def _criterion(
         not_applicable=len(answers.rows) - len(comparable.rows),
         agreement=agreement,
         probabilities=(
-            probabilities_of(answers.rows, own, bootstrap)
-            if kind == "binary" and weights is None
+            probabilities_of(answers.rows, own, sample.bootstrap)
+            if kind == "binary" and sample.weights is None
             else None
         ),
         of=answers.of,
     )
 
 
-def _of_numbers(
-    answers: Answers,
-    group_of: Mapping[str, Any] | None,
-    bootstrap: Bootstrap,
-    weights: Mapping[tuple[str, str], float] | None,
-) -> ScoreAgreement:
+def _of_numbers(answers: Answers, sample: _Sample) -> ScoreAgreement:
     is_scale = answers.stratum.level == "steps"
     scores = score_agreement(
         [number_of(answer) for answer in answers.judge],
         [number_of(answer) for answer in answers.human],
         scale=is_scale,
-        groups=_members(answers.rows, group_of),
-        weights=worth_of(answers.rows, weights),
-        bootstrap=bootstrap,
+        **sample.of(answers.rows),
+        bootstrap=sample.bootstrap,
     )
     pairs = answers.decided()
     # Of a scale equal labels count, though its numbers may be means.
-    exact = clustered_share(
-        [pair.equal for pair in pairs],
-        groups=_members(pairs, group_of),
-        weights=worth_of(pairs, weights),
-        confidence=bootstrap.confidence,
-    )
+    equal = [pair.equal for pair in pairs]
+    exact = clustered_share(equal, **sample.of(pairs), confidence=sample.bootstrap.confidence)
     steps = [*map(float, answers.stratum.labels)] if is_scale else [0.0, 1.0]
     bounded = _bounded(scores, max(steps) - min(steps))
     return replace(bounded, figures={**bounded.figures, "exact_accuracy": exact})
 
 
 def _of_labels(
-    answers: Answers,
-    undecided: Undecided,
-    group_of: Mapping[str, Any] | None,
-    bootstrap: Bootstrap | None,
-    weights: Mapping[tuple[str, str], float] | None,
+    answers: Answers, undecided: Undecided, sample: _Sample, only_value: bool
 ) -> LabelAgreement:
     judge, human = answers.judge, answers.human
     labels, ordered = answers_of(answers.criterion), answers.stratum.level == "ordered"
@@ -636,17 +625,9 @@ def _of_labels(
         labels=labels,
         ordered=ordered,
         undecided="exclude" if ordered else undecided,
-        groups=_members(answers.rows, group_of),
-        weights=worth_of(answers.rows, weights),
-        bootstrap=bootstrap,
+        **sample.of(answers.rows),
+        bootstrap=None if only_value else sample.bootstrap,
     )
-
-
-def _members(
-    parts: Sequence[ResultRow] | Sequence[Pair], group_of: Mapping[str, Any] | None
-) -> list[Any] | None:
-    """The group of each row or pair; None where each item is by itself."""
-    return None if group_of is None else [group_of[part.item] for part in parts]
 
 
 # Rows, and what a report says of a criterion below its tables

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from rubricate.rubric import NOT_RUN, UNANSWERED, Failure, Usage, Verdict
-from rubricate.views import STATUSES, Paragraph, say
+from rubricate.views import STATUSES, Paragraph, dollars, say
 
 if TYPE_CHECKING:
     from rubricate.run.results._results import RunFacts
@@ -70,6 +70,13 @@ class UsageFigures(Usage):
             saved_output_tokens=facts.saved.output_tokens,
             saved_cost=facts.saved.cost,
         )
+
+    @property
+    def cost_text(self) -> str:
+        """What the run has cost, and what its last command paid of it if that is not the same."""
+        paid = dollars(self.cost, self.estimated_cost)
+        in_all = dollars(self.run_cost, self.run_estimated_cost)
+        return paid if in_all == paid else f"{in_all} in all, {paid} of it by the last command"
 
 
 class Outcome(BaseModel):

@@ -39,7 +39,6 @@ from rubricate.views import (
     Row,
     Section,
     Table,
-    cost_text,
     count_cell,
     dollars,
     figure,
@@ -420,7 +419,7 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
         yield from part.facts()
     yield "tokens", tokens
     yield "seconds", f"{usage.seconds:.1f}"
-    cost = cost_text(usage)
+    cost = usage.cost_text
     if usage.cost is None:
         why = (
             "no price for this model" if usage.input_tokens else "no token counts from the endpoint"
