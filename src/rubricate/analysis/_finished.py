@@ -180,6 +180,13 @@ class FinishedRun(Tabular):
     def _repr_html_(self) -> str:
         return read_summary(self)._repr_html_()
 
+    def by_criterion(self) -> dict[str, list[ResultRow]]:
+        """The verdicts by the names of their criteria."""
+        rows: dict[str, list[ResultRow]] = {}
+        for row in self.rows:
+            rows.setdefault(row.criterion, []).append(row)
+        return rows
+
     @property
     def judge(self) -> str:
         """The judge's name."""

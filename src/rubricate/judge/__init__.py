@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from rubricate.judge.builtin import BuiltinJudge as BuiltinJudge
     from rubricate.judge.documents import (
         CHUNK_TOKENS as CHUNK_TOKENS,
-        Chunk as Chunk,
         DocumentJudge as DocumentJudge,
         estimated_tokens as estimated_tokens,
         split_document as split_document,

@@ -56,11 +56,13 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
     sections = [*summary.sections()]
     criteria_table = summary.criteria_table(labels=True)
     named = [figures for figures in summary.criteria if not figures.only_number][:MOST_LINES]
-    of_items: dict[str, dict[str, float | None]] = {figures.name: {} for figures in named}
-    for row in run.rows:
-        if row.criterion in of_items:
-            of_items[row.criterion][row.item] = row.value
-    values = {name: mean_score(items, groups=group_of) for name, items in of_items.items()}
+    by_name = run.by_criterion()
+    values = {
+        figures.name: mean_score(
+            {row.item: row.value for row in by_name.get(figures.name, ())}, groups=group_of
+        )
+        for figures in named
+    }
     agreements = {
         line.name: {"accuracy": line.accuracy, "kappa": line.kappa}
         for line in ([] if report is None else report.criteria)

@@ -63,14 +63,12 @@ if TYPE_CHECKING:
         restricted as restricted,
     )
     from rubricate.rubric._metric import (
-        ConfusionCounts as ConfusionCounts,
         MetricCriterion as MetricCriterion,
     )
     from rubricate.rubric._options import Scoring as Scoring
     from rubricate.rubric._penalty import (
         LengthPenalty as LengthPenalty,
         Parts as Parts,
-        PenaltyType as PenaltyType,
         SpokenParts as SpokenParts,
         count_words as count_words,
         split_thinking as split_thinking,

@@ -6,7 +6,6 @@ from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
     from rubricate.run._estimate import (
-        Range as Range,
         RunEstimate as RunEstimate,
         estimate as estimate,
         with_requests as with_requests,
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from rubricate.run._shards import Shard as Shard
     from rubricate.run.journal import Exchange as Exchange
     from rubricate.run.results import (
-        CACHE_NAME as CACHE_NAME,
         JOURNAL_NAMES as JOURNAL_NAMES,
         REPORT_NAME as REPORT_NAME,
         DocumentTally as DocumentTally,

@@ -16,7 +16,6 @@ from rubricate.analysis.agreement import (
     check_certificate,
 )
 from rubricate.errors import InputError
-from rubricate.run.results import ResultRow
 from rubricate.stats import Estimate, clustered_share, corrected_share, exact_interval
 from rubricate.views import Column, Report, Row, Section, Table, numbers, percent, say
 
@@ -110,15 +109,11 @@ def carried_report(run: FinishedRun, certificate: Certificate) -> CarriedReport:
         )
     groups = run.grouping(None)
     group_of = None if groups is None else run.groups_by(groups)
-    by_name: dict[str, list[ResultRow]] = {}
-    for row in run.rows:
-        if row.label in ("MET", "UNMET"):
-            by_name.setdefault(row.criterion, []).append(row)
-    criteria = []
+    criteria, by_name = [], run.by_criterion()
     for name, rates in certificate.criteria.items():
-        if name not in by_name or rates.sensitivity is None or rates.specificity is None:
+        rows = [row for row in by_name.get(name, ()) if row.label in ("MET", "UNMET")]
+        if not rows or rates.sensitivity is None or rates.specificity is None:
             continue
-        rows = by_name[name]
         share = clustered_share(
             [row.label == "MET" for row in rows],
             groups=None if group_of is None else [group_of[row.item] for row in rows],

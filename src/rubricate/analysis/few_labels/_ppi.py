@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from rubricate.analysis._finished import FinishedRun
 from rubricate.analysis._label_choice import item_weights, label_choice, label_weights
 from rubricate.analysis.agreement import units
-from rubricate.run.results import ResultRow
 from rubricate.stats import CorrectedMean, corrected_mean, next_to_label
 from rubricate.views import (
     NONE,
@@ -143,13 +142,11 @@ def ppi_report(
     of_labels, of_items = label_weights(run), item_weights(run)
     groups = run.grouping(groups)
     group_of = run.groups_by(groups)
-    rows: dict[str, list[ResultRow]] = {}
-    for row in run.rows:
-        rows.setdefault(row.item, []).append(row)
-    items = [*rows]
-    labelled = [all(row.human_label is not None for row in rows[item]) for item in items]
-    chosen = next_to_label(labelled, next_items, seed=seed)
     judge, human = run.item_scores, run.human_scores
+    items = [*judge]
+    unlabelled = {row.item for row in run.rows if row.human_label is None}
+    labelled = [item not in unlabelled for item in items]
+    chosen = next_to_label(labelled, next_items, seed=seed)
 
     def mean(
         items: Sequence[str],
@@ -162,35 +159,20 @@ def ppi_report(
             corrected_mean(judge, human, groups=members, weights=weights, confidence=confidence)
         )
 
-    by_name: dict[str, list[ResultRow]] = {}
-    for row in run.rows:
-        by_name.setdefault(row.criterion, []).append(row)
+    def of_criterion(name: str, rows: Sequence[ResultRow]) -> CriterionMean:
+        worth = None if of_labels is None else [of_labels.get((row.item, name)) for row in rows]
+        values, labels = [row.value for row in rows], [row.human_value for row in rows]
+        return CriterionMean(name, mean([row.item for row in rows], values, labels, worth))
+
+    by_name = run.by_criterion()
+    worth = None if of_items is None else [of_items.get(item) for item in items]
     return PPIReport(
         judge=run.judge,
         items=len(items),
         labelled=sum(labelled),
-        score=mean(
-            items,
-            [judge[item] for item in items],
-            [human[item] for item in items],
-            None if of_items is None else [of_items.get(item) for item in items],
-        ),
+        score=mean(items, [*judge.values()], [*human.values()], worth),
         criteria=tuple(
-            CriterionMean(
-                name,
-                mean(
-                    [row.item for row in by_name[name]],
-                    [row.value for row in by_name[name]],
-                    [row.human_value for row in by_name[name]],
-                    (
-                        None
-                        if of_labels is None
-                        else [of_labels.get((row.item, name)) for row in by_name[name]]
-                    ),
-                ),
-            )
-            for name in run.criteria
-            if name in by_name
+            of_criterion(name, by_name[name]) for name in run.criteria if name in by_name
         ),
         next_items=tuple(items[place] for place in chosen) if next_items else None,
         confidence=confidence,

@@ -16,7 +16,7 @@ from rubricate._lazy import lazy_door
 if TYPE_CHECKING:
     from rubricate.judge.builtin._classifier import Classifier as Classifier
     from rubricate.judge.builtin._features import FEATURE_NAMES as FEATURE_NAMES
-    from rubricate.judge.builtin._fit import FitReport as FitReport, refit as refit
+    from rubricate.judge.builtin._fit import refit as refit
     from rubricate.judge.builtin._inputs import (
         Classification as Classification,
         Inputs as Inputs,

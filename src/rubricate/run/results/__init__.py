@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         DOES_NOT_APPLY as DOES_NOT_APPLY,
         Answer as Answer,
         Level as Level,
-        PairCounts as PairCounts,
         Stratum as Stratum,
         answer as answer,
         answers_of as answers_of,
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from rubricate.run.results._declared_scores import (
         DeclaredFigures as DeclaredFigures,
         DeclaredTally as DeclaredTally,
-        FieldScores as FieldScores,
         GroupScore as GroupScore,
         group_table as group_table,
         interval_text as interval_text,
@@ -48,14 +46,8 @@ if TYPE_CHECKING:
     )
     from rubricate.run.results._figures import (
         AgreementFigures as AgreementFigures,
-        CalibrationFigures as CalibrationFigures,
         CertificateFigures as CertificateFigures,
         CriterionFigures as CriterionFigures,
-        InventedQuotes as InventedQuotes,
-        JudgeFigures as JudgeFigures,
-        ScoreFigures as ScoreFigures,
-        StageFigures as StageFigures,
-        StratifiedFigures as StratifiedFigures,
         ThresholdCheck as ThresholdCheck,
         ThresholdFigure as ThresholdFigure,
         ThresholdOutcome as ThresholdOutcome,
@@ -70,14 +62,12 @@ if TYPE_CHECKING:
         cache_place as cache_place,
         has_journal as has_journal,
         journal_place as journal_place,
-        journal_to_read as journal_to_read,
         shard_folder as shard_folder,
     )
-    from rubricate.run.results._gates import CALLS_SAVED as CALLS_SAVED, GateFigures as GateFigures
+    from rubricate.run.results._gates import CALLS_SAVED as CALLS_SAVED
     from rubricate.run.results._identity import (
         COMMAND_LINE as COMMAND_LINE,
         OtherRunError as OtherRunError,
-        RunIdentity as RunIdentity,
         has_answers as has_answers,
         note_run as note_run,
         noted_run as noted_run,
@@ -85,13 +75,11 @@ if TYPE_CHECKING:
     from rubricate.run.results._outcome import (
         Outcome as Outcome,
         OutcomeTally as OutcomeTally,
-        UsageFigures as UsageFigures,
     )
     from rubricate.run.results._results import (
         ItemResult as ItemResult,
         ItemTexts as ItemTexts,
         RunFacts as RunFacts,
-        scores_by_tag as scores_by_tag,
         short_metadata as short_metadata,
         short_tags as short_tags,
     )
