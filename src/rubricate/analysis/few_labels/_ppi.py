@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from rubricate.analysis._finished import FinishedRun
 from rubricate.analysis._label_choice import item_weights, label_choice, label_weights
 from rubricate.analysis.agreement import units
+from rubricate.run.results import ResultRow
 from rubricate.stats import CorrectedMean, corrected_mean, next_to_label
 from rubricate.views import (
     NONE,
@@ -164,7 +165,7 @@ def ppi_report(
         values, labels = [row.value for row in rows], [row.human_value for row in rows]
         return CriterionMean(name, mean([row.item for row in rows], values, labels, worth))
 
-    by_name = run.by_criterion()
+    rows = run.by_criterion()
     worth = None if of_items is None else [of_items.get(item) for item in items]
     return PPIReport(
         judge=run.judge,
