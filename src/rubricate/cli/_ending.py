@@ -116,9 +116,9 @@ def _leave(*_: object) -> None:
     os._exit(ExitCode.INTERRUPTED)
 
 
-def stop_on_signals(stop: asyncio.Event | None = None) -> asyncio.Event:
-    """An event that the first signal sets, a new one if none is given; to be called in the running
-    loop of the main thread, in the task that ends last. Then signals do what they did before.
+def stop_on_signals() -> asyncio.Event:
+    """A new event that the first signal sets; to be called in the running loop of the main thread,
+    in the task that ends last. Then signals do what they did before.
 
     A thread receives each signal from the system, through a socket, so that it is heard even where
     the loop is blocked. `loop.add_signal_handler` would not be, and Windows has no such method.
@@ -127,7 +127,7 @@ def stop_on_signals(stop: asyncio.Event | None = None) -> asyncio.Event:
     import socket
     import threading
 
-    stop = stop or asyncio.Event()
+    stop = asyncio.Event()
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     before = {number: signal.getsignal(number) for number in SIGNALS}
     for number, handler in before.items():

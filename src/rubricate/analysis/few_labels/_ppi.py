@@ -165,7 +165,7 @@ def ppi_report(
         values, labels = [row.value for row in rows], [row.human_value for row in rows]
         return CriterionMean(name, mean([row.item for row in rows], values, labels, worth))
 
-    rows = run.by_criterion()
+    by_name = run.by_criterion()
     worth = None if of_items is None else [of_items.get(item) for item in items]
     return PPIReport(
         judge=run.judge,
