@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rubricate.cli._commands import command
 from rubricate.cli._ending import print_next
-from rubricate.cli._pages import PageOptions, serve, user_name
+from rubricate.cli._pages import PageOptions, serve
 from rubricate.settings import option
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ class LabelSettings(PageOptions):
         "", "A dataset, or a table; its labels go into NAME.labelled.json.", is_argument=True
     )
     run: str | None = option(None, "A run on it: its verdicts are shown once an item is labelled.")
-    annotator: str | None = option(None, "The annotator's name. [the user's name]")
     rubric: str | None = option(None, "A rubric file to use instead of the dataset's own.")
     map: str | None = option(None, "Which column of a table is what; see grade.")
     item: Sequence[str] = option(
@@ -54,8 +53,7 @@ def label(settings: LabelSettings) -> None:
     session = LabelSession(
         file, run=run, order=settings.order, seed=settings.seed, items=settings.item
     )
-    annotator = user_name() if settings.annotator is None else settings.annotator
-    server = LabelServer(session, annotator=annotator, port=settings.port)
+    server = LabelServer(session, annotator=settings.labeller, port=settings.port)
     serve(server, settings, _notes(session))
     complete, items = session.progress()
     print(f"{complete} of {items} items have all labels; they are in {file.path}")

@@ -14,20 +14,23 @@ from rubricate.views import PageServer
 
 
 class PageOptions(Settings):
-    """Where a page is served."""
+    """Where a page is served, and who labels on it."""
 
     port: int = option(
         0, "The port that the page is served on.", default_text="a free port", ge=0, le=65535
     )
     no_browser: bool = option(False, "Print the page's address instead of opening a browser.")
+    annotator: str | None = option(None, "The annotator's name. [the user's name]")
 
-
-def user_name() -> str:
-    """The user's name; empty if there is none."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):  # a user without a name; Windows has no `pwd`
-        return ""
+    @property
+    def labeller(self) -> str:
+        """The annotator's name, by default the user's; empty if there is none."""
+        if self.annotator is not None:
+            return self.annotator
+        try:
+            return getpass.getuser()
+        except (OSError, KeyError, ImportError):  # a user without a name; Windows has no `pwd`
+            return ""
 
 
 def serve(server: PageServer, settings: PageOptions, notes: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rubricate.cli._commands import command
-from rubricate.cli._pages import PageOptions, serve, user_name
+from rubricate.cli._pages import PageOptions, serve
 from rubricate.cli._runs import Journal
 from rubricate.settings import option
 
@@ -20,7 +20,6 @@ class ViewSettings(Journal, PageOptions):
     labels: str | None = option(
         None, "The dataset file that labels go into. [labelled.json in the run folder]"
     )
-    annotator: str | None = option(None, "The annotator's name. [the user's name]")
 
 
 @command(ViewSettings)
@@ -33,7 +32,7 @@ def view(settings: ViewSettings) -> None:
         compare=settings.compare,
         journal=settings.journal,
         labels=settings.labels,
-        annotator=user_name() if settings.annotator is None else settings.annotator,
+        annotator=settings.labeller,
         port=settings.port,
     )
     serve(server, settings, ["Ctrl-C stops the server."])
