@@ -5,16 +5,18 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import FrozenInstanceError, replace
-from typing import ClassVar
+from pathlib import Path
+from typing import ClassVar, Literal
 
 import pytest
 
-from rubricate.errors import InputError
+from rubricate.errors import InputError, MissingExtraError, extra_imports, located
 from rubricate.grading import GradeCall, grade
 from rubricate.options import GradingOptions
 from rubricate.run import Limits, Retries
-from rubricate.settings import Settings, option, options_of, part, takes
+from rubricate.settings import Settings, option, options_of, part, takes, written_types
 
 
 class Size(Settings):
@@ -139,3 +141,45 @@ def test_the_signature_of_settings_names_every_option_with_its_type_and_default(
     assert [*shown][:3] == ["dataset", "judge", "limit"]
     assert str(shown["limit"]) == "limit: int | None = None"
     assert options_of(GradeCall).keys() < shown.keys()
+
+
+class Kinds(Settings, group="Scores"):
+    """Options of many types."""
+
+    file: str | Path | None = option(None, "A file.")
+    names: Sequence[str] = option((), "Names.", group="Output")
+    either: float | list[float] | Literal["all"] = option(1.0, "Numbers.")
+    called: Callable[[], None] | None = option(None, "Called.")
+    pairs: Mapping[str, str] | None = option(None, "Pairs.")
+
+
+def test_options_are_about_what_their_class_is_about_unless_they_say_it():
+    groups = {name: declared.group for name, declared in options_of(Kinds).items()}
+    assert groups == dict.fromkeys(("file", "either", "called", "pairs"), "Scores") | {
+        "names": "Output"
+    }
+    assert {declared.group for declared in options_of(Size).values()} == {"The run"}
+
+
+def test_files_and_the_shell_have_of_a_type_what_can_be_written():
+    assert written_types(Kinds) == {
+        "file": str | None,
+        "either": float | list[float] | Literal["all"],
+        "names": list[str],
+    }
+
+
+def test_an_error_about_input_says_where_unless_it_knows_a_nearer_place():
+    wrong = pytest.raises(InputError, match=r"^b\.json: items\[1\]\.x: wrong$")
+    with wrong, located(file="a.json"), located(("items", 1), file="b.json"), located(("x",)):
+        raise InputError("wrong")
+    with pytest.raises(KeyError), located(file="a.json"):
+        raise KeyError("other errors stay as they are")
+
+
+def test_imports_of_an_extra_that_is_not_installed_name_it():
+    missing = pytest.raises(
+        MissingExtraError, match=r"a feature needs an extra: .*name"
+    )
+    with missing, extra_imports("a feature", "name"):
+        import no_such_package  # noqa: F401
