@@ -178,8 +178,6 @@ def test_an_error_about_input_says_where_unless_it_knows_a_nearer_place():
 
 
 def test_imports_of_an_extra_that_is_not_installed_name_it():
-    missing = pytest.raises(
-        MissingExtraError, match=r"a feature needs an extra: .*name"
-    )
+    missing = pytest.raises(MissingExtraError, match=r"a feature needs an extra: .*name")
     with missing, extra_imports("a feature", "name"):
         import no_such_package  # noqa: F401
