@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
 
@@ -106,10 +106,6 @@ class RunList(Report):
     def title(self) -> str:
         """What is listed."""
         return f"Runs in {self.folder}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures as JSON values."""
-        return asdict(self)
 
     def sections(self) -> Iterator[Section]:
         """The table, and a line for each run that is not complete."""
