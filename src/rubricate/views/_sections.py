@@ -100,7 +100,7 @@ class Passage:
 
     @property
     def more(self) -> str:
-        """That it goes on, if it does."""
+        """What says that it continues, if it does."""
         return f" … ({self.left_out} characters more)" if self.left_out else ""
 
 
