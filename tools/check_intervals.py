@@ -62,7 +62,7 @@ class Grid:
         items: how many items there are.
         shares: of MET.
         right: how often the judge is right.
-        steps: how often each answer from 1 to 5 is given, even and skewed.
+        steps: how often each step of a scale is given, even and skewed.
         criteria: of each item.
         flips, lost: how many verdicts differ between two runs, and how many of these to UNMET.
         places: how often the place of an answer decides.
@@ -74,6 +74,8 @@ class Grid:
         alike: how often an answer is that of the first of its group: about the square of this is
             their correlation.
         near: how many of the errors of a judge on a scale are one step off; the others are any.
+        sides: which labels a judge errs on that is asked about one criterion.
+        layouts: the sizes of groups.
     """
 
     items: tuple[int, ...] = (10, 20, 50, 200)
@@ -96,18 +98,30 @@ class Grid:
     correlations: tuple[float, ...] = (0.0, 0.5, 0.8, 0.95)
     alike: float = 0.35
     near: float = 0.8
+    sides: tuple[str, ...] = ("both",)
+    layouts: tuple[str, ...] = ("equal", "unequal")
 
 
 OTHER = Grid(
-    items=(14, 33, 80, 150),
-    shares=(0.05, 0.25, 0.7),
-    right=(0.8, 0.92, 0.97),
+    items=(8, 14, 30, 75, 120),
+    shares=(0.01, 0.04, 0.25),
+    right=(0.8, 0.93, 0.97, 0.995),
     steps=(
-        (0.3, 0.3, 0.2, 0.1, 0.1),
-        (0.02, 0.03, 0.15, 0.4, 0.4),
-        (0.75, 0.15, 0.05, 0.03, 0.02),
+        (0.2, 0.5, 0.3),
+        (0.02, 0.08, 0.9),
+        (0.1, 0.15, 0.15, 0.2, 0.15, 0.15, 0.1),
+        (0.005, 0.01, 0.015, 0.03, 0.06, 0.18, 0.7),
     ),
-    criteria=(2, 6, 20),
+    criteria=(2, 6, 25),
+    flips=(0.01, 0.05, 0.2),
+    places=(0.05, 0.2, 0.5),
+    raters=(3, 4),
+    odds=(-2.0, 1.0, 3.0),
+    correlations=(0.2, 0.7, 0.9, 0.98),
+    alike=0.5,
+    near=0.6,
+    sides=("both", "false MET", "false UNMET"),
+    layouts=("geometric",),
 )
 
 
@@ -183,7 +197,7 @@ SCALE_FIGURES = (
 )
 OF_MET = ("precision", "recall", "f1", "false_positive_rate")
 ICC = ("icc_1_1", "icc_2_1", "icc_3_1", "icc_1_k", "icc_2_k", "icc_3_k")
-ORDINAL = "ordinal alpha of three raters, 1 to 5"
+ORDINAL = "ordinal alpha of three raters, scale"
 
 Found: TypeAlias = dict[str, Estimate]
 Draw: TypeAlias = Callable[[np.random.Generator], Found]
@@ -207,7 +221,10 @@ def judged(
     return truth, truth ^ (chance.random(n) < np.where(truth, missed, alarms))
 
 
-def judges() -> Iterator[tuple[str, float, float, float]]:
+SIDES = ("false MET", "false UNMET", "both")
+
+
+def judges(sides: Sequence[str] = SIDES) -> Iterator[tuple[str, float, float, float]]:
     """A judge in words, the share of MET, and how often it errs on each label."""
     for share, right in itertools.product(GRID.shares, GRID.right):
         wrong = 1 - right
@@ -216,7 +233,7 @@ def judges() -> Iterator[tuple[str, float, float, float]]:
             ("false UNMET", wrong / share, 0.0),
             ("both", wrong, wrong),
         ):
-            if max(missed, alarms) < 1:
+            if kind in sides and max(missed, alarms) < 1:
                 yield f"MET {share}, right {right}, {kind}", share, missed, alarms
 
 
@@ -313,24 +330,24 @@ def ordered() -> Iterator[Cell]:
     """Options in order, as labels."""
 
     names: tuple[str, ...] = ("linear_kappa", "quadratic_kappa", "linear_ac2", "quadratic_ac2")
-    steps_in_order = [str(step) for step in range(1, 6)]
 
-    def figures(pair: np.ndarray, bootstrap: Bootstrap | None) -> Found:
-        judge, human = ([str(step + 1) for step in side] for side in (pair % 5, pair // 5))
+    def figures(pair: np.ndarray, kinds: int, bootstrap: Bootstrap | None) -> Found:
+        judge, human = ([str(step) for step in side] for side in (pair % kinds, pair // kinds))
+        steps_in_order = [str(step) for step in range(kinds)]
         found = label_agreement(
             judge, human, labels=steps_in_order, ordered=True, bootstrap=bootstrap
         ).figures
         return {f"{name} of ordered options": found[name] for name in names}
 
     def draw(n: int, joint: np.ndarray, chance: np.random.Generator) -> Found:
-        return figures(chance.choice(25, n, p=joint.ravel()), DRAWS)
+        return figures(chance.choice(joint.size, n, p=joint.ravel()), len(joint), DRAWS)
 
     for n, steps, right in itertools.product(GRID.items, GRID.steps, GRID.right):
-        joint = np.array(steps)[:, None] * noisy(right)
+        joint = np.array(steps)[:, None] * noisy(right, len(steps))
         counts = np.round(joint.ravel() * 20_000).astype(int)
-        truth = figures(np.repeat(np.arange(25), counts), None)
+        truth = figures(np.repeat(np.arange(joint.size), counts), len(steps), None)
         values = {name: float(one.value or 0.0) for name, one in truth.items()}
-        name = f"1 to 5 with {steps}, right {right}"
+        name = f"steps {steps}, right {right}"
         yield Cell(name, n, values, partial(draw, n, joint))
 
 
@@ -371,15 +388,15 @@ def scores() -> Iterator[Cell]:
         return {"mean score": clustered_mean(found.tolist(), bounds=(0.0, 1.0)).mean}
 
     def rated(n: int, steps: tuple[float, ...], chance: np.random.Generator) -> Found:
-        found = chance.choice(5, n, p=steps) / 4
+        found = chance.choice(len(steps), n, p=steps) / (len(steps) - 1)
         return {"mean score": clustered_mean(found.tolist(), bounds=(0.0, 1.0)).mean}
 
     for n, criteria, share in itertools.product(GRID.items, GRID.criteria, GRID.shares):
         name = f"{criteria} criteria, MET {share}"
         yield Cell(name, n, {"mean score": share}, partial(met, n, criteria, share))
     for n, steps in itertools.product(GRID.items, GRID.steps):
-        mean = float(np.array(steps) @ np.arange(5)) / 4
-        yield Cell(f"1 to 5 with {steps}", n, {"mean score": mean}, partial(rated, n, steps))
+        mean = float(np.array(steps) @ np.linspace(0, 1, len(steps)))
+        yield Cell(f"steps {steps}", n, {"mean score": mean}, partial(rated, n, steps))
 
 
 def raters() -> Iterator[Cell]:
@@ -409,11 +426,17 @@ def raters() -> Iterator[Cell]:
         yield Cell(name, n, truth, partial(draw, n, k, items, between))
 
 
-def group_sizes(n: int, unequal: bool) -> np.ndarray:
-    """The group of each of n answers: of about 4 each, or 1 to a fifth of all in one group."""
+def group_sizes(n: int, layout: str) -> np.ndarray:
+    """The group of each of n answers: of about 4 each, or 1 to a fifth of all in one group, or of
+    5 to 30 groups each a fifth smaller than the one before."""
     groups = max(3, n // 4)
-    if not unequal:
+    if layout == "equal":
         return np.arange(n) % groups
+    if layout == "geometric":
+        groups = min(30, max(5, groups))
+        shares = 0.8 ** np.arange(groups)
+        bounds = np.cumsum(1 + (n - groups) * shares / shares.sum())
+        return np.searchsorted(bounds, np.arange(n) + 0.5)
     sizes = np.minimum(1 / np.arange(1, groups + 1) ** 0.7, 1.0)
     bounds = np.cumsum(sizes / sizes.sum())
     return np.searchsorted(bounds, (np.arange(n) + 0.5) / n)
@@ -427,10 +450,10 @@ def alike(group: np.ndarray | None, draws: np.ndarray, chance: np.random.Generat
     return np.where(chance.random(len(draws)) < GRID.alike, draws[first], draws)
 
 
-def table_of(share: float, right: float) -> np.ndarray:
-    """The shares of (people's, judge's) UNMET and MET of a judge that errs on both alike."""
+def table_of(share: float, missed: float, alarms: float) -> np.ndarray:
+    """The shares of (people's, judge's) UNMET and MET."""
     return np.array(
-        [[(1 - share) * right, (1 - share) * (1 - right)], [share * (1 - right), share * right]]
+        [[(1 - share) * (1 - alarms), (1 - share) * alarms], [share * missed, share * (1 - missed)]]
     )
 
 
@@ -438,12 +461,15 @@ def labels(grouped: bool) -> Iterator[Cell]:
     """Yes and no of one criterion, and the probabilities that a judge gives."""
 
     def draw(
-        n: int, share: float, right: float, unequal: bool | None, chance: np.random.Generator
+        n: int, of: tuple[float, float, float], layout: str | None, chance: np.random.Generator
     ) -> Found:
-        group = None if unequal is None else group_sizes(n, unequal)
+        share, missed, alarms = of
+        group = None if layout is None else group_sizes(n, layout)
         truth = alike(group, chance.random(n), chance) < share
-        says = truth ^ (alike(group, chance.random(n), chance) < 1 - right)
-        scores = alike(group, chance.normal(size=n), chance) + truth * shift_of(right)
+        wrong = np.where(truth, missed, alarms)
+        says = truth ^ (alike(group, chance.random(n), chance) < wrong)
+        apart = shift_of(1 - share * missed - (1 - share) * alarms)
+        scores = alike(group, chance.normal(size=n), chance) + truth * apart
         groups = None if group is None else group.tolist()
         found = label_agreement(
             np.where(says, "MET", "UNMET").tolist(),
@@ -459,18 +485,20 @@ def labels(grouped: bool) -> Iterator[Cell]:
         figures["auc"] = roc_auc(scores.tolist(), truth.tolist(), groups=groups)
         return {f"{name}, by groups" if grouped else name: one for name, one in figures.items()}
 
-    for n, share, right, unequal in itertools.product(
-        GRID.items, GRID.shares, GRID.right, (False, True) if grouped else (None,)
+    for n, (name, *of), layout in itertools.product(
+        GRID.items, judges(GRID.sides), GRID.layouts if grouped else (None,)
     ):
-        table = table_of(share, right)
+        share, missed, alarms = of
+        table = table_of(*of)
+        right = float(np.trace(table))
         whole = table[None] * 1e9
         f1 = 2 * np.diagonal(table) / (table.sum(0) + table.sum(1))
         truth = {
             "accuracy": right,
-            "balanced_accuracy": right,
-            "recall": right,
+            "balanced_accuracy": 1 - (missed + alarms) / 2,
+            "recall": 1 - missed,
             "precision": float(table[1, 1] / table[:, 1].sum()),
-            "false_positive_rate": 1 - right,
+            "false_positive_rate": alarms,
             "macro_f1": float(f1.mean()),
             "cohen_kappa": float(_confusion.cohen_kappa(whole)[0]),
             "gwet_ac1": float(_confusion.gwet_ac(whole)[0]),
@@ -483,18 +511,17 @@ def labels(grouped: bool) -> Iterator[Cell]:
         }
         if grouped:
             truth = {f"{name}, by groups": one for name, one in truth.items()}
-        name = f"MET {share}, right {right}, unequal {unequal}"
-        yield Cell(name, n, truth, partial(draw, n, share, right, unequal))
+        where = f"{name}, groups {layout}"
+        yield Cell(where, n, truth, partial(draw, n, (share, missed, alarms), layout))
 
 
 def together() -> Iterator[Cell]:
     """Yes and no of several criteria: the row of all."""
 
-    def draw(
-        n: int, criteria: int, share: float, right: float, chance: np.random.Generator
-    ) -> Found:
+    def draw(n: int, criteria: int, of: tuple[float, ...], chance: np.random.Generator) -> Found:
+        share, missed, alarms = of
         truth = chance.random((n, criteria)) < share
-        says = truth ^ (chance.random((n, criteria)) < 1 - right)
+        says = truth ^ (chance.random((n, criteria)) < np.where(truth, missed, alarms))
         found = stratified_agreement(
             np.where(says, "MET", "UNMET").ravel().tolist(),
             np.where(truth, "MET", "UNMET").ravel().tolist(),
@@ -504,56 +531,59 @@ def together() -> Iterator[Cell]:
         )
         return {"stratified kappa": found.kappa, "accuracy of all criteria": found.accuracy}
 
-    for n, criteria, share, right in itertools.product(
-        GRID.items, GRID.criteria, GRID.shares, GRID.right
+    for n, criteria, (name, *of) in itertools.product(
+        GRID.items, GRID.criteria, judges(GRID.sides)
     ):
         if n * criteria > MOST_PAIRS:
             continue
-        kappa = float(_confusion.cohen_kappa(table_of(share, right)[None] * 1e9)[0])
-        truth = {"stratified kappa": kappa, "accuracy of all criteria": right}
-        name = f"{criteria} criteria, MET {share}, right {right}"
-        yield Cell(name, n, truth, partial(draw, n, criteria, share, right))
+        table = table_of(*of)
+        kappa = float(_confusion.cohen_kappa(table[None] * 1e9)[0])
+        truth = {"stratified kappa": kappa, "accuracy of all criteria": float(np.trace(table))}
+        yield Cell(f"{criteria} criteria, {name}", n, truth, partial(draw, n, criteria, tuple(of)))
 
 
 def several() -> Iterator[Cell]:
     """Yes and no, and answers from 1 to 5, of three raters, each right as often."""
 
-    def yes_or_no(n: int, share: float, right: float, chance: np.random.Generator) -> Found:
+    def yes_or_no(n: int, of: tuple[float, ...], chance: np.random.Generator) -> Found:
+        share, missed, alarms = of
         truth = chance.random((n, 1)) < share
-        rated = (truth ^ (chance.random((n, 3)) < 1 - right)).astype(int).tolist()
+        wrong = chance.random((n, 3)) < np.where(truth, missed, alarms)
+        rated = (truth ^ wrong).astype(int).tolist()
         return {
             "fleiss_kappa": fleiss_kappa(rated, bootstrap=DRAWS),
             "alpha of three raters": krippendorff_alpha(rated, bootstrap=DRAWS),
             "gwet_ac of three raters": gwet_ac(rated, labels=[0, 1], bootstrap=DRAWS),
         }
 
-    for n, share, right in itertools.product(GRID.items, GRID.shares, GRID.right):
-        rated = share * right + (1 - share) * (1 - right)
-        apart = right * (1 - right)
+    for n, (name, *of) in itertools.product(GRID.items, judges(GRID.sides)):
+        share, missed, alarms = of
+        rated = share * (1 - missed) + (1 - share) * alarms
+        apart = share * missed * (1 - missed) + (1 - share) * alarms * (1 - alarms)
         gwet = 2 * rated * (1 - rated)
         kappa = 1 - apart / (rated * (1 - rated))
         truth = dict.fromkeys(("fleiss_kappa", "alpha of three raters"), kappa)
         truth["gwet_ac of three raters"] = 1 - 2 * apart / (1 - gwet)
-        name = f"MET {share}, right {right}"
-        yield Cell(name, n, truth, partial(yes_or_no, n, share, right))
+        yield Cell(name, n, truth, partial(yes_or_no, n, tuple(of)))
 
 
-def noisy(right: float) -> np.ndarray:
-    """How often a step from 1 to 5 is given for another: right, mostly one off, or any."""
-    place = np.arange(5)
+def noisy(right: float, kinds: int) -> np.ndarray:
+    """How often a step of a scale is given for another: right, mostly one off, or any."""
+    place = np.arange(kinds)
     near = (abs(place[:, None] - place) == 1).astype(float)
     near /= near.sum(1, keepdims=True)
-    return np.asarray(right * np.eye(5) + (1 - right) * (GRID.near * near + (1 - GRID.near) / 5))
+    wrong = GRID.near * near + (1 - GRID.near) / kinds
+    return np.asarray(right * np.eye(kinds) + (1 - right) * wrong)
 
 
 def scales(of_three: bool) -> Iterator[Cell]:
-    """Answers from 1 to 5: of a judge and people, or of three raters."""
+    """Steps of a scale: of a judge and people, or of three raters."""
 
-    def two(n: int, joint: np.ndarray, unequal: bool | None, chance: np.random.Generator) -> Found:
-        pair = chance.choice(25, n, p=joint.ravel())
-        group = None if unequal is None else group_sizes(n, unequal)
+    def two(n: int, joint: np.ndarray, layout: str | None, chance: np.random.Generator) -> Found:
+        pair = chance.choice(joint.size, n, p=joint.ravel())
+        group = None if layout is None else group_sizes(n, layout)
         pair = alike(group, pair, chance)
-        human, judge = pair // 5 + 1.0, pair % 5 + 1.0
+        human, judge = pair // len(joint) + 1.0, pair % len(joint) + 1.0
         found = score_agreement(
             judge.tolist(),
             human.tolist(),
@@ -561,38 +591,39 @@ def scales(of_three: bool) -> Iterator[Cell]:
             groups=None if group is None else group.tolist(),
             bootstrap=DRAWS,
         ).figures
-        return {f"{name}, 1 to 5": found[name] for name in SCALE_FIGURES}
+        return {f"{name}, scale": found[name] for name in SCALE_FIGURES}
 
     def three(n: int, steps: Sequence[float], right: float, chance: np.random.Generator) -> Found:
-        truth = chance.choice(5, n, p=steps)
-        edges = noisy(right).cumsum(1)
+        truth = chance.choice(len(steps), n, p=steps)
+        edges = noisy(right, len(steps)).cumsum(1)
         rated = (chance.random((n, 3, 1)) > edges[truth][:, None, :]).sum(2)
         found = intraclass_correlation(rated.tolist(), bootstrap=DRAWS)
-        figures = {f"{name} of three raters, 1 to 5": found[name] for name in ICC}
+        figures = {f"{name} of three raters, scale": found[name] for name in ICC}
         alpha = krippendorff_alpha(rated.tolist(), level="interval", bootstrap=DRAWS)
         ordinal = krippendorff_alpha(rated.tolist(), level="ordinal", bootstrap=DRAWS)
-        return figures | {"alpha of three raters, 1 to 5": alpha, ORDINAL: ordinal}
+        return figures | {"alpha of three raters, scale": alpha, ORDINAL: ordinal}
 
     for n, steps, right in itertools.product(GRID.items, GRID.steps, GRID.right):
-        name = f"1 to 5 with {steps}, right {right}"
+        name = f"steps {steps}, right {right}"
+        errors = noisy(right, len(steps))
         if of_three:
-            pairs = np.einsum("t,ta,tb->ab", steps, noisy(right), noisy(right))
-            truth = {f"{one} of three raters, 1 to 5": _correlation(pairs) for one in ICC[:1]}
+            pairs = np.einsum("t,ta,tb->ab", steps, errors, errors)
+            truth = {f"{one} of three raters, scale": _correlation(pairs) for one in ICC[:1]}
             one = _correlation(pairs)
             for kind in ICC:
                 value = one if kind.endswith("1") else 3 * one / (1 + 2 * one)
-                truth[f"{kind} of three raters, 1 to 5"] = value
-            truth["alpha of three raters, 1 to 5"] = one
+                truth[f"{kind} of three raters, scale"] = value
+            truth["alpha of three raters, scale"] = one
             truth[ORDINAL] = float(
                 _confusion.krippendorff_alpha(pairs[None] * 1e9, ordered=True)[0]
             )
             yield Cell(name, n, truth, partial(three, n, steps, right))
             continue
-        joint = np.array(steps)[:, None] * noisy(right)
-        truth = {f"{name}, 1 to 5": one for name, one in of_scale(steps, right).items()}
-        for unequal in (None, True):
-            where = f"{name}, unequal {unequal}"
-            yield Cell(where, n, truth, partial(two, n, joint, unequal))
+        truth = {f"{name}, scale": one for name, one in of_scale(steps, right).items()}
+        for layout in (None, GRID.layouts[-1]):
+            where = f"{name}, groups {layout}"
+            joint = np.array(steps)[:, None] * errors
+            yield Cell(where, n, truth, partial(two, n, joint, layout))
 
 
 def _correlation(joint: np.ndarray) -> float:
@@ -606,11 +637,12 @@ def _correlation(joint: np.ndarray) -> float:
 @cache
 def of_scale(steps: tuple[float, ...], right: float) -> dict[str, float]:
     """The true figures: those of as many pairs as make the shares whole numbers."""
-    joint = np.array(steps)[:, None] * noisy(right)
+    kinds = len(steps)
+    joint = np.array(steps)[:, None] * noisy(right, kinds)
     counts = np.round(joint.ravel() * 20_000).astype(int)
-    pair = np.repeat(np.arange(25), counts)
+    pair = np.repeat(np.arange(joint.size), counts)
     found = score_agreement(
-        (pair % 5).tolist(), (pair // 5).tolist(), scale=True, bootstrap=None
+        (pair % kinds).tolist(), (pair // kinds).tolist(), scale=True, bootstrap=None
     ).figures
     return {name: float(found[name].value or 0.0) for name in SCALE_FIGURES}
 
@@ -646,9 +678,9 @@ def numbers() -> Iterator[Cell]:
     names = figures.split()
 
     def draw(
-        n: int, judge: float, kind: str, unequal: bool | None, chance: np.random.Generator
+        n: int, judge: float, kind: str, layout: str | None, chance: np.random.Generator
     ) -> Found:
-        group = None if unequal is None else group_sizes(n, unequal)
+        group = None if layout is None else group_sizes(n, layout)
         at = alike(group, np.arange(n), chance)
         people = chance.normal(size=n)
         says = judge * people + np.sqrt(1 - judge**2) * chance.normal(size=n)
@@ -660,7 +692,7 @@ def numbers() -> Iterator[Cell]:
         ).figures
         return {f"{name}, {kind}": figures[name] for name in names}
 
-    for n, judge, unequal in itertools.product(GRID.items, GRID.correlations, (None, False, True)):
+    for n, judge, layout in itertools.product(GRID.items, GRID.correlations, (None, *GRID.layouts)):
         spread = np.sqrt(2 - 2 * judge)
         truth = dict.fromkeys(names, judge) | {
             "spearman": 6 / np.pi * np.arcsin(judge / 2),
@@ -669,10 +701,10 @@ def numbers() -> Iterator[Cell]:
             "rmse": spread,
             "bias": 0.0,
         }
-        kind = "numbers" if unequal is None else "numbers by groups"
+        kind = "numbers" if layout is None else "numbers by groups"
         named = {f"{name}, {kind}": float(value) for name, value in truth.items()}
-        name = f"correlation {judge}, unequal {unequal}"
-        yield Cell(name, n, named, partial(draw, n, judge, kind, unequal))
+        name = f"correlation {judge}, groups {layout}"
+        yield Cell(name, n, named, partial(draw, n, judge, kind, layout))
 
 
 FIGURES: dict[str, Callable[[], Iterator[Cell]]] = {

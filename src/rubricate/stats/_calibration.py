@@ -295,7 +295,7 @@ class PlattMap:
         cls, probabilities: Sequence[float | None], outcomes: Sequence[bool | None]
     ) -> PlattMap:
         """Fit on a training split by maximum likelihood with Platt's smoothed targets, by
-        Newton's method in a trust region.
+        Newton's method with halved steps.
 
         If the most likely map would decrease, it is constant instead.
 
@@ -339,15 +339,20 @@ def _most_likely(score: Floats, target: Floats, intercept: float) -> Floats:
         gradient = design.T @ (special.expit(logit) - target) / n
         return float((np.logaddexp(0, logit) - target * logit).sum()) / n, gradient
 
-    def curvature(parameters: Floats) -> Floats:
-        chance = special.expit(design @ parameters)
-        return np.asarray((design * (chance * (1 - chance))[:, None]).T @ design / n)
-
-    start = np.array([0.0, intercept])
-    minimum = optimize.minimize(
-        loss, start, jac=True, hess=curvature, method="trust-ncg", options={"gtol": 1e-12}
-    )
-    return np.asarray(minimum.x)
+    best = np.array([0.0, intercept])
+    least, gradient = loss(best)
+    while np.abs(gradient).max() > 1e-12:
+        chance = special.expit(design @ best)
+        curvature = (design * (chance * (1 - chance))[:, None]).T @ design / n
+        step = np.linalg.lstsq(curvature, gradient)[0]
+        now, gradient = loss(best - step)
+        while not now < least:  # the loss is convex: a step is too long, or there is none left
+            step = step / 2
+            if np.abs(step).max() <= 1e-12 * np.abs(best).max():
+                return best
+            now, gradient = loss(best - step)
+        best, least = best - step, now
+    return best
 
 
 CalibrationMap = IsotonicMap | PlattMap

@@ -6,6 +6,8 @@ takes a stack of them, (b, K, K), and returns (b,); NaN where the statistic is u
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from rubricate.stats._numbers import Floats
@@ -17,8 +19,22 @@ def _ratio(above: Floats, below: Floats) -> Floats:
         return np.where(below == 0, np.nan, above / below)
 
 
-def _hits(confusion: Floats) -> Floats:
-    return np.diagonal(confusion, axis1=-2, axis2=-1)
+@cache
+def _of_sides(kinds: int) -> Floats:
+    """Which cells, (K * K,), belong to each label of the truth, and of the judge: (K * K, 2 K)."""
+    each = np.eye(kinds)
+    return np.hstack([np.repeat(each, kinds, axis=0), np.tile(each, (kinds, 1))])
+
+
+def _sides(confusion: Floats) -> tuple[Floats, Floats, Floats]:
+    """The cells (..., K * K), and how often each label is the truth and the judge's (..., K).
+
+    Sums are products of matrices: numpy's own, over axes as short as these, take ten times as long.
+    """
+    kinds = confusion.shape[-1]
+    cells = confusion.reshape(*confusion.shape[:-2], kinds * kinds)
+    both = cells @ _of_sides(kinds)
+    return cells, both[..., :kinds], both[..., kinds:]
 
 
 def label_weights(kinds: int, power: int = 0) -> Floats:
@@ -38,10 +54,9 @@ def cohen_kappa(confusion: Floats, power: int = 0) -> Floats:
     their `label_weights`.
     """
     weights = 1 - label_weights(confusion.shape[-1], power)
-    expected = confusion.sum(-1)[..., :, None] * confusion.sum(-2)[..., None, :]
-    n = confusion.sum((-2, -1))
-    observed = (weights * confusion).sum((-2, -1))
-    return 1 - _ratio(n * observed, (weights * expected).sum((-2, -1)))
+    cells, truth, judge = _sides(confusion)
+    n, observed = truth @ np.ones(len(weights)), cells @ weights.ravel()
+    return 1 - _ratio(n * observed, (truth @ weights * judge) @ np.ones(len(weights)))
 
 
 def gwet_ac(confusion: Floats, power: int = 0) -> Floats:
@@ -53,19 +68,21 @@ def gwet_ac(confusion: Floats, power: int = 0) -> Floats:
     kinds = confusion.shape[-1]
     if kinds < 2:
         return np.full(confusion.shape[:-2], np.nan)
-    weights = label_weights(kinds, power)
-    n = confusion.sum((-2, -1))
-    share = (confusion.sum(-1) + confusion.sum(-2)) / (2 * n[..., None])
-    chance = weights.sum() * (share * (1 - share)).sum(-1) / (kinds * (kinds - 1))
-    return np.asarray((_ratio((weights * confusion).sum((-2, -1)), n) - chance) / (1 - chance))
+    weights, ones = label_weights(kinds, power), np.ones(kinds)
+    cells, truth, judge = _sides(confusion)
+    n = truth @ ones
+    share = (truth + judge) / (2 * n[..., None])
+    chance = weights.sum() * (share * (1 - share) @ ones) / (kinds * (kinds - 1))
+    return np.asarray((_ratio(cells @ weights.ravel(), n) - chance) / (1 - chance))
 
 
 def matthews(confusion: Floats) -> Floats:
     """The correlation of Matthews (1975) for any number of labels (Gorodkin 2004)."""
-    truth, judge = confusion.sum(-1), confusion.sum(-2)
-    n = confusion.sum((-2, -1))
-    above = _hits(confusion).sum(-1) * n - (truth * judge).sum(-1)
-    return _ratio(above, np.sqrt((n**2 - (truth**2).sum(-1)) * (n**2 - (judge**2).sum(-1))))
+    cells, truth, judge = _sides(confusion)
+    ones = np.ones(confusion.shape[-1])
+    n, hits = truth @ ones, cells @ np.eye(len(ones)).ravel()
+    below = np.sqrt((n**2 - truth**2 @ ones) * (n**2 - judge**2 @ ones))
+    return _ratio(hits * n - truth * judge @ ones, below)
 
 
 def krippendorff_alpha(coincidences: Floats, *, ordered: bool = False) -> Floats:
@@ -76,13 +93,14 @@ def krippendorff_alpha(coincidences: Floats, *, ordered: bool = False) -> Floats
     ordered, the number of values between them, `(sum_(g = c..k) n_g - (n_c + n_k) / 2) ** 2`. For
     two raters the coincidences are a confusion matrix plus its transpose.
     """
-    margins = coincidences.sum(-1)
+    cells, margins, _ = _sides(coincidences)
     kinds = margins.shape[-1]
+    ones, apart = np.ones(kinds), 1 - np.eye(kinds)
     if ordered:
-        until = np.cumsum(margins, axis=-1) - margins / 2
+        until = margins @ (np.triu(np.ones((kinds, kinds))) - np.eye(kinds) / 2)
         distance = (until[..., :, None] - until[..., None, :]) ** 2
+        expected = np.einsum("...ij,...i,...j->...", distance, margins, margins)
+        observed = np.einsum("...ij,...ij->...", coincidences, distance)
     else:
-        distance = np.broadcast_to(1.0 - np.eye(kinds), coincidences.shape)
-    expected = (margins[..., :, None] * margins[..., None, :] * distance).sum((-2, -1))
-    observed = (coincidences * distance).sum((-2, -1))
-    return 1 - _ratio((margins.sum(-1) - 1) * observed, expected)
+        expected, observed = (margins @ apart * margins) @ ones, cells @ apart.ravel()
+    return 1 - _ratio((margins @ ones - 1) * observed, expected)

@@ -157,6 +157,8 @@ def check_flag(value: Any, name: str) -> None:
 
 def number_of(value: Any, name: str, index: int | None = None) -> float:
     """A number; `InputError` where it is missing, no number, or beyond `LARGEST`."""
+    if type(value) in (float, int) and abs(value) <= LARGEST:
+        return float(value)
     shown = brief(value) + ("" if index is None else f" at position {index}")
     if isinstance(value, (str, bytes)) or is_nested(value) or is_missing(value):
         raise InputError(f"{name}: {shown} is not a number")

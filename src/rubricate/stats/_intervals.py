@@ -171,7 +171,7 @@ def mean_of(
     count = len(np.unique(clusters))
     if count < 2:
         return MeanEstimate(len(values), count, Estimate(mean, undefined=TOO_FEW), None)
-    same = mostly_same(values)
+    same = None if bounds is None else mostly_same(values)
     if bounds is not None and (rare or same is not None):
         effect, freedom = design_effect(values, clusters)
         quantile = t_quantile(probability, freedom)
@@ -412,7 +412,7 @@ def effective_number(parts: Floats, wholes: Floats) -> tuple[float, float]:
     its degrees of freedom."""
     n = float(wholes.sum())
     share = float(parts.sum()) / n
-    variance, freedom = _of_clusters(parts, parts, wholes)
+    variance, freedom = variance_of_clusters(parts, parts, wholes)
     if variance == 0:
         return min(n, len(wholes)), freedom
     return min(n, share * (1 - share) / variance), freedom
@@ -433,7 +433,7 @@ def effective_interval(share: float, effective: float, confidence: float) -> Est
 def clustered_variance(values: Floats, clusters: Integers) -> tuple[float, float]:
     """The variance of the mean of `values` by clusters (at least two of them), and its degrees of
     freedom; see `clustered_mean`."""
-    return _of_clusters(*_totals(values, clusters))
+    return variance_of_clusters(*_totals(values, clusters))
 
 
 def clustered_correlation(values: Floats, clusters: Integers) -> float:
@@ -452,8 +452,8 @@ def _totals(values: Floats, clusters: Integers) -> tuple[Floats, Floats, Floats]
     return sums.astype(np.float64), squares.astype(np.float64), sizes
 
 
-def _of_clusters(sums: Floats, squares: Floats, sizes: Floats) -> tuple[float, float]:
-    """`clustered_variance` from each cluster's sum, sum of squares and size."""
+def variance_of_clusters(sums: Floats, squares: Floats, sizes: Floats) -> tuple[float, float]:
+    """`clustered_variance` from each cluster's sum, sum of squares and size, (G,) each."""
     count, n = len(sizes), float(sizes.sum())
     residuals = sums - float(sums.sum()) / n * sizes
     if (sizes == sizes[0]).all():
@@ -468,7 +468,7 @@ def _of_clusters(sums: Floats, squares: Floats, sizes: Floats) -> tuple[float, f
 def _correlation(sums: Floats, squares: Floats, sizes: Floats) -> float:
     """`clustered_correlation` from each cluster's sum, sum of squares and size."""
     count, n = len(sizes), float(sizes.sum())
-    if count < 2 or count == n:
+    if count < 2 or count >= n:
         return 0.0
     residuals = sums - float(sums.sum()) / n * sizes
     between = float((residuals**2 / sizes).sum()) / (count - 1)

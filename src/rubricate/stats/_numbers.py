@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,6 +16,8 @@ from rubricate.stats._inputs import LARGEST, brief, is_missing, listed, number_o
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
+QUICK = frozenset({float, int, bool, type(None), np.float64, np.int64, np.bool_})
+"""Types of which every value is a number or missing, unless it is too large."""
 
 
 def numbers(values: Any, name: str) -> Floats:
@@ -24,6 +27,11 @@ def numbers(values: Any, name: str) -> Floats:
         InputError: it is no list, or a value is no number, or too large.
     """
     raw = listed(values, name)
+    if QUICK.issuperset(map(type, raw)):
+        with suppress(OverflowError):
+            array = np.array(raw, dtype=np.float64)
+            if not (np.abs(array) > LARGEST).any():
+                return array
     array = np.empty(len(raw))
     for index, value in enumerate(raw):
         if isinstance(value, float):

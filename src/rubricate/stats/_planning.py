@@ -6,7 +6,7 @@ import math
 from functools import cache, lru_cache
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from rubricate.errors import InputError
 from rubricate.stats._inputs import brief, check_share, count_of, number_of
@@ -85,7 +85,9 @@ def _binomial(n: int, share: float) -> tuple[Floats, Floats]:
     """Counts and their probabilities, without the far tails."""
     middle, reach = n * share, TAIL * math.sqrt(n * share * (1 - share)) + TAIL
     counts = np.arange(max(0, math.floor(middle - reach)), min(n, math.ceil(middle + reach)) + 1.0)
-    return counts, np.asarray(stats.binom.pmf(counts, n, share))
+    ways = special.gammaln(n + 1) - special.gammaln(counts + 1) - special.gammaln(n - counts + 1)
+    chances = special.xlogy(counts, share) + special.xlog1py(n - counts, -share)
+    return counts, np.exp(ways + chances)
 
 
 def mean_width(
@@ -250,8 +252,10 @@ def lower_end_power(n: int, share: float, promise: float, *, confidence: float =
     check_share(promise, "promise")
     check_share(confidence, "confidence")
     # As many successes as come with `promise` in less than half of what the interval may miss.
-    too_few = stats.binom.ppf((1 + confidence) / 2, n, promise)
-    return float(stats.binom.sf(too_few, n, share))
+    enough = (1 + confidence) / 2
+    too_few = math.ceil(special.bdtrik(enough, n, promise))
+    too_few -= too_few > 0 and special.bdtr(too_few - 1, n, promise) >= enough
+    return float(special.bdtrc(too_few, n, share))
 
 
 def paired_power(
@@ -412,12 +416,15 @@ def mcnemar_power(
     if differing == 0:
         return 0.0
     counts, weights = _binomial(n, differing)
-    half = stats.binom.ppf(significance / 2, counts, 0.5)
-    half = np.where(2 * stats.binom.cdf(half, counts, 0.5) <= significance, half, half - 1)
+    counts = counts.astype(np.int64)
+    half = np.ceil(special.bdtrik(significance / 2, counts, 0.5))
+    half = np.where(2 * special.bdtr(half, counts, 0.5) <= significance, half, half - 1)
     better = min(1.0, max(0.0, (differing + difference) / (2 * differing)))
-    low = stats.binom.cdf(half, counts, better)
-    high = stats.binom.sf(counts - half - 1, counts, better)
-    return float((weights * np.where(half < 0, 0.0, low + high)).sum())
+    some = half >= 0
+    half, counts, weights = half[some], counts[some], weights[some]
+    low = special.bdtr(half, counts, better)
+    high = special.bdtrc(counts - half - 1, counts, better)
+    return float((weights * (low + high)).sum())
 
 
 def _between(value: float, name: str, low: float, high: float = math.inf) -> float:

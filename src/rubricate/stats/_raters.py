@@ -21,7 +21,7 @@ from rubricate.stats._inputs import (
     listed,
 )
 from rubricate.stats._numbers import Floats, Integers, numbers, t_quantile
-from rubricate.stats._posterior import AGREE, DISAGREE, coefficient_intervals
+from rubricate.stats._posterior import coefficient_intervals, two_priors
 from rubricate.stats._resampling import (
     TOO_FEW,
     Bootstrap,
@@ -164,7 +164,7 @@ def _of_patterns(
     bootstrap: Bootstrap | None,
 ) -> Estimate:
     """A statistic of the counts of each label for each item, (n, K), with the interval of
-    `coefficient_intervals`, whose prior has all raters agree, or one of them disagree.
+    `coefficient_intervals`, whose priors have all raters agree, or one of them disagree.
 
     Args:
         parts: what rows of counts add to the totals, (n, p).
@@ -177,13 +177,14 @@ def _of_patterns(
     other = agree + np.roll(np.eye(kinds), max(1, kinds // 2), axis=1) - np.eye(kinds)
     patterns, index = np.unique(np.vstack([counts, agree, other]), axis=0, return_inverse=True)
     index = index.reshape(-1)
-    worth = np.repeat([AGREE / kinds, DISAGREE / kinds], kinds)
-    prior = np.bincount(index[n:], weights=worth, minlength=len(patterns)).astype(np.float64)
+    priors = two_priors(
+        *(np.bincount(of, minlength=len(patterns)) / kinds for of in np.split(index[n:], 2))
+    )
     added = parts(patterns)
     estimates = coefficient_intervals(
         index[:n],
         clusters,
-        [prior],
+        priors,
         {"": lambda times: statistic(times @ added)},
         bootstrap,
     )

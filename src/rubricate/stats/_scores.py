@@ -28,7 +28,7 @@ from rubricate.stats._resampling import (
     explained,
     jackknife_totals,
 )
-from rubricate.stats._unseen import FEW_DIFFER, is_skewed, mostly_same
+from rubricate.stats._unseen import FEW_DIFFER, are_few, is_skewed, mostly_same
 
 CONSTANT = "one of the two gave one number throughout"
 SAME = "both gave one and the same number throughout"
@@ -155,38 +155,42 @@ def score_agreement(
     worth = np.ones(len(x)) if weights is None else weights_of(weights, len(x))
     _, clusters, (x, y, worth) = complete_cases(groups, x, y, worth)
     worth = effective(worth)
-    distinct, index = np.unique(np.stack([x, y], axis=1), axis=0, return_inverse=True)
-    in_steps = bool(scale and len(x) and (distinct == np.round(distinct)).all())
-    in_steps = in_steps and float(np.ptp(distinct)) < STEPS
-    spreads = jackknife_totals(
-        sparse.diags(worth) @ cells(index.reshape(-1), len(distinct)),
-        _Pairs(distinct[:, 0], distinct[:, 1], steps=scale).statistics,
-        scales=SCALES,
-        clusters=clusters,
-        bootstrap=None if in_steps else bootstrap,
-    )
-    if in_steps:
-        steps = np.arange(distinct.min(), distinct.max() + 1)
+    table = np.stack([x, y], axis=1)
+    in_steps = bool(scale and len(x) and (table == np.round(table)).all())
+    if in_steps and float(np.ptp(table)) < STEPS:
+        least, kinds = table.min(), int(np.ptp(table)) + 1
+        index = ((y - least) * kinds + x - least).astype(np.int64)
+        counts = np.bincount(index, worth, kinds**2).astype(np.float64)
+        spreads = _of_table(counts.reshape(kinds, kinds))
         spreads |= coefficient_intervals(
-            ((y - steps[0]) * len(steps) + x - steps[0]).astype(np.int64),
+            index,
             clusters,
-            table_priors(len(steps), ordered=True),
-            _of_cells(len(steps)),
+            table_priors(kinds, ordered=True),
+            _of_cells(kinds),
             bootstrap,
             worth if is_weighted else None,
+        )
+    else:
+        distinct, index = np.unique(table, axis=0, return_inverse=True)
+        spreads = jackknife_totals(
+            sparse.diags(worth) @ cells(index.reshape(-1), len(distinct)),
+            _Pairs(distinct[:, 0], distinct[:, 1], steps=scale).statistics,
+            scales=SCALES,
+            clusters=clusters,
+            bootstrap=bootstrap,
         )
     figures = {
         name: explained(figure, _WHY.get(name, NO_PAIR) if len(x) else NO_PAIR)
         for name, figure in spreads.items()
     }
-    table = np.stack([x, y], axis=1)
     figures |= icc_of(table, clusters, bootstrap)
     if is_weighted:
         for name in NOT_WEIGHTED & figures.keys():
             figures[name] = Estimate(None, undefined=WITHOUT_WEIGHTS)
     if len(x) and bootstrap is not None:
-        errors = _error_intervals(x, y, clusters, bootstrap, worth if is_weighted else None)
-        figures |= errors if scale else {"bias": errors["bias"]}
+        names = ("bias", "mae", "rmse") if scale else ("bias",)
+        shared = (x, y, clusters, bootstrap, worth if is_weighted else None)
+        figures |= {name: _error_interval(name, *shared) for name in names}
         for name in ("wasserstein", "ks") if not is_weighted else ():
             figures[name] = Estimate(figures[name].value, undefined=NO_DISTANCE)
         if is_skewed(table, clusters):
@@ -217,18 +221,39 @@ def score_agreement(
     )
 
 
+def _of_table(counts: Floats) -> dict[str, Estimate]:
+    """What counts of steps, people's in rows and the judge's in columns, show without a model."""
+    n, steps = float(counts.sum()), np.arange(len(counts))
+    apart = steps - steps[:, None]
+    until = np.abs(np.cumsum(counts.sum(axis=0) - counts.sum(axis=1)))
+    values = {
+        "bias": (counts * apart).sum() / n,
+        "mae": (counts * np.abs(apart)).sum() / n,
+        "rmse": math.sqrt((counts * apart**2).sum() / n),
+        "wasserstein": until.sum() / n,
+        "ks": until.max() / n,
+        "exact_accuracy": np.trace(counts) / n,
+        "within_one_accuracy": counts[np.abs(apart) <= 1].sum() / n,
+    }
+    return {name: Estimate(float(value)) for name, value in values.items()}
+
+
 def _of_cells(kinds: int) -> dict[str, Coefficient]:
     """The coefficients of confusion matrices of steps, as functions of their cells, (b, K * K)."""
     steps = np.arange(kinds) - (kinds - 1) / 2
     x, y, ones = np.tile(steps, kinds), np.repeat(steps, kinds), np.ones(kinds)
     powers = np.column_stack([np.ones(kinds**2), x, y, x * x, y * y, x * y])
     of_x, of_y = np.tile(np.eye(kinds), (kinds, 1)), np.repeat(np.eye(kinds), kinds, axis=0)
+    midranks = np.triu(np.ones((kinds, kinds))) - np.eye(kinds) / 2 - 0.5
+    corner = np.triu(np.ones((kinds, kinds)), 1)[:, 1:]
+    before = np.kron(corner, corner)  # the cells above and left of each inner cell
+    inner = np.arange(kinds**2).reshape(kinds, kinds)[1:, 1:].ravel()
 
     def moments(counts: Floats) -> Floats:
         return np.asarray((counts @ powers).T)
 
     def ratio(above: Floats, below: Floats, whole: Floats) -> Floats:
-        # If ones side, or both, gave ones number throughout, the rest is rounding, not spread.
+        # If one side, or both, gave one number throughout, the rest is rounding, not spread.
         return np.asarray(above / np.where(below <= 1e-12 * whole, np.nan, below))
 
     def pearson(counts: Floats) -> Floats:
@@ -246,18 +271,15 @@ def _of_cells(kinds: int) -> dict[str, Coefficient]:
         return 1 - ratio((2 * n - 1) * (xx + yy - 2 * xy), pooled, n * n)
 
     def spearman(counts: Floats) -> Floats:
-        n = (counts @ powers[:, 0])[:, None]
         columns, rows = counts @ of_x, counts @ of_y
-        dx, dy = (_midranks(side) - (n + 1) / 2 for side in (columns, rows))
-        by_row = (counts.reshape(-1, kinds, kinds) * dx[:, None, :]) @ ones
-        spread = np.sqrt(((columns * dx * dx) @ ones) * ((rows * dy * dy) @ ones))
-        return np.clip(ratio((by_row * dy) @ ones, spread, n[:, 0] ** 3), -1.0, 1.0)
+        dx, dy = columns @ midranks, rows @ midranks
+        tables = counts.reshape(-1, kinds, kinds)
+        spread = np.sqrt((columns * dx * dx @ ones) * (rows * dy * dy @ ones))
+        above = np.einsum("bij,bj,bi->b", tables, dx, dy)
+        return np.clip(ratio(above, spread, (columns @ ones) ** 3), -1.0, 1.0)
 
     def kendall(counts: Floats) -> Floats:
-        tables = counts.reshape(-1, kinds, kinds)
-        until = tables.cumsum(1).cumsum(2)[:, :-1, :-1].reshape(len(tables), -1)
-        inner = tables[:, 1:, 1:].reshape(len(tables), -1)
-        concordant = np.einsum("bp,bp->b", inner, until)
+        concordant = np.einsum("bp,bp->b", counts[:, inner], counts @ before)
         return _tau_b(counts @ powers[:, 0], concordant, counts @ of_x, counts @ of_y, counts)
 
     return {
@@ -269,36 +291,33 @@ def _of_cells(kinds: int) -> dict[str, Coefficient]:
     }
 
 
-def _error_intervals(
+def _error_interval(
+    name: str,
     x: Floats,
     y: Floats,
     clusters: Integers,
     bootstrap: Bootstrap,
     worth: Floats | None = None,
-) -> dict[str, Estimate]:
-    """Bias, mean and root mean squared error with the interval of `clustered_mean`, for errors up
-    to the range of the numbers."""
-    numbers_range = float(np.ptp([x, y]))
-
-    def mean(errors: Floats, least: float, most: float) -> Estimate:
-        if worth is not None:
-            return weighted_mean(errors, worth, clusters, bootstrap.tails[1])
-        bounds = (least, most) if numbers_range > 0 else None
-        return mean_of(errors, clusters, bootstrap.tails[1], bounds).mean
-
-    # One error from end to end makes most of a mean square, however many small ones were seen.
-    rare = numbers_range > 0 and mostly_same(np.abs(x - y)) is not None
-    squares = (0.0, numbers_range**2) if numbers_range > 0 else None
-    if worth is None:
-        squared = mean_of((x - y) ** 2, clusters, bootstrap.tails[1], squares, rare=rare).mean
+) -> Estimate:
+    """Bias, mean or root mean squared error with the interval of `clustered_mean`, for errors up to
+    the range of the numbers."""
+    most = float(np.ptp([x, y]))
+    errors = {"bias": x - y, "mae": np.abs(x - y), "rmse": (x - y) ** 2}[name]
+    same = mostly_same(errors) if name == "rmse" and most > 0 else None
+    if name == "rmse":
+        most **= 2
+        # One error from end to end makes most of a mean square, and a few say little of its size.
+        if same is not None and are_few(same, clusters):
+            return Estimate(math.sqrt(np.average(errors, weights=worth)), undefined=FEW_DIFFER)
+    if worth is not None:
+        mean = weighted_mean(errors, worth, clusters, bootstrap.tails[1])
     else:
-        squared = mean((x - y) ** 2, 0.0, numbers_range**2)
-    squared = squared.within(0.0, math.inf)
-    return {
-        "bias": mean(x - y, -numbers_range, numbers_range),
-        "mae": mean(np.abs(x - y), 0.0, numbers_range).within(0.0, math.inf),
-        "rmse": squared.mapped(math.sqrt),
-    }
+        bounds = (-most if name == "bias" else 0.0, most) if most > 0 else None
+        mean = mean_of(errors, clusters, bootstrap.tails[1], bounds, rare=same is not None).mean
+    if name == "bias":
+        return mean
+    mean = mean.within(0.0, math.inf)
+    return mean.mapped(math.sqrt) if name == "rmse" else mean
 
 
 def _by_level(
@@ -308,11 +327,10 @@ def _by_level(
     levels = []
     for level in np.unique(nearest).tolist():
         at = nearest == level
-        apart = x[at] - y[at]
-        bias = Estimate(float(apart.mean()))
+        bias = Estimate(float((x[at] - y[at]).mean()))
         if bootstrap is not None:
-            bias = _error_intervals(x[at], y[at], clusters[at], bootstrap)["bias"]
-        levels.append(LevelBias(level, len(apart), bias))
+            bias = _error_interval("bias", x[at], y[at], clusters[at], bootstrap)
+        levels.append(LevelBias(level, int(at.sum()), bias))
     return tuple(levels)
 
 
