@@ -120,7 +120,7 @@ def cases(n: int = 200) -> dict[str, Callable[[], Any]]:
         ),
         "lower_end_power": call("lower_end_power", 200, 0.9, 0.8),
         "mcnemar_power": call("mcnemar_power", 200, 0.1, 0.2),
-        "mcnemar_test": call("mcnemar_test", changes),
+        "mcnemar_test": call("mcnemar_test", right, (truth[:, 1] == says[:, 1]).tolist()),
         "mean_width": call("mean_width", 200, 0.3),
         "next_to_label": call("next_to_label", [True, *[False] * 199], 50),
         "paired_power": call("paired_power", 200, 0.05, 0.3),

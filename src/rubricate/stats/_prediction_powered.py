@@ -240,7 +240,8 @@ def _moments_with_errors(
     weights = np.append(each, (weight, weight))
     pairs = np.array([np.append(labels, (1.0, 0.0)), np.append(judge, (0.0, 1.0))])
     total = float(weights.sum())
-    covariance = np.cov(pairs, aweights=weights, ddof=0) * total / (total - 1)
+    apart = pairs - (pairs @ weights / total)[:, None]
+    covariance = (apart * weights) @ apart.T / (total - 1)
     return float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1])
 
 

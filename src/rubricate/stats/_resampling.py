@@ -258,6 +258,8 @@ def blocks(contributions: Any, clusters: Integers, seed: int) -> Any:
     if count > BLOCKS:
         shuffled = np.random.default_rng(seed).permutation(count)
         clusters, count = (shuffled % BLOCKS)[clusters], BLOCKS
+    if count == len(clusters):
+        return contributions
     return cells(clusters, count).T @ contributions
 
 

@@ -28,7 +28,7 @@ from rubricate.stats._resampling import (
     explained,
     jackknife_totals,
 )
-from rubricate.stats._unseen import FEW_DIFFER, are_few, is_skewed, mostly_same
+from rubricate.stats._unseen import FEW_DIFFER, LEAST_OF_RANGE, are_few, is_skewed, mostly_same
 
 CONSTANT = "one of the two gave one number throughout"
 SAME = "both gave one and the same number throughout"
@@ -306,8 +306,8 @@ def _error_interval(
     same = mostly_same(errors) if name == "rmse" and most > 0 else None
     if name == "rmse":
         most **= 2
-        # One error from end to end makes most of a mean square, and a few say little of its size.
-        if same is not None and are_few(same, clusters):
+        # One error from end to end makes most of a mean square, and few items do not show the ends.
+        if same is not None and len(x) < LEAST_OF_RANGE and are_few(same, clusters):
             return Estimate(math.sqrt(np.average(errors, weights=worth)), undefined=FEW_DIFFER)
     if worth is not None:
         mean = weighted_mean(errors, worth, clusters, bootstrap.tails[1])

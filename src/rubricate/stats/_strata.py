@@ -13,7 +13,7 @@ from scipy import sparse
 from rubricate.stats import _confusion
 from rubricate.stats._agreement import NO_KAPPA, SAME_STEP
 from rubricate.stats._estimate import Estimate
-from rubricate.stats._inputs import answers, is_missing, number_of, same_length
+from rubricate.stats._inputs import answers, number_of, same_length
 from rubricate.stats._intervals import share_of
 from rubricate.stats._labels import NO_PAIR
 from rubricate.stats._numbers import Floats, Integers, effective, outcomes, weights_of
@@ -101,11 +101,11 @@ def stratified_agreement(
     """
     columns = {"judge": answers(judge, "judge"), "human": answers(human, "human")}
     if equal is not None:
-        columns["equal"] = outcomes(equal, "equal").tolist()
+        columns["equal"] = answers(outcomes(equal, "equal"), "equal")
     of = answers(strata, "strata")
     clusters = cluster_indices(groups, same_length(strata=of, **columns))
     rows = list(zip(*columns.values(), strict=True))
-    kept = [at for at, row in enumerate(rows) if not any(map(is_missing, row))]
+    kept = [at for at, row in enumerate(rows) if None not in row]
     n, clusters, of = len(kept), clusters[kept], [of[at] for at in kept]
     pairs = [rows[at][:2] for at in kept]
     worth = None if weights is None else effective(weights_of(weights, len(rows))[kept])
