@@ -99,7 +99,7 @@ def krippendorff_alpha(coincidences: Floats, *, ordered: bool = False) -> Floats
     if ordered:
         until = margins @ (np.triu(np.ones((kinds, kinds))) - np.eye(kinds) / 2)
         distance = (until[..., :, None] - until[..., None, :]) ** 2
-        expected = np.einsum("...ij,...i,...j->...", distance, margins, margins)
+        expected = np.einsum("...ij,...j->...i", distance, margins) * margins @ ones
         observed = np.einsum("...ij,...ij->...", coincidences, distance)
     else:
         expected, observed = (margins @ apart * margins) @ ones, cells @ apart.ravel()

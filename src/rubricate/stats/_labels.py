@@ -119,8 +119,8 @@ def label_agreement(
     did, so its ends are those of J. The ends of balanced accuracy and macro-F1 are the means of
     their labels' ends (Zou and Donner 2008, for estimates that may depend on each other), and there
     are none if people never gave one of the labels. The other intervals are the middle of the
-    coefficient's posterior distribution (Agresti and Min 2005), with a prior worth 1.6 pairs, one
-    of which agrees, also for the effective number of pairs.
+    coefficient's posterior distributions by two priors, one for each end (Agresti and Min 2005,
+    Walley 1996), also for the effective number of pairs.
 
     With weights, every share is that of the weights (Hajek 1971), and the effective number of pairs
     is smaller by their spread, too (Kish 1965). The confusion counts pairs.

@@ -21,7 +21,7 @@ from rubricate.stats._inputs import (
     listed,
 )
 from rubricate.stats._numbers import Floats, Integers, numbers, t_quantile
-from rubricate.stats._posterior import coefficient_intervals, two_priors
+from rubricate.stats._posterior import FAR, coefficient_intervals, two_priors
 from rubricate.stats._resampling import (
     TOO_FEW,
     Bootstrap,
@@ -119,7 +119,8 @@ def krippendorff_alpha(
             return _coincidences(some).reshape(len(some), kinds * kinds)
 
         if strata is None:
-            alpha = _of_patterns(counts, parts, statistic, clusters, bootstrap)
+            ordered = level == "ordinal"
+            alpha = _of_patterns(counts, parts, statistic, clusters, bootstrap, ordered=ordered)
             return explained(_if_others(alpha, counts, clusters), SAME_RATINGS)
         contributions = parts(counts)
         sizes = contributions.sum(1)
@@ -162,9 +163,12 @@ def _of_patterns(
     statistic: Callable[[Floats], Floats],
     clusters: Integers,
     bootstrap: Bootstrap | None,
+    *,
+    ordered: bool = False,
 ) -> Estimate:
     """A statistic of the counts of each label for each item, (n, K), with the interval of
-    `coefficient_intervals`, whose priors have all raters agree, or one of them disagree.
+    `coefficient_intervals`, whose priors have all raters agree, or one of them disagree: also from
+    one end of an order to the other.
 
     Args:
         parts: what rows of counts add to the totals, (n, p).
@@ -175,15 +179,23 @@ def _of_patterns(
     most = max(2.0, float(np.median(raters[raters > 1]))) if (raters > 1).any() else 2.0
     agree = most * np.eye(kinds)
     other = agree + np.roll(np.eye(kinds), max(1, kinds // 2), axis=1) - np.eye(kinds)
-    rows = np.vstack([counts, agree, other])
+    far = np.zeros((0, kinds))
+    if ordered and kinds > 2:
+        far = np.zeros((2, kinds))
+        far[:, [0, -1]] = [[most - 1, 1], [1, most - 1]]
+    rows = np.vstack([counts, agree, other, far])
     # A row as one number, if it fits: rows take numpy ten times as long to tell apart.
     places = (rows.max() + 1) ** np.arange(kinds)
     code = rows @ places if places[-1] < 2**40 else rows
     _, first, index = np.unique(code, axis=0, return_index=True, return_inverse=True)
     patterns, index = rows[first], index.reshape(-1)
     priors = two_priors(
-        *(np.bincount(of, minlength=len(patterns)) / kinds for of in np.split(index[n:], 2))
+        *(
+            np.bincount(of, minlength=len(patterns)) / kinds
+            for of in np.split(index[n : n + 2 * kinds], 2)
+        )
     )
+    priors[1] += FAR / 2 * np.bincount(index[n + 2 * kinds :], minlength=len(patterns))
     added = parts(patterns)
     estimates = coefficient_intervals(
         index[:n],
@@ -526,4 +538,6 @@ def gwet_ac(
         return kappas if kinds > 1 else np.full_like(kappas, np.nan)
 
     clusters = cluster_indices(groups, len(counts))
-    return explained(_of_patterns(counts, parts, statistic, clusters, bootstrap), ONE_LABEL)
+    ordered = weights != "identity"
+    ac = _of_patterns(counts, parts, statistic, clusters, bootstrap, ordered=ordered)
+    return explained(ac, ONE_LABEL)
