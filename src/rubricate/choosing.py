@@ -99,7 +99,7 @@ def _rows(data: object) -> list[Mapping[str, Any]]:
     frame: Any = data
     rows: Any = data
     if hasattr(data, "iloc") and hasattr(data, "to_dict"):
-        rows = frame.to_dict("records")
+        rows = map(_without_arrays, frame.to_dict("records"))
     elif hasattr(data, "to_dicts"):
         rows = frame.to_dicts()
     elif hasattr(data, "to_pylist"):
@@ -112,6 +112,17 @@ def _rows(data: object) -> list[Mapping[str, Any]]:
         "expected a RubricDataset, a data frame, a list of rows (dictionaries), or the path of a "
         f"file, found {shown(data)}"
     )
+
+
+def _without_arrays(value: Any) -> Any:
+    """A value of a data frame with lists in place of arrays, which pandas reads from Parquet."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list):
+        return [_without_arrays(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _without_arrays(each) for key, each in value.items()}
+    return value
 
 
 def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:

@@ -29,6 +29,7 @@ from rubricate.dataset import ContextDocument, Gradable
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import (
     BETTER,
+    TASK,
     Endpoint,
     Judge,
     JudgesLike,
@@ -267,6 +268,7 @@ class PairStream(Stream[PairResult]):
             forward.criteria,
             reverse.criteria,
             forward.metadata.get(BETTER),
+            str(forward.metadata[TASK]),
         )
 
     async def aclose(self) -> None:

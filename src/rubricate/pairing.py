@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import islice, product
 from typing import Literal
 
 from rubricate.dataset import (
+    AnswerList,
     ContextDocument,
     DataItem,
     Gradable,
@@ -19,7 +20,7 @@ from rubricate.dataset import (
     survey_of,
 )
 from rubricate.errors import InputError, shown
-from rubricate.judge import BETTER, GIVEN, OTHER, REVERSE, pair_criterion
+from rubricate.judge import BETTER, GIVEN, OTHER, REVERSE, TASK, pair_criterion
 from rubricate.rubric import Rubric, flat_weights, restricted
 
 PairLabel = Literal["first", "second", "tie"]
@@ -36,7 +37,7 @@ LISTED = 5
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two submissions for one task; both items share everything else."""
+    """The submissions of two sides for one task; both items share everything else."""
 
     id: str
     first: Item
@@ -46,14 +47,15 @@ class _Pair:
 class Pairs:
     """The pairs of two datasets, to be graded by a model that is asked so (`Pair`); a `Gradable`.
 
-    Items are paired by their ids, or by their place where no item has its own id. No pair is
-    held. Where the two have their ids in different orders, those of the second that are passed over
-    are held until it is their turn.
+    Items are paired by their ids, or by their place where no item has its own id. Where an item has
+    several answers (`AnswerList`), each is compared with each of the other side. No pair is held.
+    Where the two have their ids in different orders, those of the second that are passed over are
+    held until it is their turn.
 
     Args:
         first, second: the datasets. Prompt, reference, context and rubric are the first's.
         rubric: what to compare by, in place of the first's.
-        limit: the most pairs, from the first.
+        limit: the most items of each side, from the first.
         better: which one people call better: a field of the first's items, or `first` or `second`
             for all pairs.
 
@@ -110,24 +112,24 @@ class Pairs:
                 )
             rubric = self._questions(self._own or pair.first.rubric)
             labelled = self._label_of(pair)
-            for order, own, other in (
-                (GIVEN, pair.first, pair.second),
-                (REVERSE, pair.second, pair.first),
-            ):
-                item = DataItem(
-                    own.data.submission,
-                    id=f"{pair.id}/{order}",
-                    context=pair.first.data.context,
-                    metadata={"pair": pair.id, **labelled, OTHER: other.data.submission},
-                    unseen=own.unseen or other.unseen,
-                )
-                yield Item.of(
-                    item,
-                    rubric,
-                    id=item.id,
-                    prompt=pair.first.prompt,
-                    reference=pair.first.reference,
-                )
+            both = [*product(_answers(pair.first), _answers(pair.second))]
+            for number, (first, second) in enumerate(both, start=1):
+                name = pair.id if len(both) == 1 else f"{pair.id}/{number}"
+                for order, own, other in ((GIVEN, first, second), (REVERSE, second, first)):
+                    item = DataItem(
+                        own,
+                        id=f"{name}/{order}",
+                        context=pair.first.data.context,
+                        metadata={TASK: pair.id, **labelled, OTHER: other},
+                        unseen=pair.first.unseen or pair.second.unseen,
+                    )
+                    yield Item.of(
+                        item,
+                        rubric,
+                        id=item.id,
+                        prompt=pair.first.prompt,
+                        reference=pair.first.reference,
+                    )
 
     def _label_of(self, pair: _Pair) -> dict[str, PairLabel]:
         """Which of a pair people call better, as metadata."""
@@ -221,6 +223,12 @@ class Pairs:
         return InputError(
             f"items that only one of the two has: {shown}{more}; the two of a pair need the same id"
         )
+
+
+def _answers(item: Item) -> Sequence[str]:
+    """The submissions that one side has for a task: one, but for an `AnswerList`."""
+    text = item.data.submission
+    return text.answers if isinstance(text, AnswerList) else (text,)
 
 
 def pairs_of(

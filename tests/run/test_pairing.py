@@ -22,6 +22,7 @@ from rubricate import (
     RunStopped,
 )
 from rubricate.analysis import PairReport
+from rubricate.choosing import chosen_dataset
 from rubricate.dataset import Item, Survey
 from rubricate.pairing import pairs_of
 from rubricate.testing import Rule, ScriptedEndpoint
@@ -251,3 +252,43 @@ def test_outcomes_are_compared_with_what_people_call_better(tmp_path):
     assert rubricate.compare_pair(*sides, judge=JUDGE).labels is None
     with pytest.raises(InputError, match="'id' says which is better: expected first, second"):
         rubricate.compare_pair(*sides, better="id", judge=JUDGE)
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_the_chosen_answer_has_to_beat_every_one_that_was_rejected(tmp_path, frame):
+    rows = [
+        {
+            "id": "a",
+            "chosen": ["excellent"],
+            "rejected": ["mediocre 1", "mediocre 2", "mediocre 3"],
+        },
+        {"id": "b", "chosen": ["excellent"], "rejected": ["mediocre", "excellent too"]},
+        {
+            "id": "ties",
+            "chosen": ["excellent", "excellent 2"],
+            "rejected": ["mediocre", "mediocre 2"],
+        },
+    ]
+    rows = [{**row, "prompt": "p"} for row in rows]
+    data: Any = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    if frame:
+        pandas = pytest.importorskip("pandas")
+        pandas.DataFrame(rows).to_parquet(tmp_path / "data.parquet")
+        data = pandas.read_parquet(tmp_path / "data.parquet")  # has arrays in place of lists
+    sides = [
+        chosen_dataset(data, RUBRIC, {"submission": column, "id": "id"})
+        for column in ("chosen", "rejected")
+    ]
+    with ScriptedEndpoint(respond=first_that_is_good) as endpoint:
+        report = rubricate.compare_pair(*sides, better="first", judge="m", base_url=endpoint.url)
+    assert [pair.id for pair in report.results] == [
+        *("a/1", "a/2", "a/3", "b/1", "b/2", "ties/1", "ties/2", "ties/3", "ties/4")
+    ]
+    assert "mediocre 3" not in json.dumps(endpoint.requests[0].body)
+    assert report.labels is not None
+    assert (report.labels.n, report.labels.right, report.labels.left_out) == (3, 2, 0)
+    assert report.overall.first == 8
+    assert "2 of 3 tasks" in str(report)
+    with pytest.raises(InputError, match="the list is empty"):
+        chosen_dataset([{"prompt": "p", "rejected": []}], RUBRIC, {"submission": "rejected"})

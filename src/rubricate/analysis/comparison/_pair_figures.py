@@ -99,12 +99,13 @@ class LabelFigures(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     n: int
-    """Pairs with a label and an answer; those that failed or were abstained from are left out."""
+    """Tasks with a label and an answer; those that failed or were abstained from are left out. A
+    task is one pair, or where a side has several answers the pairs with each of them."""
     right: int
-    """Of them, how many have the label's outcome in both orders: answers that differ between the
-    orders are wrong, and so is a tie unless people call it one."""
+    """Of them, how many have the label's outcome in all pairs and both orders: answers that differ
+    between the orders are wrong, and so is a tie unless people call it one."""
     left_out: int
-    """Pairs with a label and no answer."""
+    """Tasks with a label and no answer that decides."""
     accuracy: float | None
     """`right` / `n`, in [0, 1]."""
     low: float | None
@@ -146,8 +147,10 @@ class PairSummary(JudgedReport):
             people = self.labels
             rate = _rate(people.accuracy, people.low, people.high)
             left_out = f"; {people.left_out} without an answer" if people.left_out else ""
+            single = people.n + people.left_out == self.pairs
+            what = "pairs" if single else "tasks, each answer against all of the other side"
             yield say(
-                f"accuracy {rate} against people: {people.right} of {people.n} pairs, the same in "
+                f"accuracy {rate} against people: {people.right} of {people.n} {what}, the same in "
                 f"both orders{left_out}"
             )
         if self.not_compared:
@@ -192,7 +195,7 @@ class PairTallies:
         self._differing: Counter[int] = Counter()
         self._questions = 0
         self._failures = OutcomeTally()
-        self._labelled: Counter[bool | None] = Counter()
+        self._labelled: dict[str, bool | None] = {}
 
     def add(
         self,
@@ -202,12 +205,20 @@ class PairTallies:
         forward: Mapping[str, Verdict],
         reverse: Mapping[str, Verdict],
         label: object = None,
+        task: str = "",
     ) -> PairResult:
-        """Count a pair in, and give what came of it; the arguments are those of `pair_result`."""
+        """Count a pair in, and give what came of it; the arguments are those of `pair_result`.
+
+        Pairs of one `task` are right if all of them are, and wrong if any is.
+        """
         result = pair_result(id, weights, forward, reverse, index=index, label=label)
         if label is not None:
             is_answered = result.outcome not in ("abstained", *UNANSWERED)
-            self._labelled[result.outcome == label if is_answered else None] += 1
+            seen = (
+                result.outcome == label if is_answered else None,
+                self._labelled.get(task, True),
+            )
+            self._labelled[task] = False if False in seen else None if None in seen else True
         self._pairs += 1
         self._overall[result.outcome] += 1
         self._note_answers(result, weights, forward, reverse)
@@ -270,12 +281,13 @@ class PairTallies:
     def _labels(self) -> LabelFigures | None:
         if not self._labelled:
             return None
-        right, n = self._labelled[True], self._labelled[True] + self._labelled[False]
+        counts = Counter(self._labelled.values())
+        right, n = counts[True], counts[True] + counts[False]
         rate = exact_interval(right, n)
         return LabelFigures(
             n=n,
             right=right,
-            left_out=self._labelled[None],
+            left_out=counts[None],
             accuracy=rate.value,
             low=rate.low,
             high=rate.high,

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         read_table as read_table,
     )
     from rubricate.dataset.items._transcript import (
+        AnswerList as AnswerList,
         Transcript as Transcript,
         Turn as Turn,
         render_turns as render_turns,

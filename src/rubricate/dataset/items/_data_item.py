@@ -13,7 +13,7 @@ from pydantic.dataclasses import dataclass as checked_dataclass
 
 from rubricate._documents import check_keys, check_writable, with_one_line_errors
 from rubricate._spelling import unknown_word
-from rubricate.dataset.items._transcript import Transcript
+from rubricate.dataset.items._transcript import AnswerList, Transcript
 from rubricate.errors import InputError, check_type, errors_within
 from rubricate.rubric import (
     BINARY_LABELS,
@@ -164,7 +164,7 @@ def _selection(value: Any) -> dict[str, Any]:
 
 def _submission(value: Any, checked: Callable[[Any], str]) -> str:
     """Text as it is; chat messages as a `Transcript`."""
-    if isinstance(value, Transcript):
+    if isinstance(value, Transcript | AnswerList):
         return value
     return Transcript(value) if isinstance(value, list | tuple) else checked(value)
 

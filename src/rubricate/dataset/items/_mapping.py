@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args
 from rubricate._spelling import did_you_mean, suggestion, unknown_word
 from rubricate.dataset.items._data_item import ContextDocument, DataItem, GroundTruth, read_context
 from rubricate.dataset.items._transcript import (
+    AnswerList,
     PromptText,
     Transcript,
     is_conversation,
@@ -408,17 +409,21 @@ def _values_of(
 def _submission(value: Any) -> str:
     """A submission as text: chat messages as a `Transcript`, other structured data as JSON.
 
-    Empty text is what was submitted.
+    Texts in a list are an `AnswerList`. Empty text is what was submitted.
 
     Raises:
-        InputError: there is none (None or NaN).
+        InputError: there is none (None, NaN or an empty list).
     """
-    if is_missing(value):
-        raise InputError("there is no submission: the value is missing")
+    if is_missing(value) or value == []:
+        raise InputError(
+            f"there is no submission: the {'list is empty' if value == [] else 'value is missing'}"
+        )
     if isinstance(value, str):
         return value
     if is_conversation(value):
         return Transcript(value)
+    if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+        return AnswerList(value)
     return json.dumps(value, ensure_ascii=False, default=str)
 
 

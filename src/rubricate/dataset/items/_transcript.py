@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -121,6 +122,24 @@ def _unsaid(message: ChatMessage) -> dict[str, Any]:
     calls = (message.tool_calls or []) if message.role == "assistant" else []
     usual = {n: {"type"} for n, call in enumerate(calls) if "type" not in call.model_fields_set}
     return {"id": True, "source": True, **({"tool_calls": usual} if usual else {})}
+
+
+class AnswerList(str):
+    """Several answers to one task, such as all that were rejected; their JSON text as one.
+
+    Attributes:
+        answers: each of them.
+    """
+
+    answers: tuple[str, ...]
+
+    def __new__(cls, answers: Sequence[str]) -> AnswerList:
+        made = super().__new__(cls, json.dumps(answers, ensure_ascii=False))
+        made.answers = tuple(answers)
+        return made
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (list(self.answers),)
 
 
 class PromptText(str):

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         GIVEN as GIVEN,
         BETTER as BETTER,
         OTHER as OTHER,
+        TASK as TASK,
         REVERSE as REVERSE,
         SECOND as SECOND,
         Pair as Pair,

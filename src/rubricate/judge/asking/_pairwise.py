@@ -31,6 +31,8 @@ PAIR_PROMPT = "pairwise-1"
 FIRST, SECOND, EQUAL = "FIRST", "SECOND", "EQUAL"
 BETTER = "better"
 """Where an item's metadata have which of the two people call better."""
+TASK = "pair"
+"""Where an item's metadata have the id of its task, of which there are pairs with all answers."""
 OTHER = "second"
 """Where an item's metadata have the submission that is shown second."""
 
