@@ -42,6 +42,12 @@ def refused(done: Any) -> str:
         ("data.json", b"[1, 2]", "a table has no rubric: give --rubric"),
         ("data.json", b'{"prompt": "p", "rubric": []}', "at least one criterion"),
         ("data.json", b'{"prompt": "p"}', "Missing required field: 'rubric'"),
+        (
+            "data.json",
+            b'{"rows": [{"a": 1}]}',
+            "if 'rows' has the records to grade, save that list",
+        ),
+        ("data.yaml", b"criteria: [The text is short]", "looks like a rubric"),
         ("data.json", b'{"promt": "p"}', "did you mean 'prompt'"),
     ],
 )

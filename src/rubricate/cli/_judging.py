@@ -215,12 +215,6 @@ def _with_advice(error: InputError, data: str) -> InputError:
         return InputError(f"{error.message}; add one or give --rubric", file=error.file)
     if error.message.endswith("dataset has no global rubric"):
         return InputError(f"{error.message}: give --rubric", file=error.file, path=error.path)
-    if error.message == "Missing required field: 'prompt'" and data.endswith(".jsonl"):
-        return InputError(
-            "has neither a dataset's fields nor a column submission: for a table, say which column "
-            "has the texts (--map submission=COLUMN)",
-            file=error.file,
-        )
     if error.message.startswith("unknown key 'rubrics'"):
         return InputError(
             "looks like tasks of ResearchRubrics: rubricate researchrubrics FOLDER --tasks it",

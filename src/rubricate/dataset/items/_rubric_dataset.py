@@ -529,7 +529,7 @@ def arguments_from(data: Any, rubric: Rubric | None) -> dict[str, Any]:
         raise InputError(f"Expected JSON object, got {type(data).__name__}")
     check_keys(data, FIELDS)
     if not KNOWN_BY & {*data}:
-        raise InputError("Missing required field: 'prompt'")
+        raise _no_dataset(data)
     if "rubric" not in data and rubric is None:
         raise InputError("Missing required field: 'rubric'")
     if rubric is None and data["rubric"] is not None:
@@ -556,6 +556,22 @@ def arguments_from(data: Any, rubric: Rubric | None) -> dict[str, Any]:
     arguments = {key: data[key] for key in FIELDS if data.get(key) is not None}
     extra = {key: value for key, value in data.items() if key not in FIELDS}
     return {**arguments, "rubric": rubric, "scoring": scoring, "items": items, "extra": extra}
+
+
+def _no_dataset(data: Mapping[str, Any]) -> InputError:
+    """The error for an object without any field of a dataset: what it has, and what one has."""
+    keys = ", ".join(repr(str(key)[:40]) for key in [*data][:6])
+    more = ", ..." if len(data) > 6 else ""
+    advice = ""
+    if "criteria" in data or "sections" in data:
+        advice = "; this looks like a rubric: name the texts to grade, and give it with --rubric"
+    elif lists := [key for key, value in data.items() if isinstance(value, list) and value]:
+        advice = f"; if {lists[0]!r} has the records to grade, save that list as a file of its own"
+    return InputError(
+        f"is no dataset: it has {keys or 'no fields'}{more} (missing required field: 'prompt'). A "
+        'dataset looks like {"prompt": "...", "rubric": [...], "items": [{"submission": "..."}]}'
+        + advice
+    )
 
 
 def read_whole(path: str | Path) -> tuple[dict[str, Any], list[int]]:
