@@ -45,6 +45,8 @@ def missing_file(path: Path, shown: str | None = None) -> MissingFileError:
         path: the file.
         shown: what the error calls it. Default: the path.
     """
+    if path.is_symlink():
+        return MissingFileError("is a link to a file that is not there", file=shown or path)
     try:
         with os.scandir(path.parent) as entries:
             names = [entry.name for entry in islice(entries, MOST_NAMES)]
@@ -110,7 +112,9 @@ def check_no_links(folder: Path) -> None:
 
 def leads_out(path: Path, folder: Path) -> bool:
     """Whether a path in a folder is a link that leads out of it."""
-    return path.is_symlink() and not path.resolve().is_relative_to(folder.resolve())
+    if not path.is_symlink():
+        return False
+    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 class Replacement:
@@ -131,7 +135,7 @@ class Replacement:
 
     def __init__(self, path: Path, *, private: bool = False, durable: bool = False) -> None:
         path = user_path(path)
-        real = path.resolve()
+        real = Path(os.path.realpath(path))  # a circle of links is an error when it is opened
         is_plain = real.is_file() or not path.exists()
         self._path = real if is_plain and path.is_symlink() else path
         self._part = self._path.with_name(f".{self._path.name}.{os.getpid()}") if is_plain else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -56,6 +57,14 @@ def test_a_file_that_is_no_dataset_is_one_line(
 ):
     (tmp_path / name).write_bytes(content)
     assert told in refused(rubricate("grade", name))
+
+
+def test_a_table_that_is_compressed_or_a_link_to_itself_is_one_line(rubricate: Any, tmp_path: Path):
+    (tmp_path / "rubric.yaml").write_text("[The text is short]", "utf-8")
+    (tmp_path / "packed.csv").write_bytes(gzip.compress(b"submission\nA text\n"))
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
+    for name, told in (("packed", "is compressed: name it .gz"), ("loop", "is a link to a file")):
+        assert told in refused(rubricate("grade", f"{name}.csv", "--rubric", "rubric.yaml"))
 
 
 @pytest.mark.parametrize(

@@ -222,6 +222,8 @@ def _with_advice(error: InputError, data: str) -> InputError:
         )
     if error.message.startswith("Expected JSON object, got list"):
         return InputError(
-            "is a list, not a dataset; a rubric is given by --rubric", file=error.file
+            "is a list, not a dataset: save records as JSON or JSON Lines; a rubric is given by "
+            "--rubric",
+            file=error.file,
         )
     return error

@@ -52,7 +52,7 @@ class Source:
         wanted = self.options.pop("compression", "infer")
         is_web = self.is_web
         path = PurePosixPath(urlsplit(address).path) if is_web else Path(address)
-        self.location = address if self.remote else f"{scheme}{Path(address).resolve()}"
+        self.location = address if self.remote else f"{scheme}{os.path.realpath(address)}"
         self.shown = address.partition("?")[0] if is_web else address
         self.name = path.stem
         self._compression = COMPRESSIONS.get(path.suffix.lower())
@@ -183,8 +183,15 @@ def text_of(file: BinaryIO, encoding: str, source: Source) -> Iterator[io.TextIO
         text.detach()
 
 
-WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
-"""How the files of spreadsheet programs begin: .xlsx and .ods (zip archives), and .xls."""
+WORKBOOK = "is a spreadsheet under another name: save it as CSV (UTF-8) in your spreadsheet program"
+BEGINNINGS = {
+    b"PK\x03\x04": WORKBOOK,  # .xlsx and .ods, which are zip archives
+    b"\xd0\xcf\x11\xe0": WORKBOOK,  # .xls
+    b"\x1f\x8b": "is compressed: name it .gz, as in answers.csv.gz",
+    b"\xff\xfe": "is UTF-16 text: save it as CSV (UTF-8)",
+    b"\xfe\xff": "is UTF-16 text: save it as CSV (UTF-8)",
+}
+"""How files begin that are no text in UTF-8, and what to do about them."""
 
 
 def not_in_encoding(error: UnicodeError, encoding: str, source: Source, line: int) -> InputError:
@@ -192,14 +199,8 @@ def not_in_encoding(error: UnicodeError, encoding: str, source: Source, line: in
     if not source.remote:
         with open_file(Path(source.address)) as file:
             begin = file.read(4)
-            if begin in WORKBOOKS:
-                return InputError(
-                    "is a spreadsheet under another name: save it as CSV (UTF-8) in your "
-                    "spreadsheet program",
-                    file=source.shown,
-                )
-            if begin[:2] in (b"\xff\xfe", b"\xfe\xff"):
-                return InputError("is UTF-16 text: save it as CSV (UTF-8)", file=source.shown)
+        if advice := BEGINNINGS.get(begin, BEGINNINGS.get(begin[:2])):
+            return InputError(advice, file=source.shown)
     if isinstance(error, UnicodeDecodeError):
         line += error.object[: error.start].count(b"\n")
     reason = error.reason if isinstance(error, UnicodeDecodeError) else str(error)
