@@ -49,6 +49,7 @@ def refused(done: Any) -> str:
             "if 'rows' has the records to grade, save that list",
         ),
         ("data.yaml", b"criteria: [The text is short]", "looks like a rubric"),
+        ("data.json", b'{"@context": {}, "rating": [1]}', "karenina.Benchmark.load"),
         ("data.json", b'{"promt": "p"}', "did you mean 'prompt'"),
     ],
 )

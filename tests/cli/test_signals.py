@@ -120,7 +120,10 @@ def lookup_locked(start: Callable[..., Any], slow: Any, own_postgres: Any) -> It
     with psycopg.connect(server.address()) as connection:
         connection.execute("LOCK TABLE rubricate_records")
         process = start("--journal", server.address())
-        time.sleep(2)
+        waiting = "SELECT 1 FROM pg_locks WHERE NOT granted"
+        while connection.execute(waiting).fetchone() is None:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
         yield process
 
 

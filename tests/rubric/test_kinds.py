@@ -566,3 +566,7 @@ def test_a_scale_is_its_highest_score_or_its_bounds(scale: Any, bounds: tuple[in
         built = Rubric.from_dict([{"name": "a", "requirement": "Tone", "scale": scale, **kind}])[0]
         assert isinstance(built, ScaleCriterion)
         assert (built.low, built.high) == bounds
+
+
+def test_a_key_of_another_kind_that_is_null_is_not_set():
+    build({"kind": "binary", "scale": None, "levels": None, "options": None})

@@ -179,13 +179,14 @@ def _meant(kind: str, written: object) -> str:
 def _refuse_keys_of_other_kinds(kind_class: type[Criterion], data: Mapping[str, Any]) -> None:
     own = kind_class.model_fields
     written = data.get("kind", own["kind"].default)
-    of_scale = [key for key in ("levels", "low", "high") if key in data and key not in own]
+    scale = ("levels", "low", "high")
+    of_scale = [key for key in scale if data.get(key) is not None and key not in own]
     levels = isinstance(data.get("levels"), Mapping | list | tuple)
     if of_scale and "options" not in data and (levels or {"low", "high"} <= {*of_scale}):
         raise InputError(
             "levels, low and high belong to criteria of the kind scale: " + _meant("scale", written)
         )
-    for key in (key for key in data if key not in own):
+    for key in (key for key, value in data.items() if key not in own and value is not None):
         for kind, other in kinds().items():
             if kind != "binary" and key in vars(other).get("telltale", ()):
                 how = f" ({other.written})" if "written" in vars(other) else ""

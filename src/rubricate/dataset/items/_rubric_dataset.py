@@ -565,6 +565,8 @@ def _no_dataset(data: Mapping[str, Any]) -> InputError:
     advice = ""
     if "criteria" in data or "sections" in data:
         advice = "; this looks like a rubric: name the texts to grade, and give it with --rubric"
+    elif "@context" in data:
+        advice = "; this looks like a file of Karenina: rubricate.dialects.karenina.Benchmark.load"
     elif lists := [key for key, value in data.items() if isinstance(value, list) and value]:
         advice = f"; if {lists[0]!r} has the records to grade, save that list as a file of its own"
     return InputError(
