@@ -17,7 +17,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -133,7 +133,10 @@ GROUPED = {name.partition(" ")[0] for name in COMMANDS if " " in name}
 
 @cache
 def _parsed(module: str) -> ast.Module:
-    return ast.parse(Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8"))
+    source = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+    # Without `optimize`, Python 3.14 takes docstrings out under -OO here, too.
+    parsed = compile(source, module, "exec", ast.PyCF_ONLY_AST, optimize=0)
+    return cast("ast.Module", parsed)
 
 
 def help_of(name: str) -> str:
