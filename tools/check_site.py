@@ -1,5 +1,7 @@
 """Check that the built site needs no other host, and has every public name as help() shows it.
 
+Every column of a table has a heading.
+
 zensical build --strict --clean && python tools/check_site.py
 """
 
@@ -20,6 +22,8 @@ ELSEWHERE = re.compile(
 """What a page loads from another host."""
 MADE = re.compile(r'id="[\w.]+\.__(?:slots|doc|annotations|match_args)__"')
 """A member that Python makes, not we."""
+NAMELESS = re.compile(r"<th[^>]*>\s*</th>")
+"""A column without a heading: a screen reader has nothing to say of its cells."""
 
 
 def faults() -> list[str]:
@@ -39,7 +43,7 @@ def faults() -> list[str]:
                 found.append(f"{name}: the page's signature lacks {', '.join(missing)}")
     for page in sorted((ROOT / "site").rglob("*.html")):
         text = page.read_text("utf-8")
-        if there := ELSEWHERE.search(text) or MADE.search(text):
+        if there := ELSEWHERE.search(text) or MADE.search(text) or NAMELESS.search(text):
             found.append(f"{page.relative_to(ROOT)} has {there[0]}")
     return found
 

@@ -34,7 +34,7 @@ def page() -> str:
             table = ["| option | default | what it does | applies to |", "|---|---|---|---|"]
             parts.append("\n".join([f"## {group}", "", *table, *rows, ""]))
     codes = [f"| {code.value} | {code.meaning} |" for code in ExitCode]
-    parts.append("\n".join(["## Exit codes", "", "| exit code | |", "|---|---|", *codes, ""]))
+    parts.append("\n".join(["## Exit codes", "", "| exit code | meaning |", "|---|---|", *codes, ""]))
     return "\n".join(parts)
 
 
