@@ -34,7 +34,8 @@ def page() -> str:
             table = ["| option | default | what it does | applies to |", "|---|---|---|---|"]
             parts.append("\n".join([f"## {group}", "", *table, *rows, ""]))
     codes = [f"| {code.value} | {code.meaning} |" for code in ExitCode]
-    parts.append("\n".join(["## Exit codes", "", "| exit code | meaning |", "|---|---|", *codes, ""]))
+    table = ["| exit code | meaning |", "|---|---|", *codes]
+    parts.append("\n".join(["## Exit codes", "", *table, ""]))
     return "\n".join(parts)
 
 
