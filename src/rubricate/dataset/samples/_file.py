@@ -69,7 +69,8 @@ def check_suffix(source: Source) -> None:
     """Raise `InputError` where no reader has a file's suffix."""
     if source.suffix not in READERS:
         raise InputError(
-            f"cannot tell what it holds by its suffix; known are {', '.join(READERS)}",
+            f"cannot tell what it holds by its suffix; known are {', '.join(READERS)} (save a "
+            "spreadsheet as CSV)",
             file=source.shown,
         )
 
