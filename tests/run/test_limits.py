@@ -38,7 +38,7 @@ def test_a_pause_holds_back_all_and_can_grow():
 
         limiter.rate.outage.pause(time.monotonic(), 0.05)
         tasks = [asyncio.create_task(send()) for _ in range(4)]
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0)  # they wait now; a longer sleep could outlast the pause
         limiter.rate.outage.pause(time.monotonic(), 0.1)
         limiter.rate.outage.pause(time.monotonic(), 0.01)
         await asyncio.gather(*tasks)
@@ -46,7 +46,7 @@ def test_a_pause_holds_back_all_and_can_grow():
 
     passed = asyncio.run(main())
     assert len(passed) == 4
-    assert min(passed) >= 0.12
+    assert min(passed) >= 0.1
 
 
 def test_a_slot_is_free_again_after_a_cancelled_wait():

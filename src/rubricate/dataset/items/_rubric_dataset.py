@@ -568,7 +568,7 @@ def _no_dataset(data: Mapping[str, Any]) -> InputError:
     elif "@context" in data:
         advice = "; this looks like a file of Karenina: rubricate.dialects.karenina.Benchmark.load"
     elif lists := [key for key, value in data.items() if isinstance(value, list) and value]:
-        advice = f"; if {lists[0]!r} has the records to grade, save that list as a file of its own"
+        advice = f"; if {lists[0]!r} has the records to grade, save that list as a file"
     return InputError(
         f"is no dataset: it has {keys or 'no fields'}{more} (missing required field: 'prompt'). A "
         'dataset looks like {"prompt": "...", "rubric": [...], "items": [{"submission": "..."}]}'
