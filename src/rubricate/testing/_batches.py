@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import random
 import time
@@ -102,6 +103,7 @@ class BatchServer:
         self.script = script
         self.batches: list[ScriptedBatch] = []
         self.answered: list[str] = []
+        self._runs: dict[str, asyncio.Task[None]] = {}
         self._interfaces = {"chat/completions": Chat(), "responses": Responses()}
         self._messages, self._gemini = Messages(), Gemini()
         self.usages = self._messages.usages
@@ -181,7 +183,10 @@ class BatchServer:
         self.script.on_event("look")
         batch = self._of(raw)
         if batch.state == "running" and time.time() >= batch.made + self.script.seconds:
-            await self._run(batch)
+            # Once, and to its end: another look may come meanwhile, or this one's client may go.
+            if batch.id not in self._runs:
+                self._runs[batch.id] = asyncio.create_task(self._run(batch))
+            await asyncio.shield(self._runs[batch.id])
         return batch
 
     async def _look(self, shown: Shown, raw: web.Request) -> web.Response:
@@ -199,7 +204,6 @@ class BatchServer:
 
     async def _run(self, batch: ScriptedBatch) -> None:
         script, chance = self.script, self._chance
-        batch.state = "ended"
         for name, body in batch.rows:
             if chance.random() < script.expired:
                 batch.results.append((name, None))
@@ -217,14 +221,15 @@ class BatchServer:
                 self.answered.append(name)
             if chance.random() < script.repeated:
                 batch.results.append(batch.results[-1])
+        batch.state = "expired" if batch.unanswered else "ended"
         if batch.unanswered:
-            batch.state, script.expired = "expired", 0.0
+            script.expired = 0.0
         if script.shuffled:
             chance.shuffle(batch.results)
 
     async def _cancel(self, raw: web.Request) -> web.Response:
         batch = self._of(raw)
-        if batch.state == "running":
+        if batch.state == "running" and batch.id not in self._runs:
             batch.state = "cancelled"
             batch.results = [(name, None) for name, _ in batch.rows]
         return web.json_response({"id": batch.id})
