@@ -297,6 +297,28 @@ def test_a_bound_is_exceeded_by_one_request_at_most(
     assert account.billed <= bound + dearest
 
 
+def test_requests_without_an_answer_count_for_what_they_may_be_billed(tmp_path):
+    """Replies become so long that none comes in time: all are billed, and none is seen."""
+
+    def kind(n: int) -> tuple[dict[str, Any], float]:
+        output = 10 if n < 20 else 1000
+        return reported(usage(output=output), bill(output=output))(n)
+
+    account = Account(kind, lambda n: 0.0 if n < 20 else 60.0)
+    with ScriptedEndpoint(respond=account) as endpoint:
+        model = HTTPModel(
+            "m", base_url=endpoint.url, prices={"m": PRICE}, max_tokens=1000, timeout=0.5
+        )
+        options = {"max_cost": 2.0, "run_dir": tmp_path / "run"}
+        with pytest.raises(RunStopped, match=r"requests without an answer may have cost \$\d"):
+            rubricate.grade(dataset(60), model, cache=None, **options)
+        assert 20 < account.requests < 60
+        assert account.billed <= 2.0
+        sent = account.requests
+        assert graded(model, 60, **options).usage.requests == 0  # the next command knows it, too
+    assert account.requests == sent
+
+
 @pytest.mark.parametrize("option", ["max_time", "deadline"])
 def test_requests_that_are_broken_off_are_estimated(option: str):
     account = Account(KINDS["plain"], lambda n: 30.0 if n % 8 == 7 else 0.0)

@@ -261,8 +261,8 @@ def test_no_choice_of_models_processes_and_kills_exceeds_a_bound_by_more_than_on
                     pass  # others may give something back
             elif step == "answer" and flying:
                 price = flying.pop(0)
-                progress.takes(Usage(requests=1, cost=PRICES[price.account]))
-                ledger.settle(price, PRICES[price.account])
+                progress.takes(usage := Usage(requests=1, cost=PRICES[price.account]))
+                ledger.settle(price, usage, is_answered=True)
             elif step == "commit" and (row := ledger.due_row()) is not None:
                 rows[ledger.process] = row, True
             elif step == "killed":

@@ -45,6 +45,7 @@ class Account:
         open: how many are in flight.
         known: US dollars that are known of those in flight; of judgements in flight, what they
             have cost so far, below 0.
+        doubt: US dollars that requests without an answer may have cost beyond their estimate.
         since: when those in flight started, the oldest first (monotonic clock).
     """
 
@@ -55,6 +56,7 @@ class Account:
     seconds: float = 0.0
     open: int = 0
     known: float = 0.0
+    doubt: float = 0.0
     since: dict[int, float] = field(default_factory=dict)
 
     @property
@@ -65,7 +67,7 @@ class Account:
     def to_list(self) -> list[float]:
         """It as JSON values."""
         fixed = [self.ended, self.cost, self.dearest, self.paid, self.seconds]
-        return [*fixed, self.open, self.known]
+        return [*fixed, self.open, self.known, self.doubt]
 
     def begin(self, price: Price | None = None) -> None:
         """Count one that is in flight from now on; a price is that of a request."""
@@ -106,14 +108,26 @@ class Account:
         """
         held = max(0.0, self.known + self.open * of_all.dearest)
         if held and of_all.seconds:
-            each, now = held / self.open, time.monotonic()
+            each = held / self.open
             for since in self.since.values():
-                waited = (now - since) * of_all.ended / of_all.seconds
-                cost = min(MOST_TIMES, IN_ALL * waited) * of_all.paid / of_all.ended
-                if cost <= each:
+                if (cost := of_all.by_time(since)) <= each:
                     break
                 held += cost - each
         return held
+
+    def by_time(self, since: float) -> float:
+        """US dollars that one costs which started then and has no answer, by what others took."""
+        if not self.seconds:
+            return 0.0
+        waited = (time.monotonic() - since) * self.ended / self.seconds
+        return min(MOST_TIMES, IN_ALL * waited) * self.paid / self.ended
+
+    def lose(self, price: Price, estimate: float, of_all: Account) -> None:
+        """Keep what one may have cost beyond its estimate that ends without an answer."""
+        most = price.known + of_all.dearest
+        if not price.has_bound:
+            most = max(most, of_all.by_time(self.since[id(price)]))
+        self.doubt += max(0.0, most - estimate)
 
 
 class Accounts:
@@ -164,6 +178,11 @@ class Accounts:
         return sum(
             account.held(self.sum_of(name)) for name, account in self.own.items() if account.open
         )
+
+    @property
+    def doubt(self) -> float:
+        """US dollars that this process's unanswered requests may have cost beyond estimates."""
+        return sum(account.doubt for account in self.own.values())
 
     def to_dict(self) -> dict[str, list[float]]:
         """This process's accounts as JSON values."""

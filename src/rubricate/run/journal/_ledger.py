@@ -8,7 +8,8 @@ Where there is a greatest cost, an entry also says how many dollars its process 
 requests without an answer. A process writes that before it sends them: what it had in flight when
 it was killed counts as paid, and the sum never exceeds the bound. A request counts for what is
 known of its cost: its prompt, and the longest reply that it may get. Where replies may have any
-length, each counts for as much as the dearest one of its model so far.
+length, each counts for as much as the dearest one of its model so far. One that ends without an
+answer may be billed all the same: it still counts for that, though an estimate is shown.
 """
 
 from __future__ import annotations
@@ -190,6 +191,21 @@ class Ledger:
         cost = None if usage.cost is None else self._lost
         return usage + Usage(lost, cost=cost, estimated_cost=cost or 0.0)
 
+    @property
+    def _committed(self) -> float:
+        """US dollars that this process has paid, or may have to."""
+        return (self._paid or 0.0) + self.requests.doubt + self.requests.held
+
+    @property
+    def _doubt(self) -> float:
+        """US dollars that unanswered requests of all processes may have cost beyond estimates."""
+        return self.requests.doubt + sum(each.doubt for each in self.requests.others.values())
+
+    @property
+    def _gone(self) -> float:
+        """US dollars that all processes have paid or may have paid, without those in flight."""
+        return (self._paid or 0.0) + (self._by_others or 0.0) + self._lost + self._doubt
+
     def row(self) -> Paid:
         """The entry as it is to be written now."""
         with self._lock:
@@ -215,7 +231,8 @@ class Ledger:
             usage: what it has paid for.
         """
         if self._is_bounded:
-            held = max(self._allotment - (usage.cost or 0.0), self.requests.held)
+            ahead = self._allotment - (usage.cost or 0.0) - self.requests.doubt
+            held = max(ahead, self.requests.held)
             return sum(each.open for each in self.requests.own.values()), held
         if not self._running:
             return 0, 0.0
@@ -242,7 +259,7 @@ class Ledger:
     def _give_back(self) -> None:
         """Give back what may be sent ahead."""
         with self._lock:
-            self._allotment = min(self._allotment, (self._paid or 0.0) + self.requests.held)
+            self._allotment = min(self._allotment, self._committed)
 
     # What may be sent
 
@@ -268,12 +285,15 @@ class Ledger:
                     return answer
         return "granted"
 
-    def settle(self, price: Price, cost: float | None) -> None:
-        """Note that a request is no longer in flight, and what it cost; None for no answer."""
+    def settle(self, price: Price, usage: Usage, *, is_answered: bool) -> None:
+        """Note that a request is no longer in flight, and what it took."""
+        account, cost = self.requests.own[price.account], usage.cost if is_answered else None
         if cost is not None and price.has_bound:
             cost = max(cost, price.known)
         with self._lock:
-            self.requests.own[price.account].end(cost, price)
+            if usage.estimated_cost and not is_answered:
+                account.lose(price, usage.estimated_cost, self.requests.sum_of(price.account))
+            account.end(cost, price)
         self.wake()
 
     def wake(self) -> None:
@@ -301,8 +321,7 @@ class Ledger:
 
     def remaining(self, max_cost: float) -> float:
         """US dollars that this process may still pay, as of the last look at what others have."""
-        gone = (self._paid or 0.0) + (self._by_others or 0.0) + self._lost + self._held_by_others
-        return max_cost * ROUNDING - gone
+        return max_cost * ROUNDING - self._gone - self._held_by_others
 
     def _begun(self, account: Account, price: Price) -> bool:
         """Whether a request starts within what is allotted to this process."""
@@ -311,7 +330,7 @@ class Ledger:
             if not price.has_bound and known.open >= known.ended:
                 return False
             cost = max(0.0, price.known + known.dearest)
-            if (self._paid or 0.0) + self.requests.held + cost > self._allotment * ROUNDING:
+            if self._committed + cost > self._allotment * ROUNDING:
                 return False
             account.begin(price)
             return True
@@ -337,7 +356,8 @@ class Ledger:
                     # What is in flight may seem dearer after a pause of this process than a moment
                     # ago: no more is allotted than is left.
                     allotted = min(self.requests.held + ahead, self.remaining(max_cost))
-                    self._allotment = (self._paid or 0.0) + allotted
+                    paid = self._committed - self.requests.held
+                    self._allotment = paid + allotted
 
         async with self._asking:
             self._news.clear()
@@ -358,11 +378,9 @@ class Ledger:
         It may where the bound leaves room for it beside all that is in flight. The last requests,
         for which that is not so, are sent one after the other.
         """
-        paid = self._paid
-        if paid is None or self._by_others is None:
+        if self._paid is None or self._by_others is None:
             return "unknown", 0.0
-        known = self.requests.sum_of(price.account)
-        gone = paid + self._by_others + self._lost
+        known, gone = self.requests.sum_of(price.account), self._gone
         remaining = max_cost * ROUNDING - gone
         in_flight = self.requests.held + self._held_by_others
         least = price.known + known.average
@@ -418,6 +436,8 @@ class Ledger:
             reached += f"; ${self._lost:.4f} of it may have been paid by killed processes"
         elif by_others:
             reached += f"; ${by_others:.4f} of it by other commands or processes"
+        if self._doubt:
+            reached += f"; requests without an answer may have cost ${self._doubt:.4f} more"
         return reached
 
 

@@ -114,7 +114,7 @@ class Outgoing:
         self.judgement.takes(usage)
         if self.claims:
             self.claims, settle = self.claims[:-1], self.claims[-1]
-            settle(usage.cost if is_answered else None)
+            settle(usage, is_answered=is_answered)
 
     @property
     def patience(self) -> float:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from rubricate._usage import Usage
 from rubricate.judge import Completion, Model, Request
 
-Settle = Callable[[float | None], None]
-"""Called with what a claimed request has cost; None where it has no answer that says so."""
+
+class Settle(Protocol):
+    """Called once a claimed request is no longer in flight."""
+
+    def __call__(self, usage: Usage, *, is_answered: bool) -> None:
+        """Note what it took, by its answer or by an estimate."""
+
+
 Claim = Callable[[Model, Request], Awaitable[Settle | None]]
 """Waits until a request may be sent, at the last moment before it is."""
 
