@@ -12,9 +12,37 @@ import pytest
 import rubricate
 from rubricate import Criterion, HTTPModel, InputError, Judge, PythonModel, Rubric, Verdict
 from rubricate.judge import Completion, Request
-from rubricate.judge.models import read_prices
+from rubricate.judge.models import ModelPrice, read_prices
 from rubricate.rubric import Usage
 from rubricate.testing import Rule, ScriptedEndpoint
+
+NO_THINKING = {"reasoning_effort": "none"}
+
+
+@pytest.mark.parametrize(
+    ("judge", "options", "thinks"),
+    [
+        ("openai/gpt-4.1-mini", {}, False),
+        ("openai/gpt-4.1-mini", {"reasoning_effort": "low"}, True),
+        ("openai/gpt-6-luna", {}, True),
+        ("openai/gpt-6-luna", NO_THINKING, False),
+        ("openrouter/anthropic/claude-haiku-4-5", {}, False),
+        ("anthropic/claude-haiku-4-5", {"thinking": {"type": "adaptive"}}, True),
+        ("gemini/gemini-2.5-flash", {}, True),
+    ],
+)
+def test_of_a_model_that_may_think_no_figure_is_likely_before_a_pilot(
+    make_dataset, monkeypatch, judge: str, options: dict[str, Any], thinks: bool
+):
+    for name in ("OPENAI", "OPENROUTER", "ANTHROPIC", "GEMINI"):
+        monkeypatch.setenv(f"{name}_API_KEY", "k" * 20)
+    prices = {judge: ModelPrice(input=1000, output=2000)}
+    model = HTTPModel(judge, prices=prices, model_options=options)
+    found = rubricate.estimate(make_dataset(5), model)
+    assert found.thinking == ((judge,) if thinks else ())
+    assert (found.cost.likely is None, found.output_tokens.likely is None) == (thinks, thinks)
+    assert found.input_tokens.likely is not None
+    assert ("run --limit 5 first" in str(found)) == thinks
 
 
 @pytest.fixture
@@ -44,6 +72,7 @@ def test_what_is_likely_is_by_stored_answers_whose_tokens_are_known(
 ):
     with ScriptedEndpoint([Rule(verdict="MET", body=body)]) as endpoint:
         options = {"base_url": endpoint.url, "cache": tmp_path / "cache", "prices": prices}
+        options["model_options"] = NO_THINKING
         unmeasured = rubricate.estimate(make_dataset(10), "m", **options)
         rubricate.grade(make_dataset(5), "m", **options)
         found = rubricate.estimate(make_dataset(10), "m", **options)
@@ -63,7 +92,8 @@ def test_an_estimate_has_the_price_with_the_providers_cache_where_that_is_cheape
     dataset = rubricate.RubricDataset("p", rubric)
     for number in range(3):
         dataset.add_item(f"text {number} " + "word " * words)
-    found = rubricate.estimate(dataset, "m", base_url=endpoint.url, prices=prices)
+    options = {"base_url": endpoint.url, "prices": prices, "model_options": NO_THINKING}
+    found = rubricate.estimate(dataset, "m", **options)
     with_cache = found.cost_with_cache
     if words < 1000 or cached_input == 1000:
         assert with_cache is None

@@ -76,7 +76,8 @@ class Range:
         low, high: these.
         likely: the figure in between that is most likely. It is by what stored answers of the same
             model took, if there are some, else by the usual length of words and replies, without a
-            model's thinking. None where it depends on verdicts how many requests there are.
+            model's thinking. None where it depends on verdicts how many requests there are, and
+            for the output and cost of a model that may think and of which nothing is stored.
     """
 
     low: float
@@ -104,6 +105,7 @@ class RunEstimate(Report):
             most), and would take if every part were
             read for every criterion.
         measured: stored answers by which it is counted what is likely.
+        thinking: models that may think, which is billed on top, and of which nothing is stored.
     """
 
     items: int
@@ -118,6 +120,7 @@ class RunEstimate(Report):
     documents: DocumentFigures = field(default_factory=DocumentFigures)
     cost_with_cache: Range | None = None
     measured: int = 0
+    thinking: tuple[str, ...] = ()
 
     title = "What the run would take"
 
@@ -141,6 +144,8 @@ class RunEstimate(Report):
                 cost += f"; {_dollars(self.cost_with_cache)} with the provider's cache of prompts"
             if self.measured:
                 cost += f"; by what {self.measured} stored answers took"
+            if self.thinking and self.cost.high:
+                cost += "; thinking comes on top: run --limit 5 first to see how much"
         known = f"{self.known} of them stored already"
         read = f"{self.input_tokens.low:.0f} to {self.input_tokens.high:.0f} in"
         written = f"{self.output_tokens.low:.0f} to {self.output_tokens.high:.0f} out"
@@ -194,6 +199,7 @@ class _Counting:
         self._documents = documents
         self._asked: set[bytes] = set()
         self.models: Counter[str] = Counter()
+        self.thinking: set[str] = set()
         # By model: the least, what is likely, and the most.
         self.figures: dict[str, tuple[_Figures, ...]] = {}
         self._criteria = 1
@@ -233,6 +239,7 @@ class _Counting:
 
     def _count(self, model: Model, request: Request, reply: tuple[int, int, int]) -> None:
         self.models[model.name] += 1
+        self.thinking |= {model.name} if model.may_think else set()
         prompt = "".join([message["content"] for message in request.messages])
         kept = common_prefix(self._last.get(model.name, ""), prompt)
         written = 0
@@ -388,7 +395,9 @@ async def estimate(
                     await possible.count(item, call, missing, counted)
     of_all = sure.total(0), sure.total(2).plus(possible.total(2))
     likely = None if possible.models else past.corrected(sure)
-    cost, cost_with_cache = (_range(n, *of_all, likely) for n in ("cost", "cost_with_cache"))
+    thinking = sorted((sure.thinking | possible.thinking) - past.took.keys())
+    wrote = None if thinking else likely
+    cost, cost_with_cache = (_range(n, *of_all, wrote) for n in ("cost", "cost_with_cache"))
     return RunEstimate(
         plan.items,
         progress.total,
@@ -396,12 +405,13 @@ async def estimate(
         sure.models.total(),
         sure.models.total() + possible.models.total(),
         _range("input_tokens", *of_all, likely) or Range(0, 0),
-        _range("output_tokens", *of_all, likely) or Range(0, 0),
+        _range("output_tokens", *of_all, wrote) or Range(0, 0),
         cost,
         dict(sure.models + possible.models),
         documents.counted(),
         cost_with_cache if cost and cost_with_cache and cost_with_cache.high < cost.high else None,
         past.answers,
+        tuple(thinking),
     )
 
 

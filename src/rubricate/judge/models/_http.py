@@ -68,6 +68,10 @@ _NO_WORD = 16
 """A key of this many characters is no word of a reply; those of your own servers may be."""
 _VERSION = re.compile(r"/v\d")
 """What nearly all addresses of OpenAI-compatible servers have in them."""
+_PLAIN = ("gpt-3.5", "gpt-4", "claude-", "mistral-", "deepseek-chat")
+"""How models are called that think only if a request asks for it, as their providers document."""
+_ASKS = ("thinking", "reasoning", "reasoning_effort", "extra_body", "output_config")
+"""Fields of a request that ask a model to think."""
 _NO_CHAT = "v1/responses"
 """What OpenAI's refusal names where a model has the Responses interface alone."""
 
@@ -218,6 +222,15 @@ class HTTPModel(Model):
         finally:
             if is_noted:
                 forms.end(first_rung)
+
+    @property
+    def may_think(self) -> bool:  # type: ignore[override]
+        """Whether replies may come with thinking, by the model's name and what is asked for."""
+        options = self._sampling.options
+        if options.get("reasoning_effort") == "none":
+            return False
+        name = self._model.rpartition("/")[2]
+        return not name.startswith(_PLAIN) or not options.keys().isdisjoint(_ASKS)
 
     def parameters(self, request: Request) -> dict[str, Any]:
         """How a request is sampled, as it is sent: `temperature`, `max_tokens` and the like."""

@@ -140,6 +140,7 @@ class Model:
         answers_later: whether an answer may take hours. No limit and no deadline then holds; equal
             requests have a `Draw`; and it keeps in a folder what is out (see `keep_in`).
         live: who answers what it leaves unanswered (`expired`); None where nobody does.
+        may_think: whether its replies may come with thinking, whose length nobody knows before.
         gives_probabilities: whether completions may have them.
         is_trusted: whether its completions are made by this package alone, and what they took is
             checked already.
@@ -157,6 +158,7 @@ class Model:
     marks_prefixes: bool = False
     answers_later: bool = False
     live: Model | None = None
+    may_think: bool = True
     gives_probabilities: bool = True
     is_trusted: bool = False
     count_tokens: Callable[[str], int] | None = None
@@ -185,6 +187,10 @@ class Model:
         Default: the same request.
         """
         return request
+
+    def has_sent(self, request: Request) -> bool:
+        """Whether a request went out before, maybe in another process, and is answered by that."""
+        return False
 
     def keep_in(self, folder: Path) -> None:
         """Keep in a folder what is out, so that a later run has its answers."""
