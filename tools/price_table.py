@@ -1,4 +1,4 @@
-"""What a run costs in five ways of asking, at the prices of today: the table of docs/batch.md.
+"""What a run costs in five ways of asking, at the prices of today: the tables of docs/batch.md.
 
 python tools/price_table.py
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib.metadata import version
 
 from rubricate.judge.models import split_name
-from rubricate.judge.models._batches import PRICE
+from rubricate.judge.models._batches import _PROTOCOLS, PRICE
 from rubricate.judge.models._prices import price
 
 REPORTS, CRITERIA = 100, 20
@@ -21,18 +21,20 @@ MODELS = (
     "anthropic/claude-sonnet-4-5",
     "gemini/gemini-2.5-flash",
 )
+OTHERS = ("openai/gpt-5-mini", "openai/gpt-4.1-mini", "deepseek/deepseek-chat")
 
 
-def dollars(name: str, requests: int, criteria: int, *, cached: bool) -> float:
+def dollars(name: str, requests: int, criteria: int, *, cached: bool, reply: int = REPLY) -> float:
     """US dollars for the requests about one report, each about so many criteria."""
     provider, model = split_name(name)
     assert provider is not None
-    read, reply = REPORT + criteria * CRITERION, criteria * REPLY
+    read, reply = REPORT + criteria * CRITERION, criteria * reply
     total = 0.0
     for number in range(requests):
         kept = REPORT if cached and number else 0
         # Anthropic, and OpenAI from GPT-5.6 on, charge for writing into the cache.
-        written = REPORT if cached and not number and provider.prefix != "gemini" else 0
+        has_free_writes = provider.prefix in ("gemini", "deepseek")
+        written = REPORT if cached and not number and not has_free_writes else 0
         cost = price(provider, model, read, kept, reply, written)
         assert cost is not None, name
         total += cost
@@ -40,7 +42,7 @@ def dollars(name: str, requests: int, criteria: int, *, cached: bool) -> float:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     print(f"genai-prices {version('genai-prices')}")
     print("| model | no cache | cache | batch | batch and cache | all 20 in one request |")
     print("|---|---|---|---|---|---|")
@@ -51,6 +53,18 @@ def main() -> None:
         ways = (plain, cached, PRICE * plain, PRICE * cached, together)
         cells = " | ".join(f"${REPORTS * cost:.2f}" for cost in ways)
         print(f"| `{name}` | {cells} |")
+    print("\n| model | cached input costs | live | batch |")
+    print("|---|---|---|---|")
+    for name in (*MODELS, *OTHERS):
+        provider, model = split_name(name)
+        assert provider is not None
+        prices = [price(provider, model, 10**6, kept, 0) for kept in (0, 10**6)]
+        assert prices[0] is not None
+        assert prices[1] is not None
+        together = dollars(name, 1, CRITERIA, cached=False, reply=0)
+        times = dollars(name, CRITERIA, 1, cached=True, reply=0) / together
+        batch = f"{PRICE * times:.1f}" if provider.company in _PROTOCOLS else "no batches"
+        print(f"| `{name}` | {prices[1] / prices[0]:.2f} of the input | {times:.1f} | {batch} |")
 
 
 if __name__ == "__main__":

@@ -273,7 +273,10 @@ def bill(provider: ScriptedEndpoint, judge: str) -> tuple[float, float]:
 def billed(
     judge: str, data: RubricDataset, folder: Path, options: dict[str, Any]
 ) -> tuple[float, Any, Any]:
-    """Input that was charged, dollars in all, and the dry run; the cost shown is the bill."""
+    """Input that was charged, dollars in all, and the dry run; the cost shown is the bill.
+
+    Where the model may think, a pilot of one item comes before both.
+    """
     options = {"prices": folder.parent / "prices.json", "cache": None} | options
     options["run_dir"] = folder
     options["prices"].write_text(json.dumps(PRICES))
@@ -281,10 +284,16 @@ def billed(
     part = 0.5 if "batch" in options else 1.0
     with endpoint(rules=[rule]) as provider:
         before = (0.0, 0.0)
-        if rule.thinking:  # which nobody knows before a few items have been graded
+        dry = rubricate.estimate(data, judge, **options)
+        if dry.thinking:  # nobody knows how much before a few items have been graded
+            assert (dry.thinking, dry.cost.likely, dry.output_tokens.likely) == (
+                (judge,),
+                None,
+                None,
+            )
             rubricate.grade(data, judge, limit=1, **options)
             before = bill(provider, judge)
-        dry = rubricate.estimate(data, judge, **options)
+            dry = rubricate.estimate(data, judge, **options)
         result = rubricate.grade(data, judge, **options)
         read, wrote = bill(provider, judge)
     assert result.failed == 0
@@ -321,9 +330,12 @@ WAYS: dict[str, dict[str, Any]] = {
     "panel": {"replicates": 3},
     "batch": QUICK,
     "batch, grouped": QUICK | {"criteria_per_call": 5},
-    "thinking": {"thinking": "I think. " * 200},
-    "batch, thinking": QUICK | {"thinking": "I think. " * 200},
+    "thinking": {
+        "thinking": "I think. " * 200,
+        "model_options": {"thinking": {"type": "adaptive"}},
+    },
 }
+WAYS["batch, thinking"] = QUICK | WAYS["thinking"]
 
 
 @pytest.mark.parametrize("judge", PRICES)
@@ -333,7 +345,109 @@ def test_a_dry_run_says_the_bill_to_a_tenth(way: str, judge: str, tmp_path: Path
     cost = dry.cost if dry.cost_with_cache is None else dry.cost_with_cache
     assert cost.likely == pytest.approx(dollars, rel=0.1)
     assert cost.low <= cost.likely <= cost.high
-    assert dry.measured == (20 if "thinking" in way else 0)
+    assert bool(dry.measured) == ("thinking" in way or judge.startswith("openai"))
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_cache_that_expires_within_an_item_is_billed_as_it_is(batch: bool, tmp_path: Path):
+    judge, data = JUDGES["anthropic"], long_dataset(2)
+
+    def respond(request: Any) -> None:
+        if len(provider.requests) % 20 == 10:
+            provider.batches.expire_caches()
+
+    options = QUICK | {"run_dir": tmp_path / "run"} if batch else {"cache": None}
+    with endpoint(respond=respond) as provider:
+        result = rubricate.grade(data, judge, concurrency=1, **options)
+        usages = provider.batches.usages
+        read, wrote = bill(provider, judge)
+    writes = [usage["cache_creation_input_tokens"] > 0 for usage in usages]
+    assert [number for number, written in enumerate(writes) if written] == [0, 9, 20, 29]
+    assert result.usage.cost == pytest.approx((read + wrote) * (0.5 if batch else 1), abs=1e-9)
+
+
+EFFORTS: dict[str, dict[str, Any]] = {
+    "openai/gpt-5-mini": {"reasoning_effort": "low"},
+    "openai-responses/gpt-5-mini": {"reasoning": {"effort": "low", "summary": "auto"}},
+    "anthropic/claude-sonnet-4-5": {"thinking": {"type": "enabled", "budget_tokens": 2000}},
+    "anthropic/claude-opus-4-6": {
+        "thinking": {"type": "adaptive"},
+        "output_config": {"effort": "low"},
+    },
+    "groq/openai/gpt-oss-20b": {"reasoning_effort": "low"},
+}
+"""Models that reason, and how their providers' documentation says how much."""
+
+
+@pytest.mark.parametrize("judge", EFFORTS)
+def test_headers_efforts_and_further_fields_go_out_with_batches_as_they_do_live(
+    judge: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    fields = {"top_p": 0.5, **EFFORTS[judge]}
+    options: dict[str, Any] = {"model_options": fields, "headers": {"x-team": "a"}}
+    with endpoint() as provider:
+        monkeypatch.setenv("GROQ_API_KEY", "k" * 20)
+        base = {"base_url": provider.url} if judge.startswith("groq/") else {}
+        sent: list[dict[str, Any]] = []
+        monkeypatch.setattr(HTTPModel, "_post", noting(sent, HTTPModel._post))
+        options |= base
+        rubricate.grade(dataset(2), judge, run_dir=tmp_path / "run", **options, **QUICK)
+        [batch] = provider.batches.batches
+        rubricate.grade(dataset(2), judge, cache=None, **options)
+        headers = [request.headers["x-team"] for request in provider.requests]
+    assert headers == ["a"] * 8
+    assert batch.headers["x-team"] == "a"
+    bodies = [body for _, body in batch.rows]
+    for name, value in fields.items():
+        assert all(
+            body[name].items() >= value.items() if isinstance(value, dict) else body[name] == value
+            for body in (*bodies, *sent)
+        )
+    assert sorted(map(json.dumps, bodies * 2)) == sorted(map(json.dumps, sent))
+
+
+def noting(sent: list[Any], post: Any) -> Any:
+    async def noted(self: Any, payload: dict[str, Any], form: Any) -> Any:
+        sent.append(json.loads(json.dumps(payload)))
+        return await post(self, payload, form)
+
+    return noted
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "sent"),
+    [
+        ("gemini-2.5-flash", {"reasoning_effort": "none"}, {"thinkingBudget": 0}),
+        ("gemini-2.5-pro", {"reasoning_effort": "medium"}, {"thinkingBudget": 8192}),
+        ("gemini-3-flash-preview", {"reasoning_effort": "minimal"}, {"thinkingLevel": "minimal"}),
+        ("gemini-3-pro-preview", {"reasoning_effort": "high"}, {"thinkingLevel": "high"}),
+        (
+            "gemini-2.5-flash",
+            {"extra_body": {"google": {"thinking_config": {"thinking_budget": 800}}}},
+            {"thinking_budget": 800},
+        ),
+        ("gemini-3-pro-preview", {"reasoning_effort": "none"}, "cannot but think"),
+        ("gemini-2.5-flash", {"extra_body": {"google": {}}}, "no option like 'extra_body'"),
+    ],
+)
+def test_geminis_batches_think_as_much_as_the_documentation_says(
+    model: str, options: dict[str, Any], sent: Any, tmp_path: Path
+):
+    """https://ai.google.dev/gemini-api/docs/openai#thinking: levels from Gemini 3 on."""
+    options = {"model_options": options | {"top_p": 0.5}, "headers": {"x-team": "a"}}
+    with endpoint() as provider:
+        result = rubricate.grade(
+            dataset(1, 1), f"gemini/{model}", run_dir=tmp_path / "run", **options, **QUICK
+        )
+        if isinstance(sent, str):
+            [item] = result
+            assert sent in item.criteria["c0"].error.message
+            return
+        [batch] = provider.batches.batches
+    [(_, body)] = batch.rows
+    assert batch.headers["x-team"] == "a"
+    assert body["generationConfig"]["thinkingConfig"] == sent
+    assert body["generationConfig"]["topP"] == 0.5
 
 
 def test_an_option_that_a_batch_cannot_have_fails_with_its_name(tmp_path: Path):
@@ -487,6 +601,27 @@ def test_kill_9_at_six_points_loses_nothing_and_nothing_is_paid_twice(
         result = rubricate.grade(data, judge, run_dir=tmp_path / "run", cache=None)
         assert labels(result) == expected
         assert len(provider_side.requests) == sent
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+@pytest.mark.parametrize("provider", JUDGES)
+def test_a_killed_run_within_a_greatest_cost_has_what_it_paid_for(provider: str, tmp_path: Path):
+    """What it committed to a batch is not committed a second time by the command that collects."""
+    killer, judge, data = Killer(), JUDGES[provider], dataset(20)
+    data.to_file(tmp_path / "data.json")
+    with endpoint():
+        options = QUICK | {"run_dir": tmp_path / "whole", "max_tokens": 100}
+        cost = rubricate.grade(data, judge, **options).usage.cost
+    bounded = ["--max-tokens", "100", "--max-cost", str(1.6 * cost)]
+    with endpoint(BatchScript(seconds=0.3, on_event=killer)) as provider_side:
+        killer.wait_for("look", 2, 0.0)
+        killer.process = started(tmp_path, judge, *bounded)
+        assert killer.process.wait(60) == -signal.SIGKILL
+        committed = sum(len(batch.rows) for batch in provider_side.batches.batches)
+        assert 10 < committed < 40  # the bound is full of them
+        assert started(tmp_path, judge, *bounded).wait(60) == 0
+        answered = provider_side.batches.answered
+        assert len(answered) == len(set(answered)) == 40
 
 
 @pytest.mark.parametrize("provider", JUDGES)

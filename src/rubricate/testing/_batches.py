@@ -63,6 +63,7 @@ class ScriptedBatch:
         made: when it was made (seconds since 1970).
         state: `running`, `ended`, `expired`, `cancelled` or `failed`.
         interface: whose its requests and their answers are.
+        headers: of the request that made it.
         results: what has come of each request: its name, and status and body of an answer; None
             where there is none.
     """
@@ -71,6 +72,7 @@ class ScriptedBatch:
     name: str
     rows: list[tuple[str, dict[str, Any]]]
     interface: Chat
+    headers: dict[str, str]
     made: float = field(default_factory=time.time)
     state: str = "running"
     results: list[tuple[str, tuple[int, dict[str, Any]] | None]] = field(default_factory=list)
@@ -114,6 +116,10 @@ class BatchServer:
     def finish(self) -> None:
         """Have all batches end at the next look at them, however long they were to take."""
         self.script.seconds = 0.0
+
+    def expire_caches(self) -> None:
+        """Have Anthropic's cache forget what it keeps, as it does 5 minutes after its last use."""
+        self._messages.cached.clear()
 
     def add_to(self, router: web.UrlDispatcher) -> None:
         """Listen at the paths of the three interfaces.
@@ -160,9 +166,10 @@ class BatchServer:
         return web.json_response(interface.reply(body, orjson.loads(response.body)))
 
     def _add(
-        self, name: str, rows: list[tuple[str, dict[str, Any]]], interface: Chat
+        self, raw: web.Request, name: str, rows: list[tuple[str, dict[str, Any]]], interface: Chat
     ) -> ScriptedBatch:
-        batch = ScriptedBatch(f"batch-{len(self.batches) + 1}", name, rows, interface)
+        batch_id = f"batch-{len(self.batches) + 1}"
+        batch = ScriptedBatch(batch_id, name, rows, interface, dict(raw.headers))
         out = sum(len(each.rows) for each in self.batches if each.state == "running")
         self.batches.append(batch)
         if self.script.queue is not None and out + len(rows) > self.script.queue:
@@ -211,7 +218,7 @@ class BatchServer:
                 error = {"error": {"type": "api_error", "message": "scripted row failure"}}
                 batch.results.append((name, (500, error)))
             else:
-                response = await self._answer(batch.interface.chat(body), {})
+                response = await self._answer(batch.interface.chat(body), batch.headers)
                 assert isinstance(response, web.Response)
                 assert isinstance(response.body, bytes)
                 reply = orjson.loads(response.body)
@@ -259,7 +266,7 @@ class BatchServer:
         entries = [orjson.loads(line) for line in self._files[body["input_file_id"]].splitlines()]
         rows = [(entry["custom_id"], entry["body"]) for entry in entries]
         interface = self._interfaces[body["endpoint"].removeprefix("/v1/")]
-        batch = self._add((body.get("metadata") or {}).get("rubricate", ""), rows, interface)
+        batch = self._add(raw, (body.get("metadata") or {}).get("rubricate", ""), rows, interface)
         return self._creation_reply(raw, _openai(batch))
 
     async def _file(self, raw: web.Request) -> web.Response:
@@ -282,7 +289,7 @@ class BatchServer:
         entries = orjson.loads(await raw.read())["requests"]
         rows = [(entry["custom_id"], entry["params"]) for entry in entries]
         self.script.on_event("upload")
-        batch = self._add("", rows, self._messages)
+        batch = self._add(raw, "", rows, self._messages)
         return self._creation_reply(raw, _anthropic(batch))
 
     async def _results_anthropic(self, raw: web.Request) -> web.Response:
@@ -308,7 +315,7 @@ class BatchServer:
             for entry in wanted["input_config"]["requests"]["requests"]
         ]
         self.script.on_event("upload")
-        batch = self._add(wanted["display_name"], rows, self._gemini)
+        batch = self._add(raw, wanted["display_name"], rows, self._gemini)
         return self._creation_reply(raw, _gemini(batch, with_results=False))
 
     async def _list_gemini(self, raw: web.Request) -> web.Response:

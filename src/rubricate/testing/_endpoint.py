@@ -22,6 +22,8 @@ from rubricate.testing._batches import BatchScript, BatchServer
 from rubricate.testing._rules import JudgeRequest, Rule
 
 FORMATS = ("json_schema", "json_object", "text")
+KEYS = ("authorization", "x-api-key", "x-goog-api-key")
+"""Headers that have a key."""
 Logprobs = Literal["given", "ignored", "refused"]
 SURE = 0.9
 """The probability of a verdict that a rule has."""
@@ -181,16 +183,14 @@ class ScriptedEndpoint:
                 await asyncio.sleep(0)
 
     async def _complete(self, raw: web.Request) -> web.StreamResponse:
-        headers = {name: value for name, value in raw.headers.items() if name != "Authorization"}
-        if "Authorization" in raw.headers:
-            headers["Authorization"] = "(given)"
-        return await self._answered(orjson.loads(await raw.read()), headers, raw)
+        return await self._answered(orjson.loads(await raw.read()), dict(raw.headers), raw)
 
     async def _answered(
         self, body: dict[str, Any], headers: dict[str, str], raw: web.Request | None = None
     ) -> web.StreamResponse:
         """The answer to a chat request; one in a batch has no connection to break."""
-        request = JudgeRequest.parse(body, headers)
+        keys = {name: "(given)" for name in headers if name.lower() in KEYS}
+        request = JudgeRequest.parse(body, headers | keys)
         self.requests.append(request)
         cached = len(request.prefix) // 4 if request.prefix in self._prefixes else 0
         form = (request.body.get("response_format") or {}).get("type", "text")

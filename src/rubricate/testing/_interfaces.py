@@ -26,13 +26,14 @@ class Messages(Chat):
     """Anthropic's.
 
     Attributes:
-        usages: the counts of each reply, in order. The cache keeps what is marked, if that has
-            1,024 tokens (of 4 characters) or more.
+        usages: the counts of each reply, in order.
+        cached: what the cache keeps: what is marked, if that has 1,024 tokens (of 4 characters) or
+            more.
     """
 
     def __init__(self) -> None:
         self.usages: list[dict[str, int]] = []
-        self._cached: set[str] = set()
+        self.cached: set[str] = set()
 
     def chat(self, body: Body) -> Body:
         return _chat(
@@ -49,8 +50,8 @@ class Messages(Chat):
                 start += part["text"]
                 if "cache_control" in part and len(start) >= 4 * LEAST_CACHED:
                     size = len(start) // 4
-                    read = size if start in self._cached else read
-                    self._cached.add(start)
+                    read = size if start in self.cached else read
+                    self.cached.add(start)
         self.usages.append(
             {
                 "input_tokens": counts["prompt_tokens"] - size,

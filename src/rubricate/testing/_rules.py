@@ -26,7 +26,8 @@ class JudgeRequest:
 
     Attributes:
         body: the JSON body as it came.
-        headers: the request's headers; `Authorization` only as whether there was one.
+        headers: the request's headers, or those with which its batch was made; of a key only
+            whether there was one.
         submission: the text between the submission tags of the prompt, control tokens as its
             author wrote them; of two that are compared, the first.
         second: the second of two submissions that are compared.

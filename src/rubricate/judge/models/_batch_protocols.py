@@ -353,11 +353,11 @@ def _as_gemini(body: dict[str, Any]) -> dict[str, Any]:
         elif name in ("max_tokens", "max_completion_tokens"):
             config["maxOutputTokens"] = value
         elif name == "reasoning_effort" and value in _EFFORTS:
-            is_counted = str(body["model"]).startswith("gemini-2")
-            thinking = (
-                {"thinkingBudget": _EFFORTS[value]} if is_counted else {"thinkingLevel": value}
-            )
-            config["thinkingConfig"] = thinking
+            config["thinkingConfig"] = {"thinkingLevel": value}
+            if str(body["model"]).startswith("gemini-2"):
+                config["thinkingConfig"] = {"thinkingBudget": _EFFORTS[value]}
+            elif value == "none":
+                raise InputError(f"{body['model']} cannot but think: give reasoning_effort=minimal")
         elif name == "extra_body" and (thinking := _thinking_config(value)):
             config["thinkingConfig"] = thinking
         elif name == "response_format":

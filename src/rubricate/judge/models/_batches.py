@@ -17,6 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import orjson
+
 from rubricate.errors import InputError, ModelError, described
 from rubricate.judge.models._batch_folder import Batch, BatchFolder
 from rubricate.judge.models._batch_protocols import (
@@ -29,6 +31,7 @@ from rubricate.judge.models._batch_protocols import (
 )
 from rubricate.judge.models._connections import Connections
 from rubricate.judge.models._draw import Draw
+from rubricate.judge.models._forms import with_instruction
 from rubricate.judge.models._http import NO_ANSWER, HTTPModel
 from rubricate.judge.models._model import Completion, Request
 from rubricate.judge.models._responses import Answer
@@ -119,6 +122,12 @@ class BatchModel(HTTPModel):
             return await super().complete(request)
         finally:
             _draw.reset(token)
+
+    def has_sent(self, request: Request) -> bool:
+        form = replace(self._form, rung=self._reply_forms.settled or self._form.rung)
+        messages = with_instruction(request, form) or request.messages
+        body = self._wire.payload(self._model, request, messages, form, self._sampling)
+        return self._connected().holds(orjson.dumps(body), request.draw or Draw())
 
     def _price(self, *counts: int) -> float | None:
         price = super()._price(*counts)
@@ -229,7 +238,7 @@ class Batches:
             ModelError: its batch could not be sent, or is lost; `expired` where batches ended
                 without it; `not_run` where nobody waits for it.
         """
-        row, times = self._row(body), 0
+        row, times = self._row(body, _draw.get()), 0
         while True:
             future = self._futures.get(row)
             if future is None:
@@ -244,6 +253,10 @@ class Batches:
                     text = "its batch ended without an answer" + (f", {times} times" * (times > 1))
                     raise ModelError("expired", text) from None
 
+    def holds(self, body: bytes, draw: Draw) -> bool:
+        """Whether a request is in a batch already."""
+        return self.folder.holding(self._row(body, draw)) is not None
+
     async def aclose(self) -> None:
         """Wait for nothing more; batches that are out stay there."""
         tasks = [*self._following.values(), *filter(None, [self._gathering])]
@@ -253,8 +266,7 @@ class Batches:
         for future in self._futures.values():
             future.cancel()
 
-    def _row(self, body: bytes) -> str:
-        draw = _draw.get()
+    def _row(self, body: bytes, draw: Draw) -> str:
         number = draw.number
         while True:
             digest = hashlib.blake2b(body, digest_size=16)

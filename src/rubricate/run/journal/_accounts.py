@@ -24,12 +24,14 @@ class Price(NamedTuple):
         known: the cost of its prompt, with that of the longest reply if that has a bound.
         reply: the cost of a reply of usual length, for the first request to a model.
         has_bound: whether it cannot cost more than `known`.
+        is_sent: whether an earlier process may have sent it, so that its cost is committed already.
     """
 
     account: str
     known: float = 0.0
     reply: float = 0.0
     has_bound: bool = False
+    is_sent: bool = False
 
 
 @dataclass(slots=True)

@@ -85,6 +85,8 @@ class Entry:
         requests: its requests to each model, where there is a greatest cost.
         judgements: its judgements by each judge, likewise.
         alive: whether it may still give back what it does not send.
+        adopted: how many requests of killed processes it waits for, or has, and US dollars that
+            those committed: a batch outlives the process that sent it.
     """
 
     usage: Usage
@@ -93,6 +95,7 @@ class Entry:
     requests: Mapping[str, Account] = field(default_factory=dict)
     judgements: Mapping[str, Account] = field(default_factory=dict)
     alive: bool = False
+    adopted: tuple[int, float] = 0, 0.0
 
 
 Decide = Callable[[Mapping[str, Entry]], None]
@@ -129,6 +132,7 @@ class Ledger:
         self._by_others: float | None = 0.0
         self._lost = self._held_by_others = 0.0
         self._others_alive = 0
+        self._adopted = 0, 0.0
         # an exchange with a database decides in another thread
         self._lock = threading.RLock()
         self._asking = asyncio.Lock()
@@ -185,7 +189,8 @@ class Ledger:
         """What the run took by all processes, with an estimate of what killed ones may have."""
         self._look(others)
         usage = Usage.total((self.usage, *(each.usage for each in others)))
-        lost = sum(each.unanswered for each in others if not each.alive)
+        adopted = sum(each.adopted[0] for each in others) + self._adopted[0]
+        lost = max(0, sum(each.unanswered for each in others if not each.alive) - adopted)
         if not lost and not self._lost:
             return usage
         cost = None if usage.cost is None else self._lost
@@ -217,6 +222,8 @@ class Ledger:
         if self._is_bounded:
             content["by_model"] = self.requests.to_dict()
             content["by_judge"] = self.judgements.to_dict()
+        if self._adopted[0]:
+            content["adopted"] = self._adopted
         self._rows += 1
         return Paid(self.process, orjson.dumps(content), self._rows, time.time())
 
@@ -276,10 +283,10 @@ class Ledger:
             JournalError: the journal cannot be used.
         """
         account = self.requests.of(price.account, price.reply)
-        if self._begun(account, price):
+        if not price.is_sent and self._begun(account, price):
             return "granted"
         async with self._turns.setdefault(price.account, asyncio.Lock()):
-            while not self._begun(account, price):
+            while price.is_sent or not self._begun(account, price):
                 answer = await self._ask(max_cost, price, account)
                 if answer != "wait":
                     return answer
@@ -342,17 +349,23 @@ class Ledger:
         """
         answer: Answer = "wait"
         is_begun = False
+        adopted = self._adopted
 
         def decide(others: Mapping[str, Entry]) -> None:
             nonlocal answer, is_begun
             with self._lock:
                 if is_begun and account is not None:  # the database was lost on the way
                     account.end(None, price)
+                    self._adopted = adopted
                 self._look(others.values())
-                answer, ahead = self._decided(max_cost, price)
+                adopts = price.is_sent and price.known <= self._lost * ROUNDING
+                answer, ahead = ("granted", 0.0) if adopts else self._decided(max_cost, price)
                 is_begun = answer == "granted" and account is not None
                 if is_begun and account is not None:
                     account.begin(price)
+                    if adopts:
+                        self._adopted = adopted[0] + 1, adopted[1] + price.known
+                        self._lost = max(0.0, self._lost - price.known)
                     # What is in flight may seem dearer after a pause of this process than a moment
                     # ago: no more is allotted than is left.
                     allotted = min(self.requests.held + ahead, self.remaining(max_cost))
@@ -415,7 +428,9 @@ class Ledger:
         average = (everything.cost or 0.0) / max(1, everything.requests)
         self._others_alive = len(alive)
         self._held_by_others = sum(self._cost_of(each, average) for each in alive)
-        self._lost = sum(self._cost_of(each, average) for each in others if not each.alive)
+        lost = sum(self._cost_of(each, average) for each in others if not each.alive)
+        adopted = sum(each.adopted[1] for each in others) + self._adopted[1]
+        self._lost = max(0.0, lost - adopted)
 
     def _cost_of(self, entry: Entry, average: float) -> float:
         """US dollars that a process may have spent on requests without an answer.
@@ -457,9 +472,10 @@ def entry_of(row: Paid, now: float | None) -> Entry:
         requests, judgements = (
             accounts_of(values.pop(name, {})) for name in ("by_model", "by_judge")
         )
+        adopted = tuple(values.pop("adopted", (0, 0.0)))
         usage = Usage(**values)
         if unanswered is None:  # written by an earlier version
             unanswered = max(0, may_have_sent - usage.requests)
-        return Entry(usage, unanswered, held, requests, judgements, alive)
+        return Entry(usage, unanswered, held, requests, judgements, alive, adopted)
     except (ValueError, TypeError, AttributeError):
         return Entry(Usage(cost=None))

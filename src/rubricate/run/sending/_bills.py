@@ -127,7 +127,7 @@ def price_of(model: Model, request: Request) -> Price:
     name = orjson.dumps([model.endpoint, model.name, has_bound])  # an address may have a password
     reply = 0.0 if has_bound else model.price(Usage(0, 0, 0, REPLY_TOKENS))
     account = hashlib.blake2b(name, digest_size=8).hexdigest()
-    return Price(account, cost or 0.0, reply or 0.0, has_bound)
+    return Price(account, cost or 0.0, reply or 0.0, has_bound, model.has_sent(request))
 
 
 def size_of(request: Request) -> int:
@@ -164,5 +164,6 @@ def _output_tokens(model: Model, request: Request, reply: Completion | None) -> 
 def most_tokens(model: Model, request: Request) -> int | None:
     """As many tokens as a reply may have; None where that is not set."""
     parameters = model.parameters(request)
-    limits = [parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
+    names = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+    limits = [parameters.get(name) for name in names]
     return next((most for most in limits if isinstance(most, int) and most > 0), None)

@@ -39,13 +39,13 @@ async def answered_later(
         RunEnds: nobody is to wait for it.
     """
     check_goes_on(out)
+    out.request = replace(out.request, draw=draw_of(out.judgement, out.request))
     await out.claim()
-    request = replace(out.request, draw=draw_of(out.judgement, out.request))
     reply: Completion | None = None
     took = NO_USAGE
     out.judgement.aside(True)
     try:
-        reply = checked(out.model, await out.model.complete(request))
+        reply = checked(out.model, await out.model.complete(out.request))
         took = reply.usage
         return reply
     except ModelError as error:
