@@ -373,6 +373,7 @@ class Ledger:
                     self._allotment = paid + allotted
 
         async with self._asking:
+            adopted = self._adopted
             self._news.clear()
             self._is_bounded = True
             self._give_back()
