@@ -98,6 +98,9 @@ def _rows(data: object) -> list[Mapping[str, Any]]:
     """
     frame: Any = data
     rows: Any = data
+    names = [*getattr(data, "columns", ())] if hasattr(data, "iloc") else []
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InputError(f"two columns of the frame are named '{twice[0]}': rename one of them")
     if hasattr(data, "iloc") and hasattr(data, "to_dict"):
         rows = map(_without_arrays, frame.to_dict("records"))
     elif hasattr(data, "to_dicts"):

@@ -257,6 +257,71 @@ def test_results_join_back_to_the_frame(made: Any, tmp_path: Path) -> None:
         result.join(graded)
 
 
+@pytest.mark.parametrize("ids", [True, False], ids=["ids", "no ids"])
+@pytest.mark.parametrize("made", [as_pandas, as_polars], ids=["pandas", "polars"])
+def test_results_join_the_rows_that_were_graded_and_no_others(
+    made: Any, ids: bool, tmp_path: Path
+) -> None:
+    frame = made(tmp_path)
+    columns = {**COLUMNS, "id": "tier"} if ids else COLUMNS
+    result = rubricate.grade(frame, says_sorry, rubric=SENTENCES, map=columns)
+    reversed_rows = frame[::-1]
+    if ids:
+        joined = result.join(reversed_rows)
+        assert list(joined["tier"]) == [2, 1]
+        assert list(joined["score"]) == [0.0, 1.0]
+    else:
+        with pytest.raises(InputError, match="row 1 of the frame is not the row"):
+            result.join(reversed_rows)
+    other = frame.assign(answer="x") if made is as_pandas else frame.with_columns(answer="asked")
+    with pytest.raises(InputError, match="row 1 of the frame is not the row"):
+        result.join(other)
+
+
+def test_rows_with_the_same_answer_are_told_apart_by_their_prompts() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"submission": ["no"] * 3, "prompt": ["a?", "b?", "c?"]})
+    result = rubricate.grade(frame, says_sorry, rubric=SENTENCES)
+    with pytest.raises(InputError, match="row 1"):
+        result.join(frame.iloc[[1, 0, 2]])
+    assert len(result.join(frame.drop(columns="prompt"))) == 3
+
+
+def test_a_criterion_cannot_take_the_place_of_the_score_in_a_frame(tmp_path: Path) -> None:
+    frame = as_pandas(tmp_path)
+    rubric = Rubric([Criterion(name="score", requirement="Says sorry")])
+    with pytest.raises(InputError, match="named 'score'"):
+        rubricate.grade(frame, says_sorry, rubric=rubric, map=COLUMNS).join(frame)
+
+
+def test_a_verdict_that_abstains_is_no_empty_cell(tmp_path: Path) -> None:
+    def abstains(messages: Any) -> dict[str, Any]:
+        return {"reason": "r", "evidence": [], "verdict": "CANNOT_ASSESS"}
+
+    frame = as_pandas(tmp_path)
+    graded = rubricate.grade(frame, abstains, rubric=SENTENCES, map=COLUMNS).join(frame)
+    assert list(graded[NAMES[0]]) == ["CANNOT_ASSESS"] * 2
+    assert graded["score"].isna().all()
+
+
+def test_a_frame_with_two_columns_of_one_name_is_refused() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([["a", "b"]], columns=["submission", "submission"])
+    with pytest.raises(InputError, match="'submission'"):
+        rubricate.grade(frame, says_sorry, rubric=SENTENCES)
+
+
+@pytest.mark.parametrize("value", [True, {"text": "x"}, ["x"], [["x"]]], ids=str)
+def test_an_answer_that_is_no_text_is_refused(value: object) -> None:
+    with pytest.raises(InputError, match="row 2"):
+        rubricate.grade([{"submission": "x"}, {"submission": value}], says_sorry, rubric=SENTENCES)
+
+
+def test_a_number_is_an_answer() -> None:
+    result = rubricate.grade([{"submission": 5}], says_sorry, rubric=SENTENCES)
+    assert result.items[0].texts.submission == "5"
+
+
 def test_a_failed_verdict_has_no_label_in_the_frame(tmp_path: Path) -> None:
     def fails(messages: Any) -> str:
         return "no JSON at all"

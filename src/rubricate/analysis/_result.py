@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from rubricate.analysis._tables import Tabular
-from rubricate.errors import InputError
-from rubricate.rubric import UNANSWERED, Verdict
+from rubricate.dataset import submission_of
+from rubricate.errors import InputError, shown
+from rubricate.rubric import UNANSWERED, CriterionVerdict, Verdict
 from rubricate.run.results import (
     ItemResult,
     ItemTexts,
@@ -59,31 +61,34 @@ class Result(RunFacts, Tabular):
     def join(self, frame: _Frame) -> _Frame:
         """The data frame that was graded, with its scores and labels; its index is kept.
 
-        There is a column `score`, and one for each criterion with the label of its verdict. A
-        score that is missing is NaN (null in polars), and so is the label of a failed verdict.
+        There is a column `score`, and one for each criterion with the label of its verdict, or
+        CANNOT_ASSESS. A score that is missing is NaN (null in polars), and so is the label of a
+        failed verdict.
 
             result = rubricate.grade(frame, judge, rubric=["The reply says sorry."])
             graded = result.join(frame)
 
         Args:
-            frame: a data frame of pandas or polars, with a row for each item in their order.
+            frame: a data frame of pandas or polars with the rows that were graded. They can be in
+                another order where a column has the items' ids.
 
         Raises:
-            InputError: it has another number of rows, or a column of one of these names.
+            InputError: its rows are not those that were graded, or it has a column of one of these
+                names.
         """
         graded: Any = frame
-        if len(graded) != len(self.items):
-            raise InputError(
-                f"the frame has {len(graded)} rows, and {len(self.items)} items were graded"
-            )
-        names = dict.fromkeys(name for item in self.items for name in item.rubric.names)
-        columns: dict[str, list[Any]] = {"score": [item.score.value for item in self.items]}
-        for name in names:
-            verdicts = [item.criteria.get(name) for item in self.items]
-            columns[name] = [None if verdict is None else verdict.label for verdict in verdicts]
+        items = _matched(self.items, graded)
+        columns: dict[str, list[Any]] = {"score": [item.score.value for item in items]}
+        for name in dict.fromkeys(name for item in items for name in item.rubric.names):
+            if name in columns:
+                raise InputError(
+                    f"a criterion is named '{name}', which is the column of scores: rename it"
+                )
+            columns[name] = [_label(item.criteria.get(name)) for item in items]
         if there := [name for name in columns if name in graded.columns]:
             raise InputError(
-                f"the frame already has a column '{there[0]}': rename it, or the criterion"
+                f"the frame already has a column '{there[0]}': rename it, for example "
+                f"frame.rename(columns={{'{there[0]}': 'my_{there[0]}'}})"
             )
         if hasattr(graded, "iloc"):
             joined = graded.assign(**columns)
@@ -118,6 +123,43 @@ class Result(RunFacts, Tabular):
         from rubricate.analysis._plots import Plots
 
         return Plots(held_run(self))
+
+
+def _matched(items: list[ItemResult], frame: Any) -> list[ItemResult]:
+    """The items in the order of a frame's rows: by id where a column has all ids.
+
+    Raises:
+        InputError: a row is not the one that was graded, by its submission or its prompt.
+    """
+    if not hasattr(frame, "columns"):
+        raise InputError(f"join needs a data frame of pandas or polars, found {shown(frame)}")
+    if len(frame) != len(items):
+        raise InputError(f"the frame has {len(frame)} rows, and {len(items)} items were graded")
+    columns = [list(frame[name]) for name in frame.columns]
+    by_id = {item.id: item for item in items}
+    for cells in columns:
+        if {str(cell) for cell in cells} == by_id.keys():
+            items = [by_id[str(cell)] for cell in cells]
+            break
+    texts = [item.texts for item in items]
+    columns = [[submission_of(cell) for cell in cells] for cells in columns]
+    for what in ("submission", "prompt"):
+        wanted = [getattr(text, what) for text in texts]
+        same = max([[*map(eq, cells, wanted)] for cells in columns], key=sum, default=[False])
+        if not all(same) and (any(same) or what == "submission"):
+            raise InputError(
+                f"row {same.index(False) + 1} of the frame is not the row that was graded (its "
+                f"{what} differs): join the frame that you passed to grade, in the same order; "
+                "with a column of ids (map id=COLUMN) the order does not matter"
+            )
+    return items
+
+
+def _label(verdict: Verdict | None) -> str | None:
+    """A cell: the label, also of a verdict that abstains; None where there is no answer."""
+    if verdict is None or verdict.status in UNANSWERED:
+        return None
+    return verdict.label or CriterionVerdict.CANNOT_ASSESS.value
 
 
 def held_run(result: Result) -> FinishedRun:

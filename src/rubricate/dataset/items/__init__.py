@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from rubricate.dataset.items._mapping import (
         TableColumns as TableColumns,
         parse_pairs as parse_pairs,
+        submission_of as submission_of,
     )
     from rubricate.dataset.items._rubric_dataset import RubricDataset as RubricDataset
     from rubricate.dataset.items._selection import How as How, LabelSelection as LabelSelection

@@ -27,7 +27,7 @@ from rubricate.dataset.items._transcript import (
     turn_of,
 )
 from rubricate.dataset.samples import ChatMessage, Dataset, Sample, is_missing, read_input
-from rubricate.errors import InputError
+from rubricate.errors import InputError, shown
 from rubricate.rubric import Criterion, CriterionVerdict, Rubric
 
 LABEL = "label."
@@ -312,6 +312,13 @@ class RowReader:
         )
 
 
+def submission_of(value: Any) -> str | None:
+    """What a cell is as a submission; None where it is none."""
+    with contextlib.suppress(InputError):
+        return _submission(_parsed_chat(value))
+    return None
+
+
 def _parsed_chat(value: Any) -> Any:
     """A value, or the chat messages whose JSON text it is, as CSV files have them."""
     if isinstance(value, str) and value.lstrip().startswith("[") and '"role"' in value:
@@ -407,12 +414,13 @@ def _values_of(
 
 
 def _submission(value: Any) -> str:
-    """A submission as text: chat messages as a `Transcript`, other structured data as JSON.
+    """A submission as text: numbers too, and chat messages as a `Transcript`.
 
     Texts in a list are an `AnswerList`. Empty text is what was submitted.
 
     Raises:
-        InputError: there is none (None, NaN or an empty list).
+        InputError: there is none (None, NaN or an empty list), or it is no text: most likely another
+            column.
     """
     if is_missing(value) or value == []:
         raise InputError(
@@ -424,6 +432,11 @@ def _submission(value: Any) -> str:
         return Transcript(value)
     if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
         return AnswerList(value)
+    if isinstance(value, bool | Mapping | list | tuple):
+        raise InputError(
+            f"a submission is text, a number or a list of chat messages, found {shown(value)}: is "
+            "it the right column? JSON that is to be graded goes in as text"
+        )
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
