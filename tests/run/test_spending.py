@@ -173,6 +173,17 @@ def test_answers_from_the_cache_cost_the_run_nothing(tmp_path: Path):
     assert 69 <= run.billed <= 71
 
 
+def test_a_run_that_takes_all_from_the_cache_has_a_known_cost_however_often_it_runs(
+    make_dataset, tmp_path, endpoint
+):
+    options = {"base_url": endpoint.url, "cache": tmp_path / "cache"}
+    rubricate.grade(make_dataset(2), "m", run_dir=tmp_path / "one", **options)
+    for _ in range(2):
+        again = rubricate.grade(make_dataset(2), "m", run_dir=tmp_path / "two", **options)
+        assert again.calls == 0
+        assert again.run_usage.cost == 0.0
+
+
 def test_answers_without_an_account_are_reused_and_have_an_unknown_cost(run: Run):
     run.end(None, items=30)
     if run.journal is None:

@@ -139,7 +139,7 @@ class Ledger:
         self._turns: dict[str, asyncio.Lock] = {}
         self._news = asyncio.Event()
         self._asked, self._ahead = 0.0, AHEAD
-        self._written: tuple[Usage, tuple[int, float | None]] = Usage(), (0, 0.0)
+        self._written: tuple[Usage, tuple[int, float | None]] | None = None
         self._at_last = Usage()  # what was paid by the last entry
         self._written_at = time.monotonic()
 
