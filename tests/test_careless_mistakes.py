@@ -147,6 +147,11 @@ MISTAKES = [
         ("'sory'", "'sorry'"),
         "- {name: sorry, requirement: x}\n- {name: b, requirement: y, requires: sory}\n",
     ),
+    Mistake(
+        "no weight",
+        ("no criterion has a weight",),
+        files={"rubric.yaml": "- {requirement: x, weight: 0}\n"},
+    ),
     rubric("no criterion", ("criterion",), "[]\n"),
     rubric("an empty rubric", ("empty",), ""),
     option("no rubric", ("answers.csv", "--rubric"), rubric=None),
@@ -198,6 +203,11 @@ MISTAKES = [
         ("base URL", "write http://h/v1"),
         judge="m",
         base_url="http://h/v1/chat/completions",
+    ),
+    shell(
+        "no earlier run",
+        ("new", "--retry-failed"),
+        "--map submission=answer --run-dir new --retry-failed",
     ),
     option("no judge", ("base URL", "judge"), base_url=MODEL["base_url"]),
     option("one vote", ("weights", "several judges"), weights="2,1", only_shell=True, **MODEL),
