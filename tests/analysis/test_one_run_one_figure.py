@@ -496,3 +496,33 @@ def test_options_of_an_item_s_own_are_one_criterion_by_its_name(tmp_path, rubric
     assert (ours.n, ours.accuracy) == (12, pytest.approx(8 / 12))
     assert ours.kappa == pytest.approx(found.kappa.value)
     assert rubricate("trust", "agree", tmp_path / "run").returncode == 0
+
+
+def test_the_criteria_of_a_single_item_make_no_kappa_together() -> None:
+    def opposite(messages: Any) -> dict[str, Any]:
+        met = "<first>" in str(messages[-1])
+        return {"reason": "r", "evidence": [], "verdict": "MET" if met else "UNMET"}
+
+    rubric = Rubric([Criterion(name=name, requirement=f"<{name}>") for name in ("first", "other")])
+    row = {"submission": "a", "label.first": "UNMET", "label.other": "MET"}
+    summary = rubricate.grade([row], opposite, rubric=rubric).summary()
+    assert summary.agreement is not None
+    assert (summary.agreement.accuracy, summary.agreement.kappa) == (0.0, None)
+
+
+def test_a_computed_criterion_needs_no_label_for_the_scores_of_people() -> None:
+    rubric = Rubric.from_dict(
+        [
+            {"name": "right", "requirement": "Is right"},
+            {"name": "receipt", "kind": "regex", "pattern": "receipt"},
+        ]
+    )
+    rows = [
+        {"submission": "the receipt", "label.right": "UNMET"},
+        {"submission": "no word", "label.right": "UNMET"},
+    ]
+    met = {"reason": "r", "evidence": [], "verdict": "MET"}
+    result = rubricate.grade(rows, lambda messages: met, rubric=rubric)
+    people = [item.human_score for item in result.items]
+    assert [score and score.value for score in people] == [0.5, 0.0]
+    assert result.summary().score.labelled == 2

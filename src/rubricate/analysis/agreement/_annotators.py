@@ -189,7 +189,8 @@ def _alpha(
             rating = [key_of(answers.stratum, answer) for answer in people if is_answer(answer)]
             if len(rating) > 1:  # alpha takes any rater's place
                 rows.append((answers.stratum, groups[item], rating))
-    where = strata_of(Counter(stratum for stratum, *_ in rows), kept)
+    items = len({item for answers in kept for item in answers.items})
+    where = strata_of(Counter(stratum for stratum, *_ in rows), kept, items)
     return krippendorff_alpha(
         [rating for *_, rating in rows],
         level=levels.pop(),

@@ -201,7 +201,8 @@ def stratified(
     weights: Mapping[tuple[str, str], float] | None = None,
 ) -> StratifiedAgreement:
     """Agreement over several criteria; those of one pair each and the same answers are one."""
-    where = strata_of(Counter(pair.stratum for pair in pairs), criteria)
+    items = len({pair.item for pair in pairs})
+    where = strata_of(Counter(pair.stratum for pair in pairs), criteria, items)
     return stratified_agreement(
         [pair.judge for pair in pairs],
         [pair.human for pair in pairs],
@@ -222,7 +223,8 @@ def worth_of(
 
 
 def strata_of(
-    counts: Mapping[Stratum, int], criteria: Collection[Answers]
+    counts: Mapping[Stratum, int], criteria: Collection[Answers], items: int
 ) -> dict[Stratum, Stratum]:
     """The stratum in which the pairs of each criterion count; see `run.results.merged`."""
-    return merged(counts, {answers.stratum: answers_of(answers.criterion) for answers in criteria})
+    labels = {answers.stratum: answers_of(answers.criterion) for answers in criteria}
+    return merged(counts, labels, items)

@@ -150,7 +150,7 @@ def answers_of(criterion: Criterion) -> tuple[str, ...]:
 
 
 def merged(
-    counts: Mapping[Stratum, int], answers: Mapping[Stratum, tuple[str, ...]]
+    counts: Mapping[Stratum, int], answers: Mapping[Stratum, tuple[str, ...]], items: int | None
 ) -> dict[Stratum, Stratum]:
     """Where each criterion's pairs count in a figure over several.
 
@@ -161,11 +161,12 @@ def merged(
     Args:
         counts: the number of pairs of each.
         answers: the answers that it has (`answers_of`).
+        items: how many items they are of, None for several: those of a single one are not merged.
     """
     alone = {
         stratum: Stratum(None, stratum.level, answers[stratum])
         for stratum, count in counts.items()
-        if count == 1
+        if count == 1 and items != 1
     }
     often = Counter(alone.values())
     return {
@@ -176,10 +177,15 @@ def merged(
 
 
 class PairCounts:
-    """The pairs of a judge's answers and people's, counted in any order."""
+    """The pairs of a judge's answers and people's, counted in any order.
 
-    def __init__(self) -> None:
+    Args:
+        items: how many items they are of; None for several.
+    """
+
+    def __init__(self, items: int | None = None) -> None:
         self.labelled = False
+        self._items = items
         self._pairs: dict[Stratum, Counter[tuple[Any, Any]]] = {}
         self._answers: dict[Stratum, tuple[str, ...]] = {}
         self._equal: Counter[Stratum] = Counter()
@@ -244,7 +250,7 @@ class PairCounts:
     def _each(self) -> dict[Stratum, Agreement]:
         """The agreement in each stratum."""
         counts = {stratum: pairs.total() for stratum, pairs in self._pairs.items()}
-        where = merged(counts, self._answers)
+        where = merged(counts, self._answers, self._items)
         strata: dict[Stratum, Counter[tuple[Any, Any]]] = {}
         equal: Counter[Stratum] = Counter()
         for own, stratum in where.items():

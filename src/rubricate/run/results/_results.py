@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from rubricate.dataset import DataItem, Item
 from rubricate.judge import Stage
 from rubricate.rubric import (
+    UNANSWERED,
     DeclaredScoring,
     Rubric,
     Score,
@@ -106,7 +107,7 @@ class ItemResult(ItemFacts):
         criteria: the judge's verdicts by criterion name.
         score: the score of these verdicts.
         labels: the human verdicts by criterion name, where there are any.
-        human_score: the score of the human verdicts, where every criterion has one.
+        human_score: the score of the human verdicts, where every criterion has one or is computed.
         index: the item's place in the dataset, from 0.
         annotations: the labels of several annotators, by annotator and criterion name.
         keys: the journal's keys by criterion name, one for each judgement: of several judges in the
@@ -189,8 +190,17 @@ class ItemResult(ItemFacts):
 
         declared = rules.declared
         own, groups = scored(criteria)
-        complete = bool(labels) and all(name in human_labels for name in names)
-        human, human_groups = scored(human_labels) if complete else (None, {})
+        human: Score | None = None
+        human_groups: dict[str, Score] = {}
+        if labels:  # what is computed is the same for people
+            computed = {
+                name: criteria[name]
+                for name, criterion in rubric.by_name.items()
+                if not criterion.needs_judge and criteria[name].status not in UNANSWERED
+            }
+            people = {**computed, **human_labels}
+            if all(name in people for name in names):
+                human, human_groups = scored(people)
         return cls(
             item.id,
             rubric,

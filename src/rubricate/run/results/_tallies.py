@@ -154,7 +154,7 @@ class Tallies:
     def summary(self, facts: RunFacts) -> Summary:
         """The figures of all items so far, and of the run that gave them."""
         criteria = sorted(self._criteria.values(), key=lambda tally: tally.place)
-        everything = PairCounts()
+        everything = PairCounts(self._items)
         for tally in criteria:
             everything.include(tally.agreement)
         statuses = sum((tally.statuses for tally in criteria), Counter[str]())
@@ -217,7 +217,7 @@ class Tallies:
             summary: that of these items, with labels that hold no more.
             page_labels: how many of those that hold were given on the run's page.
         """
-        everything = PairCounts()
+        everything = PairCounts(self._items)
         for tally in self._criteria.values():
             everything.include(tally.agreement)
         changed: dict[str, Any] = {
