@@ -115,16 +115,8 @@ def test_two_texts_of_guidelines_are_an_error(beside: str) -> None:
         Rubric.from_dict({"guidelines": beside, "rubric": rubric})
 
 
-def test_a_file_that_gives_some_weights_and_not_others_is_told_once_what_it_got(caplog) -> None:
-    some = [{"name": "told-1", "requirement": "x"}, {**B, "name": "told-2"}]
-    for _ in range(2):
-        assert [one.weight for one in Rubric.from_dict({"rubric": some})] == [1.0, -2]
-    said = "1 of 2 criteria give no weight and got 1: told-1; give each a weight, or none"
-    assert caplog.messages == [said]
-
-
 @pytest.mark.parametrize("given", [[A, {"requirement": "x"}], [B], [{**A, "weight": 1}, B]])
-def test_a_file_that_gives_all_weights_or_none_is_told_nothing(given: Any, caplog) -> None:
+def test_a_weight_that_is_left_out_needs_no_warning(given: Any, caplog) -> None:
     Rubric.from_dict(given)
     assert caplog.messages == []
 

@@ -66,6 +66,7 @@ OUTPUT = "Output"
 HELP_ALL = "help_all"
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 LOG_FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+WARNING_FORM = "Warning: %(message)s"
 
 _C = TypeVar("_C", int, None)
 _S = TypeVar("_S", bound=Settings)
@@ -429,7 +430,7 @@ def _show_log(count: int | None) -> int | None:
     logger.setLevel(LEVELS[min(count or 0, len(LEVELS) - 1)])
     if not logger.handlers:
         handler = logging.StreamHandler()
-        handler.setFormatter(_OneLine(LOG_FORM))
+        handler.setFormatter(_OneLine(LOG_FORM if count else WARNING_FORM))
         logger.addHandler(handler)
     return count
 

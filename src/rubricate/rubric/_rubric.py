@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -25,7 +24,6 @@ from rubricate._documents import (
     with_line,
 )
 from rubricate._files import user_path, write_text
-from rubricate._terminal import one_line
 from rubricate.errors import InputError, errors_within
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._declared import DeclaredScoring
@@ -34,7 +32,6 @@ from rubricate.rubric._group import Group, Node, build_node, paths, placed, with
 if TYPE_CHECKING:
     from rubricate.rubric._gates import Gates
 
-logger = logging.getLogger("rubricate")
 
 _SHAPES = (
     "a rubric is a list of criteria, {criteria: [...]}, {rubric: ...} or "
@@ -216,9 +213,7 @@ class Rubric(PythonDocument):
             criteria += _criteria(data["criteria"], prefix)
         for index, section in enumerate(_list(data.get("sections", []), ("sections",))):
             criteria += _section(section, ("sections", index))
-        rubric = validate(cls, {**fields, "criteria": tuple(criteria)})
-        _check_weights(rubric)
-        return rubric
+        return validate(cls, {**fields, "criteria": tuple(criteria)})
 
     @classmethod
     def from_json(cls, text: str) -> Rubric:
@@ -290,25 +285,6 @@ def _gates(tree: tuple[Node, ...]) -> Gates:
     from rubricate.rubric._gates import Gates  # few rubrics have some
 
     return Gates(tree)
-
-
-def _check_weights(rubric: Rubric) -> None:
-    """Warn of each list of criteria that gives some weights and not others."""
-    groups = [] if rubric._nested is None else rubric.groups.values()
-    for level in (rubric.tree, *[group.criteria for group in groups]):
-        default = [node for node in level if "weight" not in node.model_fields_set]
-        if 0 < len(default) < len(level):
-            names = ", ".join([node.name for node in default])
-            _warn_of_weights(len(default), len(level), default[0].weight, names)
-
-
-@cache
-def _warn_of_weights(without: int, criteria: int, weight: float, names: str) -> None:
-    """Warn once in a process: a rubric may be read for each of many items."""
-    logger.warning(
-        "%d of %d criteria give no weight and got %g: %s; give each a weight, or none",
-        *(without, criteria, weight, one_line(names)),
-    )
 
 
 def _top_level(rubric: Rubric) -> dict[str, Any]:
