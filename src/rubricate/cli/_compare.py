@@ -105,6 +105,8 @@ def compare(settings: CompareSettings) -> int:
 
     _check_asks(settings)
     runs = read_run(settings.run_a), read_run(settings.run_b)
+    if runs[0].path.resolve() == runs[1].path.resolve():
+        raise InputError("is given twice: name two runs to compare", file=runs[0].path)
     check = None if settings.anchors is None else _checked(settings, runs, settings.anchors)
     if isinstance(check, int):
         return check
