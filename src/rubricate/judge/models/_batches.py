@@ -176,6 +176,9 @@ class BatchModel(HTTPModel):
             raise self._unanswered(error, SECONDS) from None
         finally:
             await connections.aclose()
+        if answer.status == 404 and method == "POST":
+            text = f"{self._address} has no batches (POST {path}: HTTP 404): leave out --batch"
+            raise ModelError("not_found", text, status=404)
         if not 200 <= answer.status < 300:
             raise self._refusal(answer.status, answer.body, answer.headers)
         return answer.body
