@@ -276,10 +276,11 @@ def _enough(design: Design, options: PlanCall) -> int | None:
     if not design.simulated:
         return _fewest(partial(is_enough, 0), design.least, design.most, in_steps=design.in_steps)
     if options.half_width is not None:
-        return _narrow_enough(design, options.half_width, _fewer(options))
-    n = _fewest(partial(is_enough, _fewer(options)), design.least, design.most, near=NEAR)
+        n = _narrow_enough(design, options.half_width, _fewer(options))
+    else:
+        n = _fewest(partial(is_enough, _fewer(options)), design.least, design.most, near=NEAR)
     for _ in range(TRIES):
-        if n is None or is_enough(options.simulations, n):
+        if n is None or is_enough(_simulations(options), n):
             break
         n = math.ceil(n * (1 + NEAR))
     return n
