@@ -76,7 +76,10 @@ def init(settings: InitSettings) -> None:
     from importlib import resources
 
     folder = user_path(settings.folder)
-    texts = _texts_for(settings.from_table, folder) if settings.from_table else None
+    columns, texts = "", None
+    if settings.from_table:
+        columns = _columns_of(settings.from_table)
+        texts = _texts_for(settings.from_table, columns, folder)
     names = START_FILES if texts is None else tuple(texts)
     present = [name for name in names if os.path.lexists(folder / name)]
     if present and not settings.force:
@@ -96,7 +99,10 @@ def init(settings: InitSettings) -> None:
         return
     print(f"Wrote {', '.join(names)} in {folder.resolve()}.")
     if texts is not None:
-        print("Write your own criteria into rubric.yaml, and look at map in run.yaml.")
+        print(f"Columns: {columns}" + ("" if ",id=" in columns else "; none was taken as the id."))
+        print(
+            "Write your own criteria into rubric.yaml, and change map in run.yaml if it is wrong."
+        )
     print_next("Next: rubricate grade --config {config}", settings, config=folder / "run.yaml")
 
 
@@ -110,15 +116,12 @@ USUAL_COLUMNS = {
 """Names that columns often have, by what they are."""
 
 
-def _texts_for(table: str, folder: Path) -> dict[str, str]:
-    """The files to start from with a user's table, by name."""
-    import yaml
-
+def _columns_of(table: str) -> str:
+    """Which column of a user's table is what, as `--map` takes it."""
     from rubricate.dataset.samples import Records
 
-    path = user_path(table)
     _, first = next(
-        Records(str(path)).read(wanted=1), (None, InputError("has no rows", file=table))
+        Records(str(user_path(table))).read(wanted=1), (None, InputError("has no rows", file=table))
     )
     if isinstance(first, InputError):
         raise first
@@ -135,15 +138,23 @@ def _texts_for(table: str, folder: Path) -> dict[str, str]:
             "submission, or grade with --map submission=COLUMN",
             file=table,
         )
+    return ",".join(f"{what}={column}" for what, column in mapped.items())
+
+
+def _texts_for(table: str, columns: str, folder: Path) -> dict[str, str]:
+    """The files to start from with a user's table, by name."""
+    import yaml
+
     options = {
-        "data": os.path.relpath(path, folder),
+        "data": os.path.relpath(user_path(table), folder),
         "rubric": "rubric.yaml",
-        "map": ",".join(f"{what}={column}" for what, column in mapped.items()),
+        "map": columns,
         "run_dir": "run",
     }
     rubric = (
-        "# One line for each thing you expect; see docs/good-rubrics.md.\n"
-        "- {name: answers the question, requirement: Answers the question that was asked}\n"
+        "# One line for each thing you expect, as a sentence that is true or false of an answer:\n"
+        "# - {name: refund, requirement: Says that the refund takes 5 days}\n"
+        "- {name: not empty, kind: counter, counter: words, at_least: 1}\n"
         "- {name: short, kind: counter, counter: words, at_most: 200}\n"
     )
     head = "# rubricate grade --config run.yaml\n"
