@@ -44,8 +44,8 @@ NO_GROUPS = "none"
 MOST_NAMED = 3
 """How many run folders an error names; `rubricate runs` lists all."""
 LABELS_GO = (
-    "give labels in columns label.CRITERION of a table or as ground_truth in a dataset file "
-    "(docs/datasets.md), or make them with rubricate label; then grade again"
+    "give labels in columns label.CRITERION of a table or as ground_truth in a dataset file, "
+    "or make them with rubricate label; then grade again"
 )
 """Advice for a run without labels."""
 AT_ONCE = 1 << 20

@@ -119,7 +119,7 @@ class ReportSettings(Shell, Endpoint, Retries, Limits, Budget, Storage):
     defaults={"run_dir": "runs/reports-FOLDER-JUDGE", "cache": "the user's cache folder"},
 )
 def researchrubrics(settings: ReportSettings) -> int:
-    """Grade research reports by the rubrics of their tasks. See docs/reports.md."""
+    """Grade research reports by the rubrics of their tasks. See the guide 'Research reports'."""
     if settings.rescore is not None:
         return _rescore(settings, settings.rescore)
     notes = console(stderr=True, quiet=settings.quiet)

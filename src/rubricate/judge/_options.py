@@ -63,13 +63,13 @@ class Endpoint(Settings, group="Who judges", applies_to=NAMED):
         "auto",
         "The form of a model's replies: schema (structured output), json (JSON mode), text, or "
         "auto, the best that the endpoint supports.",
-        more="Stored answers stay valid. See docs/judges.md.",
+        more="Stored answers stay valid. See the guide 'Judges'.",
         group="How they are asked",
     )
     prices: str | Path | None = option(
         None,
         "A file of prices by model, which override the built-in ones.",
-        more="See docs/running.md.",
+        more="See the guide 'Running'.",
         group="Limits",
         is_path=True,
     )
@@ -86,7 +86,7 @@ class Batching(Settings, group="Who judges", applies_to=NAMED):
         False,
         "Ask in the provider's batches, at half the price: answers take minutes to a day.",
         more="Of OpenAI, Anthropic, Gemini, Groq, and servers with OpenAI's interface of batches. "
-        "It needs a run folder; see docs/batch.md.",
+        "It needs a run folder; see the guide 'Batches'.",
     )
     then_live: bool = option(
         False,
@@ -133,7 +133,7 @@ class Asking(OwnPrompt, group="How they are asked", applies_to=MODELS):
         "explained",
         "How a language model answers: explained (reason, quotes, verdict) or probability (the "
         "verdict alone, with the probability of each answer).",
-        more="See docs/judging.md.",
+        more="See the guide 'How an LLM judge is asked'.",
         input_type=str,
         has_other_words=True,
         applies_to=MODELS_AND_BUILTIN,
@@ -157,7 +157,7 @@ class Asking(OwnPrompt, group="How they are asked", applies_to=MODELS):
     require_evidence: bool | None = option(
         None,
         "Ask again if a verdict's quotes are not in the submission, then abstain.",
-        more="For explained mode; see docs/judging.md.",
+        more="For explained mode; see the guide 'How an LLM judge is asked'.",
         default_text="only metric criteria",
     )
     correct_prior: bool = option(
@@ -183,7 +183,7 @@ class Asking(OwnPrompt, group="How they are asked", applies_to=MODELS):
     chunk_tokens: int | None = option(
         None,
         "Read submissions of more tokens in parts of at most N.",
-        more="See docs/long-documents.md.",
+        more="See the guide 'Long documents'.",
         default_text="whole",
         unit="tokens",
     )

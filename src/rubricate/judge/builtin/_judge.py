@@ -30,11 +30,7 @@ if TYPE_CHECKING:
 
 LONGEST = 2_000_000
 """Characters of a submission that are looked at; what is made of them takes some 25 bytes each."""
-WHAT_IT_IS = (
-    "builtin compares words: a baseline that shows the pipeline and catches the obvious, "
-    "not a replacement for a language model."
-)
-WHERE_MEASURED = "How often it agrees with people: see docs/builtin-judge.md."
+WHAT_IT_IS = "builtin compares words: a baseline, not a replacement for a language model."
 
 CANNOT = "it cannot be judged by comparing words, use a language model"
 NUMBERS = "The answers are numbers that nothing is said about: there is nothing to compare."
@@ -74,8 +70,7 @@ class BuiltinJudge(Judge):
         self.classifier = classifier or Classifier.load()
         self.report = report
         self._unworded: frozenset[str] = frozenset()
-        figures = _refit_figures(report) if report else WHERE_MEASURED
-        self.note = f"{WHAT_IT_IS} {figures}"
+        self.note = f"{WHAT_IT_IS} {_refit_figures(report)}" if report else WHAT_IT_IS
 
     @classmethod
     def trained_on(

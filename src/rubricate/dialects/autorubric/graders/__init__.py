@@ -30,7 +30,7 @@ _REPLY = "replies have one form here; derive your own kind of criterion from rub
 REFUSED = {
     "binary_response_format": _REPLY,
     "multi_choice_response_format": _REPLY,
-    "escalation": "ask a cheap judge first with rubricate.Cascade (docs/trust.md)",
+    "escalation": "ask a cheap judge first with rubricate.Cascade",
 }
 """Arguments of AutoRubric's that are not here, and the way here."""
 
