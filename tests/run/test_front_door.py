@@ -273,8 +273,14 @@ def test_results_join_the_rows_that_were_graded_and_no_others(
     else:
         with pytest.raises(InputError, match="row 1 of the frame is not the row"):
             result.join(reversed_rows)
-    other = frame.assign(answer="x") if made is as_pandas else frame.with_columns(answer="asked")
-    with pytest.raises(InputError, match="row 1 of the frame is not the row"):
+    alone = frame[["tier"]] if made is as_pandas else frame.select("tier")
+    if ids:
+        assert list(result.join(alone)["score"]) == [1.0, 0.0]
+    else:
+        with pytest.raises(InputError, match="row 1 of the frame is not the row"):
+            result.join(alone)
+    other = as_pandas(tmp_path).assign(answer=[ROWS[0]["answer"], "x"])
+    with pytest.raises(InputError, match="row 2 of the frame is not the row"):
         result.join(other)
 
 

@@ -128,6 +128,8 @@ class Result(RunFacts, Tabular):
 def _matched(items: list[ItemResult], frame: Any) -> list[ItemResult]:
     """The items in the order of a frame's rows: by id where a column has all ids.
 
+    Beside ids, the frame may lack the texts; those that it has must be those that were graded.
+
     Raises:
         InputError: a row is not the one that was graded, by its submission or its prompt.
     """
@@ -137,16 +139,16 @@ def _matched(items: list[ItemResult], frame: Any) -> list[ItemResult]:
         raise InputError(f"the frame has {len(frame)} rows, and {len(items)} items were graded")
     columns = [list(frame[name]) for name in frame.columns]
     by_id = {item.id: item for item in items}
-    for cells in columns:
-        if {str(cell) for cell in cells} == by_id.keys():
-            items = [by_id[str(cell)] for cell in cells]
-            break
+    ids = next((cells for cells in columns if {str(cell) for cell in cells} == by_id.keys()), None)
+    if ids is not None:
+        items = [by_id[str(cell)] for cell in ids]
     texts = [item.texts for item in items]
     columns = [[submission_of(cell) for cell in cells] for cells in columns]
     for what in ("submission", "prompt"):
         wanted = [getattr(text, what) for text in texts]
-        same = max([[*map(eq, cells, wanted)] for cells in columns], key=sum, default=[False])
-        if not all(same) and (any(same) or what == "submission"):
+        same = max([[*map(eq, cells, wanted)] for cells in columns], key=sum, default=[])
+        has_texts = any(text and is_same for text, is_same in zip(wanted, same, strict=True))
+        if not all(same) and (has_texts or (what == "submission" and ids is None)):
             raise InputError(
                 f"row {same.index(False) + 1} of the frame is not the row that was graded (its "
                 f"{what} differs): join the frame that you passed to grade, in the same order; "
