@@ -264,10 +264,3 @@ def write_dataset(tmp_path: Path) -> Callable[..., Path]:
 def shipped_example() -> Callable[[str], Path]:
     """The path of a dataset in `examples/`."""
     return lambda name: Path(__file__).parents[1] / "examples" / name
-
-
-@pytest.fixture(autouse=True)
-def _told_once_a_test() -> None:
-    """What a process says once, each test may hear."""
-    if "rubricate.rubric._rubric" in sys.modules:
-        sys.modules["rubricate.rubric._rubric"]._warn_of_weights.cache_clear()
