@@ -21,7 +21,10 @@ MOST_DIGITS = 9
 
 
 def figure(value: float | None, digits: int = 2, sign: bool = False) -> str:
-    """A number with `digits` decimal places, or more where it would else be written as 0 or 1."""
+    """A number with `digits` decimal places, or one more where it would else be written as 0 or 1.
+
+    What is nearer to these than that is shown by its limit: `>0.999`.
+    """
     if value is None or not math.isfinite(value):
         return NONE
     nearest = round(value)
@@ -29,9 +32,12 @@ def figure(value: float | None, digits: int = 2, sign: bool = False) -> str:
         value = float(nearest)  # and -0.0 is 0
         if not nearest:
             value = 0.0
-    elif abs(nearest) <= 1:
-        while digits < MOST_DIGITS and float(f"{value:.{digits}f}") == nearest:
-            digits += 1
+    elif abs(nearest) <= 1 and float(f"{value:.{digits}f}") == nearest:
+        digits += 1
+        if float(f"{value:.{digits}f}") == nearest:
+            side = 1 if value > nearest else -1
+            limit = f"{nearest + side * 10**-digits:{'+' if sign else ''}.{digits}f}"
+            return f"{'<' if side > 0 else '>'}{limit}"
     return f"{value:{'+' if sign else ''}.{digits}f}"
 
 
