@@ -57,6 +57,9 @@ class Picture:
     plots: tuple[Plot, ...]
     across: int = 1
 
+    def __repr__(self) -> str:
+        return f"<Picture {self.title!r}: {len(self.plots)} plots; save() writes it>"
+
     def save(self, path: str | Path) -> None:
         """Write it to a file whose name ends in .svg or .png.
 
