@@ -12,7 +12,7 @@ from rubricate._spelling import did_you_mean
 from rubricate._terminal import one_line
 from rubricate.analysis._finished import FinishedItem, FinishedRun
 from rubricate.errors import InputError
-from rubricate.rubric import UNANSWERED, Criterion
+from rubricate.rubric import ComputedCriterion, Criterion
 from rubricate.run import Exchange
 from rubricate.run.results import (
     Conversation,
@@ -37,7 +37,7 @@ from rubricate.views import (
     say,
 )
 
-EXCERPT, WHOLE = 400, 4000
+EXCERPT, WHOLE = 400, 1500
 """Characters of a submission that are shown: among other items, and of items selected by name."""
 SHOWN = 20
 """Up to this many known names are listed in an error about an unknown one."""
@@ -134,13 +134,16 @@ class Selection(Report):
         known = self.run.criteria
         figures = {criterion["name"]: criterion for criterion in self.run.summary["criteria"]}
         for name in self.criteria:
-            description = f", weight {known[name].weight:g}: {known[name].requirement}"
+            criterion = known[name]
+            is_computed = isinstance(criterion, ComputedCriterion)
+            asks = criterion.described() if is_computed else criterion.requirement
+            description = f", weight {criterion.weight:g}: {asks}"
             yield Paragraph((Words(name, "strong"), Words(description)))
             counts = [f"{label} {count}" for label, count in figures[name]["labels"].items()]
             counts += [
                 f"{words.text} {figures[name][status]}"
                 for status, words in STATUSES.items()
-                if status in UNANSWERED and figures[name].get(status)
+                if status != "judged" and figures[name].get(status)
             ]
             agreement = figures[name]["agreement"]
             if agreement and agreement["accuracy"] is not None:

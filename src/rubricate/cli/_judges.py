@@ -239,8 +239,8 @@ def _print_checked(rows: Sequence[CheckedJudge], settings: JudgesSettings) -> in
             terminal.print(f"{row.judge}: {row.error}", soft_wrap=True)
     costs = [row.cost for row in rows if row.error is None]
     known = sum(cost for cost in costs if cost is not None)
-    unknown = f", and {costs.count(None)} of unknown price" if None in costs else ""
-    terminal.print(f"The check cost ${known:.4f}{unknown}.")
+    unknown = f"; the price of {costs.count(None)} is unknown" if None in costs else ""
+    terminal.print(f"The check of {len(rows)} cost ${known:.4f}{unknown}.")
     return code
 
 

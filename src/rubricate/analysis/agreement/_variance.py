@@ -103,8 +103,8 @@ class VarianceReport(Report):
             causes = ", ".join(f"{name} {count}" for name, count in left_out.items())
             yield say(f"Items left out for an answer that is missing: {causes}.")
         yield say(
-            "Analysis of variance, random effects; intervals: 95 %, generalized, by "
-            f"{self.groups or 'item'}.",
+            "Analysis of variance, random effects; --json has the intervals (95 %, generalized, by "
+            f"{self.groups or 'item'}).",
             "quiet",
         )
 
