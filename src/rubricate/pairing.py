@@ -44,6 +44,14 @@ class _Pair:
     second: Item
 
 
+def _labels_by_column(first: Gradable, second: Gradable) -> dict[str, PairLabel]:
+    """The columns of a table that have the two submissions, as what calls one of them better."""
+    columns = [getattr(side, "submission_column", None) for side in (first, second)]
+    if None in columns or columns[0] == columns[1]:
+        return {}
+    return {str(columns[0]).casefold(): "first", str(columns[1]).casefold(): "second"}
+
+
 class Pairs:
     """The pairs of two datasets, to be graded by a model that is asked so (`Pair`); a `Gradable`.
 
@@ -85,6 +93,7 @@ class Pairs:
         self._own = rubric
         self._limit = limit
         self._better = better
+        self._labels = _LABELS | _labels_by_column(first, second)
         self._asked: tuple[Rubric, Rubric] | None = None
 
     def survey(self, limit: int | None = None) -> Survey:
@@ -138,11 +147,11 @@ class Pairs:
         if self._better in ("first", "second"):
             return {BETTER: _LABELS[self._better]}
         value = pair.first.data.metadata.get(self._better)
-        label = _LABELS.get(str(value).strip().casefold())
+        label = self._labels.get(str(value).strip().casefold())
         if label is None:
             raise InputError(
-                f"'{self._better}' says which is better: expected first, second or tie (also A>B, "
-                f"model_b, ...), found {shown(value)}",
+                f"'{self._better}' says which is better: found {shown(value)}, expected one of "
+                f"{', '.join(self._labels)}",
                 path=("items", pair.id),
             )
         return {BETTER: label}

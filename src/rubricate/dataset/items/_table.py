@@ -116,10 +116,12 @@ class ItemTable:
     Attributes:
         name: the file's name without its suffix.
         skipped: the rows that the survey left out, with `on_error="skip"`.
+        submission_column: the column that is mapped to the submission, if one is.
     """
 
     def __init__(self, data: str, rubric: Rubric, columns: TableColumns, on_error: OnError) -> None:
         self.skipped: list[SkippedRecord] = []
+        self.submission_column = columns.columns.get("submission")
         self._rubric = rubric
         self._columns = columns
         self._skips = check_on_error(on_error)
