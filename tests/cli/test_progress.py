@@ -36,7 +36,7 @@ def shown(*, terminal: bool, quiet: bool = False, updates: int = 1) -> str:
 
 def test_the_state_has_failures_rates_what_was_saved_and_the_cost():
     assert progress_state(HALFWAY, 10.0) == (
-        "3 failed, 8 in flight, 8.0 calls/s, 3200 tokens/s, 20 not asked again, $0.2500"
+        "3 failed, 8 in flight, 8.0 calls/s, 3200 tokens/s, 20 stored answers, $0.2500"
     )
     assert "cost unknown" in progress_state(Progress(total=1, usages=[Usage(cost=None)]), 1.0)
 

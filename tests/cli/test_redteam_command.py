@@ -25,7 +25,7 @@ def test_it_prints_a_table_and_asks_nothing_twice(rubricate, tmp_path):
     assert "attack success, defence on" in done.stdout
     assert "attack success, defence off" in done.stdout
     assert (tmp_path / "runs" / "redteam-m" / "journal.sqlite").exists()
-    assert f"calls 0 ({2 * TEXTS} more not asked again)" in again.stdout
+    assert f"calls 0 ({2 * TEXTS} stored answers)" in again.stdout
     assert len(endpoint.requests) == 2 * TEXTS
     assert rubricate("show", "runs/redteam-m").stdout == again.stdout
 

@@ -17,7 +17,7 @@ class JudgedReport(Report, Outcome):
         yield from self.nothing()
         usage = self.usage
         known = usage.resumed + usage.cached
-        calls = f"calls {usage.calls}" + (f" ({known} more not asked again)" if known else "")
+        calls = f"calls {usage.calls}" + (f" ({known} stored answers)" if known else "")
         not_run = f"   not run {self.not_run}" if self.not_run else ""
         yield say(f"{calls}   failed {self.failed}{not_run}   cost {usage.cost_text}")
         yield from self.problems()

@@ -110,7 +110,7 @@ def progress_state(progress: Progress, seconds: float, room: int | None = None) 
         known_parts = f" ({progress.parts_known} more known)" if progress.parts_known else ""
         parts.append((6, f"{progress.parts} parts of long documents read{known_parts}"))
     if known := progress.resumed + progress.cached:
-        parts.append((4, f"{known} not asked again"))
+        parts.append((4, f"{known} stored answers"))
     if usage.cost is None:
         parts.append((1, "cost unknown"))
     elif usage.cost:

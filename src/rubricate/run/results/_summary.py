@@ -428,7 +428,7 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "cost", cost
     if usage.saved_input_tokens or usage.saved_output_tokens:
         saved = f"{usage.saved_input_tokens} tokens in, {usage.saved_output_tokens} out"
-        yield "not asked again", saved
+        yield "stored answers", f"saved {saved}"
     if usage.damaged:
         yield "damaged records", f"{usage.damaged}, asked again"
     if summary.run_dir is not None:
