@@ -207,7 +207,7 @@ MISTAKES = [
     shell(
         "no earlier run",
         ("new", "--retry-failed"),
-        "--map submission=answer --run-dir new --retry-failed",
+        "--map submission=answer --judge builtin --run-dir new --retry-failed",
     ),
     option("no judge", ("base URL", "judge"), base_url=MODEL["base_url"]),
     option("one vote", ("weights", "several judges"), weights="2,1", only_shell=True, **MODEL),
