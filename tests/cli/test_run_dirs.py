@@ -153,7 +153,7 @@ def test_results_of_another_run_in_a_named_folder_are_not_replaced(
     done = rubricate("grade", *data, *told, *judge)
     if what:
         assert done.returncode == 1
-        assert f"named: this run folder has the results of a run that differs in {what}: c" in (
+        assert f"named: this run folder has the results of a run that differs in {what}" in (
             done.stderr
         )
         assert len(done.stderr.splitlines()) == 1

@@ -131,7 +131,7 @@ def _differences(folder: Path, named: Named, *, free: bool = True) -> list[str]:
     if other.get(COMMAND) != named.get(COMMAND):
         return [COMMAND]
     differences = [
-        key.replace("_", " ")
+        _difference(key, named.get(key), other.get(key))
         for key in sorted({*other, *named} - {CRITERIA, JUDGES, ESCALATION})
         if other.get(key) != named.get(key)
     ]
@@ -146,6 +146,16 @@ def _differences(folder: Path, named: Named, *, free: bool = True) -> list[str]:
     if before and now and not {*before} & {*now}:
         differences.append("rubric")
     return list(dict.fromkeys(differences))
+
+
+def _difference(key: str, ours: Any, theirs: Any) -> str:
+    """`rubric (new.yaml, the run has old.yaml)`."""
+    name = key.replace("_", " ")
+    if not (isinstance(ours, str) and isinstance(theirs, str)):
+        return name
+    if Path(ours).name != Path(theirs).name:
+        ours, theirs = Path(ours).name, Path(theirs).name
+    return f"{name} ({ours}, the run has {theirs})"
 
 
 def place_of(path: str | None) -> Path | str | None:
