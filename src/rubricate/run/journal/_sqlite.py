@@ -310,7 +310,8 @@ class SQLiteJournal(Journal):
     def commit(self) -> None:
         """Write what is waiting."""
         self._last_commit = time.monotonic()
-        paid, has_claims = self.ledger.due_row(), self.claims is not None and self.claims.is_due
+        paid = None if self._is_cache else self.ledger.due_row()
+        has_claims = self.claims is not None and self.claims.is_due
         if not (self._waiting or has_claims) and paid is None:
             return
         now = time.time()
