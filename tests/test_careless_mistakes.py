@@ -27,6 +27,7 @@ USUAL: dict[str, Any] = {
     "map": {"submission": "answer", "prompt": "question"},
 }
 MODEL = {"judge": "m", "base_url": "http://127.0.0.1:9/v1"}
+GRADES = "- {name: a, requirement: x, options: [{label: b, value: 5}, {label: c, value: 1}]}"
 BINARY = b"PK\x03\x04\x14\x00\x06\x00\x08\x00"
 
 
@@ -130,18 +131,36 @@ MISTAKES = [
     rubric("an indent", (":2:15", "indent"), "- name: a\n   requirement: x\n"),
     rubric("a colon", (":2:20", "quotes"), "- name: a\n  requirement: Says: sorry\n"),
     rubric("another encoding", ("UTF-8",), "- {name: a, requirement: Grüßt}\n".encode("latin-1")),
-    rubric("no requirement", (":1", "[0].requirement"), "- name: a\n"),
-    rubric("a key", ("[0]", "'wieght'", "'weight'"), "- name: a\n  requirement: x\n  wieght: 2\n"),
+    rubric("no requirement", (":1", "'a'", "requirement"), "- name: a\n"),
+    rubric(
+        "a key", (":1", "'a'", "'wieght'", "'weight'"), "- name: a\n  requirement: x\n  wieght: 2\n"
+    ),
     rubric("a type", (":3", "weight", "heavy"), "- name: a\n  requirement: x\n  weight: heavy\n"),
     rubric("a kind", (":3", "'scal'", "'scale'"), "- name: a\n  requirement: x\n  kind: scal\n"),
-    rubric("a scale", ("[0]", "5 and 1"), "- name: a\n  requirement: x\n  scale: [5, 1]\n"),
+    rubric("a scale", ("'a'", "5 and 1"), "- name: a\n  requirement: x\n  scale: [5, 1]\n"),
     rubric(
         "options",
         ("options[0]", "{label: bad, value: 0}"),
         "- name: a\n  requirement: x\n  options: [bad, good]\n",
     ),
-    rubric("a name twice", ("'a'", "1 and 2"), "- {name: a, requirement: x}\n" * 2),
-    rubric("a pattern", ("[0]", "'(30'"), "- name: a\n  kind: regex\n  pattern: '(30'\n"),
+    rubric(
+        "a name twice",
+        (":2", "'polite'", "1 and 2", "rename"),
+        RUBRIC.replace("return,", "polite,"),
+    ),
+    rubric("a sentence twice", (":2", "1 and 2", "delete one"), "- Says sorry\n" * 2),
+    rubric(
+        "a number in quotes", (":1", "'a'", "2, or"), "- {name: a, requirement: x, weight: '2'}"
+    ),
+    rubric("a number as a name", (":1", "name", "quotes"), "- {name: 1, requirement: x}"),
+    rubric("two texts", (":1", "'a'", "entry for each"), "- {name: a, requirement: [x, y]}"),
+    rubric("lines without a dash", ("begin each line with '- '",), "Says sorry\nIs short\n"),
+    rubric("a key twice", (":1:13", "keep one"), "- {name: a, name: b, requirement: x}"),
+    rubric("two documents", (":2", "---"), "- Says sorry\n---\n- Is short\n"),
+    rubric("grades as values", ("'a'", "scale: 5"), GRADES),
+    rubric("settings as a rubric", ("--config",), "data: a.csv\nrubric: b.yaml\n"),
+    shell("a rubric as settings", ("rubric.yaml", "--rubric"), "grade --config rubric.yaml"),
+    rubric("a pattern", ("'a'", "'(30'"), "- name: a\n  kind: regex\n  pattern: '(30'\n"),
     rubric(
         "a gate",
         ("'sory'", "'sorry'"),

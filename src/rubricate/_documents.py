@@ -169,6 +169,21 @@ def with_one_line_errors(cls: type[_Dataclass]) -> type[_Dataclass]:
     return cls
 
 
+_QUOTES = "put quotes around it"
+_ADVICE = {
+    ("string_type", bool): "in YAML, put quotes around words such as Yes, No, on, off",
+    ("string_type", int): _QUOTES,
+    ("string_type", float): _QUOTES,
+    ("string_type", list): "one text is expected: write an entry for each of these",
+    ("string_type", dict): "put a text with ': ' in it into quotes",
+    ("float_type", str): "write a number without quotes or unit: 2, or 0.5 for 50%",
+    ("int_type", str): "write a whole number without quotes",
+    ("bool_type", str): "write true or false without quotes",
+    ("missing", dict): "the keys of one entry are indented alike",
+}
+"""What to do about a value of another type, by pydantic's name of the error and what there is."""
+
+
 def input_error(error: ValidationError, path: Sequence[str | int] = ()) -> InputError:
     """The first problem of a pydantic error as one line that names the field."""
     problems = error.errors(include_url=False)
@@ -190,8 +205,8 @@ def input_error(error: ValidationError, path: Sequence[str | int] = ()) -> Input
     if cause is None:
         message = message.replace("a valid tuple", "a valid list")  # files have only lists
         message += f", found {shown(first['input'])}"
-        if isinstance(first["input"], bool) and "string" in message:
-            message += " (in YAML, put quotes around words such as Yes, No, on, off)"
+        if advice := _ADVICE.get((first["type"], type(first["input"]))):
+            message += f" ({advice})"
     return InputError(message, path=where)
 
 
@@ -306,7 +321,7 @@ def parse_yaml(text: str, *, file: Path | str | None = None) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         raise InputError(
-            f"Failed to parse YAML: {error.problem} ({_yaml_advice(error, text)})",
+            f"Failed to parse YAML: {error.problem}{_yaml_advice(error, text)}",
             file=file,
             line=None if mark is None else mark.line + 1,
             column=None if mark is None else mark.column + 1,
@@ -339,11 +354,10 @@ def with_line(error: InputError, path: str | Path) -> InputError:
         return error
     line = None
     for key in error.path:
-        entries = enumerate(node.value) if isinstance(key, int) else node.value
+        entries = enumerate(node.value) if node.id == "sequence" else node.value
         inner = {} if isinstance(node.value, str) else dict(_children(entries))
-        if key not in inner:
-            break
-        node, line = inner[key]
+        if key in inner:  # a part that names what the others lead to is not in the file
+            node, line = inner[key]
     return error.within(line=line)
 
 
@@ -357,13 +371,17 @@ def _children(entries: Iterable[Any]) -> Iterator[tuple[str | int, tuple[Any, in
 def _yaml_advice(error: yaml.MarkedYAMLError, text: str) -> str:
     """What is likely wrong where YAML cannot be read: a tab, the indent, or missing quotes."""
     problem, mark = error.problem or "", error.problem_mark
+    if problem.startswith("the key '"):
+        return ": keep one of them"
+    if "another document" in problem:
+        return ": a file has one document, so take out the line ---"
     before = "" if mark is None else text.split("\n")[mark.line][: mark.column]
     if "'\\t'" in problem:
-        return "YAML is indented with spaces: replace the tab"
+        return " (YAML is indented with spaces: replace the tab)"
     of_indent = "<block end>" in problem and ("<block" in problem.partition("found")[2])
     if of_indent or ("mapping values" in problem and ":" not in before):
-        return "check the indent: the keys of an object begin in the same column"
-    return "a text with , : ? or # may need quotes"
+        return " (check the indent: the keys of an object begin in the same column)"
+    return " (a text with , : ? or # may need quotes)"
 
 
 def _check_size(root: yaml.Node, most: int) -> None:

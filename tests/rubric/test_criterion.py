@@ -287,26 +287,29 @@ def test_rubrics_can_be_sent_to_another_process() -> None:
     assert pickle.loads(pickle.dumps(rubric)) == rubric
 
 
+QUOTES, WHOLE = " (put quotes around it)", " (write a whole number without quotes)"
 WRONG: dict[str, Callable[[], object]] = {
-    'weight: input should be a valid number, found "heavy"': lambda: Criterion(
+    'weight: input should be a valid number, found "heavy" (write a number without '
+    "quotes or unit: 2, or 0.5 for 50%)": lambda: Criterion(
         requirement="r", weight=cast("Any", "heavy")
     ),
-    "name: input should be a valid string, found 3": lambda: Criterion(
+    "name: input should be a valid string, found 3" + QUOTES: lambda: Criterion(
         requirement="r", name=cast("Any", 3)
     ),
-    'options[0].value: input should be a valid number, found "x"': lambda: Criterion(
+    'options[0].value: input should be a valid number, found "x" (write a number without '
+    "quotes or unit: 2, or 0.5 for 50%)": lambda: Criterion(
         requirement="r", options=cast("Any", [{"label": "a", "value": "x"}])
     ),
-    "label: input should be a valid string, found 3": lambda: CriterionOption(
+    "label: input should be a valid string, found 3" + QUOTES: lambda: CriterionOption(
         label=cast("Any", 3), value=1.0
     ),
-    'low: input should be a valid integer, found "x"': lambda: ScaleCriterion(
+    'low: input should be a valid integer, found "x"' + WHOLE: lambda: ScaleCriterion(
         requirement="r", low=cast("Any", "x")
     ),
-    "criteria[1].requirement: input should be a valid string, found 3": lambda: Rubric(
+    "criteria[1].requirement: input should be a valid string, found 3" + QUOTES: lambda: Rubric(
         [Criterion(requirement="r"), cast("Any", {"requirement": 3})]
     ),
-    "rubric.criteria[0].requirement: input should be a valid string, found 3": lambda: (
+    "rubric.criteria[0].requirement: input should be a valid string, found 3" + QUOTES: lambda: (
         RubricDataset("p", cast("Any", {"criteria": [{"requirement": 3}]}))
     ),
 }

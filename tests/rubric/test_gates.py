@@ -137,17 +137,20 @@ def test_a_rubric_with_gates_is_copied_and_pickled_whole() -> None:
         ),
         (
             [named("a"), named("b", {"criterion": "a", "lable": "A"})],
-            "[1].requires[0]: unknown key 'lable': did you mean 'label'?",
+            "criterion 'b': requires[0]: unknown key 'lable': did you mean 'label'?",
         ),
         (
             [named("a"), named("b", {"criterion": "a", "at_least": 2})],
-            "[1].requires[0].at_least: input should be less than or equal to 1, found 2",
+            "criterion 'b': requires[0].at_least: input should be less than or equal to 1, found 2",
         ),
         (
             [named("a"), named("b", {"criterion": "a", "at_least": 0.5, "label": "MET"})],
-            "[1].requires[0]: label and at_least exclude each other: give one of them",
+            "criterion 'b': requires[0]: label and at_least exclude each other: give one of them",
         ),
-        ([named("a"), named("b", 3)], "[1].requires: expected a criterion's name, found 3"),
+        (
+            [named("a"), named("b", 3)],
+            "criterion 'b': requires: expected a criterion's name, found 3",
+        ),
     ],
 )
 def test_a_gate_that_cannot_be_is_an_error_of_one_line(entries: list[Any], error: str) -> None:

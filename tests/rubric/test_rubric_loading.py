@@ -213,7 +213,8 @@ WRONG_CRITERIA = {
     ),
     "unknown kind": ({"kind": "binari"}, ".kind", "unknown kind 'binari'"),
     "kind is a list": ({**B, "kind": ["binary"]}, ".kind", "binary"),
-    "no object": ("Says", "", "expected an object"),
+    "no object": (3, "", "expected an object"),
+    "one word": ("Says", "", "a sentence of at least two words"),
     "options no list": ({**B, "options": {"yes": 1}}, ".options", "a valid list"),
     "option no object": ({**B, "options": ["yes", "no"]}, ".options[0]", "yes"),
     "tags no list": ({**B, "tags": "short"}, ".tags", "tags are a list, or an object"),
@@ -251,7 +252,11 @@ def test_a_wrong_criterion_is_named_by_file_and_path(wrong: str, shape: str, wri
     path = write(SHAPES[shape](criterion))
     with pytest.raises(InputError) as caught:
         Rubric.from_file(path)
-    assert str(caught.value).startswith(f"{path}: {shape}{below}: ")
+    place = f"{shape}{below}"
+    if isinstance(criterion, dict) and "name" in criterion:
+        around = "sections[0]: " if "sections" in shape else ""
+        place = f"{around}criterion '{criterion['name']}'{below.replace('.', ': ', 1)}"
+    assert str(caught.value).startswith(f"{path}: {place}: ")
     assert message in str(caught.value)
 
 
@@ -261,7 +266,7 @@ def test_a_wrong_criterion_is_named_by_file_and_path(wrong: str, shape: str, wri
         ([], "at least one criterion, found none"),
         ({"criteria": []}, "at least one criterion, found none"),
         ({"sections": []}, "at least one criterion, found none"),
-        ([A, B, {**B, "name": "a"}], "the name 'a' is defined twice: criteria 1 and 3"),
+        ([A, B, {**B, "name": "a"}], "criterion 'a': the name is defined twice: criteria 1 and 3"),
         ([{"name": "criterion_2", "requirement": "x"}, {"requirement": "y"}], "is defined twice"),
         (
             {"criteria": [A], "guidlines": "x"},
@@ -285,7 +290,9 @@ def test_what_is_wrong_with_the_whole_rubric_names_the_file(
 def test_the_path_of_the_whole_rubric_leads_through_its_key() -> None:
     with pytest.raises(InputError) as caught:
         Rubric.from_dict({"rubric": [A, A]})
-    assert str(caught.value) == "rubric: the name 'a' is defined twice: criteria 1 and 2"
+    assert (
+        str(caught.value) == "rubric: criterion 'a': is there twice: criteria 1 and 2; delete one"
+    )
 
 
 @pytest.mark.parametrize("key", ["qid", "uid", "idx", "nap"])

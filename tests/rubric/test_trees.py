@@ -107,28 +107,31 @@ def test_a_tree_in_a_dataset_and_in_an_item_comes_back_from_its_file(tmp_path: P
 @pytest.mark.parametrize(
     ("entry", "error"),
     [
-        ({"name": "g", "criteria": []}, r"^\[0\]: the group 'g' needs at least one criterion"),
+        ({"name": "g", "criteria": []}, r"^group 'g': the group 'g' needs at least one criterion"),
         ({"criteria": [{"requirement": "x"}]}, r"^\[0\]: a group of criteria needs a name$"),
-        ({"name": "g", "criteria": {}}, r"^\[0\]\.criteria: expected a list of criteria, found di"),
+        (
+            {"name": "g", "criteria": {}},
+            r"^group 'g': criteria: expected a list of criteria",
+        ),
         (
             {"name": "g", "weight": -1, "criteria": [{"requirement": "x"}]},
-            r"^\[0\]\.weight: a group's weight must not be negative: give the criteria",
+            r"^group 'g': weight: a group's weight must not be negative: give the criteria",
         ),
         (
             {"name": "g", "options": [], "criteria": [{"requirement": "x"}]},
-            r"^\[0\]: a group of criteria is not judged and has no 'options'",
+            r"^group 'g': a group of criteria is not judged and has no 'options'",
         ),
         (
             {"name": "g", "wieght": 2, "criteria": [{"requirement": "x"}]},
-            r"^\[0\]: unknown key 'wieght': did you mean 'weight'\?$",
+            r"^group 'g': unknown key 'wieght': did you mean 'weight'\?$",
         ),
         (
             {"name": "g", "criteria": [{"name": "h", "criteria": [{"requirment": "x"}]}]},
-            r"^\[0\]\.criteria\[0\]\.criteria\[0\]: unknown key 'requirment'",
+            r"^group 'g': group 'h': criteria\[0\]: unknown key 'requirment'",
         ),
         (
             {"name": "g", "criteria": [{"requirement": "x"}, {"name": "g", "requirement": "y"}]},
-            r"^the name 'g' is defined twice: criteria\[0\] and criteria\[0\]\.criteria\[1\]$",
+            r"^'g': the name is defined twice: criteria\[0\] and criteria\[0\]\.criteria\[1\]; ren",
         ),
     ],
 )

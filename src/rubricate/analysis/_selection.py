@@ -135,8 +135,9 @@ class Selection(Report):
         figures = {criterion["name"]: criterion for criterion in self.run.summary["criteria"]}
         for name in self.criteria:
             criterion = known[name]
-            is_computed = isinstance(criterion, ComputedCriterion)
-            asks = criterion.described() if is_computed else criterion.requirement
+            asks = criterion.requirement
+            if isinstance(criterion, ComputedCriterion):
+                asks = criterion.described()
             description = f", weight {criterion.weight:g}: {asks}"
             yield Paragraph((Words(name, "strong"), Words(description)))
             counts = [f"{label} {count}" for label, count in figures[name]["labels"].items()]

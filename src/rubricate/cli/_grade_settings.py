@@ -214,7 +214,11 @@ def _from_file(config: Path) -> dict[str, Any]:
 
     values = read_document(config)
     if not isinstance(values, dict):
-        raise InputError("expected keys such as data, judge, run_dir", file=config)
+        raise InputError(
+            "is no configuration, which has keys such as data, judge, run_dir; give a rubric by "
+            "--rubric",
+            file=config,
+        )
     all_options = options_of(GradeSettings)
     names = {all_options[name].key(name): name for name in written_types(GradeSettings)}
     for key in values:

@@ -63,7 +63,7 @@ class Gates:
         """Refuse a gate that can never hold, or that does not say when it does."""
         wanted, node = gate.criterion, self._nodes.get(gate.criterion)
         if node is None:
-            hint = did_you_mean(wanted, self._nodes)
+            hint = did_you_mean(wanted, self._nodes) or f"; there are: {', '.join(self._nodes)}"
             raise InputError(f"'{name}' requires '{wanted}', and nothing has that name{hint}")
         if isinstance(node, Group):
             if gate.at_least is None:

@@ -24,7 +24,7 @@ from rubricate._documents import (
     with_line,
 )
 from rubricate._files import user_path, write_text
-from rubricate.errors import InputError, errors_within
+from rubricate.errors import InputError, NamedPart, errors_within, shown
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._declared import DeclaredScoring
 from rubricate.rubric._group import Group, Node, build_node, paths, placed, with_sentences
@@ -37,6 +37,11 @@ _SHAPES = (
     "a rubric is a list of criteria, {criteria: [...]}, {rubric: ...} or "
     "{sections: [{name, criteria}]}"
 )
+_ADVICE = {
+    "file is empty": "; write a criterion in each line, such as: - The reply says sorry",
+    "Failed to parse JSON": "; were the rubric and the data swapped?",
+}
+"""What to do about a file that has no rubric, by how the error begins."""
 
 
 Entry = Annotated[SerializeAsAny[Criterion], PlainValidator(build_node)]
@@ -88,17 +93,22 @@ class Rubric(PythonDocument):
         is_nested = Group in map(type, nodes)
         self.__dict__["criteria"] = tuple(leaves)
         self._nested = tree if is_nested else None
-        first: dict[str, tuple[int, str]] = {}
+        first: dict[str, tuple[int, str, Node]] = {}
         gated = False
         for index, (place, node) in enumerate(placed(tree)):
             gated |= bool(node.requires)
             if node.name in first:
-                other, where = first[node.name]
+                other, where, same = first[node.name]
                 both = f"{where} and {place}"
+                path: tuple[str | int, ...] = (NamedPart(f"'{node.name}'"),)
                 if not is_nested:
                     both = f"criteria {other + 1} and {index + 1}"
-                raise InputError(f"the name '{node.name}' is defined twice: {both}")
-            first[node.name] = index, place
+                    path = ("criteria", index, NamedPart(f"criterion '{node.name}'"))
+                if node.requirement == same.requirement:
+                    raise InputError(f"is there twice: {both}; delete one", path=path)
+                message = f"the name is defined twice: {both}; rename one"
+                raise InputError(message, path=path)
+            first[node.name] = index, place, node
         if not math.isfinite(sum([abs(node.weight) for node in tree])):
             raise InputError("the weights are too large to be added up")
         self.__dict__["gates"] = _gates(tree) if gated else None
@@ -188,6 +198,8 @@ class Rubric(PythonDocument):
         if isinstance(data, Rubric):
             return data
         if isinstance(data, Mapping) and "rubric" in data:
+            if isinstance(data["rubric"], str):
+                raise InputError("is a configuration, not a rubric: give it by --config")
             check_keys(data, {*cls.model_fields, "rubric", "sections"})
             for other in ("criteria", "sections"):
                 if other in data:
@@ -204,7 +216,8 @@ class Rubric(PythonDocument):
             check_keys(data, {*cls.model_fields, "rubric", "sections"})
             prefix = ("criteria",)
         else:
-            raise InputError(f"{_SHAPES}; found {type(data).__name__}")
+            advice = ": begin each line with '- '" if isinstance(data, str) else ""
+            raise InputError(f"{_SHAPES}; found {shown(data)}{advice}")
         criteria: list[Node] = []
         fields = {key: value for key, value in data.items() if key not in ("criteria", "sections")}
         if "criteria" not in data and "sections" not in data:
@@ -243,6 +256,9 @@ class Rubric(PythonDocument):
         try:
             return cls.from_dict(read_document(path))
         except InputError as error:
+            for problem, advice in _ADVICE.items():
+                if error.message.startswith(problem) and not str(path).lower().endswith(".json"):
+                    error.message += advice
             raise with_line(error, path) from None
 
     # Writing

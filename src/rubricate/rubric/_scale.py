@@ -84,7 +84,10 @@ class ScaleCriterion(Criterion):
             if abs(bound) > WIDEST:
                 raise InputError(f"low and high must be within ±{WIDEST}, found {bound}")
         if self.low >= self.high:
-            raise InputError(f"low must be less than high, found {self.low} and {self.high}")
+            raise InputError(
+                f"low must be less than high, found {self.low} and {self.high}; where a low "
+                "score is the good one, add higher_is_better: false"
+            )
         if self.levels is None:
             return self
         for score, text in self.levels.items():

@@ -256,7 +256,9 @@ class ItemIds:
         )
         if repeated := [name for name, count in counts.items() if count > 1]:
             shown = ", ".join(f"'{name}'" for name in repeated[:5])
-            raise InputError(f"items share an id: {shown}; give each item a different id")
+            raise InputError(
+                f"items share an id: {shown}; give each a different id, or map another column"
+            )
         self._given = set(counts)
 
     def assigner(self) -> Callable[[str, bool], str]:

@@ -419,8 +419,8 @@ def _submission(value: Any) -> str:
     Texts in a list are an `AnswerList`. Empty text is what was submitted.
 
     Raises:
-        InputError: there is none (None, NaN or an empty list), or it is no text: most likely another
-            column.
+        InputError: there is none (None, NaN or an empty list), or it is no text: most likely of
+            another column.
     """
     if is_missing(value) or value == []:
         raise InputError(
@@ -491,4 +491,8 @@ def _label(criterion: Criterion, value: Any) -> CriterionVerdict | str | None:
     try:
         return criterion.label_of(value if isinstance(value, int | float) else str(value))
     except InputError as error:
-        raise InputError(f"criterion '{criterion.name}' {error.message}") from None
+        also = ", yes, no, 1 or 0" if binary else ""
+        raise InputError(
+            f"criterion '{criterion.name}' {error.message}{also}; leave the cell empty where there "
+            "is no label"
+        ) from None

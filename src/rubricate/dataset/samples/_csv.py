@@ -165,10 +165,7 @@ def _check_names(names: list[str], source: Source) -> None:
     elif names[0].startswith(("[{", "{")):
         problem = "is JSON, not a table with commas: name it .json or .jsonl"
     elif repeated := [name for name, count in Counter(names).items() if name.strip() and count > 1]:
-        problem = (
-            f"columns of the same name: {', '.join(map(repr, repeated))}; rename them, or give "
-            "fieldnames="
-        )
+        problem = f"columns of the same name: {', '.join(map(repr, repeated))}; rename one of each"
     if problem:
         raise InputError(problem, file=source.shown, line=1)
 

@@ -69,8 +69,8 @@ def check_suffix(source: Source) -> None:
     """Raise `InputError` where no reader has a file's suffix."""
     if source.suffix not in READERS:
         raise InputError(
-            f"cannot tell what it holds by its suffix; known are {', '.join(READERS)} (save a "
-            "spreadsheet as CSV)",
+            f"is no table: its name ends in none of {', '.join(READERS)} (save a spreadsheet as "
+            "CSV); a rubric is given by --rubric",
             file=source.shown,
         )
 

@@ -205,8 +205,8 @@ def not_in_encoding(error: UnicodeError, encoding: str, source: Source, line: in
         line += error.object[: error.start].count(b"\n")
     reason = error.reason if isinstance(error, UnicodeDecodeError) else str(error)
     return InputError(
-        f"is not {encoding} text from about this line on ({reason}); save it as "
-        "UTF-8, or in Python give its encoding=",
+        f"is not {encoding} text from about this line on ({reason}); save it as UTF-8, for "
+        "example: iconv -f latin1 -t utf8 OLD > NEW",
         file=source.shown,
         line=line,
     )
