@@ -88,7 +88,12 @@ def _cache(cache: str | Path | None, no_cache: bool, journal: str | None) -> str
 
 
 def exit_code(
-    run_dir: Path, *, stopped: object | None, interrupted: bool, failed: int | bool
+    run_dir: Path,
+    *,
+    stopped: object | None,
+    interrupted: bool,
+    failed: int | bool,
+    nothing_judged: bool = False,
 ) -> int:
     """The exit code of a run, once its results are shown; why it ended early goes to stderr.
 
@@ -97,6 +102,7 @@ def exit_code(
         stopped: why the run ended early; None if it did not.
         interrupted: whether somebody stopped it.
         failed: whether a verdict failed.
+        nothing_judged: whether no verdict has an answer.
     """
     if stopped is None:
         return ExitCode.SOME_FAILED if failed else ExitCode.FINE
@@ -112,7 +118,7 @@ def exit_code(
             f"{why}. The same command collects them; `rubricate batches` lists them.\n"
         )
         return ExitCode.OUT
-    sys.stderr.write(f"Error: {why}. {resume}\n")
+    sys.stderr.write(f"Error: {why}. {'Nothing was judged.' if nothing_judged else resume}\n")
     return ExitCode.ERROR
 
 
@@ -197,6 +203,7 @@ def print_judged(
         stopped=report.stopped,
         interrupted=report.stopped == INTERRUPTED,
         failed=report.unanswered,
+        nothing_judged=report.nothing_judged,
     )
 
 

@@ -28,6 +28,7 @@ from rubricate.judge.asking._replies import (
     NOT_READ,
     Reply,
     answer_of,
+    beginning,
     failure_of,
     wrong_with,
 )
@@ -187,6 +188,7 @@ class ModelJudge(Judge):
             request = asked_again(first, completion, prompting.correction(wrong))
         if lacking is not None:
             return asked_for_quotes(lacking, times, wrong)
+        wrong += beginning(completion)
         return self._failed(criterion, "unreadable_reply", wrong, spent)
 
     async def _judged_in_several(self, item: Item, criterion: Criterion, send: Send) -> Verdict:

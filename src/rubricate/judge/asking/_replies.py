@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import orjson
 
 from rubricate._model_json import model_json, refuse_repeats
-from rubricate.errors import ModelError, UnreadableReply, described
+from rubricate.errors import ModelError, UnreadableReply, described, shown
 from rubricate.judge.asking._prompts import request_schema, sendable
 from rubricate.judge.models import Completion, Request
 from rubricate.rubric import BINARY_LABELS
@@ -347,6 +347,11 @@ def _whole(text: str) -> tuple[Any] | None:
     except ValueError:
         return None
     return (value,) if ends else None
+
+
+def beginning(completion: Completion) -> str:
+    """How a reply that cannot be read begins, for an error about it."""
+    return f"; it begins: {shown(completion.text)}" if completion.text.strip() else ""
 
 
 def _no_object(keys: Sequence[str]) -> UnreadableReply:

@@ -67,6 +67,14 @@ _SHOWN = 300
 _NO_WORD = 16
 """A key of this many characters is no word of a reply; those of your own servers may be."""
 _VERSION = re.compile(r"/v\d")
+_VERSION_TWICE = re.compile(r"(/v\d+)\1")
+_REMEDIES = {
+    "Connect call failed": "; start the server, or correct the port",
+    "not known": "; check the name in the address",
+    "No address associated": "; check the name in the address",
+    "WRONG_VERSION_NUMBER": "; the server speaks http: write http://, not https://",
+}
+"""What to do where there is no connection, by what the system says of it."""
 """What nearly all addresses of OpenAI-compatible servers have in them."""
 _PLAIN = ("gpt-3.5", "gpt-4", "claude-", "mistral-", "deepseek-chat")
 """How models are called that think only if a request asks for it, as their providers document."""
@@ -303,7 +311,7 @@ class HTTPModel(Model):
             body = parse_body(raw)
             reply = self._wire.reply(body)
         except ModelError as error:
-            raise self._billed(self._redacted(error), raw, headers) from None
+            raise self._billed(self._explained(self._redacted(error)), raw, headers) from None
         usage = self._reported(body, raw, headers, seconds)
         model = body.get("model")
         if not isinstance(model, str):
@@ -337,7 +345,8 @@ class HTTPModel(Model):
         match error:
             case TimeoutError():
                 usage = Usage(1) if isinstance(error, NotConnectedInTime) else None
-                return ModelError("timeout", f"no answer within {seconds:g} s", usage=usage)
+                late = ModelError("timeout", f"no answer within {seconds:g} s", usage=usage)
+                return self._explained(late)
             case BrokenOff():
                 broken = ModelError("truncated", self._clean(f"the answer broke off: {error}"))
                 return self._billed(broken, error.body, {})
@@ -347,7 +356,8 @@ class HTTPModel(Model):
                 return ModelError("not_found", f"not a usable address: {error}")
             case NoDescriptor():
                 return ModelError("files", f"no connection can be opened: {error}")
-        text = self._clean(f"cannot reach {self._url}: {text}")
+        advice = next((words for part, words in _REMEDIES.items() if part in text), "")
+        text = self._clean(f"cannot reach {self._url}: {text}{advice}")
         return ModelError("connection", text, unsent=isinstance(error, NotConnected))
 
     def _reported(
@@ -427,22 +437,39 @@ class HTTPModel(Model):
                 f"This one leads to {target.partition('?')[0]}"
             )
             return self._redacted(ModelError(refusal.kind, f"HTTP {status}: {text}", status=status))
-        if refusal.kind == "not_found":
-            return ModelError(
-                "not_found",
-                f"{refusal}; the request was for model '{self._model}' at "
-                f"{self._url}{self._wire.PATH}"
-                + ("" if _VERSION.search(self._url) else " (most addresses end in /v1)")
-                + (f"; name it openai-responses/{self._model}" if _NO_CHAT in str(refusal) else ""),
-                status=status,
-            )
-        if refusal.kind != "auth":
-            return refusal
-        advice = "check the key in" if self._key else "set"
+        return self._explained(refusal)
+
+    def _explained(self, error: ModelError) -> ModelError:
+        """The error with what to do, where that depends on the address, the model or the key."""
+        at = f"{self._url}{self._wire.PATH}"
+        match error.kind:
+            case "not_found":
+                advice = f"the request was for model '{self._model}' at {at}"
+                if not _VERSION.search(self._url):
+                    advice += " (most addresses end in /v1)"
+                elif _VERSION_TWICE.search(self._url):
+                    advice += " (write /v1 once)"
+                if _NO_CHAT in str(error):
+                    advice += f"; name it openai-responses/{self._model}"
+                advice += "; rubricate judges --check tries a judge with one question"
+            case "auth":
+                advice = "check the key in" if self._key else "set"
+                advice += f" the environment variable {self.key_variable}"
+            case "server" | "truncated":
+                advice = f"from {at}"
+            case "timeout":
+                advice = (
+                    f"from {at}: a slow server needs a longer --timeout, or fewer requests at once "
+                    "(--concurrency)"
+                )
+            case _:
+                return error
         return ModelError(
-            "auth",
-            f"{refusal}; {advice} the environment variable {self.key_variable}",
-            status=status,
+            error.kind,
+            f"{error}; {advice}",
+            status=error.status,
+            retry_after=error.retry_after,
+            usage=error.usage,
         )
 
     def _refused_by_proxy(self, status: int) -> ModelError:

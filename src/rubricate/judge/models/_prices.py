@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from rubricate._documents import read_document, validate
-from rubricate.errors import InputError, errors_within
+from rubricate.errors import InputError, errors_within, shown
 from rubricate.judge.models._providers import Provider, split_name
 from rubricate.rubric import Usage
 
@@ -55,6 +55,10 @@ def read_prices(path: str | Path) -> dict[str, ModelPrice]:
             "expected prices by model, such as MODEL: {input: 0.4, output: 1.6}", file=path
         )
     with errors_within(file=path):
+        for name, row in data.items():
+            if not isinstance(row, dict):
+                form = "{input: 0.4, output: 1.6}, in US dollars for a million tokens"
+                raise InputError(f"expected {form}, found {shown(row)}", path=(str(name),))
         return {str(name): validate(ModelPrice, row, (str(name),)) for name, row in data.items()}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from rubricate.errors import ModelError, described
+from rubricate.errors import InputError, ModelError, described
 from rubricate.judge.models._model import Completion, Message, Model, Request
 from rubricate.rubric import Usage, fingerprint, source_of
 
@@ -44,6 +44,14 @@ class PythonModel(Model):
         function: Callable[[list[Message]], Reply | Awaitable[Reply]],
         name: str | None = None,
     ) -> None:
+        try:
+            inspect.signature(function).bind([])
+        except TypeError as error:
+            raise InputError(
+                f"a function that judges takes one argument, the list of messages: {error}"
+            ) from None
+        except ValueError:  # a function in C may have no signature
+            pass
         self.function = function
         self.name = name or f"python/{getattr(function, '__name__', type(function).__name__)}"
         self.endpoint = self.name
@@ -68,6 +76,11 @@ class PythonModel(Model):
                 reply = await reply
             if isinstance(reply, Completion):
                 return reply
+            if not isinstance(reply, str | dict | list):
+                raise TypeError(
+                    f"the function returned {reply!r}: return a dict such as "
+                    "{'reason': '...', 'evidence': [], 'verdict': 'MET'}"
+                )
             text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
         except ModelError:
             raise

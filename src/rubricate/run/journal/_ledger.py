@@ -447,7 +447,8 @@ class Ledger:
         """That a greatest cost is reached, and what was spent by whom, in words."""
         by_others = self._by_others or 0.0
         spent = (self._paid or 0.0) + by_others + self._lost
-        reached = f"the greatest cost of ${max_cost:g} is reached: the run has cost ${spent:.4f}"
+        most = f"{max_cost:.9f}".rstrip("0").rstrip(".")
+        reached = f"the greatest cost of ${most} is reached: the run has cost ${spent:.4f}"
         if self._lost:
             reached += f"; ${self._lost:.4f} of it may have been paid by killed processes"
         elif by_others:

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from rubricate.run.results._results import RunFacts
 
 _ADVICE = {
-    "timeout": "a slow server needs a longer --timeout, or fewer requests at once (--concurrency); "
-    "a model that does not stop writing needs --max-tokens",
+    "timeout": "a model that does not stop writing needs --max-tokens",
     "deadline": "a judgement may take longer with --deadline, all its requests together",
     "context_length": "give the server more context, or send less: --chunk-tokens for long "
     "submissions, fewer examples, fewer --criteria-per-call",
     "unreadable_reply": "replies that are cut off need more --max-tokens; a model that cannot keep "
     "to the form is too small for this, or needs another way of asking: --criteria-per-call 1, the "
-    "other --mode, your own --judge-prompt",
+    "other --mode, your own --judge-prompt; a function in Python returns a dict such as "
+    "{'reason': '...', 'evidence': [], 'verdict': 'MET'}",
 }
 """What can be done about failures, by cause."""
 
