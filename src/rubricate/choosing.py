@@ -111,6 +111,8 @@ def _rows(data: object) -> list[Mapping[str, Any]]:
     if twice := [name for name in names if names.count(name) > 1]:
         raise InputError(f"two columns of the frame are named '{twice[0]}': rename one of them")
     if hasattr(data, "iloc") and hasattr(data, "to_dict"):
+        if not hasattr(data, "columns"):
+            raise InputError("found one column of a data frame: pass df[['answer']], with its name")
         rows = map(_without_arrays, frame.to_dict("records"))
     elif hasattr(data, "to_dicts"):
         rows = frame.to_dicts()
@@ -120,6 +122,11 @@ def _rows(data: object) -> list[Mapping[str, Any]]:
         rows = list(rows)
         if all(isinstance(row, Mapping) for row in rows):
             return cast("list[Mapping[str, Any]]", rows)
+        if rows and all(isinstance(row, str) for row in rows):
+            raise InputError(
+                "found texts, expected rows: write [{'submission': text} for text in texts], which "
+                "are dictionaries"
+            )
     raise InputError(
         "expected a RubricDataset, a data frame, a list of rows (dictionaries), or the path of a "
         f"file, found {shown(data)}"

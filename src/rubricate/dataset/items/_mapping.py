@@ -39,6 +39,11 @@ OWN_NAMES = {
     "id": ("id",),
 }
 """What a column can be, and the names by which it is known without being mapped."""
+_OTHER_NAMES = {
+    "context": ("contexts", "retrieved_contexts", "retrieval_context", "chunks", "documents"),
+    "reference": ("reference_answer", "expected_output", "expected", "gold_answer"),
+}
+"""What other tools call these columns."""
 OF_TASKS = "rubric"
 """What a field of a benchmark's tasks can be too: their own rubrics."""
 _IGNORE = "ignore"
@@ -119,11 +124,17 @@ def parse_pairs(
                 example = f"{next(iter(known))}=COLUMN"
                 raise InputError(f"{option}: '{part}' is not of the form {example}")
             pairs.append((what, column))
+    elif isinstance(text, Mapping):
+        pairs.extend((str(what), str(column)) for what, column in text.items())
     else:
-        pairs.extend(text.items())
+        raise InputError(f"{option} must be a dict such as {{'submission': 'answer'}}")
     labelled = f"{LABEL}CRITERION" in known
-    for what, _ in pairs:
+    for what, column in pairs:
         if what not in known and not (labelled and what.startswith(LABEL) and what != LABEL):
+            if column in known:
+                raise InputError(
+                    f"{option}: '{what}' is no field: the other way round, {column}={what}"
+                )
             raise InputError(f"{option}: {unknown_word('field', what, known)}")
     for side, kind in ((0, ""), (1, "column ")):
         names = [pair[side] for pair in pairs]
@@ -218,8 +229,8 @@ class RowReader:
         ]
         if unknown:
             raise InputError(
-                f"map: the rubric has no criterion {', '.join(map(repr, unknown))}; it has "
-                f"{', '.join(rubric.names)}"
+                f"map: the rubric has no criterion {', '.join(map(repr, unknown))}"
+                f"{did_you_mean(unknown[0], rubric.names)} (it has {', '.join(rubric.names)})"
             )
 
     def __call__(self, row: dict[str, Any]) -> DataItem:
@@ -232,7 +243,7 @@ class RowReader:
             self._names.update(dict.fromkeys(row))
             self._found = self._columns.found_in(list(self._names), self._rubric.names)
             self._no_metadata = {*self._found.values(), *self._columns.ignored_in(self._names)}
-            if (problem := self._label_problem()) is not None:
+            if (problem := self._label_problem() or self._role_problem()) is not None:
                 raise problem
         by_use = self._found
         if by_use.get("submission") not in row:
@@ -270,6 +281,21 @@ class RowReader:
                 )
         return None
 
+    def _role_problem(self) -> InputError | None:
+        """A column that is a context or a reference by another name, where a criterion needs it."""
+        for role, others in _OTHER_NAMES.items():
+            column = next((name for name in others if name in self._names), None)
+            if column is None or role in self._found or column in self._no_metadata:
+                continue
+            for criterion in self._rubric:
+                if re.search(rf"\b{role}\b", criterion.requirement, re.IGNORECASE):
+                    return InputError(
+                        f"column {column!r} is not mapped, and the criterion '{criterion.name}' "
+                        f"speaks of the {role}: --map {role}={column}, or leave it out: "
+                        f"--map ignore={column}"
+                    )
+        return None
+
     def _labelled_by(self, column: str) -> str | None:
         """The criterion without labels that a column such as `Label.x` or `labels_x` names."""
         if (match := _LIKE_LABEL.fullmatch(column)) is None:
@@ -295,9 +321,14 @@ class RowReader:
         if missing:
             near = suggestion(missing[0], list(names))
             what = f"there is no column {', '.join(map(repr, missing))}"
-            what += (
-                f" (did you mean {near!r}?)" if near else " (is the first line the columns' names?)"
-            )
+            if near:
+                what += f" (did you mean {near!r}?)"
+            elif missing[0].partition(".")[0] in names:
+                what += " (nested fields cannot be mapped: make columns of them first)"
+            elif isinstance(names.get(only), list):
+                what += f" (the rows seem to be under {only!r}: take them out of it)"
+            elif any(names.values()) and all(isinstance(value, str) for value in names.values()):
+                what += " (is the first line the columns' names?)"
         elif "submission" not in self._found:
             what = (
                 "no column is mapped to submission: say which has the texts, with --map "
