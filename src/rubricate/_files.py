@@ -55,8 +55,8 @@ def missing_file(path: Path, shown: str | None = None) -> MissingFileError:
     hint = did_you_mean(path.name, names)
     if not hint and " " in path.name and (not path.suffix[1:].isalnum()):
         hint = (
-            " (this is read as a path: write a rubric as a list of sentences, and grade one text "
-            "with rubricate.grade_one)"
+            " (this is read as a path: write a file with lines such as '- Says sorry', or, in "
+            "Python, give a list of sentences; grade one text by grade_one(rubric, text))"
         )
     return MissingFileError(f"file not found{hint}", file=shown or path)
 

@@ -432,12 +432,18 @@ def _form(kind: type) -> _Form:
     return form
 
 
+_USUAL_NAMES = {"model": "judge", "models": "judge", "mapping": "map", "columns": "map"}
+"""What other libraries call an argument, where the nearest name here is another's."""
+
+
 def _wrong_call(kind: type, args: tuple[Any, ...], values: Mapping[str, Any]) -> TypeError:
     """Why these are no arguments of a class of settings."""
     names = _form(kind).names
     for name in values:
         if name not in names:
-            return TypeError(f"unexpected keyword argument '{name}'{did_you_mean(name, names)}")
+            usual = _USUAL_NAMES.get(name)
+            hint = f"; did you mean '{usual}'?" if usual in names else did_you_mean(name, names)
+            return TypeError(f"unexpected keyword argument '{name}'{hint}")
     try:
         signature_of(kind).bind(*args, **values)
     except TypeError as error:

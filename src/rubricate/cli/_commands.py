@@ -376,7 +376,10 @@ _READ = {"weights", "length_penalty", "model_options", "headers"}
 """Options whose value in the shell is text for another value."""
 
 
-_PAIRS = {"model_options": "reasoning_effort=high", "headers": "anthropic-beta=NAME"}
+_PAIRS = {
+    "model_options": "reasoning_effort=high",
+    "headers": "NAME=VALUE (a key goes into its environment variable)",
+}
 """Options that are pairs, with an example."""
 
 
@@ -397,6 +400,8 @@ def _read(name: str, value: Any) -> Any:
             is_json = value.lstrip().startswith("{")
             return parse_json(value) if is_json else parse_pairs(value, _PAIRS[name])
     except InputError as error:
+        if error.message.startswith("Failed to parse JSON"):
+            error.message += '; names and texts are in double quotes: {"name": "text"}'
         raise error.within((name,)) from None
     return value
 

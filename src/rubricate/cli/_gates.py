@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rubricate._spelling import did_you_mean
 from rubricate._terminal import one_line
 from rubricate.analysis import Certificate, FinishedRun, check_certificate, read_run
 from rubricate.cli._ending import ExitCode
@@ -16,6 +17,7 @@ from rubricate.cli._grade_settings import GradeSettings
 from rubricate.cli._judging import shared_places, watched
 from rubricate.cli._run_dirs import OnProgress
 from rubricate.cli._thresholds import THRESHOLDS, ThresholdOptions, Unclear
+from rubricate.dataset import Item
 from rubricate.errors import InputError, RunStopped, errors_within
 from rubricate.judge import Judge, as_panel
 from rubricate.rubric import Criterion
@@ -24,9 +26,13 @@ from rubricate.run.results import Summary, ThresholdOutcome, check_thresholds
 from rubricate.settings import part
 
 
-def check_gates(settings: GradeSettings, criteria: Iterable[Criterion], judge: Judge) -> None:
-    """Raise `InputError` for thresholds of no criterion, or that could not be confirmed."""
+def check_gates(
+    settings: GradeSettings, criteria: Iterable[Criterion], judge: Judge, items: Iterable[Item]
+) -> None:
+    """Raise `InputError` for thresholds of no criterion or group, or that cannot be confirmed."""
     check_criteria(settings, criteria)
+    if settings.groups not in (None, "prompt", "none"):
+        _check_groups(settings.groups, items)
     if settings.confirm is None:
         return
     if settings.fail_under is None and settings.fail_if_confidence_bound_under is None:
@@ -34,6 +40,17 @@ def check_gates(settings: GradeSettings, criteria: Iterable[Criterion], judge: J
     if settings.calibration is not None:
         raise InputError("--confirm and --calibration exclude each other: give one of them")
     as_panel(judge).again(1)
+
+
+def _check_groups(field: str | None, items: Iterable[Item]) -> None:
+    """Raise `InputError` where no item has the metadata by which they are to be grouped."""
+    names: dict[str, None] = {}
+    for item in items:
+        if field in item.data.metadata:
+            return
+        names.update(dict.fromkeys(item.data.metadata))
+    hint = did_you_mean(str(field), names) or f"; there is {', '.join(names) or 'none'}"
+    raise InputError(f"--groups: no item has metadata '{field}'{hint}")
 
 
 def with_gates(

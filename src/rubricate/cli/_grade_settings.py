@@ -225,6 +225,8 @@ def _from_file(config: Path) -> dict[str, Any]:
         if key not in names:
             near = suggestion(str(key), names)
             hint = f": did you mean '{near}'?" if near else f"; known: {', '.join(names)}"
+            if str(key).endswith("key"):
+                hint = ": keys come from the environment or .env, such as OPENAI_API_KEY"
             raise InputError(f"unknown key '{key}'{hint}", file=config)
     values = {names[key]: value for key, value in values.items()}
     for key, value in values.items():

@@ -35,7 +35,7 @@ from rubricate.judge import (
 )
 from rubricate.options import GradingOptions
 from rubricate.rubric import Criterion, Rubric
-from rubricate.run import INTERRUPTED, Plan, RunOptions, shard_folder
+from rubricate.run import INTERRUPTED, Plan, RunOptions, has_journal, shard_folder
 from rubricate.run.results import OtherRunError, Summary
 from rubricate.settings import options_of, part
 from rubricate.streaming import ResultStream
@@ -63,15 +63,12 @@ def graded(settings: GradeSettings) -> int:
     """Grade; returns the exit code."""
     notes = console(stderr=True, quiet=settings.quiet)
     dataset, judge = _dataset(settings), _judge(settings)
-    try:
-        plan = Plan(dataset, settings)
-    except InputError as error:
-        raise error.within(file=settings.data) from None
+    plan = _plan(dataset, settings)
     has_thresholds = bool(settings.thresholds)
     if has_thresholds or settings.confirm is not None:
         from rubricate.cli._gates import check_gates
 
-        check_gates(settings, _criteria(plan), judge)
+        check_gates(settings, _criteria(plan), judge, plan.whole())
     calibrator = chosen_calibrator(settings.calibration, judge, plan.rubric)
     shared = shared_places(settings)
     try:
@@ -116,6 +113,7 @@ def graded(settings: GradeSettings) -> int:
         stopped=summary.stopped,
         interrupted=summary.stopped == INTERRUPTED,
         failed=summary.unanswered,
+        nothing_judged=summary.nothing_judged,
     )
     if not settings.quiet:
         print_next_of_run(summary, settings, run_dir)
@@ -180,10 +178,11 @@ def _print_what_is_left(
 def _dataset(settings: GradeSettings) -> Gradable:
     if settings.data is None:
         raise InputError("no dataset given: rubricate grade DATA, or data: in the config file")
+    rubric = None if settings.rubric is None else chosen_rubric(settings.rubric)
     with advice_on(settings.data):
         return open_dataset(
             settings.data,
-            None if settings.rubric is None else chosen_rubric(settings.rubric),
+            rubric,
             settings.map,
             format=settings.format,
             submissions=settings.submissions,
@@ -192,6 +191,15 @@ def _dataset(settings: GradeSettings) -> Gradable:
             on_error=settings.on_error,
             follow_links=settings.follow_links,
         )
+
+
+def _plan(dataset: Gradable, settings: GradeSettings) -> Plan:
+    try:
+        return Plan(dataset, settings)
+    except InputError as error:
+        is_of_rubric = error.message.startswith(("the rubric names code", "function: "))
+        file = settings.raw.get("rubric") if is_of_rubric else None
+        raise error.within(file=file or settings.data) from None
 
 
 def _criteria(plan: Plan) -> Iterable[Criterion]:
@@ -219,6 +227,8 @@ def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Cons
 def _judge(settings: GradeSettings) -> Judge:
     """The judge, or the cascade of judges, of the settings."""
     names, later = listed(settings.judge), listed(settings.escalate_to)
+    if several := next((name for name in names if "," in name), None):
+        raise InputError(f"'{several}' is no judge: give --judge once for each of several judges")
     if not later:
         if settings.threshold is not None:
             raise InputError("--threshold says when others are asked: give --escalate-to")
@@ -280,7 +290,10 @@ def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
         "escalation": escalation,
         **{name: getattr(settings, name) for name in ASKED},
     }
-    return run_dir_for(settings, f"{data}-{judge}", names, named)
+    folder = run_dir_for(settings, f"{data}-{judge}", names, named)
+    if settings.retry_failed and settings.journal is None and not has_journal(folder.path):
+        raise InputError(f"--retry-failed: {folder.path} has no earlier run: leave the option out")
+    return folder
 
 
 def _print_summary(summary: Summary, settings: GradeSettings) -> None:

@@ -184,6 +184,10 @@ class ReportSettings(Run, Journal, JsonOutput):
         None, "Another run folder: show what changed from RUN to this one."
     )
 
+    def check(self) -> None:
+        if self.output is not None and Path(self.output).suffix.lower() not in (".html", ".htm"):
+            raise InputError("the file's name must end in .html", file=self.output)
+
 
 @command(
     ReportSettings,

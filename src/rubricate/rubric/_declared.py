@@ -56,7 +56,7 @@ def check_cannot_assess(strategy: str, partial: float) -> CannotAssess:
             if not 0.0 <= partial <= 1.0:
                 raise InputError(f"partial must be between 0 and 1, found {partial}")
             return name  # type: ignore[no-any-return]
-    raise InputError(unknown_word("strategy", strategy, known))
+    raise InputError(unknown_word("cannot_assess", strategy, known))
 
 
 class DeclaredScoring(PythonDocument):
