@@ -35,7 +35,7 @@ from rubricate.judge import (
 )
 from rubricate.options import GradingOptions
 from rubricate.rubric import Criterion, Rubric
-from rubricate.run import INTERRUPTED, Plan, RunOptions, has_journal, shard_folder
+from rubricate.run import INTERRUPTED, Plan, RunOptions, shard_folder
 from rubricate.run.results import OtherRunError, Summary
 from rubricate.settings import options_of, part
 from rubricate.streaming import ResultStream
@@ -290,10 +290,7 @@ def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
         "escalation": escalation,
         **{name: getattr(settings, name) for name in ASKED},
     }
-    folder = run_dir_for(settings, f"{data}-{judge}", names, named)
-    if settings.retry_failed and settings.journal is None and not has_journal(folder.path):
-        raise InputError(f"--retry-failed: {folder.path} has no earlier run: leave the option out")
-    return folder
+    return run_dir_for(settings, f"{data}-{judge}", names, named)
 
 
 def _print_summary(summary: Summary, settings: GradeSettings) -> None:
