@@ -214,7 +214,7 @@ def test_an_unknown_label_is_an_input_error_that_names_the_nearest_one(
     for use in (criterion.find_option_by_label, criterion.value):
         with pytest.raises(InputError):
             use("goof")
-    with pytest.raises(InputError, match=r"'goof' \(did you mean 'good'\?\); the labels are"):
+    with pytest.raises(InputError, match=r"'goof' \(known: .*\); did you mean 'good'\?"):
         choice().value("goof")
 
 

@@ -109,10 +109,7 @@ def test_a_tree_in_a_dataset_and_in_an_item_comes_back_from_its_file(tmp_path: P
     [
         ({"name": "g", "criteria": []}, r"^group 'g': the group 'g' needs at least one criterion"),
         ({"criteria": [{"requirement": "x"}]}, r"^\[0\]: a group of criteria needs a name$"),
-        (
-            {"name": "g", "criteria": {}},
-            r"^group 'g': criteria: expected a list of criteria",
-        ),
+        ({"name": "g", "criteria": {}}, r"^group 'g': criteria: expected a list of criteria"),
         (
             {"name": "g", "weight": -1, "criteria": [{"requirement": "x"}]},
             r"^group 'g': weight: a group's weight must not be negative: give the criteria",

@@ -55,7 +55,10 @@ def test_what_annotators_say_together_is_the_label_that_the_ground_truth_does_no
 @pytest.mark.parametrize(
     ("annotations", "message"),
     [
-        ({"ada": {"rihgt": "MET"}}, "no criterion 'rihgt': did you mean 'right'?"),
+        (
+            {"ada": {"rihgt": "MET"}},
+            "unknown criterion 'rihgt' (known: right, clear, style); did you mean 'right'?",
+        ),
         ({"ada": {"right": "YES"}}, "criterion 'right' has no label 'YES'"),
         ({"ada": ["MET"]}, "expected labels as {criterion: label}"),
         (["MET"], "expected labels as {annotator: {criterion: label}}"),

@@ -319,7 +319,7 @@ class RubricDataset:
             try:
                 judged.append(criterion.verdict(ABSTENTION if label is None else label))
             except InputError as error:
-                raise InputError(f"Criterion {index}: {error}") from None
+                raise InputError(f"Criterion {index} {error}") from None
         if rubric.gates is not None:
             judged = [
                 *rubric.gates.applied(
