@@ -314,7 +314,7 @@ def test_a_pause_of_the_process_allots_no_more_than_is_left(monkeypatch: pytest.
             if await ledger.reserve(0.12, price := Price("model")) != "granted":
                 break
             progress.takes(Usage(requests=1, cost=0.01))
-            ledger.settle(price, 0.01)
+            ledger.settle(price, Usage(requests=1, cost=0.01), is_answered=True)
         return progress.usage.cost or 0.0
 
     monkeypatch.setattr("rubricate.run.journal._accounts.time.monotonic", monotonic)
