@@ -28,6 +28,8 @@ USUAL: dict[str, Any] = {
 }
 MODEL = {"judge": "m", "base_url": "http://127.0.0.1:9/v1"}
 GRADES = "- {name: a, requirement: x, options: [{label: b, value: 5}, {label: c, value: 1}]}"
+OF_FRAME = "grade(pandas.DataFrame({'a': ['x'], 'b': ['y']}), rubric=['Is polite'],"
+BESIDE, TWICE = "['y']})", "['y']}).set_axis(['a', 'a'], axis=1)"
 BINARY = b"PK\x03\x04\x14\x00\x06\x00\x08\x00"
 
 
@@ -256,6 +258,26 @@ MISTAKES = [
     shell("a file to label", ("answer.csv", "'answers.csv'"), "label answer.csv"),
     shell("a schema", ("'rubrik'", "'rubric'"), "schema rubrik"),
     shell("no columns to begin with", ("prices.yaml",), "init new --from prices.yaml"),
+    # before a request is paid for
+    option("groups", ("--groups", "'humn'"), only_shell=True, fail_under="0.5", groups="humn"),
+    shell(
+        "retried without a run",
+        ("--retry-failed", "no earlier run", "leave"),
+        "--map submission=answer --judge m --base-url http://127.0.0.1:9/v1 --retry-failed",
+    ),
+    shell("two judges in one", ("'a,b'", "once for each"), "--map submission=answer --judge a,b"),
+    shell("a page's suffix", ("x.pdf", ".html"), "report runs/a -o x.pdf"),
+    shell(
+        "another's word",
+        ("cannot_assess", "'ignore'", "skip"),
+        "--map submission=answer --cannot-assess ignore",
+    ),
+    table(
+        "a context by another name",
+        ("'contexts'", "context=contexts"),
+        "submission,contexts\nIt is blue.,The sky is blue.\n",
+        options={"rubric": "context.yaml", "map": None},
+    ),
     # Python alone
     python(
         "a data frame's column",
@@ -283,6 +305,19 @@ MISTAKES = [
     ),
     python("a criterion's type", ("weight", "two"), "Criterion(requirement='x', weight='two')"),
     python("a rubric of one sentence", ("Rubric([...])",), "Rubric('Is polite')"),
+    python("a rubric of one word", ('"x"', "two words"), "Rubric(['x'])"),
+    python(
+        "a mapping the other way round", ("submission=a",), f"{OF_FRAME} map={{'a': 'submission'}})"
+    ),
+    python("a mapping as a list", ("map", "dict"), f"{OF_FRAME} map=['a'])"),
+    python("a series", ("df[['answer']]",), "grade(pandas.Series(['x']), rubric=['Is polite'])"),
+    python(
+        "a column twice in a frame",
+        ("'a'", "rename"),
+        f"{OF_FRAME.replace(BESIDE, TWICE)} map={{'submission': 'a'}})",
+    ),
+    python("another library's word", ("'judge'",), f"{OF_FRAME} model='m')"),
+    python("two arguments", ("one argument",), f"{OF_FRAME} judge=lambda a, b: 'MET')"),
 ]
 
 
@@ -291,6 +326,7 @@ def usual(folder: Path, mistake: Mistake) -> None:
         "answers.csv": ANSWERS,
         "rubric.yaml": RUBRIC,
         "prices.yaml": "m: {input: 1, ouput: 2}\n",
+        "context.yaml": "- Says only what is in the context\n",
     }
     for name, content in {**files, **mistake.files}.items():
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())

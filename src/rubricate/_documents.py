@@ -169,19 +169,24 @@ def with_one_line_errors(cls: type[_Dataclass]) -> type[_Dataclass]:
     return cls
 
 
-_QUOTES = "put quotes around it"
-_ADVICE = {
-    ("string_type", bool): "in YAML, put quotes around words such as Yes, No, on, off",
-    ("string_type", int): _QUOTES,
-    ("string_type", float): _QUOTES,
-    ("string_type", list): "one text is expected: write an entry for each of these",
-    ("string_type", dict): "put a text with ': ' in it into quotes",
-    ("float_type", str): "write a number without quotes or unit: 2, or 0.5 for 50%",
-    ("int_type", str): "write a whole number without quotes",
-    ("bool_type", str): "write true or false without quotes",
-    ("missing", dict): "the keys of one entry are indented alike",
-}
-"""What to do about a value of another type, by pydantic's name of the error and what there is."""
+def _advice_on(kind: str, value: object) -> str:
+    """What to do about a value of another type, by pydantic's name of the error and what there is.
+
+    It is a table of its own only here, so that a job without an error does not make it.
+    """
+    quotes = "put quotes around it"
+    advice = {
+        ("string_type", bool): "in YAML, put quotes around words such as Yes, No, on, off",
+        ("string_type", int): quotes,
+        ("string_type", float): quotes,
+        ("string_type", list): "one text is expected: write an entry for each of these",
+        ("string_type", dict): "put a text with ': ' in it into quotes",
+        ("float_type", str): "write a number without quotes or unit: 2, or 0.5 for 50%",
+        ("int_type", str): "write a whole number without quotes",
+        ("bool_type", str): "write true or false without quotes",
+        ("missing", dict): "the keys of one entry are indented alike",
+    }
+    return advice.get((kind, type(value)), "")
 
 
 def input_error(error: ValidationError, path: Sequence[str | int] = ()) -> InputError:
@@ -205,7 +210,7 @@ def input_error(error: ValidationError, path: Sequence[str | int] = ()) -> Input
     if cause is None:
         message = message.replace("a valid tuple", "a valid list")  # files have only lists
         message += f", found {shown(first['input'])}"
-        if advice := _ADVICE.get((first["type"], type(first["input"]))):
+        if advice := _advice_on(first["type"], first["input"]):
             message += f" ({advice})"
     return InputError(message, path=where)
 

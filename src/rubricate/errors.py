@@ -70,10 +70,6 @@ class RubricateError(Exception):
     """Base of all errors raised on purpose."""
 
 
-_INDEX = re.compile(r"(: |\.)?(rubric|criteria)?\[\d+\]$|: $")
-"""The end of a path that a name stands for."""
-
-
 class NamedPart(str):
     """In a path, the name of what the parts before it lead to: `criterion 'tone'`."""
 
@@ -90,7 +86,7 @@ def document_path(parts: Sequence[str | int]) -> str:
             continue
         key = part if len(part) <= LONGEST_KEY else f"{part[:LONGEST_KEY]}..."
         if isinstance(part, NamedPart):
-            around = _INDEX.sub("", text)
+            around = re.sub(r"(: |\.)?(rubric|criteria)?\[\d+\]$|: $", "", text)
             text = f"{around}: {key}: " if around else f"{key}: "
         else:
             text += f".{key}" if text and text[-1] != " " else key

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import logging
 import math
 import threading
 import weakref
@@ -22,6 +23,8 @@ from rubricate.rubric import UNANSWERED, Rubric
 from rubricate.run import ItemResult, Plan, RunOptions, Sender
 from rubricate.settings import part, takes_as_method
 from rubricate.streaming import ResultStream, shared_sender
+
+logger = logging.getLogger("rubricate")
 
 __all__ = ["RewardBatch", "RewardError", "RewardFunction", "RowRubric", "Text"]
 
@@ -305,6 +308,8 @@ class RewardFunction:
         )
 
     def _scores(self, batch: RewardBatch, columns: Mapping[str, object]) -> list[float | None]:
+        if batch.failed and all(batch.failed):
+            logger.warning("%s", _causes(batch))
         log = columns.get("log_metric")
         if callable(log):
             rubric = self._rubric

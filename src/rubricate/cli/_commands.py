@@ -357,19 +357,30 @@ def read(kind: type[_S], raw: Raw) -> _S:
     for name in _READ & values.keys():
         values[name] = _read(name, values[name])
     if raw.get("examples") is not None:
-        from rubricate.dataset import RubricDataset
         from rubricate.judge import Examples
 
         file = raw["examples"]
         names = [name for name in ("count", "pick") if f"examples_{name}" in raw]
         picks = {name: raw[f"examples_{name}"] for name in names}
         try:
-            values["examples"] = Examples(RubricDataset.from_file(file), **picks)
+            values["examples"] = Examples(_labelled(file, raw), **picks)
         except InputError as error:
             raise error.within(file=file) from None
     if "raw" in kind.__dataclass_fields__:
         values["raw"] = raw
     return kind(**values)
+
+
+def _labelled(file: str, raw: Raw) -> Any:
+    """A labelled set: a dataset's file, or a table with the columns of `--map`."""
+    from rubricate.choosing import chosen_rubric
+    from rubricate.dataset import RubricDataset, open_dataset
+
+    if raw.get("rubric") is None or Path(file).suffix.lower() not in (".csv", ".tsv", ".parquet"):
+        return RubricDataset.from_file(file)
+    rubric = chosen_rubric(raw["rubric"])
+    items = open_dataset(file, rubric, raw.get("map")).to_grade()
+    return RubricDataset("", rubric, [item.data for item in items])
 
 
 _READ = {"weights", "length_penalty", "model_options", "headers"}

@@ -24,7 +24,7 @@ from rubricate.cli._judging import (
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._run_dirs import RunDir, criteria_of, place_of, run_dir_for
 from rubricate.dataset import Gradable, open_dataset
-from rubricate.errors import InputError, RunStopped
+from rubricate.errors import InputError, MissingExtraError, RunStopped
 from rubricate.judge import (
     SAMPLING,
     Asking,
@@ -63,7 +63,10 @@ def graded(settings: GradeSettings) -> int:
     """Grade; returns the exit code."""
     notes = console(stderr=True, quiet=settings.quiet)
     dataset, judge = _dataset(settings), _judge(settings)
-    plan = _plan(dataset, settings)
+    try:
+        plan = Plan(dataset, settings)
+    except InputError as error:
+        raise error.within(file=_file_of(error, settings)) from None
     has_thresholds = bool(settings.thresholds)
     if has_thresholds or settings.confirm is not None:
         from rubricate.cli._gates import check_gates
@@ -98,7 +101,7 @@ def graded(settings: GradeSettings) -> int:
         certificate = read_certificate(settings.certificate)
     if not settings.quiet:
         folder.announce()
-    summary = asyncio.run(_run(plan, judge, options, calibrator, view)).summary()
+    summary = asyncio.run(_run(plan, judge, options, calibrator, view, folder)).summary()
     folder.claim()
     shard = settings.part
     run_dir = folder.path if shard is None else shard_folder(folder.path, shard)
@@ -106,14 +109,14 @@ def graded(settings: GradeSettings) -> int:
         from rubricate.cli._gates import with_gates
 
         summary = with_gates(summary, certificate, settings, run_dir, judge)
-    _print_summary(summary, settings)
+    _print_summary(_without_folder(summary, settings, folder), settings)
     _print_what_is_left(summary, settings, run_dir, notes)
     code = exit_code(
         run_dir,
         stopped=summary.stopped,
         interrupted=summary.stopped == INTERRUPTED,
         failed=summary.unanswered,
-        nothing_judged=summary.nothing_judged,
+        nothing_judged=summary.stopped is not None and summary.nothing_judged,
     )
     if not settings.quiet:
         print_next_of_run(summary, settings, run_dir)
@@ -130,6 +133,7 @@ async def _run(
     options: RunOptions,
     calibrator: Calibrator | None,
     view: ProgressView,
+    folder: RunDir,
 ) -> ResultStream:
     """Grade until the end or the first signal.
 
@@ -145,8 +149,26 @@ async def _run(
                     async for _ in stream:
                         pass
             return stream
+    except MissingExtraError:
+        folder.discard()
+        raise
     finally:
         await judge.aclose()
+
+
+def _without_folder(summary: Summary, settings: GradeSettings, folder: RunDir) -> Summary:
+    """The summary; of a run stopped before it had an answer or a cost, without its new folder."""
+    is_free = summary.usage.run_cost == 0.0 and settings.journal is None and settings.part is None
+    is_stopped = summary.stopped is not None and summary.stopped != INTERRUPTED
+    if is_stopped and is_free and summary.nothing_judged and folder.discard():
+        return summary.model_copy(update={"run_dir": None})
+    return summary
+
+
+def _file_of(error: InputError, settings: GradeSettings) -> str | None:
+    """The file that an error of a plan is about: code is named by the rubric."""
+    is_of_rubric = error.message.startswith(("the rubric names code", "function: "))
+    return (settings.raw.get("rubric") if is_of_rubric else None) or settings.data
 
 
 def _print_what_is_left(
@@ -193,15 +215,6 @@ def _dataset(settings: GradeSettings) -> Gradable:
         )
 
 
-def _plan(dataset: Gradable, settings: GradeSettings) -> Plan:
-    try:
-        return Plan(dataset, settings)
-    except InputError as error:
-        is_of_rubric = error.message.startswith(("the rubric names code", "function: "))
-        file = settings.raw.get("rubric") if is_of_rubric else None
-        raise error.within(file=file or settings.data) from None
-
-
 def _criteria(plan: Plan) -> Iterable[Criterion]:
     """All criteria that are asked; where items have rubrics of their own, of every item."""
     if plan.rubric is not None:
@@ -227,8 +240,8 @@ def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Cons
 def _judge(settings: GradeSettings) -> Judge:
     """The judge, or the cascade of judges, of the settings."""
     names, later = listed(settings.judge), listed(settings.escalate_to)
-    if several := next((name for name in names if "," in name), None):
-        raise InputError(f"'{several}' is no judge: give --judge once for each of several judges")
+    if "," in (text := " ".join(names)):
+        raise InputError(f"'{text}' is no judge: give --judge once for each of several judges")
     if not later:
         if settings.threshold is not None:
             raise InputError("--threshold says when others are asked: give --escalate-to")

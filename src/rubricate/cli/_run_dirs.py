@@ -49,6 +49,7 @@ class RunDir:
         self.path = path
         self._named = named
         self._note = note
+        self._is_new = not path.exists()
 
     def announce(self) -> None:
         """Say where the run goes if that is not the usual folder."""
@@ -70,6 +71,14 @@ class RunDir:
         if named is not None and self.path.is_dir():
             with suppress(InputError):  # that the folder cannot be written is said elsewhere
                 note_run(self.path, {COMMAND_LINE: named})
+
+    def discard(self) -> bool:
+        """Remove the folder if this command made it; whether it did. Nothing was judged in it."""
+        import shutil
+
+        if self._is_new and self.path.is_dir():
+            shutil.rmtree(self.path, ignore_errors=True)
+        return self._is_new
 
 
 def run_dir_for(storage: Storage, name: str, judges: Sequence[str], named: Named) -> RunDir:

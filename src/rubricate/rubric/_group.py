@@ -147,15 +147,17 @@ def build_node(data: Any, path: Sequence[str | int] = ()) -> Node:
     """
     if isinstance(data, Criterion | Group):
         return data
-    if isinstance(data, Mapping) and isinstance(name := data.get("name"), str) and name.strip():
+    if not isinstance(data, Mapping):
+        if isinstance(data, str):
+            raise InputError(
+                f"a criterion is a sentence of at least two words, found {shown(data)}: write "
+                "what the text must do, such as 'Says sorry'",
+                path=path,
+            )
+        return build_criterion(data, path)
+    if isinstance(name := data.get("name"), str) and name.strip():
         path = (*path, NamedPart(f"{'group' if 'criteria' in data else 'criterion'} '{name}'"))
-    if isinstance(data, str):
-        raise InputError(
-            f"a criterion is a sentence of at least two words, found {shown(data)}: write what "
-            "the text must do, such as 'Says sorry'",
-            path=path,
-        )
-    if not isinstance(data, Mapping) or "criteria" not in data:
+    if "criteria" not in data:
         return build_criterion(data, path)
     if data.get("name") is None:
         raise InputError("a group of criteria needs a name", path=path)

@@ -37,11 +37,6 @@ _SHAPES = (
     "a rubric is a list of criteria, {criteria: [...]}, {rubric: ...} or "
     "{sections: [{name, criteria}]}"
 )
-_ADVICE = {
-    "file is empty": "; write a criterion in each line, such as: - The reply says sorry",
-    "Failed to parse JSON": "; were the rubric and the data swapped?",
-}
-"""What to do about a file that has no rubric, by how the error begins."""
 
 
 Entry = Annotated[SerializeAsAny[Criterion], PlainValidator(build_node)]
@@ -256,7 +251,11 @@ class Rubric(PythonDocument):
         try:
             return cls.from_dict(read_document(path))
         except InputError as error:
-            for problem, advice in _ADVICE.items():
+            advices = {
+                "file is empty": "; write a criterion in each line, such as: - Says sorry",
+                "Failed to parse JSON": "; were the rubric and the data swapped?",
+            }
+            for problem, advice in advices.items():
                 if error.message.startswith(problem) and not str(path).lower().endswith(".json"):
                     error.message += advice
             raise with_line(error, path) from None

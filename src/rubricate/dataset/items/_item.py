@@ -256,9 +256,7 @@ class ItemIds:
         )
         if repeated := [name for name, count in counts.items() if count > 1]:
             shown = ", ".join(f"'{name}'" for name in repeated[:5])
-            raise InputError(
-                f"items share an id: {shown}; give each a different id, or map another column"
-            )
+            raise InputError(f"items share an id: {shown}; give each item a different id")
         self._given = set(counts)
 
     def assigner(self) -> Callable[[str, bool], str]:

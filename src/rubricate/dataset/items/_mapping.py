@@ -39,11 +39,6 @@ OWN_NAMES = {
     "id": ("id",),
 }
 """What a column can be, and the names by which it is known without being mapped."""
-_OTHER_NAMES = {
-    "context": ("contexts", "retrieved_contexts", "retrieval_context", "chunks", "documents"),
-    "reference": ("reference_answer", "expected_output", "expected", "gold_answer"),
-}
-"""What other tools call these columns."""
 OF_TASKS = "rubric"
 """What a field of a benchmark's tasks can be too: their own rubrics."""
 _IGNORE = "ignore"
@@ -283,7 +278,11 @@ class RowReader:
 
     def _role_problem(self) -> InputError | None:
         """A column that is a context or a reference by another name, where a criterion needs it."""
-        for role, others in _OTHER_NAMES.items():
+        other_names = (
+            ("context", ("contexts", "retrieved_contexts", "retrieval_context", "chunks")),
+            ("reference", ("reference_answer", "expected_output", "expected", "gold_answer")),
+        )  # what other tools call these columns
+        for role, others in other_names:
             column = next((name for name in others if name in self._names), None)
             if column is None or role in self._found or column in self._no_metadata:
                 continue

@@ -588,8 +588,9 @@ def read_whole(path: str | Path) -> tuple[dict[str, Any], list[int]]:
     path = user_path(path)
     if path.suffix.lower() in TABLE_SUFFIXES and path.exists():
         raise InputError(
-            "a table is not a dataset file (.json, .yaml or .jsonl): make one of a table that has "
-            "labels with rubricate.read_table(TABLE, rubric=..., map=...).to_file('labels.json')",
+            "a table is not a dataset file (.json, .yaml or .jsonl): read it with csv_dataset or "
+            "parquet_dataset, and RubricDataset.from_samples; in the shell, rubricate label makes "
+            "one of a table",
             file=path,
         )
     lines: list[int] = []

@@ -67,14 +67,6 @@ _SHOWN = 300
 _NO_WORD = 16
 """A key of this many characters is no word of a reply; those of your own servers may be."""
 _VERSION = re.compile(r"/v\d")
-_VERSION_TWICE = re.compile(r"(/v\d+)\1")
-_REMEDIES = {
-    "Connect call failed": "; start the server, or correct the port",
-    "not known": "; check the name in the address",
-    "No address associated": "; check the name in the address",
-    "WRONG_VERSION_NUMBER": "; the server speaks http: write http://, not https://",
-}
-"""What to do where there is no connection, by what the system says of it."""
 """What nearly all addresses of OpenAI-compatible servers have in them."""
 _PLAIN = ("gpt-3.5", "gpt-4", "claude-", "mistral-", "deepseek-chat")
 """How models are called that think only if a request asks for it, as their providers document."""
@@ -356,7 +348,13 @@ class HTTPModel(Model):
                 return ModelError("not_found", f"not a usable address: {error}")
             case NoDescriptor():
                 return ModelError("files", f"no connection can be opened: {error}")
-        advice = next((words for part, words in _REMEDIES.items() if part in text), "")
+        remedies = {
+            "Connect call failed": "; start the server, or correct the port",
+            "not known": "; check the name in the address",
+            "No address associated": "; check the name in the address",
+            "WRONG_VERSION_NUMBER": "; the server speaks http: write http://, not https://",
+        }
+        advice = next((words for part, words in remedies.items() if part in text), "")
         text = self._clean(f"cannot reach {self._url}: {text}{advice}")
         return ModelError("connection", text, unsent=isinstance(error, NotConnected))
 
@@ -447,7 +445,7 @@ class HTTPModel(Model):
                 advice = f"the request was for model '{self._model}' at {at}"
                 if not _VERSION.search(self._url):
                     advice += " (most addresses end in /v1)"
-                elif _VERSION_TWICE.search(self._url):
+                elif re.search(r"(/v\d+)\1", self._url):
                     advice += " (write /v1 once)"
                 if _NO_CHAT in str(error):
                     advice += f"; name it openai-responses/{self._model}"
