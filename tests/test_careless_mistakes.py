@@ -317,7 +317,11 @@ MISTAKES = [
         f"{OF_FRAME.replace(BESIDE, TWICE)} map={{'submission': 'a'}})",
     ),
     python("another library's word", ("'judge'",), f"{OF_FRAME} model='m')"),
-    python("two arguments", ("one argument",), f"{OF_FRAME} judge=lambda a, b: 'MET')"),
+    python(
+        "two arguments",
+        ("one argument",),
+        f"{OF_FRAME} judge=lambda a, b: 1, map={{'submission': 'a'}})",
+    ),
 ]
 
 

@@ -124,8 +124,8 @@ def _rows(data: object) -> list[Mapping[str, Any]]:
             return cast("list[Mapping[str, Any]]", rows)
         if rows and all(isinstance(row, str) for row in rows):
             raise InputError(
-                "found texts, expected rows: write [{'submission': text} for text in texts], which "
-                "are dictionaries"
+                f"expected rows (dictionaries), found the text {shown(rows[0])}: write "
+                "[{'submission': text} for text in texts]"
             )
     raise InputError(
         "expected a RubricDataset, a data frame, a list of rows (dictionaries), or the path of a "
