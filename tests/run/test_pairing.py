@@ -250,7 +250,7 @@ def test_outcomes_are_compared_with_what_people_call_better(tmp_path):
         assert chosen.labels is not None
         assert (chosen.labels.right, len(endpoint.requests)) == (2, asked)
     assert rubricate.compare_pair(*sides, judge=JUDGE).labels is None
-    with pytest.raises(InputError, match="'id' says which is better: expected first, second"):
+    with pytest.raises(InputError, match="'id' says which is better: found"):
         rubricate.compare_pair(*sides, better="id", judge=JUDGE)
 
 
