@@ -1,4 +1,4 @@
-"""Simulate labels chosen at random, actively and by uncertainty; print the table of docs/trust.md.
+"""Simulate labels chosen at random, actively and by uncertainty; print the table of docs/statistics.md.
 
     python tools/check_labels.py [DATA] [--draws 400] [--labels 50] [--only raters]
 
