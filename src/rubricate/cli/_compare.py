@@ -106,7 +106,7 @@ def compare(settings: CompareSettings) -> int:
     _check_asks(settings)
     runs = read_run(settings.run_a), read_run(settings.run_b)
     if runs[0].path.resolve() == runs[1].path.resolve():
-        raise InputError("is given twice: name two runs to compare", file=runs[0].path)
+        sys.stderr.write(f"Warning: {runs[0].path} is compared with itself: name two runs.\n")
     check = None if settings.anchors is None else _checked(settings, runs, settings.anchors)
     if isinstance(check, int):
         return check
