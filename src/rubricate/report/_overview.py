@@ -53,7 +53,8 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
     score = mean_score(scores, summary, groups=group_of, confidence=bootstrap.confidence)
     on_all = summary.score.labelled == summary.score.scored
     accuracy, kappa, n = (NOTHING, NOTHING, 0) if report is None else report.whole
-    sections = [*summary.sections()]
+    sections = [*summary.sections()][1:]  # the page's head and its table of criteria have the first
+    in_card = {*summary.nothing(), *summary.problems()}
     criteria_table = summary.criteria_table(labels=True)
     named = [figures for figures in summary.criteria if not figures.only_number][:MOST_LINES]
     by_name = run.by_criterion()
@@ -68,7 +69,7 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
         for line in ([] if report is None else report.criteria)
     }
     agreement = () if report is None else report.sections()
-    tables = [section for section in (*sections[1:], *agreement) if isinstance(section, Table)]
+    tables = [section for section in (*sections, *agreement) if isinstance(section, Table)]
     return {
         "summary": summary,
         "score": score,
@@ -106,7 +107,11 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
         "agreement": [] if report is None else agreement_plots(run, report),
         "calibration": None if report is None else calibration_plot(report),
         "waiting": waiting_plot([row.usage.seconds for row in run.rows]),
-        "notices": [part for part in sections if isinstance(part, Paragraph) and part.text],
+        "notices": [  # the page has a card for what failed
+            part
+            for part in sections
+            if isinstance(part, Paragraph) and part.text and part not in in_card
+        ],
         "tables": [
             (table.title or f"by {table.columns[0].heading}", as_html([replace(table, title=None)]))
             for table in tables

@@ -79,7 +79,7 @@ function has(entry, words) {
   return (texts[entry.place] ?? `${entry.id}\n${entry.description}`.toLowerCase()).includes(words);
 }
 
-const problem = (verdict) => (verdict.error ? `${verdict.error.kind}: ${verdict.error.message}` : null);
+const problem = (verdict) => (verdict.error ? `${verdict.error.kind.replaceAll("_", " ")}: ${verdict.error.message}` : null);
 
 // A number to so many decimal places, or more where it would else be written as 0 or 1.
 function figure(value, digits = 2) {

@@ -142,6 +142,11 @@ class Outcome(BaseModel):
         """Whether no verdict has an answer."""
         return 0 < self.unanswered == sum(self.verdicts.values())
 
+    @property
+    def advice(self) -> dict[str, str]:
+        """What can be done about the failures, by cause, where something can."""
+        return {kind: _ADVICE[kind] for kind in self.errors if kind in _ADVICE}
+
     def is_why_it_stopped(self, error: str) -> bool:
         """Whether an error is the one that ended the run, which is shown as such."""
         return self.stopped is not None and error.endswith(self.stopped)
@@ -174,8 +179,8 @@ class Outcome(BaseModel):
         yield say(f"Failed verdicts by cause: {causes}", "error")
         if not self.is_why_it_stopped(self.first_error):
             yield say(f"First failure: {self.first_error}", "error")
-        for kind in filter(_ADVICE.get, self.errors):
-            yield say(f"{kind}: {_ADVICE[kind]}", "warning")
+        for kind, advice in self.advice.items():
+            yield say(f"{kind}: {advice}", "warning")
 
 
 def unanswered_counts(counts: Mapping[str, int]) -> str:
