@@ -77,7 +77,7 @@ def _of(column: Column) -> str:
 
 def _row(row: Row, columns: Sequence[Column]) -> str:
     cells = "".join(
-        f"<td{_of(column)}>{_cell(cell, column)}</td>"
+        f'<td{_of(column)} data-of="{escape(column.heading)}">{_cell(cell, column)}</td>'
         for cell, column in zip(row.cells, columns, strict=True)
     )
     return f'<tr class="{row.tone}">{cells}</tr>' if row.tone else f"<tr>{cells}</tr>"

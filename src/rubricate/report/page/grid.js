@@ -15,11 +15,12 @@ let columns = [], hidden = new Set(), shown = [], drawn = [0, 0];
 function prepareGrid() {
   const fields = [...new Set(entries.flatMap((entry) => Object.keys(entry.metadata)))];
   const prompts = new Set(entries.map((entry) => entry.prompt));
+  const narrow = innerWidth < 760; // a phone shows the item, its score and two criteria
   columns = [
-    { key: "item", title: "item", width: innerWidth < 760 ? 130 : 200, value: (entry) => entry.name },
-    { key: "score", title: "score", width: 76, number: true, value: (entry) => entry.score, text: (entry) => figure(entry.score) },
+    { key: "item", title: "item", width: narrow ? 108 : 200, value: (entry) => entry.name },
+    { key: "score", title: "score", width: narrow ? 60 : 76, number: true, value: (entry) => entry.score, text: (entry) => figure(entry.score) },
     ...index.criteria.map((title, number) => ({
-      key: `c:${title}`, title, width: 144, criterion: number, away: number >= MOST_CRITERIA,
+      key: `c:${title}`, title, width: narrow ? 94 : 144, criterion: number, away: number >= MOST_CRITERIA,
       value: (entry) => { const verdict = entry.on.get(number); return verdict ? index.labels[verdict[1]] : null; },
     })),
     { key: "prompt", title: "prompt", width: 240, away: prompts.size < 2, value: (entry) => entry.prompt },
