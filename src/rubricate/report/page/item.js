@@ -164,7 +164,7 @@ function verdictPart(entry, item, verdict, number) {
       ...Object.entries(verdict.annotations ?? {}).map(([who, words]) => make("span", { className: "tag none" }, `${who}: ${words}`)),
       bits & UNSURE ? make("span", { className: "tag none" }, "unsure") : null,
       make("span", { className: "sub" }, verdict.facts.join(" · "))),
-    make("p", { className: "requirement", dir: "auto" }, [verdict.requirement, verdict.note].filter(Boolean).join("\n")));
+    make("p", { className: "requirement", dir: "auto", onclick: () => focus(number) }, [verdict.requirement, verdict.note].filter(Boolean).join("\n")));
   if (verdict.other) {
     const [other, reason] = verdict.other;
     box.append(make("div", { className: "pair" },
