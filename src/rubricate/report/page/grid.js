@@ -11,16 +11,20 @@ const ONLY = {
 const FIELDS = ["search", "criterion", "verdict", "only", "field", "sort"];
 
 let columns = [], hidden = new Set(), shown = [], drawn = [0, 0];
+let marksUnsure = true; // not where most verdicts are: a mark on every cell shows nothing
 
 function prepareGrid() {
   const fields = [...new Set(entries.flatMap((entry) => Object.keys(entry.metadata)))];
+  const verdicts = entries.flatMap((entry) => entry.verdicts);
+  marksUnsure = verdicts.filter(([, , bits]) => bits & UNSURE).length * 2 <= verdicts.length;
+  at("unsure").hidden = !marksUnsure;
   const prompts = new Set(entries.map((entry) => entry.prompt));
   const narrow = innerWidth < 760; // a phone shows the item, its score and two criteria
   columns = [
-    { key: "item", title: "item", width: narrow ? 108 : 200, value: (entry) => entry.name },
+    { key: "item", title: "item", width: narrow ? 100 : 200, value: (entry) => entry.name },
     { key: "score", title: "score", width: narrow ? 60 : 76, number: true, value: (entry) => entry.score, text: (entry) => figure(entry.score) },
     ...index.criteria.map((title, number) => ({
-      key: `c:${title}`, title, width: narrow ? 94 : 144, criterion: number, away: number >= MOST_CRITERIA,
+      key: `c:${title}`, title, width: narrow ? 98 : 144, criterion: number, away: number >= MOST_CRITERIA,
       value: (entry) => { const verdict = entry.on.get(number); return verdict ? index.labels[verdict[1]] : null; },
     })),
     { key: "prompt", title: "prompt", width: 240, away: prompts.size < 2, value: (entry) => entry.prompt },
@@ -77,7 +81,7 @@ function drawHead() {
   table.tHead.rows[0].replaceChildren(...visible().map((column) => {
     const by = sort.replace(/^-/, "") === column.key ? (sort.startsWith("-") ? "descending" : "ascending") : "none";
     const next = { none: column.key, ascending: `-${column.key}`, descending: "" }[by];
-    const arrow = { none: "", ascending: " ↑", descending: " ↓" }[by];
+    const arrow = { none: " ↕", ascending: " ↑", descending: " ↓" }[by];
     const head = make("th", { scope: "col", className: column.number ? "n" : "" },
       make("button", { type: "button", title: `Sort by ${column.title}`, onclick: () => go("items", { sort: next, item: "" }) }, column.title + arrow));
     head.setAttribute("aria-sort", by);
@@ -184,8 +188,8 @@ function cellOf(entry, column) {
   if (bits & UNSURE) notes.push("low confidence");
   if (bits & FLIPPED) notes.push("changed in the other run");
   return make("td", { title: [`${column.title}: ${index.labels[label]}`, ...notes].join(", ") },
-    make("span", { className: `answer ${bits & (FAILED | NOT_RUN) ? "failed" : TONES[tone]}` }, index.labels[label]),
-    bits & DIFFERS ? make("span", { className: "sign human" }, "≠") : null,
-    bits & UNSURE ? make("span", { className: "sign" }, "?") : null,
+    make("span", { className: bits & DIFFERS ? "differs" : `answer ${bits & (FAILED | NOT_RUN) ? "failed" : TONES[tone]}` },
+      index.labels[label] + (bits & DIFFERS ? " ≠" : "")),
+    bits & UNSURE && marksUnsure ? make("span", { className: "sign" }, "?") : null,
     bits & FLIPPED ? make("span", { className: "sign" }, "⇄") : null);
 }

@@ -160,7 +160,7 @@ function verdictPart(entry, item, verdict, number) {
       make("button", { type: "button", onclick: () => focus(number) }, verdict.criterion),
       make("span", { className: `tag ${bits & (FAILED | NOT_RUN) ? "failed" : verdict.tone}` }, label),
       verdict.human_label === undefined ? null
-        : make("span", { className: `tag ${differs ? "human" : "none"}` }, `human: ${verdict.human_label}${differs ? " ≠" : ""}`),
+        : make("span", { className: `tag ${differs ? "differs" : "none"}` }, `human: ${verdict.human_label}${differs ? " ≠" : ""}`),
       ...Object.entries(verdict.annotations ?? {}).map(([who, words]) => make("span", { className: "tag none" }, `${who}: ${words}`)),
       bits & UNSURE ? make("span", { className: "tag none" }, "unsure") : null,
       make("span", { className: "sub" }, verdict.facts.join(" · "))),
