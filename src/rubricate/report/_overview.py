@@ -55,7 +55,8 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
     accuracy, kappa, n = (NOTHING, NOTHING, 0) if report is None else report.whole
     sections = [*summary.sections()][1:]  # the page's head and its table of criteria have the first
     in_card = {*summary.nothing(), *summary.problems()}
-    criteria_table = summary.criteria_table(labels=True)
+    # agreement has its own table, with intervals
+    criteria_table = summary.model_copy(update={"agreement": None}).criteria_table(labels=True)
     named = [figures for figures in summary.criteria if not figures.only_number][:MOST_LINES]
     by_name = run.by_criterion()
     values = {
@@ -64,11 +65,8 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
         )
         for figures in named
     }
-    agreements = {
-        line.name: {"accuracy": line.accuracy, "kappa": line.kappa}
-        for line in ([] if report is None else report.criteria)
-    }
-    agreement = () if report is None else report.sections()
+    every = report is not None and len(report.criteria) <= MOST_LINES
+    agreement = () if report is None else report.sections(every=every)
     tables = [section for section in (*sections, *agreement) if isinstance(section, Table)]
     return {
         "summary": summary,
@@ -93,10 +91,7 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
                     "answers": answers_bar(_answers(figures, known[figures.name])),
                     "value": value_bar(values[figures.name], _is_penalty(figures)),
                 },
-                "intervals": {
-                    "value": values[figures.name],
-                    **agreements.get(figures.name, {}),
-                },
+                "value": values[figures.name],
             }
             for figures, row in zip(named, criteria_table.rows[:MOST_LINES], strict=True)
         ],

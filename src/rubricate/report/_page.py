@@ -27,7 +27,7 @@ from rubricate.report._overview import overview_of
 from rubricate.report._sent import PageSent
 from rubricate.run.results import Conversations, has_journal
 from rubricate.stats import Bootstrap
-from rubricate.views import STATUSES, as_html, page_part, page_policy, page_templates
+from rubricate.views import HELP, STATUSES, as_html, page_part, page_policy, page_templates
 
 ROOM = "rubricate.report"
 SCRIPTS = (
@@ -140,6 +140,7 @@ class PageData:
                 has_texts=self.items.has_texts,
                 low_confidence=LOW_CONFIDENCE,
                 statuses=STATUSES,
+                help=HELP,
                 version=__version__,
                 served=served,
                 policy=page_policy(script, style) if served is None else None,

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from rubricate.views._picture import Picture as Picture, Plot as Plot
     from rubricate.views._sections import (
         GAP as GAP,
+        HELP as HELP,
         STATUSES as STATUSES,
         Apart as Apart,
         Cell as Cell,

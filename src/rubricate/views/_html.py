@@ -8,6 +8,7 @@ from html import escape
 from rubricate.views._format import estimate_text
 from rubricate.views._page_parts import page_part, page_policy
 from rubricate.views._sections import (
+    HELP,
     Cell,
     Column,
     Facts,
@@ -64,7 +65,9 @@ def _words(parts: Iterable[Words]) -> str:
 
 def _table(table: Table) -> str:
     caption = f"<caption>{escape(table.title)}</caption>" if table.title else ""
-    head = "".join(f"<th{_of(column)}>{escape(column.heading)}</th>" for column in table.columns)
+    head = "".join(
+        f"<th{_of(column)}{_help(column)}>{escape(column.heading)}</th>" for column in table.columns
+    )
     body = "".join(_row(row, table.columns) for row in table.rows)
     foot = "".join(_row(row, table.columns) for row in table.totals)
     foot = f"<tfoot>{foot}</tfoot>" if foot else ""
@@ -73,6 +76,10 @@ def _table(table: Table) -> str:
 
 def _of(column: Column) -> str:
     return "" if column.is_text else ' class="n"'
+
+
+def _help(column: Column) -> str:
+    return f' title="{HELP[column.heading]}"' if column.heading in HELP else ""
 
 
 def _row(row: Row, columns: Sequence[Column]) -> str:

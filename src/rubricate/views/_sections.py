@@ -243,4 +243,18 @@ def changes_last(sections: Iterable[Section]) -> Iterator[Section]:
     yield from held
 
 
+HELP = {
+    "value": "the mean value of the answers, from 0 to 1",
+    "abstained": "verdicts in which the judge said that it cannot tell",
+    "failed": "verdicts without a usable answer; no figure counts them",
+    "accuracy": "how often the judge gives the label that people gave",
+    "kappa": "agreement beyond chance: 1 is perfect, 0 is chance",
+    "stratified kappa": "the mean of the criteria's kappas, weighted by their pairs",
+    "false pos": "of what people call UNMET, how much the judge calls MET",
+    "false neg": "of what people call MET, how much the judge calls UNMET",
+    "mean error": "how far the judge's number is from people's, on average",
+    "bias": "the judge's number minus people's, on average",
+}
+"""What columns of figures hold, by their headings, for media that show it on demand."""
+
 Section: TypeAlias = Paragraph | Passage | Table | Facts | Changes
