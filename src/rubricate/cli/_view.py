@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from rubricate.cli._commands import command
@@ -25,7 +26,8 @@ class ViewSettings(Journal, PageOptions):
 @command(ViewSettings)
 def view(settings: ViewSettings) -> None:
     """Open runs as a page in your browser: items, comparisons, labels, runs in progress."""
-    from rubricate.report import ViewServer
+    print("Starting the page …", file=sys.stderr, flush=True)
+    from rubricate.report import ViewServer  # takes seconds on a busy machine
 
     server = ViewServer(
         Path(settings.path),
