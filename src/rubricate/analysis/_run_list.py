@@ -67,7 +67,7 @@ class ListedRun:
         run_estimated_cost: the estimated part of it.
         cost, estimated_cost: the same for its last command alone.
         thresholds: the outcome of its thresholds, if it had any.
-        problem: why it ended early, or cannot be read.
+        problem: why it ended early or cannot be read, or how many items have no score.
     """
 
     run: str
@@ -122,7 +122,7 @@ class RunList(Report):
             *numbers("score, 95 %", least=16),
             *(numbers("accuracy", "kappa", least=5) if labelled else ()),
             *numbers("cost", least=7),
-            *(numbers("last command", least=7) if resumed else ()),
+            *(numbers("of the last command", least=7) if resumed else ()),
             Column("ended, UTC", is_text=True, least=16),
             Column("state", is_text=True, least=10),
         ]
@@ -221,6 +221,9 @@ def _listed(path: Path, name: str) -> ListedRun:
     except (RubricateError, OSError, ValueError, KeyError, TypeError) as error:
         return ListedRun(name, kind, "unreadable", _when(path), problem=_problem_text(error, path))
     usage, agreement = summary.usage, summary.agreement
+    problem, without = summary.stopped, summary.items - summary.score.scored
+    if problem is None and kind == "grade" and without and not summary.unanswered:
+        problem = f"{without} of {summary.items} items have no score"
     return ListedRun(
         run=name,
         kind=kind,
@@ -239,7 +242,7 @@ def _listed(path: Path, name: str) -> ListedRun:
         cost=usage.cost,
         estimated_cost=usage.estimated_cost,
         thresholds=None if summary.thresholds is None else summary.thresholds.outcome,
-        problem=summary.stopped,
+        problem=problem,
     )
 
 
