@@ -13,7 +13,7 @@ from markupsafe import escape
 from rubricate.stats import Calibration, Estimate
 
 WIDTH, HEIGHT = 360.0, 200.0
-LEFT, RIGHT, TOP, BOTTOM = 36.0, 12.0, 12.0, 34.0
+LEFT, RIGHT, TOP, BOTTOM = 36.0, 18.0, 12.0, 34.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,16 +159,17 @@ def histogram(
         axis: what the horizontal axis is.
     """
     high = max([*counts, *(outline or ()), 1])
-    inner, depth = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+    top = TOP + 13 * sum(bool(name) for name in marks or {})  # the marks' names are above the bars
+    inner, depth = WIDTH - LEFT - RIGHT, HEIGHT - top - BOTTOM
     step = inner / len(counts)
 
     def y(count: float) -> float:
-        return TOP + depth * (1 - count / high)
+        return top + depth * (1 - count / high)
 
-    parts = [_line(LEFT, TOP + depth, WIDTH - RIGHT, TOP + depth, "axis")]
+    parts = [_line(LEFT, top + depth, WIDTH - RIGHT, top + depth, "axis")]
     if band is not None:
         start, end = (LEFT + inner * share for share in band)
-        parts.append(_rect(start, TOP, end - start, depth, "band"))
+        parts.append(_rect(start, top, end - start, depth, "band"))
     for count in dict.fromkeys((high, high // 2)):
         if count:
             parts.append(_line(LEFT, y(count), WIDTH - RIGHT, y(count), "grid"))
@@ -176,11 +177,11 @@ def histogram(
     for some, name, edge in ((counts, "judge", 1), (outline or (), "human line", 0)):
         for place, count in enumerate(some):
             if count:
-                x, width, tall = LEFT + place * step + edge, step - 2 * edge, TOP + depth - y(count)
+                x, width, tall = LEFT + place * step + edge, step - 2 * edge, top + depth - y(count)
                 parts.append(_rect(x, y(count), width, tall, name, f"{count}"))
     for number, (name, share) in enumerate((marks or {}).items()):
         x = LEFT + inner * share
-        parts.append(_line(x, TOP, x, TOP + depth, "mark"))
+        parts.append(_line(x, top, x, top + depth, "mark"))
         if not name:
             continue
         side = "end" if share > 0.7 else "start"
