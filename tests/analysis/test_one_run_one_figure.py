@@ -206,9 +206,9 @@ def test_all_views_of_a_run_say_the_same_agreement_over_the_same_pairs(
     write_report(folder, page)
     source = html.unescape(page.read_text("utf-8"))
     for name, cells in expected.items():
-        row = source[source.index(f">{name}</a>") :]
+        row = source[source.index(f'<td data-of="criterion">{name}</td>') :]
         found = [
-            re.search(rf'data-of="{column}"><div><p>([^<]*)<', row).group(1)  # type: ignore[union-attr]
+            re.search(rf'data-of="{column}">([^ <]*)', row).group(1)  # type: ignore[union-attr]
             for column in ("accuracy", "kappa", "n")
         ]
         assert found == cells
