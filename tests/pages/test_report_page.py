@@ -117,7 +117,12 @@ def test_it_opens_without_errors_and_shows_the_figures_of_the_run(folder, show):
     rows = page.locator("#overview table.criteria >> nth=0 >> tbody tr")
     assert rows.count() == 2
     assert "MET 2; UNMET 1" in rows.nth(0).inner_text()
-    assert "1 verdict failed" in page.inner_text(".failed-edge")
+    card = page.inner_text(".failed-edge")  # one for all that failed, without options of a shell
+    assert "1 verdict failed" in card
+    assert "unreadable reply (1)" in card
+    assert "--" not in card
+    assert page.locator("#overview > .notice").count() == 1
+    assert "Gives roughly 300000" in rows.nth(0).inner_text()
     assert page.locator("#overview figure svg").count() >= 3
     page.click("text=speed")
     assert page.input_value("#criterion") == "speed"
@@ -409,6 +414,9 @@ def test_it_fits_a_phone(show, view):
     page = show(view, viewport={"width": 360, "height": 740})
     page.wait_for_timeout(100)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= 360
+    clipped = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)"
+    assert page.evaluate(f"{clipped}.length") == 0
+    assert page.locator(".scroll td:empty >> visible=true").count() == 0
 
 
 def test_it_is_light_or_dark_as_the_system_is_and_as_one_chooses(show):

@@ -84,6 +84,7 @@ def test_two_runs_of_the_list_are_compared(tmp_path, run_command, serve_page, ne
     assert page.locator("figure svg circle").count() == 2  # over time
     for box in page.locator("tbody input").all():
         box.check()
+    page.wait_for_selector("#compare:enabled")
     page.click("#compare")
     page.wait_for_selector("#flips li")
     shown = page.inner_text("#changes")
