@@ -1,4 +1,4 @@
-"""Count how often the figures' promises hold on real labels; print the tables of docs/statistics.md.
+"""Count how often the figures' promises hold on real labels: the table of docs/statistics.md.
 
     python tools/check_promises.py DATA [--splits 200] [--sets kqa,ttcw] [--every] [--processes N]
 

@@ -172,7 +172,7 @@ def with_one_line_errors(cls: type[_Dataclass]) -> type[_Dataclass]:
 def _advice_on(kind: str, value: object) -> str:
     """What to do about a value of another type, by pydantic's name of the error and what there is.
 
-    It is a table of its own only here, so that a job without an error does not make it.
+    The table is made here, so that a job without an error does not make it.
     """
     quotes = "put quotes around it"
     advice = {

@@ -77,7 +77,7 @@ class NamedPart(str):
 def document_path(parts: Sequence[str | int]) -> str:
     """Write a place in a document the way people do: `items[3].ground_truth[1]`.
 
-    A name stands for the index before it: `criterion 'tone': options[1]`.
+    A name replaces the index before it: `criterion 'tone': options[1]`.
     """
     text = ""
     for part in parts:

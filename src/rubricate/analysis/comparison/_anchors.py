@@ -231,7 +231,7 @@ def power_of_anchors(anchors: RubricDataset) -> tuple[float, int | None]:
 def _power(count: int, *, totals: Sequence[int], error: float, further: int) -> float:
     from rubricate.stats import changed_answers_test
 
-    chance, found = random.Random(count), 0
+    chance, detected = random.Random(count), 0
 
     def answers(times: int, error: float) -> list[str]:
         return ["another" if chance.random() < error else "usual" for _ in range(times)]
@@ -246,5 +246,5 @@ def _power(count: int, *, totals: Sequence[int], error: float, further: int) -> 
             _, p = changed_answers_test(before, [Counter(late[:times]) for late in after])
             if 2 * p < ERROR or p > DOUBT:
                 break
-        found += 2 * p < ERROR
-    return found / DRAWS
+        detected += 2 * p < ERROR
+    return detected / DRAWS
