@@ -101,6 +101,22 @@ def test_two_runs_of_the_list_are_compared(tmp_path, run_command, serve_page, ne
     assert page.evaluate("window.hacked") is None
 
 
+def test_runs_without_an_item_in_common_are_not_compared(
+    tmp_path, run_command, serve_page, new_page
+):
+    for name in ("one", "other"):
+        rows = [{"id": f"{name}-{number}", "submission": HOSTILE} for number in range(2)]
+        data = {"rubric": dataset()["rubric"][:1], "items": rows}
+        (tmp_path / f"{name}.json").write_text(json.dumps(data))
+        run_command(tmp_path, "grade", f"{name}.json", "--run-dir", f"runs/{name}", "--quiet")
+    page = new_page(serve_page("view", "runs")[1])
+    for box in page.locator("tbody input").all():
+        box.check()
+    page.locator("#chosen >> text=no item in common").wait_for()
+    assert page.is_disabled("#compare")
+    assert page.locator("tbody input").count() == 2  # the list is still there
+
+
 def test_labels_given_on_the_page_are_kept_and_move_the_agreement(
     tmp_path, run_command, serve_page, new_page
 ):
