@@ -106,7 +106,7 @@ def test_runs_without_an_item_in_common_are_not_compared(
 ):
     for name in ("one", "other"):
         rows = [{"id": f"{name}-{number}", "submission": HOSTILE} for number in range(2)]
-        data = {"rubric": dataset()["rubric"][:1], "items": rows}
+        data = {"prompt": "?", "rubric": dataset()["rubric"][:1], "items": rows}
         (tmp_path / f"{name}.json").write_text(json.dumps(data))
         run_command(tmp_path, "grade", f"{name}.json", "--run-dir", f"runs/{name}", "--quiet")
     page = new_page(serve_page("view", "runs")[1])

@@ -26,7 +26,8 @@ class ViewSettings(Journal, PageOptions):
 @command(ViewSettings)
 def view(settings: ViewSettings) -> None:
     """Open runs as a page in your browser: items, comparisons, labels, runs in progress."""
-    print("Starting the page …", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print("Starting the page …", file=sys.stderr, flush=True)
     from rubricate.report import ViewServer  # takes seconds on a busy machine
 
     server = ViewServer(
