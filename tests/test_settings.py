@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 
 import pytest
 
-from rubricate.errors import InputError, MissingExtraError, extra_imports, located
+from rubricate.errors import InputError, errors_within
 from rubricate.grading import GradeCall, grade
 from rubricate.options import GradingOptions
 from rubricate.run import Limits, Retries
@@ -171,13 +171,8 @@ def test_files_and_the_shell_have_of_a_type_what_can_be_written():
 
 def test_an_error_about_input_says_where_unless_it_knows_a_nearer_place():
     wrong = pytest.raises(InputError, match=r"^b\.json: items\[1\]\.x: wrong$")
-    with wrong, located(file="a.json"), located(("items", 1), file="b.json"), located(("x",)):
+    inner = errors_within("items", 1, file="b.json")
+    with wrong, errors_within(file="a.json"), inner, errors_within("x"):
         raise InputError("wrong")
-    with pytest.raises(KeyError), located(file="a.json"):
+    with pytest.raises(KeyError), errors_within(file="a.json"):
         raise KeyError("other errors stay as they are")
-
-
-def test_imports_of_an_extra_that_is_not_installed_name_it():
-    missing = pytest.raises(MissingExtraError, match=r"a feature needs an extra: .*name")
-    with missing, extra_imports("a feature", "name"):
-        import no_such_package  # noqa: F401

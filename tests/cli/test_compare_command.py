@@ -428,10 +428,3 @@ def test_runs_without_their_texts_are_compared_though_prompts_repeat(tmp_path):
     run = read_run(tmp_path / "run")
     assert run.grouping(None) is None
     assert compare_runs(run, run).score.n == 6
-
-
-def test_a_run_compared_with_itself_is_a_warning(graded: Grade, rubricate: Any) -> None:
-    run = graded("run")
-    done = rubricate("compare", str(run), f"{run}/.")
-    assert done.returncode == 0
-    assert "compared with itself" in done.stderr

@@ -95,7 +95,7 @@ def test_the_keys_of_a_metadata_object_are_metadata_as_columns_are(grade, tmp_pa
         ("submission=answer,prompt=answer", "column 'answer' is mapped twice"),
         ("submision=answer", "did you mean 'submission'"),
         ("submission", "not of the form submission=COLUMN"),
-        ("submission=answer,label.none=human", "no criterion 'none'; it has speed, boasting"),
+        ("submission=answer,label.none=human", "no criterion 'none' (it has speed, boasting)"),
         ("submission=answer,label.speed=qid", "column 'qid': criterion 'speed' has no label '2'"),
     ],
 )

@@ -43,7 +43,7 @@ LEFT_OUT = {
     "rubricate.ResultStream.__init__",
     "rubricate.Rubric.__init__",  # its fields are those of the class
 }
-WITHOUT_FORMULA = {"rubricate.stats.decided_pairs"}
+WITHOUT_FORMULA = {"rubricate.stats.decided_pairs", "rubricate.stats.likely_differing"}
 PLAIN_NAMES = ("str", "int", "float", "path")
 
 

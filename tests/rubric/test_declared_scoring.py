@@ -184,7 +184,7 @@ def test_several_items_may_be_set_against_one_reference() -> None:
         ({"colour": "red"}, "scoring: unknown key 'colour' (known: items, "),
         ({"by": 3}, "scoring.by: input should be a valid list"),
         ({"by": [""]}, "scoring.by: must not be empty"),
-        ({"cannot_assess": "zeor"}, "scoring.cannot_assess: unknown strategy 'zeor'"),
+        ({"cannot_assess": "zeor"}, "scoring.cannot_assess: unknown cannot_assess 'zeor'"),
         ({"partial": 2.0}, "partial: input should be less than or equal to 1"),
         ({"reference": "r:h"}, "'reference' is for an aggregate in pairs, not mean"),
         (

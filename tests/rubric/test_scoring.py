@@ -259,7 +259,9 @@ def test_missing_verdicts_widen_the_bounds_and_are_no_zero(
 def test_a_strategy_is_named_in_any_letter_case_and_rightly_spelt() -> None:
     for word, strategy in (("skip", "skip"), ("SKIP", "skip"), ("Partial", "partial")):
         assert check_cannot_assess(word, 0.5) == strategy
-    with pytest.raises(InputError, match=r"unknown strategy 'partail'.*did you mean 'partial'"):
+    with pytest.raises(
+        InputError, match=r"unknown cannot_assess 'partail'.*did you mean 'partial'"
+    ):
         check_cannot_assess("partail", 0.5)
 
 

@@ -319,7 +319,7 @@ def test_a_frame_with_two_columns_of_one_name_is_refused() -> None:
 
 @pytest.mark.parametrize("value", [True, {"text": "x"}, ["x"], [["x"]]], ids=str)
 def test_an_answer_that_is_no_text_is_refused(value: object) -> None:
-    with pytest.raises(InputError, match="row 2"):
+    with pytest.raises(InputError, match=r"row 2|items\[1\]"):
         rubricate.grade([{"submission": "x"}, {"submission": value}], says_sorry, rubric=SENTENCES)
 
 
@@ -347,7 +347,7 @@ def test_a_failed_verdict_has_no_label_in_the_frame(tmp_path: Path) -> None:
         (ROWS, {"rubric": SENTENCES, "map": {"submission": "anser"}}, "did you mean 'answer'"),
         (ROWS, {"rubric": SENTENCES, "map": "submision=answer"}, "did you mean 'submission'"),
         (ROWS, {"rubric": 5, "map": COLUMNS}, "rubric must be"),
-        (ROWS, {"rubric": ["single"], "map": COLUMNS}, r"\[0\]: expected an object"),
+        (ROWS, {"rubric": ["single"], "map": COLUMNS}, r"\[0\]: a criterion is a sentence"),
         (
             [*ROWS, {"answer": None}],
             {"rubric": SENTENCES, "map": COLUMNS},
@@ -378,7 +378,7 @@ def test_sentences_are_criteria_named_by_their_first_words() -> None:
         "own",
     ]
     assert Rubric.from_dict([*twins, {"name": "own", "requirement": "Is kind"}]) == rubric
-    with pytest.raises(InputError, match="defined twice"):
+    with pytest.raises(InputError, match="is there twice"):
         Rubric([twins[0], twins[0]])
     one = rubricate.grade_one(SENTENCES, "Sorry, we are late.", judge=says_sorry)
     assert one.score.value == 1.0

@@ -217,7 +217,7 @@ def test_option_max_tokens_reaches_the_endpoint_and_cuts_replies_off(make_datase
     assert sent == {given.get("max_tokens")}
     causes = {verdict.error.message for _, verdict in result.verdicts() if verdict.error}
     wanted = "the reply was cut off after 50 tokens, before it ended: it was as long as a reply may"
-    assert causes == ({f"{wanted} be"} if given else set())
+    assert {cause.partition(" be;")[0] for cause in causes} == ({wanted} if given else set())
 
 
 def test_option_model_options_go_into_every_request_and_into_the_key(make_dataset, tmp_path):
@@ -472,7 +472,7 @@ def test_option_on_progress_hears_of_trouble(make_dataset):
     with ScriptedEndpoint([Rule(status=500, message="busy", times=1)]) as endpoint:
         options: Any = {"on_progress": lambda now: heard.append(now.trouble)}
         rubricate.grade(make_dataset(1), "m", base_url=endpoint.url, **options)
-    assert heard[0] == "HTTP 500: busy"
+    assert heard[0].startswith("HTTP 500: busy")
 
 
 def test_option_stop_ends_the_run_and_keeps_what_was_judged(make_dataset, tmp_path, rows):

@@ -197,7 +197,7 @@ def test_what_a_judge_raises_fails_that_verdict_and_no_other(
         assert turn == "first" or result.resumed >= 8  # what has failed alone is asked again
         for verdict in result.items[2].criteria.values():
             assert verdict.error is not None
-            assert len(verdict.error.message) <= 300
+            assert len(verdict.error.message) <= 400
             assert verdict.error.message.isprintable()
 
 

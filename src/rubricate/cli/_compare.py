@@ -105,8 +105,6 @@ def compare(settings: CompareSettings) -> int:
 
     _check_asks(settings)
     runs = read_run(settings.run_a), read_run(settings.run_b)
-    if runs[0].path.resolve() == runs[1].path.resolve():
-        sys.stderr.write(f"Warning: {runs[0].path} is compared with itself: name two runs.\n")
     check = None if settings.anchors is None else _checked(settings, runs, settings.anchors)
     if isinstance(check, int):
         return check

@@ -35,7 +35,7 @@ from rubricate.judge import (
 )
 from rubricate.options import GradingOptions
 from rubricate.rubric import Criterion, Rubric
-from rubricate.run import INTERRUPTED, Plan, RunOptions, shard_folder
+from rubricate.run import INTERRUPTED, Plan, RunOptions, has_journal, shard_folder
 from rubricate.run.results import OtherRunError, Summary
 from rubricate.settings import options_of, part
 from rubricate.streaming import ResultStream
@@ -109,7 +109,7 @@ def graded(settings: GradeSettings) -> int:
         from rubricate.cli._gates import with_gates
 
         summary = with_gates(summary, certificate, settings, run_dir, judge)
-    _print_summary(_without_folder(summary, settings, folder), settings)
+    _print_summary(summary, settings)
     _print_what_is_left(summary, settings, run_dir, notes)
     code = exit_code(
         run_dir,
@@ -154,15 +154,6 @@ async def _run(
         raise
     finally:
         await judge.aclose()
-
-
-def _without_folder(summary: Summary, settings: GradeSettings, folder: RunDir) -> Summary:
-    """The summary; of a run stopped before it had an answer or a cost, without its new folder."""
-    is_free = summary.usage.run_cost == 0.0 and settings.journal is None and settings.part is None
-    is_stopped = summary.stopped is not None and summary.stopped != INTERRUPTED
-    if is_stopped and is_free and summary.nothing_judged and folder.discard():
-        return summary.model_copy(update={"run_dir": None})
-    return summary
 
 
 def _file_of(error: InputError, settings: GradeSettings) -> str | None:
@@ -303,7 +294,10 @@ def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
         "escalation": escalation,
         **{name: getattr(settings, name) for name in ASKED},
     }
-    return run_dir_for(settings, f"{data}-{judge}", names, named)
+    folder = run_dir_for(settings, f"{data}-{judge}", names, named)
+    if settings.retry_failed and settings.journal is None and not has_journal(folder.path):
+        raise InputError(f"--retry-failed: {folder.path} has no earlier run: leave the option out")
+    return folder
 
 
 def _print_summary(summary: Summary, settings: GradeSettings) -> None:

@@ -248,7 +248,10 @@ SCHEMAS: Mapping[str, tuple[str, Callable[[], Schema]]] = {
         lambda: _schema(_reports(), "validation", {}),
     ),
     "export": ("export --json", _object(file=str, rows=int, columns=list[str])),
-    "anchors": ("trust anchors --json", _object(file=str, anchors=int)),
+    "anchors": (
+        "trust anchors --json",
+        _object(file=str, anchors=int, power=float, anchors_needed=int | None),
+    ),
     "agree": ("trust agree --json", _read(AgreementReport, few=TEXT)),
     "calibrate": ("trust calibrate --json, and the file that it writes", _read(FittedCalibration)),
     "cascade": ("trust cascade --json", _written(CascadeReport)),

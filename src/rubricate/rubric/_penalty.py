@@ -106,7 +106,7 @@ class LengthPenalty:
     penalty_at_cap: float = Field(default=0.5, ge=0, le=1)
     exponent: float = Field(default=1.6, gt=0, allow_inf_nan=False)
     penalty_type: PenaltyType = "ALL"
-    count: Callable[[str], int] = count_words
+    count: Callable[[str], int] = Field(default_factory=lambda: count_words)
 
     def __post_init__(self) -> None:
         if self.max_cap <= self.free_budget:

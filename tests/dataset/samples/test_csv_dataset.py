@@ -104,7 +104,7 @@ def test_names_may_be_given_and_archives_and_marks_are_seen_through(write):
     packed = write(gzip.compress(b"input\nq\n"), "a.csv.gz")
     assert csv_dataset(packed).name == "a.csv"
     assert file_dataset(packed)[0].input == "q"
-    with pytest.raises(InputError, match="suffix"):
+    with pytest.raises(InputError, match="is no table"):
         file_dataset(write("q", "a.txt"))
 
 

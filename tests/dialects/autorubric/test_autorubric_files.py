@@ -25,7 +25,7 @@ TOLD = {
 }
 """What the user is told of a file."""
 REFUSED = {
-    "names-twice": "the name 'same' is defined twice: criteria 1 and 2",
+    "names-twice": "criterion 'same': is there twice: criteria 1 and 2",
     "labels-as-people-write-them": "has no label ' very SATISFIED '",
     "options-of-their-own": "the value of the option 'none' must be between 0 and 1",
 }
@@ -152,7 +152,7 @@ def test_names_that_stand_twice_get_a_suffix_and_a_warning() -> None:
         UserWarning, match="the name 'a' is defined twice: criterion 2 is 'a_2' here"
     ):
         assert Rubric(twice).names == ["a", "a_2"]
-    with pytest.raises(ValueError, match="the name 'a' is defined twice"):
+    with pytest.raises(ValueError, match="criterion 'a': is there twice"):
         rubricate.Rubric(twice)
 
 
@@ -259,7 +259,7 @@ def test_a_dataset_comes_from_json_lines_with_the_same_leniency(tmp_path: Path) 
 def test_other_kinds_and_a_rubric_of_the_core_are_taken() -> None:
     scale = {"name": "s", **R, "kind": "scale", "low": 1, "high": 5}
     assert (Rubric.from_dict([scale])[0].kind, Rubric.from_dict([scale])[0].weight) == ("scale", 10)
-    with pytest.raises(InputError, match=r"^sections\[0\]\.criteria\[0\]: unknown key 'wieght'"):
+    with pytest.raises(InputError, match=r"^sections\[0\]: criterion 's': unknown key 'wieght'"):
         Rubric.from_dict({"sections": [{"criteria": [{**scale, "wieght": 2}]}]})
     core = rubricate.Rubric([rubricate.Criterion(**R)])
     assert Rubric.from_dict(core)[0].weight == 1.0

@@ -126,7 +126,11 @@ def test_callables_that_keep_other_values_do_not_share_answers_and_one_that_note
     assert before == hash_of(keeping("Thanks"))
     assert verdict(thanks).label == "MET"
     assert hash_of(thanks) == before  # though it has noted a call
-    assert hash_of(functools.partial(verdict, 1)) != hash_of(functools.partial(verdict, 2))
+
+    def numbered(number: int, messages: Any) -> dict[str, Any]:
+        return {**ANSWER, "reason": str(number)}
+
+    assert hash_of(functools.partial(numbered, 1)) != hash_of(functools.partial(numbered, 2))
 
 
 def test_a_judge_of_ones_own_among_several_does_not_ignore_the_mode():

@@ -455,6 +455,8 @@ class HTTPModel(Model):
                 advice += f" the environment variable {self.key_variable}"
             case "server" | "truncated":
                 advice = f"from {at}"
+                if "web page" in str(error) and not _VERSION.search(self._url):
+                    advice += " (most addresses end in /v1)"
             case "timeout":
                 advice = (
                     f"from {at}: a slow server needs a longer --timeout, or fewer requests at once "

@@ -37,6 +37,9 @@ class PythonModel(Model):
             arguments, attributes of a callable object, constants of the module that are named);
             change the name when a callable's answers change for another reason. Looked at is what
             it keeps when it is first asked in a process: one that notes its calls stays the same.
+
+    Raises:
+        InputError: the callable does not take one argument.
     """
 
     def __init__(
@@ -76,11 +79,6 @@ class PythonModel(Model):
                 reply = await reply
             if isinstance(reply, Completion):
                 return reply
-            if not isinstance(reply, str | dict | list):
-                raise TypeError(
-                    f"the function returned {reply!r}: return a dict such as "
-                    "{'reason': '...', 'evidence': [], 'verdict': 'MET'}"
-                )
             text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
         except ModelError:
             raise

@@ -80,9 +80,9 @@ def parse_body(raw: bytes) -> dict[str, Any]:
         body = orjson.loads(raw)
     except orjson.JSONDecodeError:
         shown = " ".join(raw.decode("utf-8", "replace").split())
-        if shown[:14].lower().startswith(("<!doctype html", "<html")):  # of a login, or a website
-            raise ModelError("not_found", "a web page came in place of a model's answer") from None
         what = f"the answer is not JSON: {shown}" if shown else "the answer is empty"
+        if shown[:14].lower().startswith(("<!doctype html", "<html")):  # of a login, or a website
+            what = f"a web page came in place of a model's answer: {shown}"
         raise ModelError("truncated", what) from None
     if not isinstance(body, dict):
         raise ModelError("truncated", "the answer is not a JSON object")

@@ -97,6 +97,7 @@ class Journal:
         self.ledger = Ledger(self._exchange)
         self._access = access
         self._is_cache = access == "cache"
+        self._notes_spending = access not in ("cache", "reading")
         self.claims = Claims() if self._is_cache else None
         self._keys: Keys | None = None
         self._lock = threading.Lock()

@@ -234,7 +234,7 @@ class PostgresJournal(Journal):
             return
         if self._error is not None:
             raise type(self._error)(str(self._error))  # each with its own traceback
-        self._paid = self._paid or (None if self._is_cache else self.ledger.due_row())
+        self._paid = self._paid or (self.ledger.due_row() if self._notes_spending else None)
         has_claims = self.claims is not None and self.claims.is_due
         if self._waiting or self._texts or self._paid or has_claims:
             self._due.set()

@@ -310,7 +310,7 @@ class SQLiteJournal(Journal):
     def commit(self) -> None:
         """Write what is waiting."""
         self._last_commit = time.monotonic()
-        paid = None if self._is_cache else self.ledger.due_row()
+        paid = self.ledger.due_row() if self._notes_spending else None
         has_claims = self.claims is not None and self.claims.is_due
         if not (self._waiting or has_claims) and paid is None:
             return

@@ -118,14 +118,6 @@ class OpenStorage:
     @classmethod
     def of(cls, options: RunOptions) -> OpenStorage:
         """Make what the options name."""
-        if options.retry_failed and options.journal is None:
-            earlier = None if options.run_dir is None else user_path(options.run_dir)
-            if earlier is None or not has_journal(earlier):
-                raise InputError(
-                    "there is no earlier run whose failed verdicts could be retried: leave out "
-                    "--retry-failed (retry_failed)",
-                    file=earlier,
-                )
         folder = None if options.run_dir is None else RunFolder(options.run_dir)
         journal = cache = None
         if folder is not None or options.journal is not None:
