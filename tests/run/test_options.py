@@ -568,14 +568,6 @@ def test_option_retry_failed_asks_for_nothing_else(make_dataset, tmp_path):
     assert result.stopped is None
 
 
-@pytest.mark.parametrize("options", [{}, {"run_dir": "new"}], ids=["nowhere", "new folder"])
-def test_option_retry_failed_needs_an_earlier_run(make_dataset, tmp_path, monkeypatch, options):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="no earlier run"):
-        rubricate.grade(make_dataset(), met, retry_failed=True, cache=tmp_path / "c", **options)
-    assert not (tmp_path / "new").exists()
-
-
 def test_option_retry_failed_goes_with_no_fresh_run(make_dataset):
     with pytest.raises(InputError, match="exclude each other"):
         rubricate.grade(make_dataset(), met, retry_failed=True, fresh=True)

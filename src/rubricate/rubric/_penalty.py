@@ -6,14 +6,12 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
 
-from pydantic import ConfigDict, Field
-from pydantic.dataclasses import dataclass
-
-from rubricate._documents import parse_pairs, with_one_line_errors
+from rubricate._documents import check_keys, parse_pairs
 from rubricate._spelling import unknown_word
-from rubricate.errors import InputError, check_type
+from rubricate.errors import InputError
 
 PenaltyType = Literal["ALL", "OUTPUT_ONLY", "THINKING_ONLY"]
 """Which text counts: all of it, what it says, or what it thinks."""
@@ -80,8 +78,7 @@ def count_words(text: str) -> int:
     return len(text.split())
 
 
-@with_one_line_errors
-@dataclass(frozen=True, config=ConfigDict(strict=True, defer_build=True, extra="forbid"))
+@dataclass(frozen=True, slots=True)
 class LengthPenalty:
     """What is subtracted from the score of a text of n words.
 
@@ -101,21 +98,30 @@ class LengthPenalty:
         InputError: the cap is not above the budget, or a number is out of its range.
     """
 
-    free_budget: int = Field(default=6000, ge=0)
+    free_budget: int = 6000
     max_cap: int = 8000
-    penalty_at_cap: float = Field(default=0.5, ge=0, le=1)
-    exponent: float = Field(default=1.6, gt=0, allow_inf_nan=False)
+    penalty_at_cap: float = 0.5
+    exponent: float = 1.6
     penalty_type: PenaltyType = "ALL"
-    count: Callable[[str], int] = Field(default_factory=lambda: count_words)
+    count: Callable[[str], int] = count_words
 
     def __post_init__(self) -> None:
+        if self.free_budget < 0:
+            raise InputError(f"free_budget must not be below 0, found {self.free_budget}")
         if self.max_cap <= self.free_budget:
             raise InputError(
                 f"max_cap must be above free_budget, found {self.max_cap} and {self.free_budget}"
             )
+        if not 0.0 <= self.penalty_at_cap <= 1.0:
+            raise InputError(f"penalty_at_cap must be from 0 to 1, found {self.penalty_at_cap}")
+        if not (math.isfinite(self.exponent) and self.exponent > 0):
+            raise InputError(f"exponent must be a number above 0, found {self.exponent}")
+        known = get_args(PenaltyType)
+        if self.penalty_type not in known:
+            raise InputError(unknown_word("penalty_type", self.penalty_type, known))
 
     @classmethod
-    def from_dict(cls, data: Any) -> LengthPenalty:
+    def from_dict(cls, data: object) -> LengthPenalty:
         """A penalty from loaded JSON or YAML, with the attributes' names as keys.
 
         Args:
@@ -124,9 +130,14 @@ class LengthPenalty:
         Raises:
             InputError: an unknown key, or a value that cannot be used.
         """
-        check_type(data, Mapping, "keys such as free_budget")
-        for key in data.keys() - _WRITTEN:
-            raise InputError(unknown_word("key", key, _WRITTEN))
+        if not isinstance(data, Mapping):
+            raise InputError(f"expected keys such as free_budget, found {type(data).__name__}")
+        check_keys(data, _FIELDS)
+        for key, value in data.items():
+            if key not in _FIELDS:
+                raise InputError(f"unknown key '{key}' (known: {', '.join(_FIELDS)})")
+            if isinstance(value, bool) or not isinstance(value, _FIELDS[key]):
+                raise InputError(f"{key} cannot be {value!r}")
         return cls(**data)
 
     @classmethod
@@ -145,7 +156,7 @@ class LengthPenalty:
 
     def to_dict(self) -> dict[str, Any]:
         """The settings as JSON values; what counts, where that is not words, by its name."""
-        settings: dict[str, Any] = {name: getattr(self, name) for name in _WRITTEN}
+        settings: dict[str, Any] = {name: getattr(self, name) for name in _FIELDS}
         if self.count is not count_words:
             settings["count"] = getattr(self.count, "__qualname__", type(self.count).__name__)
         return settings
@@ -185,5 +196,10 @@ class LengthPenalty:
         return self.penalty_at_cap * math.pow(min(1.0, max(0.0, beyond)), self.exponent)
 
 
-_WRITTEN = ("free_budget", "max_cap", "penalty_at_cap", "exponent", "penalty_type")
-"""The fields that a file can have."""
+_FIELDS: dict[str, tuple[type, ...]] = {
+    "free_budget": (int,),
+    "max_cap": (int,),
+    "penalty_at_cap": (int, float),
+    "exponent": (int, float),
+    "penalty_type": (str,),
+}
