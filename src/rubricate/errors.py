@@ -86,7 +86,7 @@ def document_path(parts: Sequence[str | int]) -> str:
             continue
         key = part if len(part) <= LONGEST_KEY else f"{part[:LONGEST_KEY]}..."
         if isinstance(part, NamedPart):
-            around = re.sub(r"(: |\.)?(criteria)?\[\d+\]$|: $", "", text)
+            around = re.sub(r"(: |\.)?(rubric|criteria)?\[\d+\]$|: $", "", text)
             text = f"{around}: {key}: " if around else f"{key}: "
         else:
             text += f".{key}" if text and text[-1] != " " else key

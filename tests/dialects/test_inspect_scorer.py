@@ -201,7 +201,7 @@ def test_samples_bring_rubrics_of_their_own_and_are_unscored_without(door):
     for score in scores[4:]:
         assert math.isnan(score.value["score"])
         assert score.reason == "no_rubric"
-        assert score.explanation.startswith("metadata.rubric")
+        assert score.explanation.startswith("metadata")
 
 
 def test_the_whole_conversation_is_judged_where_that_is_asked_for(door):
