@@ -317,9 +317,9 @@ def test_a_frame_with_two_columns_of_one_name_is_refused() -> None:
         rubricate.grade(frame, says_sorry, rubric=SENTENCES)
 
 
-@pytest.mark.parametrize("value", [True, {"text": "x"}, ["x"], [["x"]]], ids=str)
+@pytest.mark.parametrize("value", [True, {"text": "x"}, [["x"]]], ids=str)
 def test_an_answer_that_is_no_text_is_refused(value: object) -> None:
-    with pytest.raises(InputError, match=r"row 2|items\[1\]"):
+    with pytest.raises(InputError, match="row 2"):
         rubricate.grade([{"submission": "x"}, {"submission": value}], says_sorry, rubric=SENTENCES)
 
 

@@ -16,7 +16,6 @@ from rubricate.dataset.items._data_item import (
     checked_labels,
     consensus,
 )
-from rubricate.dataset.items._transcript import AnswerList
 from rubricate.errors import InputError
 from rubricate.rubric import Criterion, DeclaredScoring, Rubric, Verdict, agreed
 
@@ -193,11 +192,6 @@ def survey_of(
     named: dict[Criterion, None] = {}
     for index, item in enumerate(to_grade):
         try:
-            if isinstance(item.data.submission, AnswerList):
-                raise InputError(
-                    "the submission is a list of texts: grade takes one text (compare-pair takes "
-                    "lists of answers)"
-                )
             if item.data.ground_truth is not None or item.data.annotations:
                 checked_labels(item.data, item.rubric)
         except InputError as error:

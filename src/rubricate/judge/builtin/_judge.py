@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 LONGEST = 2_000_000
 """Characters of a submission that are looked at; what is made of them takes some 25 bytes each."""
-WHAT_IT_IS = "builtin compares words; how often it is right: see the guide 'The built-in judge'."
+WHAT_IT_IS = (
+    "builtin compares words, and is not a replacement for a language model: see the guide "
+    "'The built-in judge'."
+)
 
 CANNOT = "it cannot be judged by comparing words, use a language model"
 NUMBERS = "The answers are numbers that nothing is said about: there is nothing to compare."
