@@ -429,9 +429,12 @@ def test_it_is_light_or_dark_as_the_system_is_and_as_one_chooses(show):
     page.click("#theme")  # light
     page.keyboard.press("t")
     assert background(page) == dark
-    page.wait_for_timeout(300)  # what a page stores, another process of the browser writes down
-    page.reload()
-    page.wait_for_selector("body[data-ready]")
+    for _ in range(20):  # what a page stores, another process of the browser writes down, in time
+        page.wait_for_timeout(300)
+        page.reload()
+        page.wait_for_selector("body[data-ready]")
+        if background(page) == dark:
+            break
     assert background(page) == dark
 
 
