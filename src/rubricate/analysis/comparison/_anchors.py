@@ -224,8 +224,10 @@ def power_of_anchors(anchors: RubricDataset) -> tuple[float, int | None]:
     totals = [sum(counts.values()) for counts in kept]
     error = 1 - sum(max(counts.values()) for counts in kept) / sum(totals)
     power = partial(_power, totals=totals, error=error, further=further_answers(anchors))
-    enough = (n for n in (len(kept), *MORE) if n >= len(kept) and power(n) >= ENOUGH)
-    return power(len(kept)), next(enough, None)
+    own = power(len(kept))
+    if own >= ENOUGH:
+        return own, len(kept)
+    return own, next((n for n in MORE if n > len(kept) and power(n) >= ENOUGH), None)
 
 
 def _power(count: int, *, totals: Sequence[int], error: float, further: int) -> float:
