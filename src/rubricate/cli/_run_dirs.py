@@ -72,13 +72,12 @@ class RunDir:
             with suppress(InputError):  # that the folder cannot be written is said elsewhere
                 note_run(self.path, {COMMAND_LINE: named})
 
-    def discard(self) -> bool:
-        """Remove the folder if this command made it; whether it did. Nothing was judged in it."""
+    def discard(self) -> None:
+        """Remove the folder if this command made it: nothing was judged in it."""
         import shutil
 
         if self._is_new and self.path.is_dir():
             shutil.rmtree(self.path, ignore_errors=True)
-        return self._is_new
 
 
 def run_dir_for(storage: Storage, name: str, judges: Sequence[str], named: Named) -> RunDir:
