@@ -107,12 +107,12 @@ def _rows(data: object) -> list[Mapping[str, Any]]:
     """
     frame: Any = data
     rows: Any = data
-    names = [*getattr(data, "columns", ())] if hasattr(data, "iloc") else []
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise InputError(f"two columns of the frame are named '{twice[0]}': rename one of them")
     if hasattr(data, "iloc") and hasattr(data, "to_dict"):
         if not hasattr(data, "columns"):
             raise InputError("found one column of a data frame: pass df[['answer']], with its name")
+        names = [*frame.columns]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise InputError(f"two columns of the frame are named '{twice[0]}': rename one of them")
         rows = map(_without_arrays, frame.to_dict("records"))
     elif hasattr(data, "to_dicts"):
         rows = frame.to_dicts()
