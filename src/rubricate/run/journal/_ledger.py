@@ -199,7 +199,12 @@ class Ledger:
     @property
     def _committed(self) -> float:
         """US dollars that this process has paid, or may have to."""
-        return (self._paid or 0.0) + self.requests.doubt + self.requests.held
+        return self._ended_cost + self.requests.held
+
+    @property
+    def _ended_cost(self) -> float:
+        """US dollars that this process has paid, or may have to, without those in flight."""
+        return (self._paid or 0.0) + self.requests.doubt
 
     @property
     def _doubt(self) -> float:
@@ -369,8 +374,7 @@ class Ledger:
                     # What is in flight may seem dearer after a pause of this process than a moment
                     # ago: no more is allotted than is left.
                     allotted = min(self.requests.held + ahead, self.remaining(max_cost))
-                    paid = self._committed - self.requests.held
-                    self._allotment = paid + allotted
+                    self._allotment = self._ended_cost + allotted
 
         async with self._asking:
             adopted = self._adopted
