@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rubricate import Criterion, CriterionOption
 from rubricate.dataset import ContextDocument, Item
 from rubricate.judge import Explained, Model, ModelJudge, PythonModel, Request
-from rubricate.judge.asking import _explained, _prompts
+from rubricate.judge.asking import _prompting, _prompts
 from rubricate.judge.asking._prompts import render
 
 PROPERTY = settings(derandomize=True, deadline=None)
@@ -263,7 +263,7 @@ def test_the_key_tells_callables_apart_by_source_and_by_name():
 def test_the_key_changes_with_the_wording_of_the_templates(monkeypatch: pytest.MonkeyPatch):
     before = key()
     assert _prompts.templates_digest("grading-2") != _prompts.templates_digest("pairwise-1")
-    monkeypatch.setattr(_explained, "templates_digest", lambda folder: b"of other templates")
+    monkeypatch.setattr(_prompting, "templates_digest", lambda folder: b"of other templates")
     assert key() != before
 
 

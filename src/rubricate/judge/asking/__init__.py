@@ -10,15 +10,10 @@ from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
     from rubricate.judge.asking._probability import choice_request as choice_request
-    from rubricate.judge.asking._prompting import Conversation as Conversation
+    from rubricate.judge.asking._conversation import Conversation as Conversation
     from rubricate.judge.asking._disguises import NOTE as NOTE, as_written as as_written
     from rubricate.judge.asking._evidence import locate as locate
     from rubricate.judge.asking._examples import Examples as Examples
-    from rubricate.judge.asking._explained import (
-        Explained as Explained,
-        asking_confidence as asking_confidence,
-        check_criteria_per_call as check_criteria_per_call,
-    )
     from rubricate.judge.asking._model_judge import ModelJudge as ModelJudge
     from rubricate.judge.asking._orders import (
         check_permutations as check_permutations,
@@ -45,10 +40,6 @@ if TYPE_CHECKING:
     from rubricate.judge.asking._prompt_file import (
         PromptTemplate as PromptTemplate,
         Templated as Templated,
-    )
-    from rubricate.judge.asking._prompting import (
-        CriteriaPerCall as CriteriaPerCall,
-        Prompting as Prompting,
     )
     from rubricate.judge.asking._prompts import (
         code_for as code_for,
@@ -77,6 +68,11 @@ if TYPE_CHECKING:
         ABSTAINED as ABSTAINED,
         ASKED_AGAIN as ASKED_AGAIN,
         REQUIRED as REQUIRED,
+        CriteriaPerCall as CriteriaPerCall,
+        Explained as Explained,
+        Prompting as Prompting,
+        asking_confidence as asking_confidence,
+        check_criteria_per_call as check_criteria_per_call,
         key_suffix as key_suffix,
     )
 else:

@@ -13,16 +13,16 @@ from typing import Any, Self
 from rubricate.dataset import Item
 from rubricate.errors import InputError, ModelError, UnreadableReply
 from rubricate.judge._judge import Judge, no_orders
-from rubricate.judge.asking._explained import Explained, with_confidence
+from rubricate.judge.asking._conversation import Conversation, asked_again
 from rubricate.judge.asking._prompting import (
-    Conversation,
+    Explained,
     Prompting,
-    asked_again,
     asked_for_quotes,
     hash_of_request,
     identity_of,
     key_suffix,
     unsupported,
+    with_confidence,
 )
 from rubricate.judge.asking._replies import (
     NOT_READ,

@@ -20,10 +20,10 @@ from typing import Any, Literal
 
 from rubricate.dataset import Item
 from rubricate.errors import InputError, UnreadableReply
+from rubricate.judge.asking._conversation import Conversation
 from rubricate.judge.asking._examples import Examples
-from rubricate.judge.asking._explained import Explained
 from rubricate.judge.asking._orders import answer_order, check_permutations
-from rubricate.judge.asking._prompting import Conversation, Prompting, identity_of
+from rubricate.judge.asking._prompting import Explained, Prompting, identity_of
 from rubricate.judge.asking._prompts import PROMPT_VERSION, Example, prefix, sendable, template
 from rubricate.judge.asking._reasoning import without_reasoning
 from rubricate.judge.asking._replies import Reply

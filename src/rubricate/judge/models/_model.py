@@ -134,6 +134,7 @@ class Model:
         repeatable: whether a request that waits far longer than others for its answer may be
             cancelled and sent again, or sent a second time beside it.
         opens_connections: whether each request in flight takes a file descriptor.
+        is_local: whether it is code of this process, whose first requests need not be paced.
         caches_prefixes: whether what prompts begin with is cheaper the second time.
         marks_prefixes: whether what an item's prompts share is marked to be kept there, which the
             endpoint charges for.
@@ -154,6 +155,7 @@ class Model:
     account: str | None = None
     repeatable: bool = False
     opens_connections: bool = False
+    is_local: bool = False
     caches_prefixes: bool = False
     marks_prefixes: bool = False
     answers_later: bool = False

@@ -42,6 +42,8 @@ class PythonModel(Model):
         InputError: the callable does not take one argument.
     """
 
+    is_local = True
+
     def __init__(
         self,
         function: Callable[[list[Message]], Reply | Awaitable[Reply]],

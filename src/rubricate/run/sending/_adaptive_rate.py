@@ -61,6 +61,9 @@ waiting process wakes twice as often; at double, a run starts 0.05 s later."""
 class AdaptiveRate:
     """The state of one endpoint, and when the next request may go.
 
+    Args:
+        starts_slowly: whether the first requests are paced until something is learnt.
+
     Attributes:
         latencies: how long answers take.
         concurrency: how many requests may be in flight.
@@ -71,7 +74,8 @@ class AdaptiveRate:
         counts_tokens: whether `wait` needs to know the tokens.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, starts_slowly: bool = True) -> None:
+        self._starts_slowly = starts_slowly
         self.latencies = Latencies()
         self.concurrency = Concurrency()
         self.outage = Outage()
@@ -128,7 +132,7 @@ class AdaptiveRate:
         self._given = self._bucket_of(self._given, min(requests)) if requests else None
         self._tokens = self._bucket_of(self._tokens, min(tokens)) if tokens else None
         self.counts_tokens = self._tokens is not None or self._planned_tokens is not None
-        if not self.pace.is_learnt and self.pace.bucket is None:
+        if self._starts_slowly and not self.pace.is_learnt and self.pace.bucket is None:
             self.pace.bucket = TokenBucket(FIRST_RATE, level=FIRST_BURST, size=FIRST_BURST)
             if self.shared.part != 1.0:
                 self._part(self.pace.bucket)

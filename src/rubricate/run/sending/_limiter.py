@@ -38,14 +38,18 @@ class Limiter:
     Between `acquire` and `release` a request is in flight. What came of it is noted by one of
     `answered` (which is a `release`, too), `refused`, and methods of `rate`.
 
+    Args:
+        limits: those of the first run.
+        starts_slowly: as of `AdaptiveRate`.
+
     Attributes:
         rate: the state of the endpoint.
         lock: under which alone that is changed.
         latencies: how long answers take.
     """
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self.rate = AdaptiveRate()
+    def __init__(self, limits: Limits | None = None, *, starts_slowly: bool = True) -> None:
+        self.rate = AdaptiveRate(starts_slowly=starts_slowly)
         self.lock = threading.RLock()
         self._waiting: deque[_Waiter] = deque()
         self._timer: asyncio.TimerHandle | None = None
@@ -299,7 +303,7 @@ _LIMITERS: dict[str, tuple[Limiter, WeakSet[asyncio.AbstractEventLoop]]] = {}
 _LIMITERS_LOCK = threading.Lock()
 
 
-def limiter_of(endpoint: str) -> Limiter:
+def limiter_of(endpoint: str, *, starts_slowly: bool = True) -> Limiter:
     """The limiter that all runs in the process share for an endpoint.
 
     What it has learnt is kept as long as a loop is open that asked for it.
@@ -309,7 +313,9 @@ def limiter_of(endpoint: str) -> Limiter:
         for name, (_, loops) in list(_LIMITERS.items()):
             if all(map(IS_CLOSED, loops)):
                 del _LIMITERS[name]
-        limiter, loops = _LIMITERS.setdefault(endpoint, (Limiter(), WeakSet()))
+        limiter, loops = _LIMITERS.setdefault(
+            endpoint, (Limiter(starts_slowly=starts_slowly), WeakSet())
+        )
         loops.add(loop)
         return limiter
 

@@ -223,7 +223,8 @@ class Sender:
         limits, bound = self._limits, None
         if model.opens_connections:
             limits, bound = bounded(limits)
-        limiter = self._limiters[model.endpoint] = limiter_of(model.endpoint)
+        limiter = limiter_of(model.endpoint, starts_slowly=not model.is_local)
+        self._limiters[model.endpoint] = limiter
         limiter.join(limits)
         self._given[model.endpoint] = limits
         if self._sharing is not None and model.account is not None:
