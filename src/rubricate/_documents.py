@@ -232,7 +232,7 @@ def read_text(path: str | Path) -> str:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=path) from None
     if not text.strip():
-        raise InputError("file is empty", file=path)
+        raise InputError("file is empty", file=path, problem="empty")
     if "\0" in text[:100]:
         raise InputError("is binary, or UTF-16: save it as UTF-8 text", file=path)
     return text
@@ -248,6 +248,7 @@ def parse_json(text: str, *, file: Path | str | None = None, line: int | None = 
             file=file,
             line=error.lineno if line is None else line + error.lineno - 1,
             column=error.colno,
+            problem="no_json",
         ) from None
     except InputError as error:
         raise error.within(file=file, line=line) from None
@@ -265,6 +266,8 @@ def json_advice(error: json.JSONDecodeError) -> str:
     before = error.doc[: error.pos].strip()
     if before.endswith(",") and rest[:1] in ("]", "}"):
         return f"; take out the comma before '{rest[0]}'"
+    if before.endswith(("{", "[", ",", ":")) and (rest[:1].isalpha() or rest[:1] == "'"):
+        return '; names and texts are in double quotes: {"name": "text"}'
     if before or not rest:
         return ""
     begin = " ".join(rest[:30].split())

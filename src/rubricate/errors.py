@@ -20,7 +20,6 @@ raises these errors, so that this module imports none.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,6 +45,13 @@ ModelErrorKind = Literal[
     "files",  # this machine has no file descriptor left for a connection
     "not_run",  # never asked: the model had been given up before
 ]
+
+InputProblem = Literal[
+    "empty",  # the file has nothing in it
+    "no_json",  # the text is not JSON
+    "code",  # of the rubric: it may not run, or is not there
+]
+"""Problems for which those further out know more to do than the message says."""
 
 LONGEST_KEY = 100
 """Characters of a key in the place of an error; an annotator's name can be one."""
@@ -79,17 +85,24 @@ def document_path(parts: Sequence[str | int]) -> str:
 
     A name replaces the index before it: `criterion 'tone': options[1]`.
     """
-    text = ""
+    shown_parts: list[str | int] = []
     for part in parts:
+        if isinstance(part, NamedPart) and shown_parts and isinstance(shown_parts[-1], int):
+            shown_parts.pop()
+            if shown_parts[-1:] in (["rubric"], ["criteria"]):
+                shown_parts.pop()
+        shown_parts.append(part)
+    text = ""
+    for part in shown_parts:
         if isinstance(part, int):
             text += f"[{part}]"
             continue
         key = part if len(part) <= LONGEST_KEY else f"{part[:LONGEST_KEY]}..."
+        begins = not text or text.endswith(": ")
         if isinstance(part, NamedPart):
-            around = re.sub(r"(: |\.)?(rubric|criteria)?\[\d+\]$|: $", "", text)
-            text = f"{around}: {key}: " if around else f"{key}: "
+            text += f"{key}: " if begins else f": {key}: "
         else:
-            text += f".{key}" if text and text[-1] != " " else key
+            text += key if begins else f".{key}"
     return text.removesuffix(": ")
 
 
@@ -146,6 +159,7 @@ class InputError(RubricateError, ValueError):
         file: the file it is in, if it came from one.
         path: keys and indices that lead to it inside the document.
         line, column: 1-based position in the file, where known.
+        problem: what is wrong, where those further out may add what to do.
     """
 
     def __init__(
@@ -156,12 +170,14 @@ class InputError(RubricateError, ValueError):
         path: Sequence[str | int] = (),
         line: int | None = None,
         column: int | None = None,
+        problem: InputProblem | None = None,
     ) -> None:
         self.message = message if len(message) <= LONGEST else f"{message[:LONGEST]}..."
         self.file = None if file is None else str(file)
         self.path = tuple(path)
         self.line = line
         self.column = column
+        self.problem = problem
         Exception.__init__(self, str(self))  # what else it is may be made of other arguments
 
     def __str__(self) -> str:
@@ -193,6 +209,7 @@ class InputError(RubricateError, ValueError):
             path=(*path, *self.path),
             line=self.line if self.line is not None else line,
             column=self.column,
+            problem=self.problem,
         )
 
 

@@ -236,7 +236,7 @@ def test_a_table_in_a_bucket_is_graded_with_what_the_environment_says(grade, tmp
         ("empty.csv", "", "empty.csv: has no rows to grade"),
         ("answers.xlsx", "PK", "is a spreadsheet: save it as CSV"),
         ("answer.md", "# Light", "is one text, not a dataset"),
-        ("rubric.yaml", "- {requirement: x}\n", "a rubric is given by --rubric"),
+        ("rubric.yaml", "- {requirement: x}\n", "give a rubric by --rubric"),
         (
             "tasks.jsonl",
             '{"sample_id": "a", "prompt": "p", "rubrics": []}\n',

@@ -411,8 +411,6 @@ def _read(name: str, value: Any) -> Any:
             is_json = value.lstrip().startswith("{")
             return parse_json(value) if is_json else parse_pairs(value, _PAIRS[name])
     except InputError as error:
-        if error.message.startswith("Failed to parse JSON"):
-            error.message += '; names and texts are in double quotes: {"name": "text"}'
         raise error.within((name,)) from None
     return value
 

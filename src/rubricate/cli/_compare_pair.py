@@ -16,7 +16,6 @@ from rubricate.choosing import chosen_rubric
 from rubricate.cli._commands import command
 from rubricate.cli._judging import (
     Shell,
-    advice_on,
     print_estimate,
     print_judged,
     shared_places,
@@ -138,9 +137,8 @@ def _text(name: str) -> str:
 def _items(data: str, rubric: RubricLike | None, columns: Columns | None) -> Gradable:
     if _is_text(data):
         raise InputError("a dataset and a text cannot be compared", file=data)
-    with advice_on(data):
-        chosen = None if rubric is None else chosen_rubric(rubric)
-        dataset = open_dataset(data, chosen, columns)
+    chosen = None if rubric is None else chosen_rubric(rubric)
+    dataset = open_dataset(data, chosen, columns)
     if isinstance(dataset, RubricDataset):
         with errors_within(file=data):
             dataset.survey()

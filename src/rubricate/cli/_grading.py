@@ -16,7 +16,6 @@ from rubricate.cli._ending import print_next_of_run, stop_on_signals
 from rubricate.cli._grade_settings import GradeSettings, is_label_file, listed
 from rubricate.cli._judging import (
     NO_JUDGE,
-    advice_on,
     exit_code,
     print_estimate,
     shared_places,
@@ -158,8 +157,7 @@ async def _run(
 
 def _file_of(error: InputError, settings: GradeSettings) -> str | None:
     """The file that an error of a plan is about: code is named by the rubric."""
-    is_of_rubric = error.message.startswith(("the rubric names code", "function: "))
-    return (settings.raw.get("rubric") if is_of_rubric else None) or settings.data
+    return (settings.raw.get("rubric") if error.problem == "code" else None) or settings.data
 
 
 def _print_what_is_left(
@@ -192,18 +190,17 @@ def _dataset(settings: GradeSettings) -> Gradable:
     if settings.data is None:
         raise InputError("no dataset given: rubricate grade DATA, or data: in the config file")
     rubric = None if settings.rubric is None else chosen_rubric(settings.rubric)
-    with advice_on(settings.data):
-        return open_dataset(
-            settings.data,
-            rubric,
-            settings.map,
-            format=settings.format,
-            submissions=settings.submissions,
-            references=settings.references,
-            criteria=settings.criteria_map,
-            on_error=settings.on_error,
-            follow_links=settings.follow_links,
-        )
+    return open_dataset(
+        settings.data,
+        rubric,
+        settings.map,
+        format=settings.format,
+        submissions=settings.submissions,
+        references=settings.references,
+        criteria=settings.criteria_map,
+        on_error=settings.on_error,
+        follow_links=settings.follow_links,
+    )
 
 
 def _criteria(plan: Plan) -> Iterable[Criterion]:

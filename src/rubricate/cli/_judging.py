@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -205,32 +205,3 @@ def print_judged(
         failed=report.unanswered,
         nothing_judged=report.nothing_judged,
     )
-
-
-@contextlib.contextmanager
-def advice_on(data: str) -> Iterator[None]:
-    """Errors about a dataset's file say which option to give."""
-    try:
-        yield
-    except InputError as error:
-        raise _with_advice(error, data) from None
-
-
-def _with_advice(error: InputError, data: str) -> InputError:
-    """An error about a dataset's file, with what to do."""
-    if error.message == "Missing required field: 'rubric'":
-        return InputError(f"{error.message}; add one or give --rubric", file=error.file)
-    if error.message.endswith("dataset has no global rubric"):
-        return InputError(f"{error.message}: give --rubric", file=error.file, path=error.path)
-    if error.message.startswith("unknown key 'rubrics'"):
-        return InputError(
-            "looks like tasks of ResearchRubrics: rubricate researchrubrics FOLDER --tasks it",
-            file=data,
-        )
-    if error.message.startswith("Expected JSON object, got list"):
-        return InputError(
-            "is a list, not a dataset: save records as JSON or JSON Lines; a rubric is given by "
-            "--rubric",
-            file=error.file,
-        )
-    return error

@@ -12,7 +12,6 @@ from rubricate.cli._commands import command
 from rubricate.cli._judging import (
     NO_JUDGE,
     Shell,
-    advice_on,
     print_estimate,
     print_judged,
     shared_places,
@@ -57,9 +56,8 @@ def redteam(settings: RedTeamSettings) -> int:
         part(RedTeamOptions, settings), run_dir=chosen.path, **shared_places(settings)
     )
     if settings.data is not None:
-        with advice_on(settings.data):
-            dataset = chosen_dataset(settings.data, settings.rubric, settings.map)
-            dataset.survey()
+        dataset = chosen_dataset(settings.data, settings.rubric, settings.map)
+        dataset.survey()
         options = options.changed(dataset=dataset, rubric=None, map=None)
     if settings.dry_run:
         print_estimate(estimate_redteam(judge, **vars(options)), settings.json_output)

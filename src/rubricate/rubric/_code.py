@@ -85,10 +85,11 @@ class CodeCriterion(ComputedCriterion):
                 value = getattr(value, word)
         except Exception as error:
             raise InputError(
-                f"function: cannot load '{self.function}': {type(error).__name__}: {error}"
+                f"function: cannot load '{self.function}': {type(error).__name__}: {error}",
+                problem="code",
             ) from None
         if not callable(value):
-            raise InputError(f"function: '{self.function}' cannot be called")
+            raise InputError(f"function: '{self.function}' cannot be called", problem="code")
         return value  # type: ignore[no-any-return]
 
     @property

@@ -252,12 +252,11 @@ class Rubric(PythonDocument):
             return cls.from_dict(read_document(path))
         except InputError as error:
             advices = {
-                "file is empty": "; write a criterion in each line, such as: - Says sorry",
-                "Failed to parse JSON": "; were the rubric and the data swapped?",
+                "empty": "; write a criterion in each line, such as: - Says sorry",
+                "no_json": "; were the rubric and the data swapped?",
             }
-            for problem, advice in advices.items():
-                if error.message.startswith(problem) and not str(path).lower().endswith(".json"):
-                    error.message += advice
+            if error.problem in advices and not str(path).lower().endswith(".json"):
+                error.message += advices[error.problem]
             raise with_line(error, path) from None
 
     # Writing

@@ -48,7 +48,8 @@ class Plan:
             if not options.allow_code:
                 raise InputError(
                     f"the rubric names code to be run: {criterion.named_code}. If you trust it, "
-                    "allow it with --allow-code (allow_code=True)"
+                    "allow it with --allow-code (allow_code=True)",
+                    problem="code",
                 )
             criterion.load_code()
         self.name = dataset.name

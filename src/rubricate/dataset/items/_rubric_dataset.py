@@ -526,12 +526,17 @@ def arguments_from(data: Any, rubric: Rubric | None) -> dict[str, Any]:
         InputError: with the path inside the document of what is wrong.
     """
     if not isinstance(data, Mapping):
-        raise InputError(f"Expected JSON object, got {type(data).__name__}")
+        raise _no_object(data)
+    if "rubrics" in data and "rubric" not in data:
+        raise InputError(
+            "found 'rubrics': a dataset has one 'rubric'; tasks of ResearchRubrics are graded by "
+            "rubricate researchrubrics FOLDER --tasks FILE"
+        )
     check_keys(data, FIELDS)
     if not KNOWN_BY & {*data}:
         raise _no_dataset(data)
     if "rubric" not in data and rubric is None:
-        raise InputError("Missing required field: 'rubric'")
+        raise InputError("Missing required field: 'rubric'; add it, or give --rubric (rubric=)")
     if rubric is None and data["rubric"] is not None:
         try:
             rubric = Rubric.from_dict(data["rubric"])
@@ -548,7 +553,10 @@ def arguments_from(data: Any, rubric: Rubric | None) -> dict[str, Any]:
         try:
             items.append(DataItem.from_dict(raw))
             if items[-1].rubric is None and rubric is None:
-                raise InputError("the item has no rubric and dataset has no global rubric")
+                raise InputError(
+                    "the item has no rubric and dataset has no global rubric; give --rubric "
+                    "(rubric=)"
+                )
             if items[-1].prompt is None and data.get("prompt") is None:
                 raise InputError("Missing required field: 'prompt', of the item or of the dataset")
         except InputError as error:
@@ -556,6 +564,14 @@ def arguments_from(data: Any, rubric: Rubric | None) -> dict[str, Any]:
     arguments = {key: data[key] for key in FIELDS if data.get(key) is not None}
     extra = {key: value for key, value in data.items() if key not in FIELDS}
     return {**arguments, "rubric": rubric, "scoring": scoring, "items": items, "extra": extra}
+
+
+def _no_object(data: object) -> InputError:
+    """The error for a document that is no object."""
+    advice = ""
+    if isinstance(data, list):
+        advice = "; save records as JSON Lines, and give a rubric by --rubric (rubric=)"
+    return InputError(f"Expected JSON object, got {type(data).__name__}{advice}")
 
 
 def _no_dataset(data: Mapping[str, Any]) -> InputError:
@@ -603,7 +619,7 @@ def read_whole(path: str | Path) -> tuple[dict[str, Any], list[int]]:
     else:
         document = read_document(path)
     if not isinstance(document, dict):
-        raise InputError(f"Expected JSON object, got {type(document).__name__}", file=path)
+        raise _no_object(document).within(file=path)
     return document, lines
 
 
