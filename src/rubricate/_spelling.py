@@ -36,6 +36,12 @@ def unknown_word(what: str, word: object, known: Collection[str]) -> str:
     return f"unknown {what} '{word}' (known: {', '.join(known)}){hint}"
 
 
+def no_metadata(field: str, known: Collection[str]) -> str:
+    """An error about a field by which no item can be grouped, with those by which they can be."""
+    hint = did_you_mean(field, known) or f"; there is {', '.join(known) or 'none at all'}"
+    return f"no item has metadata '{field}' (a number or a short text) to group them by{hint}"
+
+
 def common_prefix(first: str, second: str) -> int:
     """How many characters two texts begin with alike.
 

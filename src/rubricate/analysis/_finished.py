@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from rubricate._documents import input_error, parse_json, read_document, read_text, validate
 from rubricate._files import check_no_links, user_path
-from rubricate._spelling import suggestion
+from rubricate._spelling import no_metadata, suggestion
 from rubricate.analysis._page_labels import LABELS_NAME, PageLabels
 from rubricate.analysis._tables import Tabular
 from rubricate.dataset import DataItem, read_context
@@ -277,14 +277,7 @@ class FinishedRun(Tabular):
                 f"by, such as {lacking[0]}",
                 file=self.path,
             )
-        near = suggestion(field, known)
-        hint = (
-            f"did you mean '{near}'?" if near else f"there is {', '.join(known) or 'none at all'}"
-        )
-        raise InputError(
-            f"no item has metadata '{field}' (a number or a short text) to group them by; {hint}",
-            file=self.path,
-        )
+        raise InputError(no_metadata(field, known), file=self.path)
 
     @property
     def item_scores(self) -> dict[str, float | None]:

@@ -375,8 +375,9 @@ def _labelled(file: str, raw: Raw) -> Any:
     """A labelled set: a dataset's file, or a table with the columns of `--map`."""
     from rubricate.choosing import chosen_rubric
     from rubricate.dataset import RubricDataset, open_dataset
+    from rubricate.dataset.items import is_table
 
-    if raw.get("rubric") is None or Path(file).suffix.lower() not in (".csv", ".tsv", ".parquet"):
+    if raw.get("rubric") is None or not is_table(file):
         return RubricDataset.from_file(file)
     rubric = chosen_rubric(raw["rubric"])
     items = open_dataset(file, rubric, raw.get("map")).to_grade()

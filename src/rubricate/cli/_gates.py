@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rubricate._spelling import did_you_mean
+from rubricate._spelling import no_metadata
 from rubricate._terminal import one_line
 from rubricate.analysis import Certificate, FinishedRun, check_certificate, read_run
 from rubricate.cli._ending import ExitCode
@@ -42,15 +42,14 @@ def check_gates(
     as_panel(judge).again(1)
 
 
-def _check_groups(field: str | None, items: Iterable[Item]) -> None:
+def _check_groups(field: str, items: Iterable[Item]) -> None:
     """Raise `InputError` where no item has the metadata by which they are to be grouped."""
     names: dict[str, None] = {}
     for item in items:
         if field in item.data.metadata:
             return
         names.update(dict.fromkeys(item.data.metadata))
-    hint = did_you_mean(str(field), names) or f"; there is {', '.join(names) or 'none'}"
-    raise InputError(f"--groups: no item has metadata '{field}'{hint}")
+    raise InputError(f"--groups: {no_metadata(field, names)}")
 
 
 def with_gates(
