@@ -1,24 +1,23 @@
-"""How fast an endpoint may be asked: as its users say, and as learnt from its answers.
+"""How fast an endpoint may be asked: within the user's limits, and as learnt from its answers.
 
-It starts at the concurrency that it is given and learns from there:
+It starts at the configured concurrency and adapts:
 
-- Most requests refused with 429 tell that the endpoint's allowance is used up (a few between many
-  answers do not: they are sent again, and nothing is slowed). What was accepted between two 429s is
-  the rate at which it fills again, so requests are paced to that from then on, and the pace grows
-  by hundredths until the next one. While nothing at all is let through (the allowance is whole
-  again at a fixed time) there is nothing to measure, and requests look whether it is, after waits
-  that double. The requests in flight shrink by a fifth and grow by one for
-  each round of answers. Where 429s come all the same, they do not depend on the pace, and it is
-  given up.
-- Headers that tell what is left of an allowance set the pace before there is any 429.
-- A request that has no answer in time, while few others were answered, tells that the endpoint
-  works them off one after another: from then on as many go at once as were answered in half the
-  time, and more only while answers are that quick.
-- Failures in a row, with no answer between, are an outage: one request at a time is let through to
-  see whether it is over, after waits that double.
+- If most requests are refused with 429, the endpoint's allowance is used up. (A few 429s among many
+  answers mean nothing: those requests are retried and nothing slows down.) The number of requests
+  accepted between two 429s is the rate at which the allowance refills, so requests are paced to it,
+  and the pace grows by hundredths until the next 429. While nothing at all gets through (because
+  the allowance resets at a fixed time), there is nothing to measure, so single requests probe after
+  waits that double. The number in flight shrinks by a fifth and grows by one for each round of
+  answers. If 429s continue regardless of the pace, the pace is dropped.
+- Headers that state what is left of an allowance set the pace before there is any 429.
+- A request that times out while few others were answered shows that the endpoint works through its
+  queue one by one. From then on, as many go at once as were answered in half that time, and more
+  only while answers stay that quick.
+- Several failures in a row, with no answer in between, are an outage: one request at a time probes
+  whether it is over, after waits that double.
 
-All rates are those of the whole key. Where several processes share it (`_shares`), each keeps to
-its part of them, and what others were answered counts where the pace is measured.
+All rates apply to the whole key. If several processes share it (`_shares`), each keeps to its own
+part, and the answers that others got count when the pace is measured.
 """
 
 from __future__ import annotations
@@ -46,32 +45,32 @@ if TYPE_CHECKING:
     from rubricate.run.sending._shares import Report, Share
 
 ANSWERED = 0.25
-"""If other processes are answered at this share of their pace, refusals here are no sign that
-nothing gets through. Reasoned, not measured: at half, one process that is rarely answered keeps the
-others from waiting; at double, an even share of four does not."""
+"""If other processes are answered at this share of their pace, refusals here do not mean that
+nothing gets through. Not measured: at half, one process that is rarely answered keeps the others
+from waiting; at double, an even share of four does not."""
 REFUSED_AGAIN = 25
-"""Refusals are reported at once, but at most this often in the time for which a share is granted:
-20 a second. Reasoned, not measured: at half, other processes cut their pace later; at double, the
-store is used twice as often while an endpoint refuses."""
+"""Refusals are reported at once, but at most this often during one lease of a share: 20 times a
+second. Not measured: at half, other processes slow down later; at double, the store is used twice
+as often while an endpoint refuses."""
 WITHOUT_SHARE = 0.05
-"""Seconds between looks at whether a share has been granted. Reasoned, not measured: at half, a
-waiting process wakes twice as often; at double, a run starts 0.05 s later."""
+"""Seconds between checks for a granted share. Not measured: at half, a waiting process wakes twice
+as often; at double, a run starts 0.05 s later."""
 
 
 class AdaptiveRate:
-    """The state of one endpoint, and when the next request may go.
+    """The state of one endpoint, which decides when the next request may be sent.
 
     Args:
-        starts_slowly: whether the first requests are paced until something is learnt.
+        starts_slowly: whether to pace the first requests until something is learnt.
 
     Attributes:
         latencies: how long answers take.
         concurrency: how many requests may be in flight.
-        outage: whether it answers, and until when nothing is let through.
-        refusals: how often it refuses.
-        pace: the rate that it takes, as learnt.
-        shared: the part of it that is this process's.
-        counts_tokens: whether `wait` needs to know the tokens.
+        outage: whether the endpoint answers, and until when requests are held back.
+        refusals: how often it refuses requests (429).
+        pace: the rate that it accepts, as learnt.
+        shared: this process's share of the key.
+        counts_tokens: whether `wait` needs the number of tokens.
     """
 
     def __init__(self, *, starts_slowly: bool = True) -> None:
@@ -97,29 +96,29 @@ class AdaptiveRate:
 
     @property
     def is_joined(self) -> bool:
-        """Whether a run asks this endpoint."""
+        """Whether any run uses this endpoint."""
         return bool(self._runs)
 
     def join(self, limits: Limits) -> None:
-        """Take a run in: the highest concurrency and the lowest rates of all that run count."""
+        """Add a run. The highest concurrency and the lowest rates of all current runs apply."""
         self._runs.append(limits)
         self._agree()
 
     def leave(self, limits: Limits) -> None:
-        """Let a run go."""
+        """Remove a run that has ended."""
         self._runs.remove(limits)
         if not self._runs:
             self._descriptors = INFINITE
         self._agree()
 
     def lacks_descriptors(self) -> None:
-        """A request found no file descriptor: fewer may be in flight, for as long as runs last."""
+        """Lower the concurrency because a request found no file descriptor, until all runs end."""
         most = max(1.0, 0.9 * (self.concurrency.in_flight - 1))
         self._descriptors = min(self._descriptors, most)
         self._agree()
 
     def _agree(self) -> None:
-        """Keep to what all runs, and other processes, say."""
+        """Apply the limits of all runs and of other processes."""
         most, requests, tokens = 0, list[float](), list[float]()
         for run in self._runs:
             most = max(most, run.concurrency)
@@ -138,18 +137,18 @@ class AdaptiveRate:
                 self._part(self.pace.bucket)
 
     def _bucket_of(self, bucket: TokenBucket | None, rate: float) -> TokenBucket | None:
-        """The bucket for a rate; the one there is where it has that rate."""
+        """The bucket for a rate: the present one if it already has that rate."""
         is_same = bucket is not None and bucket.rate == rate
         return self._part(bucket if is_same else TokenBucket(rate, level=max(1.0, rate)))
 
     def _part(self, bucket: TokenBucket | None) -> TokenBucket | None:
-        """A bucket of the whole key's, of which this process has its part."""
+        """The same bucket, limited to this process's part of the key."""
         if bucket is not None and bucket.share != self.shared.part:
             bucket.take(self.shared.part)
         return bucket
 
     def tokens(self, characters: int) -> float:
-        """About how many tokens a request of this many characters will take, with its reply."""
+        """Estimated tokens of a request of this many characters, reply included."""
         return characters / 4 + self._reply_tokens
 
     @property
@@ -160,14 +159,14 @@ class AdaptiveRate:
 
     @property
     def asked_to_wait(self) -> float:
-        """Seconds for which nothing is let through because the endpoint has asked for it."""
+        """Seconds left of a pause that the endpoint asked for."""
         return max(0.0, self.outage.asked_until - time.monotonic())
 
     def wait(self, now: float, tokens: float) -> float:
-        """Seconds until the next request may go.
+        """Seconds until the next request may be sent.
 
-        Infinite until one in flight is back. Where it has no share, or has it no more, nothing goes
-        until one is heard of; where nobody answers, it keeps the one that it had.
+        Infinite while all places are taken. Without a share, or after it has expired, nothing is
+        sent until one is granted; if the store does not answer, the last share stays valid.
         """
         places, shared = self.concurrency, self.shared
         in_flight = places.in_flight
@@ -191,7 +190,7 @@ class AdaptiveRate:
         return wait if wait > 0.0 else 0.0
 
     def let(self, tokens: float) -> None:
-        """A request of about this many tokens is in flight."""
+        """Note that a request of about this many tokens is in flight."""
         self.concurrency.in_flight += 1
         self.shared.let += 1
         allowed, paced, planned = self._given, self.pace.bucket, self._planned
@@ -208,10 +207,10 @@ class AdaptiveRate:
             if bucket is not None:
                 bucket.level -= tokens
 
-    # What comes of requests
+    # Outcomes
 
     def accepted(self, sent: float, usage: Usage, expected: float = 0.0) -> None:
-        """A request sent then was answered; `expected` tokens were reckoned with."""
+        """Note an answer to a request sent at `sent`, for which `expected` tokens were reserved."""
         self.latencies.add(usage.seconds)
         self.refusals.outcomes.append(False)
         if self.outage.is_noted:
@@ -225,15 +224,15 @@ class AdaptiveRate:
             self._take_tokens(usage.input_tokens + usage.output_tokens - expected)
 
     def is_alive(self) -> None:
-        """The endpoint answered, be it with an error: there is no outage."""
+        """Note that the endpoint responded, even with an error: there is no outage."""
         self.concurrency.stuck = 0
         self.outage.ends()
 
     def refused(self, sent: float, wait: float | None) -> None:
-        """A request sent then was refused for its rate (429); the endpoint asks to wait this long.
+        """Note a 429 for a request sent at `sent`; `wait` is the pause that the endpoint asks for.
 
-        Refusals between many answers concern the one request, and so does the wait; of the rate
-        they say something only once a pace has been learnt, or where most requests are refused.
+        A refusal among many answers concerns that one request, and so does its pause. It says
+        something about the rate only once a pace has been learnt or most requests are refused.
         """
         pace, now = self.pace, time.monotonic()
         self.refusals.add(sent)
@@ -248,7 +247,7 @@ class AdaptiveRate:
         if not (is_general or pace.learnt is not None):
             return
         if sent < self._last_cut or pace.is_useless:
-            return  # sent before what was learnt from the last one, or nothing can be learnt
+            return  # sent before the last cut, or there is nothing to learn
         pace.refused()
         self.concurrency.cut(0.8 * self.concurrency.in_flight)
         self._cut_pace(now)
@@ -289,7 +288,7 @@ class AdaptiveRate:
         others.mark(now)
 
     def timed_out(self, sent: float, answered: int) -> None:
-        """A request sent then had no answer in time; this many others were answered meanwhile."""
+        """Note a timeout of a request sent at `sent`, while `answered` others got an answer."""
         now, concurrency = time.monotonic(), self.concurrency
         concurrency.quick = min(concurrency.quick, (now - sent) / 2)
         most = min(concurrency.in_flight, concurrency.room)
@@ -299,16 +298,16 @@ class AdaptiveRate:
             self.pace.is_cut()
 
     def planned(self, quota: Quota) -> None:
-        """Keep to what the endpoint's headers say is left, from half of the allowance on."""
+        """Pace requests to what the headers say is left, once half of the allowance is used."""
         in_flight = self.concurrency.in_flight
         self._planned = self._part(planned_by(self._planned, quota.requests, in_flight))
         self._planned_tokens = self._part(planned_by(self._planned_tokens, quota.tokens, 0))
         self.counts_tokens = self._tokens is not None or self._planned_tokens is not None
 
     def failed(self, sent: float, *, several: bool = True) -> None:
-        """A request sent then got no answer, or an error of the endpoint's own.
+        """Note that a request sent at `sent` got no answer, or an error of the endpoint's own.
 
-        Only where `several` different prompts failed this may be an outage.
+        It can be an outage only if `several` different prompts failed.
         """
         now, concurrency, outage = time.monotonic(), self.concurrency, self.outage
         begins = outage.since is None
@@ -329,7 +328,7 @@ class AdaptiveRate:
 
     @property
     def has_news(self) -> bool:
-        """Whether a request was refused since the last report, and that was not just now."""
+        """Whether there is a refusal to report, and enough time since the last report."""
         reported = self.shared.reported
         return (
             reported is not None
@@ -339,13 +338,13 @@ class AdaptiveRate:
 
     @property
     def has_share(self) -> bool:
-        """Whether it has its share, or shares with nobody."""
+        """Whether a share is granted, or nothing is shared."""
         return self.shared.ends > 0.0
 
     def report(self, now: float, *, waits: bool) -> Report:
-        """What other processes are to know; `waits` where requests wait here.
+        """The report for other processes; `waits` says whether requests are waiting here.
 
-        They know it when `apply` is.
+        It counts as delivered when `apply` is called.
         """
         from rubricate.run.sending._shares import Pace as SharedPace
         from rubricate.run.sending._shares import Report, Traffic, wanted
@@ -380,7 +379,7 @@ class AdaptiveRate:
         )
 
     def apply(self, share: Share, now: float) -> None:
-        """Take over what other processes have reported."""
+        """Apply what other processes have reported."""
         traffic = share.traffic
         shared, pace, reported = self.shared, self.pace, self._reported(now)
         if shared.others is NOBODY:
@@ -417,7 +416,7 @@ class AdaptiveRate:
         for bucket in self._buckets:
             self._part(bucket)
             if is_new and share.others:
-                bucket.level = 0.0  # the others have used what it would have had
+                bucket.level = 0.0  # others have used up what this process would have had
 
     def _reported(self, now: float) -> Reported:
         reported = self.shared.reported
@@ -426,18 +425,18 @@ class AdaptiveRate:
         return reported
 
     def give_back(self) -> None:
-        """Let nothing through before it has heard of its share."""
+        """Send nothing until a share is granted."""
         self._reported(time.monotonic())
         self.shared.ends = 0.0
 
     def keep_share(self) -> None:
-        """Go on with the share as it is: there is nobody to tell it anything."""
+        """Keep the current share, because the store does not answer."""
         if not self.has_share:
             self.shared.part = 1.0
         self.shared.ends = INFINITE
 
     def stop_sharing(self) -> None:
-        """Have all that the key allows, as one process alone."""
+        """Use the whole allowance of the key, as a single process does."""
         self.shared.part, self.shared.ends, self.shared.others = 1.0, INFINITE, NOBODY
         self._agree()
         for bucket in self._buckets:
@@ -445,7 +444,7 @@ class AdaptiveRate:
 
     @property
     def unreported(self) -> int:
-        """Requests that were accepted since the last report."""
+        """Requests accepted since the last report."""
         reported = self.shared.reported
         return self.pace.answers - (0 if reported is None else reported.answers)
 
@@ -459,6 +458,6 @@ class AdaptiveRate:
 
 
 def _used(rate: float, buckets: Iterable[TokenBucket | None]) -> float:
-    """The part of the smallest of these allowances that such a rate takes."""
+    """The share of the smallest of these allowances that this rate uses."""
     least = min((bucket.rate for bucket in buckets if bucket is not None), default=INFINITE)
     return rate / least

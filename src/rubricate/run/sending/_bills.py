@@ -1,7 +1,7 @@
-"""What requests are likely to cost, by what others have cost.
+"""Estimates the cost of requests from what earlier ones cost.
 
-For the money that is on its way, and for requests whose bill never came: those that were cancelled
-or timed out, and replies without token counts.
+Used for requests in flight, and for those whose cost is never reported: cancelled requests,
+timeouts, and replies without token counts.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from rubricate.judge import Completion, Model, Request
 from rubricate.run.journal import Price
 
 UNANSWERED = Usage(1, cost=None)
-"""What a request took that was sent and never answered, before it is estimated."""
+"""Usage of a request that was sent and never answered, before it is estimated."""
 SURE = 2.0
-"""How many standard deviations a sum is taken to be above its mean: of 40 sums, one is higher. At
-half of it, one of 6 is, and a bill is understated too often; at double, where every tenth request
-is lost and prices vary by a factor of 50, the estimate adds 16 % instead of 8 %."""
+"""Standard deviations added to the expected cost of several requests, so that 1 of 40 sums is
+higher. At half, 1 of 6 is, so costs are understated too often; at double, with every tenth request
+lost and prices that vary by a factor of 50, the estimate adds 16 % instead of 8 %."""
 REPLY_TOKENS = 400
-"""Of a reply of which nothing is known: a long reason with several quotes, as for `--dry-run`."""
+"""Assumed length of an unknown reply: a long reason with several quotes, as in `--dry-run`."""
 AT_ONCE = 64
-"""Replies that are counted together, as a batch of the journal is written: one after the other they
-take less time. Reasoned, not measured: at double, twice as many prompts are held."""
+"""Replies are counted in groups of this size, like a write batch of the journal, which is faster.
+Not measured: at double, twice as many prompts are held in memory."""
 A_MESSAGE = 4
 """Tokens that chat templates put around a message."""
 
 
 class Bills:
-    """What the requests to one model have cost, and what those cost whose bill is missing.
+    """The known costs of one model's requests, and estimates for those without a known cost.
 
     Attributes:
-        are_reported: whether the endpoint has said of a reply what it took.
+        are_reported: whether the endpoint has ever reported the usage of a reply.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Bills:
         self._uncounted: list[tuple[Request, Usage]] = []
 
     def add(self, request: Request, usage: Usage) -> None:
-        """Learn from what a reply took, by its own word or by an estimate."""
+        """Learn from the usage of a reply, reported or estimated."""
         self._uncounted.append((request, usage))
         if len(self._uncounted) >= AT_ONCE:
             self._count()
@@ -65,13 +65,13 @@ class Bills:
         self._uncounted.clear()
 
     def estimate(self, model: Model, request: Request, reply: Completion | None) -> Usage:
-        """What a request is likely to have taken.
+        """The estimated usage of a request.
 
-        That is what others took, more if its prompt is longer; else the tokens of its texts by our
-        own count, at the model's price. Both are rather too high than too low.
+        It is the average of earlier requests, scaled up for a longer prompt; if there were none,
+        our own token count at the model's price. Both are more likely too high than too low.
 
         Args:
-            model: who was asked.
+            model: the model.
             request: what was sent.
             reply: what came back; None for nothing.
         """
@@ -88,7 +88,7 @@ class Bills:
         return Usage(1, read, 0, written, cost, 0.0, 0, cost or 0.0)
 
     def in_flight(self, model: Model, requests: Sequence[Request]) -> Usage:
-        """What requests in flight are likely to take, together."""
+        """The estimated usage of all these requests in flight."""
         self._count()
         if self._priced:
             cost: float | None = self._sum_of(len(requests))
@@ -100,27 +100,28 @@ class Bills:
         return Usage(len(requests), cost=cost)
 
     def _of_others(self) -> float:
-        """What one more estimate adds to the sum of those made so far."""
+        """How much one more estimate adds to the sum of the estimates so far."""
         before = self._sum_of(self._estimated)
         self._estimated += 1
         return self._sum_of(self._estimated) - before
 
     def _sum_of(self, further: int) -> float:
-        """About the most that `further` requests cost together.
+        """An upper bound for the cost of `further` requests together.
 
-        This is the upper end of a prediction interval of a sum of k costs after n: their mean, and
-        SURE standard deviations of the sum, which is that of one times sqrt(k + k^2 / n).
+        The upper end of a prediction interval for the sum of k costs after n observations: the
+        mean plus SURE standard deviations of the sum, which are those of one cost times
+        sqrt(k + k^2 / n).
         """
         mean = self._cost / self._priced
         variance = self._squares / self._priced - mean * mean
-        # Of equal costs, rounding leaves a variance of about 1e-16 of the square of the mean.
+        # If all costs are equal, rounding leaves a variance of about 1e-16 times the squared mean.
         deviation = math.sqrt(variance) if variance > 1e-12 * mean * mean else 0.0
         spread = math.sqrt(further + further * further / self._priced)
         return further * mean + SURE * deviation * spread
 
 
 def price_of(model: Model, request: Request) -> Price:
-    """The part of a request's cost that is certain before it is sent."""
+    """The part of a request's cost that is known before it is sent."""
     most = most_tokens(model, request)
     cost = model.price(Usage(1, _input_tokens(model, request, None), 0, most or 0))
     has_bound = most is not None and cost is not None
@@ -139,7 +140,7 @@ def size_of(request: Request) -> int:
 
 
 def _input_tokens(model: Model, request: Request, reply: Completion | None) -> int:
-    """The tokens of a prompt by our own count, with those of its schema if that was sent."""
+    """Our own token count of a prompt, including the schema if it was sent."""
     count = _counter(model)
     messages = request.messages if reply is None else reply.sent or request.messages
     texts = [message["content"] for message in messages]
@@ -155,14 +156,14 @@ def _counter(model: Model) -> Callable[[str], int]:
 
 
 def _output_tokens(model: Model, request: Request, reply: Completion | None) -> int:
-    """The tokens of a reply by our own count; of one that never came, as many as it may have."""
+    """Our own token count of a reply; if it never came, the most that it could have."""
     if reply is not None:
         return max(1, _counter(model)(reply.uncounted or reply.text + reply.elsewhere))
     return most_tokens(model, request) or REPLY_TOKENS
 
 
 def most_tokens(model: Model, request: Request) -> int | None:
-    """As many tokens as a reply may have; None where that is not set."""
+    """The maximum number of tokens of a reply; None if that is not set."""
     parameters = model.parameters(request)
     names = ("max_tokens", "max_completion_tokens", "max_output_tokens")
     limits = [parameters.get(name) for name in names]

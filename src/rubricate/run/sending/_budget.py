@@ -1,4 +1,4 @@
-"""What a run spends on its way, and when that is as much as it may."""
+"""Keeps a run within its maximum cost."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from rubricate.run.sending._judgement import Settle
 
 
 class RunEnds(BaseException):
-    """Nothing more is to be asked; the current judgement ends where it is.
+    """Ends the current judgement because the run may send nothing more.
 
-    No `Exception`: a judge or a retry that catches those is ended with the run.
+    A `BaseException`, so that a judge or a retry that catches `Exception` does not swallow it.
     """
 
 
 class Expense:
-    """What one judgement takes of a greatest cost.
+    """What one judgement uses of the maximum cost.
 
     Args:
-        account: of its judge's judgements.
+        account: the account of its judge.
         wake: called at the end.
 
     Attributes:
-        is_whole: whether it has come to a verdict, so that its cost is that of a judgement.
+        is_whole: whether it reached a verdict, so that its cost is that of a whole judgement.
     """
 
     def __init__(self, account: Account, wake: Callable[[], None]) -> None:
@@ -40,28 +40,29 @@ class Expense:
         account.begin()
 
     def takes(self, usage: Usage) -> None:
-        """Note what a part of it took."""
+        """Record the usage of one request."""
         self._paid += usage.cost or 0.0
         self._account.known -= usage.cost or 0.0
 
     def end(self) -> None:
-        """Note that it has ended."""
+        """Close the expense once the judgement has ended."""
         self._account.known += self._paid
         self._account.end(self._paid if self.is_whole else None)
         self._wake()
 
 
 class Spending:
-    """What a run spends on its way, against its greatest cost.
+    """Keeps the spending of a run below its maximum cost.
 
-    A judgement starts if it fits together with those that have started, each taken for as dear as
-    the dearest of its judge so far; the first of a judge shows what one costs. Where it does not
-    fit, it waits for them. Each of its requests, also a second or a repeated one, is reserved in
-    the run's ledger, which knows what other commands and processes have paid.
+    A judgement starts if the budget covers it together with those in progress, each assumed to cost
+    as much as the most expensive of its judge so far. A judge's first judgement goes alone, to show
+    the price. If the budget does not cover it, it waits for the others to end. Every request,
+    including retries and hedges, is reserved in the run's ledger, which also knows what other
+    commands and processes have paid.
 
     Args:
         max_cost: US dollars that the run may cost.
-        progress: has what was spent, and is kept up to date.
+        progress: what was spent so far; kept up to date.
         ledger: what the run has cost so far.
     """
 
@@ -74,7 +75,7 @@ class Spending:
 
     @property
     def reached(self) -> str | None:
-        """Why no further judgement may start; None where one may."""
+        """Why no further judgement may start; None if one may."""
         usage = self._progress.usage
         if usage.cost is None:
             why = (
@@ -97,7 +98,7 @@ class Spending:
         return self._ended == "granted" and self._progress.usage.cost is not None
 
     async def begin(self, judge: str) -> Expense | None:
-        """Wait until a judgement may start; its expense, or None if it may not.
+        """Wait until a judgement may start. Returns its expense, or None if it may not start.
 
         Args:
             judge: the name of the judge's account.
@@ -117,27 +118,27 @@ class Spending:
         return None
 
     def _fits(self, judge: str) -> bool:
-        """Whether a judgement fits beside those that have started."""
+        """Whether the budget covers a judgement beside those in progress."""
         judgements, remaining = self._ledger.judgements, self._ledger.remaining(self._max_cost)
         known, free = judgements.sum_of(judge), remaining - judgements.held
-        if not known.ended:  # the first one of a judge goes alone
+        if not known.ended:  # a judge's first judgement goes alone
             return not judgements.own[judge].open and free > 0.0
         return known.dearest <= free
 
     async def _fits_alone(self, judge: str) -> bool:
-        """Whether a judgement fits beside nothing else; if not, the run ends."""
+        """Whether the budget covers a judgement on its own; if not, the run ends."""
         average = self._ledger.judgements.sum_of(judge).average
         self._ended = await self._ledger.check(self._max_cost, average)
         return self.goes_on
 
     async def claim(self, model: Model, request: Request) -> Settle:
-        """Wait until a request may be sent, also a second or a repeated one.
+        """Wait until the budget allows a request, including retries and hedges.
 
         Returns:
-            What is to be called with its cost.
+            The function to call with its cost.
 
         Raises:
-            RunEnds: it may not.
+            RunEnds: the budget does not allow it.
             JournalError: the journal cannot be used.
         """
         self._ledger.price = model.price

@@ -1,8 +1,8 @@
-"""What a run knows of one model: whether it answers, and why it is given up.
+"""Decides whether a model still answers, and when to give it up.
 
-A failure may be about the prompt or about the endpoint. What tells them apart is whether other
-prompts get through: until one has, requests go one at a time, each with another item's prompt; and
-a model is given up only when the prompts of different items have failed with none accepted between.
+A failure can be caused by the prompt or by the endpoint. To tell them apart, other prompts are
+tried: until one is accepted, requests go one at a time, each with the prompt of another item. A
+model is given up only after the prompts of several items have failed with none accepted in between.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from rubricate.errors import ModelError
 from rubricate.run.sending._judgement import Judgement
 
 DIFFERENT = 10
-"""Items whose prompts have failed, with none accepted, before a model is taken for dead; fewer
-where there are no others to ask."""
+"""Failed items, with no prompt accepted in between, before a model counts as dead; fewer if there
+are no others to try."""
 DIFFERENT_IN_SILENCE = 3
-"""As many where there was no answer at all: each took the whole of its time."""
+"""The same if there was no answer at all, because each of them takes the whole timeout."""
 REFUSALS_AT_FIRST = 5
-"""As many whose prompts were refused as wrong, with none ever accepted: 200 more would be, too."""
+"""The same if prompts were refused as invalid and none was ever accepted."""
 REFUSED_KEYS, NOT_FOUND = 2, 20
-"""As many prompts that were refused for their key (401), or whose model was not found (403, 404),
-with none accepted between, once some had been accepted before."""
+"""Prompts refused because of the key (401), or because the model was not found (403, 404), with
+none accepted in between, after some had been accepted before."""
 FAILED_AGAIN = 100
-"""As many judgements that had failed in an earlier run, too."""
+"""Failed judgements before a model counts as dead, if they had failed in an earlier run as well."""
 RAISED = 100
-"""Judgements in each of which a judge's own code raised, with none that it has made, before it is
-taken for broken. That costs 100 failed verdicts, or requests, in a run of 100,000. Half as many
-would stop runs that begin with a block of texts that the code cannot read."""
+"""Judgements in which a judge's own code raised, with no success so far, before the judge counts as
+broken. That costs 100 failed verdicts or requests. Half of it would stop runs that begin with a
+block of texts which the code cannot read."""
 
 
 @dataclass(slots=True, eq=False)
 class CircuitBreaker:
-    """One model in one run.
+    """The circuit breaker of one model in one run.
 
     Attributes:
-        is_open: whether more than one request may be on its way.
-        accepted: how many requests it has answered.
-        lost: why it is given up, once it is: nothing is sent to it from then on.
+        is_open: whether more than one request may be in flight.
+        accepted: how many requests the model has answered.
+        lost: why the model was given up, if it was. Nothing is sent to it after that.
     """
 
     is_open: bool = False
@@ -49,16 +49,16 @@ class CircuitBreaker:
     _is_unreached: bool = False
     _queue: list[tuple[Judgement, asyncio.Future[None]]] = field(default_factory=list)
     _asking: set[Judgement] = field(default_factory=set)
-    # Since the last accepted request, in order: what has failed, and what was given up.
+    # Since the last accepted request, in order: judgements that failed, and those given up.
     _failing: dict[Judgement, None] = field(default_factory=dict)
     _items: set[int] = field(default_factory=set)
-    _bad: dict[int, object] = field(default_factory=dict)  # items: others' prompts get through
+    _bad: dict[int, object] = field(default_factory=dict)  # items whose own prompt is at fault
     _given_up: dict[str, set[Judgement]] = field(default_factory=dict)
 
-    # Until the first request is accepted, one goes at a time
+    # Until the first request is accepted, requests go one at a time
 
     async def turn(self, judgement: Judgement) -> None:
-        """Wait until this judgement's request may go; `done` is to be called after it."""
+        """Wait until this judgement may send its request. Call `done` afterwards."""
         if not (self._sending or self._queue or self._items):
             self._sending = True
             return
@@ -68,17 +68,17 @@ class CircuitBreaker:
         try:
             await future
         except asyncio.CancelledError:
-            if not future.cancelled():  # its turn had come
+            if not future.cancelled():  # it already had its turn
                 self.done()
             raise
 
     def done(self) -> None:
-        """The request that went alone is back."""
+        """Note that the single request has returned."""
         self._sending = False
         self._next()
 
     def open(self) -> None:
-        """Let the others go, too."""
+        """Let all other requests go."""
         self.is_open = True
         queue, self._queue = self._queue, []
         for _, future in queue:
@@ -86,11 +86,11 @@ class CircuitBreaker:
                 future.set_result(None)
 
     def _next(self) -> None:
-        """Give the turn to a prompt that says something new, if there is one.
+        """Give the turn to a prompt that has not been tried, if there is one.
 
-        That of the call that came last is furthest from those that have failed. Once enough
-        different ones have failed, or where there is no connection and no prompt can be the cause,
-        the first of them alone is sent again.
+        The latest call comes first, because it is the least like those that have failed. Once
+        enough different prompts have failed, or if there is no connection (so that no prompt can be
+        the cause), only the first failed one is retried.
         """
         if self._sending or self.is_open:
             return
@@ -108,35 +108,35 @@ class CircuitBreaker:
             self._sending = True
             chosen[1].set_result(None)
 
-    # Who asks
+    # Judgements
 
     @property
     def has_new(self) -> bool:
-        """Whether a prompt of an item none of whose prompts has failed is on its way, or waits."""
+        """Whether a request of an item without failures is in flight or waiting."""
         return any(map(self._is_new, self._asking))
 
     def _is_new(self, judgement: Judgement) -> bool:
         return judgement.is_fresh and id(judgement.item) not in self._items
 
     def join(self, judgement: Judgement) -> None:
-        """A judgement asks; it is to `leave`."""
+        """Add a judgement that sends requests. Call `leave` when it is done."""
         self._asking.add(judgement)
 
     def leave(self, judgement: Judgement) -> None:
-        """A judgement asks nothing more for now."""
+        """Remove a judgement that has nothing more to send."""
         self._asking.discard(judgement)
         if self._failing and self._failing.pop(judgement, self) is None:
             self._next()
 
-    # What its answers say
+    # Outcomes
 
     @property
     def different(self) -> int:
-        """The prompts of how many items have failed since the last one was accepted."""
+        """How many items have failed since the last accepted request."""
         return len(self._items)
 
     def accept(self) -> None:
-        """A request has got its answer."""
+        """Note an answer."""
         self.accepted += 1
         if self._failing or self._given_up:
             self._failing.clear()
@@ -146,14 +146,17 @@ class CircuitBreaker:
             self.open()
 
     def is_about(self, judgement: Judgement) -> bool:
-        """Whether the failures of a judgement are about its prompt: others got through meanwhile,
-        or it is known from an earlier run, or from another prompt of the same item."""
+        """Whether the prompt itself causes the failures of a judgement.
+
+        It does if others got through in the meantime, or if it failed in an earlier run, or if
+        another prompt of the same item did.
+        """
         failed_at = judgement.failed_at
         got_through = failed_at is not None and self.accepted > failed_at
         return judgement.failed_before or got_through or id(judgement.item) in self._bad
 
     def fail(self, judgement: Judgement, *, unsent: bool = False) -> bool:
-        """A request that may succeed later has failed; whether that is news of the endpoint."""
+        """Note a temporary failure. Returns whether it is news about the endpoint."""
         self._is_unreached = unsent
         is_about, is_known = self.is_about(judgement), judgement in self._failing
         if judgement.failed_at is None:
@@ -166,29 +169,29 @@ class CircuitBreaker:
         return not is_known
 
     def pause(self, error: ModelError, endpoint: str, seconds: float) -> None:
-        """The endpoint asks all requests to wait, for so long that no call can."""
+        """Give the model up because its endpoint asks for a pause that is too long."""
         if self.lost is None:
             text = f"{endpoint} asks to wait for {_duration(seconds)}: {error}"
             self.lost = ModelError(error.kind, text, status=error.status)
 
     def is_silent(self, error: ModelError, endpoint: str, seconds: float) -> None:
-        """The endpoint has answered nobody for as long as it is waited for."""
+        """Give the model up because its endpoint has not answered for too long."""
         if self.lost is None:
             text = f"{endpoint} has not answered for {seconds:.0f} s: {error}"
             self.lost = ModelError(error.kind, text, status=error.status)
 
     def refuses_key(self, judgement: Judgement) -> bool:
-        """A key that was good is refused (401): whether for several prompts by now."""
+        """Note that a working key is refused (401). Returns whether several prompts were by now."""
         return self._counted(judgement, "refused") >= REFUSED_KEYS
 
     def give_up(self, judgement: Judgement, error: ModelError) -> None:
-        """A judgement has failed for good."""
+        """Note the final failure of a judgement."""
         if self.lost is None and self._is_lost(judgement, error):
             self.lost = error
 
     def _is_lost(self, judgement: Judgement, error: ModelError) -> bool:
         if error.fatal:
-            # A key or a model that was good is no longer so, or this is about one prompt.
+            # The key or the model has stopped working, or this is about one prompt.
             if not self.accepted or (error.kind == "auth" and error.status not in (401, 403)):
                 return True
             most = REFUSED_KEYS if error.status == 401 else NOT_FOUND
@@ -206,7 +209,7 @@ class CircuitBreaker:
             return judgement.failed_before and self._counted(judgement, "again") >= FAILED_AGAIN
         given_up = self._counted(judgement, "failed")
         if self.accepted:
-            return given_up >= DIFFERENT and self.has_new  # else there is nothing to be spared
+            return given_up >= DIFFERENT and self.has_new  # else there is nothing to save
         is_silent = error.kind == "deadline" or (error.kind == "timeout" and error.status is None)
         most = DIFFERENT_IN_SILENCE if is_silent else DIFFERENT
         surely = error.unsent or error.kind == "loading" or self.different >= most
@@ -220,11 +223,11 @@ class CircuitBreaker:
 
 @dataclass
 class Raising:
-    """Which judges of a run raise in all that they do.
+    """Finds the judges of a run whose own code always raises.
 
     Attributes:
-        making: the voters, by index, that have made a judgement.
-        broken: those that have made none, and have raised in `RAISED`.
+        making: the voters, by index, that have completed a judgement.
+        broken: those that have completed none and have raised `RAISED` times.
     """
 
     making: set[int] = field(default_factory=set)
@@ -232,7 +235,7 @@ class Raising:
     _raised: Counter[int] = field(default_factory=Counter)
 
     def raised(self, voter: int) -> bool:
-        """A voter's judge has raised; whether it is broken by that."""
+        """Note that a voter's judge has raised. Returns whether it counts as broken now."""
         self._raised[voter] += 1
         if voter in self.making or self._raised[voter] < RAISED:
             return False
@@ -241,7 +244,7 @@ class Raising:
 
 
 def _duration(seconds: float) -> str:
-    """A time in words; a moment that will not come is `longer than a week`."""
+    """A duration in words, at most `longer than a week`."""
     minutes = seconds / 60
     if minutes < 2:
         return f"{seconds:.0f} s"

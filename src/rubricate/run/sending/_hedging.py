@@ -1,9 +1,9 @@
-"""Requests that wait far longer than others: sent a second time, or given up to be sent again.
+"""Hedging: a request that takes far longer than others is sent a second time, or sent again.
 
-A request whose judgement has no time left is given up for good.
+A request whose judgement has reached its deadline is given up for good.
 
-What is far is derived from the latencies seen (`Latencies`). While the endpoint is in trouble, or
-does not answer anybody, nothing is late: waiting longer is then right.
+`Latencies` derives from past answers how long is too long. While the endpoint is in trouble or
+answers nothing, no request counts as late, because waiting is right then.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ BUGS = (
     *(ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError),
     *(MemoryError, RuntimeError, TypeError, ValueError),
 )
-"""What no repetition mends."""
+"""Errors that a retry cannot fix."""
 LOOK_EVERY = 0.25
-"""Seconds between looks at the requests that wait."""
+"""Seconds between checks of the waiting requests."""
 
 
 class LostRequest(ModelError):
-    """A request that was given up because others were answered far sooner."""
+    """A request was given up because others were answered far sooner."""
 
 
 def over_deadline(seconds: float) -> ModelError:
-    """What a judgement fails with that has taken so long."""
+    """The error of a judgement that has reached its deadline."""
     text = f"no answer within the {seconds:g} s that a judgement may take (its deadline)"
     return ModelError("deadline", text)
 
 
 def model_error(raised: Exception) -> ModelError:
-    """What a request failed with whose model raised this, which may be what its client does.
+    """The `ModelError` for an exception from a model, such as one of its client library.
 
-    That may pass, as a lost connection does, unless it is an error of the program (`BUGS`).
+    It counts as temporary, like a lost connection, unless it is a bug in the program (`BUGS`).
     """
     logger.debug("a model raised %s", type(raised).__name__, exc_info=raised)
     if isinstance(raised, TimeoutError):
@@ -58,12 +58,12 @@ def model_error(raised: Exception) -> ModelError:
 
 @dataclass(slots=True, eq=False)
 class Failures:
-    """What a request has failed with so far.
+    """The failures of a request so far.
 
     Attributes:
-        attempts: how often it was sent, those attempts left out that do not count.
-        patience: by how much more than usual it may be late: the more, the more often it was.
-        cause: what it failed with.
+        attempts: how often it was sent, without attempts that do not count.
+        patience: factor by which it may be later than usual; it doubles with every timeout.
+        cause: the last error.
     """
 
     attempts: int = 0
@@ -71,7 +71,7 @@ class Failures:
     cause: ModelError | None = None
 
     def note(self, error: ModelError) -> None:
-        """An attempt has failed."""
+        """Record a failed attempt."""
         self.attempts += 1
         if error.kind == "timeout":
             self.patience *= 2.0
@@ -79,17 +79,17 @@ class Failures:
 
 @dataclass(slots=True, eq=False)
 class Outgoing:
-    """A request on its way.
+    """A request being sent.
 
     Attributes:
-        model, request: whom it asks, and what.
-        judgement: whose it is.
-        limiter: its endpoint's.
-        breaker: its model's.
-        failed: what it has failed with so far; None as long as nothing has failed.
-        claims: of each attempt in flight, what is called with its cost; empty where nothing bounds
-            what is sent.
-        usage: what all its attempts took.
+        model, request: the model, and what it is asked.
+        judgement: the judgement that it belongs to.
+        limiter: the limiter of its endpoint.
+        breaker: the circuit breaker of its model.
+        failed: its failures so far; None if there are none.
+        claims: for each attempt in flight, the function to call with its cost; empty without a
+            budget.
+        usage: the usage of all its attempts.
     """
 
     model: Model
@@ -102,13 +102,13 @@ class Outgoing:
     usage: Usage = NO_USAGE
 
     async def claim(self) -> None:
-        """Wait until an attempt may be sent; `RunEnds` where it may not."""
+        """Wait until the budget allows an attempt. Raises `RunEnds` if it does not."""
         if self.judgement.claim is not None:
             settle = await self.judgement.claim(self.model, self.request)
             self.claims += () if settle is None else (settle,)
 
     def takes(self, usage: Usage, *, is_answered: bool) -> None:
-        """An attempt took this, by its answer or by an estimate."""
+        """Record the usage of an attempt, reported or estimated."""
         before = self.usage
         self.usage = usage if before is NO_USAGE else before + usage
         self.judgement.takes(usage)
@@ -118,17 +118,17 @@ class Outgoing:
 
     @property
     def patience(self) -> float:
-        """By how much more than usual it may be late."""
+        """Factor by which it may be later than usual."""
         return 1.0 if self.failed is None else self.failed.patience
 
 
 class Hedging:
-    """Asks models, and looks again and again at all requests that wait for their answers.
+    """Asks models, and checks regularly on the requests that are waiting for an answer.
 
     Args:
-        deadline: seconds that a judgement may take, for the error when they are over.
-        bill: called once for every request that was sent, with what it took as far as that is
-            known, and its reply, if there is one.
+        deadline: seconds that a judgement may take, for the text of the error.
+        bill: called once for every request sent, with its usage as far as known and its reply, if
+            any.
     """
 
     def __init__(
@@ -143,25 +143,25 @@ class Hedging:
 
     @property
     def in_flight(self) -> list[Outgoing]:
-        """What waits for its answer: what was sent twice, twice."""
+        """The waiting requests. One that was sent twice is listed twice."""
         twice = [watch.out for watch in self._watches if watch.took is not None]
         return [watch.out for watch in self._watches] + twice
 
     async def complete(self, out: Outgoing, sent: float, ends: float) -> Completion:
-        """Ask a model; where its answer is late, ask a second time beside it: the first one wins.
+        """Ask a model. If the answer is late, ask a second time in parallel; the first answer wins.
 
-        Both are billed. Models that are not `repeatable` are asked once.
+        Both requests are billed. Models that are not `repeatable` are asked once.
 
         Args:
-            out: the request. A second one goes only where its limiter has room.
-            sent, ends: when it is sent, which is now, and when the time of its judgement is over
-                (monotonic clock).
+            out: the request. A second one is sent only if its limiter has room.
+            sent, ends: the time of sending (now) and the deadline of the judgement (monotonic
+                clock).
 
         Raises:
-            LostRequest: it is taken for lost.
-            ModelError: the model's own, or `deadline`: there is no time left.
+            LostRequest: the request is considered lost.
+            ModelError: an error of the model, or `deadline` if time is up.
         """
-        if self._timer is None:  # nobody waits: it may be another loop than before
+        if self._timer is None:  # nothing is waiting, so this may be another event loop
             self._loop = asyncio.get_running_loop()
         watch = _Watch(out, sent, ends, self._loop)
         self._watches.add(watch)
@@ -178,7 +178,7 @@ class Hedging:
             first = reply.usage
             return reply
         except asyncio.CancelledError:
-            if not watch.take_back():  # somebody else's cancellation
+            if not watch.take_back():  # cancelled by someone else
                 raise
             if watch.answer is None:
                 raise watch.lost(self._deadline) from None
@@ -194,7 +194,7 @@ class Hedging:
             raise failed from raised
         finally:
             self._end(watch, first, reply)
-            if watch.second is not None:  # its connection is closed before the loop may end
+            if watch.second is not None:  # close its connection before the loop can end
                 watch.second.cancel()
                 await asyncio.wait({watch.second}, timeout=1.0)
 
@@ -205,12 +205,12 @@ class Hedging:
         self._bill(watch.out, first, reply)
         if watch.took is not None:
             self._bill(watch.out, watch.took, watch.answer)
-        if not self._watches:  # another loop may be the next to ask
+        if not self._watches:  # the next request may come from another event loop
             self._stop()
 
     def _look(self) -> None:
-        # After a pause of this process (a laptop that slept, a loop that was kept busy) everything
-        # seems late, but the answers may be here, and unread: they are read before the next look.
+        # After this process was paused (a laptop asleep, a blocked loop), everything seems late,
+        # but answers may have arrived unread. They are read before the next check.
         assert self._timer is not None
         late = self._loop.time() - self._timer.when()
         self._paused = late > LOOK_EVERY and not self._paused
@@ -227,14 +227,14 @@ class Hedging:
 
 
 class _Watch:
-    """Watches one request from its sending to its end.
+    """Watches one request from sending to its end.
 
     Attributes:
         out: the request.
-        second: the second request, if there was one, which is cancelled if it loses.
-        answer: the second request's answer, if it came first.
-        took: what the second request took; None while it has not been sent.
-        ended: whether nothing is waited for any more.
+        second: the task of the second request, if any; cancelled if it loses.
+        answer: the answer to the second request, if it came first.
+        took: the usage of the second request; None if it was not sent.
+        ended: whether the request has ended.
     """
 
     __slots__ = (
@@ -268,7 +268,7 @@ class _Watch:
         self.took: Usage | None = None
 
     def look(self, now: float) -> None:
-        """Send the request a second time, or give it up, if it is late."""
+        """If the request is late, send it a second time or give it up."""
         limiter = self.out.limiter
         latencies, patience, waited = limiter.latencies, self.out.patience, now - self._sent
         if self.ended or self._interrupted:
@@ -305,7 +305,7 @@ class _Watch:
             answer = checked(out.model, await out.model.complete(out.request))
         except RunEnds:
             return
-        except Exception as raised:  # the first may still be answered
+        except Exception as raised:  # the first request may still be answered
             if self.took is not None:
                 error = raised if isinstance(raised, ModelError) else model_error(raised)
                 self.took = possible(error.usage)
@@ -321,11 +321,11 @@ class _Watch:
         self._task.cancel()
 
     def take_back(self) -> bool:
-        """Undo the cancellation that this watch asked for; whether there was only that one."""
+        """Undo the cancellation by this watch; False if there was another one, too."""
         return self._interrupted and self._task.uncancel() <= self._cancelling
 
     def lost(self, deadline: float) -> ModelError:
-        """What a request that is given up failed with; `deadline` is in seconds."""
+        """The error of a request that is given up; `deadline` is in seconds."""
         waited = time.monotonic() - self._sent
         if time.monotonic() >= self._ends:
             error = over_deadline(deadline)
@@ -347,5 +347,5 @@ def checked(model: Model, reply: object) -> Completion:
 
 
 def possible(usage: object) -> Usage:
-    """What a model says that a request took; unknown where it cannot be right."""
+    """The usage that a model reports, or unknown if it cannot be right."""
     return usage if isinstance(usage, Usage) and usage.is_possible else UNANSWERED

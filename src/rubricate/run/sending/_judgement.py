@@ -1,4 +1,4 @@
-"""One judgement on its way: what the sender has to know of it."""
+"""One judgement in progress, as the sender sees it."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ class Settle(Protocol):
     """Called once a claimed request is no longer in flight."""
 
     def __call__(self, usage: Usage, *, is_answered: bool) -> None:
-        """Note what it took, by its answer or by an estimate."""
+        """Record its usage, from the answer or from an estimate."""
 
 
 Claim = Callable[[Model, Request], Awaitable[Settle | None]]
-"""Waits until a request may be sent, at the last moment before it is."""
+"""Waits until the budget allows a request. Called at the last moment before sending."""
 
 
 class Judgement:
     """One judgement and all its requests.
 
     Args:
-        item: what is judged. Different prompts are those of different items.
-        failed_before: whether it failed in an earlier run: that it fails again says nothing new of
-            the endpoint.
+        item: what is judged. Prompts count as different if their items differ.
+        failed_before: whether it failed in an earlier run, in which case another failure is no news
+            about the endpoint.
 
     Attributes:
-        ends: when its time is over (monotonic clock); None until its first request goes out.
-        failed_at: how many answers the model had given when a request of this judgement failed
-            first; None while none has.
-        replicate: what the keys of its replicate end in.
-        sent: how often it sent what to a model that answers later; not set before.
-        claim: waits until a request may be sent, and raises `RunEnds` where it may not; None where
-            nothing bounds that.
+        ends: its deadline (monotonic clock); None until its first request is sent.
+        failed_at: how many answers the model had given when a request of this judgement first
+            failed; None if none has failed.
+        replicate: the suffix of the keys of its replicate.
+        sent: how often each request was sent to a model that answers later; set on first use.
+        claim: waits until the budget allows a request, and raises `RunEnds` if it does not; None
+            without a budget.
     """
 
     __slots__ = ("claim", "ends", "failed_at", "failed_before", "item", "replicate", "sent")
@@ -51,22 +51,22 @@ class Judgement:
 
     @property
     def is_asked(self) -> bool:
-        """Whether a request of it has gone out."""
+        """Whether any of its requests was sent."""
         return self.ends is not None
 
     @property
     def is_fresh(self) -> bool:
-        """Whether its requests may still tell something of the endpoint."""
+        """Whether its requests can still be news about the endpoint."""
         return self.failed_at is None and not self.failed_before
 
     def takes(self, usage: Usage) -> None:
-        """Called with what a request took, as soon as that is known or estimated."""
+        """Called with the usage of each request, as soon as it is known or estimated."""
 
     def aside(self, waits: bool) -> None:
-        """Called with True when it waits to be sent again, so that another may go; False after."""
+        """Called with True while it waits for a retry, so that others can go, and False after."""
 
     def look_ahead(self) -> bool:
-        """Bring many more judgements, to find a prompt that is answered; whether there are any."""
+        """Start many more judgements to find a prompt that is answered; False if none is left."""
         return False
 
 

@@ -1,4 +1,4 @@
-"""How long answers take, and from when on a request is late."""
+"""How long answers take, and when a request counts as late."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from functools import partial
 
-# These constants are reasoned, not tuned; tests/run/test_late.py holds what they promise. At half
-# the multiples, requests that are only slow are paid twice; at double, a lost request is noticed
-# after twice the time.
+# These constants are estimates, not tuned; tests/run/test_late.py checks what they promise. At half
+# the multiples, requests that are merely slow are paid twice; at double, it takes twice as long to
+# notice a lost request.
 
 SEEN, ENOUGH, EVERY = 128, 20, 32
-"""The last 128 answers count, once there are 20; the thresholds are renewed every 32 answers."""
+"""The last 128 answers count, once there are 20. The thresholds are updated every 32 answers."""
 SECOND_AFTER, SECOND_FLOOR = 4.0, 1.0
 """A request is sent a second time after 4 times the 95th percentile, but not before 1 s."""
 LOST_AFTER, LOST_FLOOR = 10.0, 5.0
@@ -19,8 +19,8 @@ LOST_AFTER, LOST_FLOOR = 10.0, 5.0
 OVERTAKEN = 10
 """A lost request may be sent again in any case once 10 later requests have been answered."""
 SHARE, AT_FIRST, SAVED = 0.03, 5.0, 20.0
-"""Late requests that may be sent again: 5 at first, then 3 % of those answered; the unused rest is
-saved, up to 20. This bounds what hedging adds to the cost of a run."""
+"""How many late requests may be sent again: 5 at first, plus 3 % of those answered. Unused ones are
+saved, up to 20. This limits what hedging adds to the cost of a run."""
 
 
 @dataclass(slots=True)
@@ -29,9 +29,9 @@ class Latencies:
 
     Attributes:
         count: how many answers there have been.
-        second_after: seconds after which a second request may be sent beside one that waits.
-        lost_after: seconds after which a request that waits may be given up and sent again.
-            Both are None until enough answers came.
+        second_after: seconds after which a waiting request may be sent a second time in parallel.
+        lost_after: seconds after which a waiting request may be given up and sent again.
+            Both are None until there were enough answers.
     """
 
     count: int = 0
@@ -41,7 +41,7 @@ class Latencies:
     _budget: float = AT_FIRST
 
     def add(self, seconds: float) -> None:
-        """An answer came after so long."""
+        """Record the latency of an answer."""
         self._last.append(seconds)
         self.count += 1
         if self._budget < SAVED:
@@ -52,11 +52,11 @@ class Latencies:
             self.lost_after = max(LOST_FLOOR, LOST_AFTER * most)
 
     def is_overtaken(self, count: int) -> bool:
-        """Whether enough answers came since there were `count`."""
+        """Whether enough answers have come since there were `count`."""
         return self.count - count >= OVERTAKEN
 
     def spend(self) -> bool:
-        """Take one late request from what may be sent again; False where nothing is left."""
+        """Use up one repetition of a late request; False if none is left."""
         if self._budget < 1.0:
             return False
         self._budget -= 1.0

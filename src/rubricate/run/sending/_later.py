@@ -1,4 +1,4 @@
-"""Requests to models that answer later: no limit, no turn and no deadline applies to them."""
+"""Requests to models that answer later (batches): without rate limits, queue or deadline."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ async def answered_later(
     check_goes_on: Callable[[Outgoing], None],
     bill: Callable[[Outgoing, Usage, Completion | None], None],
 ) -> Completion:
-    """The answer of a model that answers later, or of the model that takes what it leaves.
+    """The answer of a model that answers later, or of its live fallback if the batch expires.
 
-    What is out when the run ends is billed by the run that gets its answer.
+    A request that is still pending when the run ends is billed by the run that gets its answer.
 
     Args:
         out: the request.
-        send: sends what is left.
-        stop: ends the run, where nobody is to wait.
-        check_goes_on: raises where nothing more is to be sent.
-        bill: counts what the request took.
+        send: sends expired requests to the live model.
+        stop: ends the run if it should not wait (`--no-wait`).
+        check_goes_on: raises if nothing more may be sent.
+        bill: counts the usage of the request.
 
     Raises:
-        ModelError: it has failed.
-        RunEnds: nobody is to wait for it.
+        ModelError: the request failed.
+        RunEnds: the run should not wait for the answer.
     """
     check_goes_on(out)
     out.request = replace(out.request, draw=draw_of(out.judgement, out.request))
@@ -68,7 +68,7 @@ async def answered_later(
 
 
 def draw_of(judgement: Judgement, request: Request) -> Draw:
-    """Which answer to a request a judgement wants, of several to equal ones."""
+    """Which of the answers to equal requests this judgement wants."""
     if not hasattr(judgement, "sent"):
         judgement.sent = {}
     content = orjson.dumps((request.messages, request.choices, request.sample))

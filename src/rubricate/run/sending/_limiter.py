@@ -1,7 +1,7 @@
-"""Lets requests through to endpoints: one limiter an endpoint, for all runs in the process.
+"""Rate limiting: one limiter for each endpoint, shared by all runs in the process.
 
-When a request may go is `AdaptiveRate`'s to say. Here they wait for it, first come, first served,
-in whatever loop and thread they are.
+`AdaptiveRate` decides when a request may be sent. Requests wait here for that moment, first come,
+first served, from any event loop and thread.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
     from rubricate.run.sending._shares import Report, Share
 
 RESERVE = 32
-"""File descriptors kept free for the journal, the results and other files. Reasoned: a run opens
-about ten besides connections."""
+"""File descriptors kept free for the journal, the results and other files. Not measured: a run
+opens about ten besides its connections."""
 
 
 class Limiter:
-    """Lets requests through to one endpoint.
+    """The rate limiter of one endpoint.
 
-    Between `acquire` and `release` a request is in flight. What came of it is noted by one of
-    `answered` (which is a `release`, too), `refused`, and methods of `rate`.
+    A request is in flight between `acquire` and `release`. Report its outcome with `answered`
+    (which also releases), `refused`, or a method of `rate`.
 
     Args:
         limits: those of the first run.
         starts_slowly: as of `AdaptiveRate`.
 
     Attributes:
-        rate: the state of the endpoint.
-        lock: under which alone that is changed.
+        rate: the state of the endpoint. Change it only while holding `lock`.
+        lock: guards `rate` and the queue of waiting requests.
         latencies: how long answers take.
     """
 
@@ -62,14 +62,14 @@ class Limiter:
     # Who asks
 
     def join(self, limits: Limits) -> None:
-        """Take a run in: the highest concurrency and the lowest rates of all that run count."""
+        """Add a run. The highest concurrency and the lowest rates of all current runs apply."""
         with self.lock:
             self.rate.join(limits)
             if self._waiting:
                 self._wake()
 
     def leave(self, limits: Limits) -> None:
-        """Let a run go."""
+        """Remove a run that has ended."""
         with self.lock:
             self.rate.leave(limits)
             self._wake()
@@ -77,10 +77,10 @@ class Limiter:
     # Sharing with other processes
 
     def share(self, notify: Callable[[], None] | None) -> None:
-        """Let requests through only by the share that `apply` gets; None for as before.
+        """Limit requests to the share set by `apply`; with None, stop sharing.
 
-        `notify` is called, in any thread, when other processes are to know something at once: a
-        request waits for a share, or was refused.
+        `notify` is called, in any thread, when other processes should learn something at once: a
+        request is waiting for a share, or one was refused.
         """
         with self.lock:
             self._notify = notify
@@ -91,29 +91,29 @@ class Limiter:
             self._wake()
 
     def report(self) -> Report:
-        """What other processes are to know."""
+        """The report for other processes."""
         with self.lock:
             waits = any(not waiter.is_gone for waiter in self._waiting)
             return self.rate.report(time.monotonic(), waits=waits)
 
     def apply(self, share: Share) -> None:
-        """Take over what other processes have reported."""
+        """Apply what other processes have reported."""
         with self.lock:
-            if self._notify is not None:  # has it left meanwhile?
+            if self._notify is not None:  # still sharing
                 self.rate.apply(share, time.monotonic())
                 self._wake()
 
     def keep_share(self) -> None:
-        """Go on with the share as it is, where nothing can be reported."""
+        """Keep the current share if nothing can be reported."""
         with self.lock:
             if self._notify is not None:
                 self.rate.keep_share()
                 self._wake()
 
     def give_back(self) -> int | None:
-        """Give the share back; the requests that were accepted since the last report.
+        """Give the share back, and return how many requests were accepted since the last report.
 
-        None, and nothing is given back, where requests are sent.
+        Returns None and keeps the share while requests are being sent.
         """
         with self.lock:
             if self._notify is not None:
@@ -124,7 +124,7 @@ class Limiter:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request waits or is on its way, or was since the last report."""
+        """Whether no request is waiting or in flight, and none was since the last report."""
         return not self._waiting and not self.rate.is_busy
 
     # Letting through
@@ -136,7 +136,7 @@ class Limiter:
             return not self._waiting and self.rate.wait(time.monotonic(), 0.0) == 0.0
 
     def admits(self, tokens: float = 0.0) -> bool:
-        """Let a request of about this many tokens through, if it may go at once."""
+        """Admit a request of about this many tokens if it may be sent at once."""
         with self.lock:
             if self._waiting or self.rate.wait(time.monotonic(), tokens) != 0.0:
                 return False
@@ -146,10 +146,10 @@ class Limiter:
     async def acquire(
         self, tokens: float = 0.0, asker: object = None, *, is_new: bool = True
     ) -> bool:
-        """Wait until a request of about this many tokens may go; False where it was sent away.
+        """Wait until a request of about this many tokens may be sent; False after `send_away`.
 
-        First come, first served; in an outage the last of those that are new: its prompt is
-        furthest from those that have failed.
+        First come, first served. During an outage the newest fresh request goes first, because its
+        prompt is the least like those that have failed.
         """
         with self.lock:
             if self.admits(tokens):
@@ -161,7 +161,7 @@ class Limiter:
             return await waiter.future
         except asyncio.CancelledError:
             with self.lock:
-                if waiter.outcome:  # let through, and cancelled after
+                if waiter.outcome:  # admitted, then cancelled
                     self.release()
                 else:
                     waiter.outcome = False
@@ -169,24 +169,24 @@ class Limiter:
             raise
 
     def send_away(self, asker: object) -> None:
-        """End the waiting of all requests of one asker."""
+        """Stop all waiting requests of one asker."""
         with self.lock:
             for waiter in self._waiting:
                 if waiter.asker is asker:
                     waiter.tell(False)
 
     def release(self) -> None:
-        """A request is not in flight any more."""
+        """Note that a request is no longer in flight."""
         with self.lock:
             self.rate.concurrency.back()
             if self._waiting:
                 self._wake()
 
     def _wake(self) -> None:
-        """Let through what may go, and have somebody look again when the next one may."""
+        """Admit the requests that may be sent, and set a timer for the next one."""
         now, loop = time.monotonic(), _running_loop()
         if self._timer is not None and self._timer_loop is loop:
-            self._timer.cancel()  # another loop's only looks once too often
+            self._timer.cancel()  # a timer of another loop merely fires once too often
         self._timer = None
         while self._waiting:
             first = self._waiting[0]
@@ -231,7 +231,7 @@ class Limiter:
     # Learning
 
     def answered(self, sent: float, completion: Completion, expected: float = 0.0) -> None:
-        """A request sent then is back with its answer; `expected` tokens were reckoned with."""
+        """Note an answer to a request sent at `sent`, for which `expected` tokens were reserved."""
         with self.lock:
             self.rate.concurrency.back()
             if self._waiting:
@@ -241,7 +241,7 @@ class Limiter:
                 self.rate.planned(completion.quota)
 
     def refused(self, sent: float, wait: float | None) -> None:
-        """A request sent then was refused for its rate (429); the endpoint asks to wait so long."""
+        """Note that a request sent at `sent` got a 429; `wait` is what the endpoint asks for."""
         with self.lock:
             self.rate.refused(sent, wait)
             if self._notify is not None and self.rate.has_news:
@@ -249,10 +249,10 @@ class Limiter:
 
 
 class _Waiter:
-    """A request that waits, in its own loop.
+    """A waiting request, in its own event loop.
 
     Attributes:
-        outcome: True once it was let through, False once it need not be any more.
+        outcome: True once admitted, False once it no longer needs to be; None while waiting.
     """
 
     __slots__ = ("asker", "future", "is_new", "loop", "outcome", "tokens")
@@ -267,16 +267,16 @@ class _Waiter:
 
     @property
     def is_gone(self) -> bool:
-        """Whether nobody waits here any more."""
+        """Whether nothing is waiting here any longer."""
         return self.outcome is not None or self.loop.is_closed()
 
     @property
     def may_tell(self) -> bool:
-        """Whether somebody waits here whose request may tell something new."""
+        """Whether a fresh request is waiting here, whose outcome may be news."""
         return self.is_new and not self.is_gone
 
     def tell(self, outcome: bool) -> None:
-        """End the waiting, from whatever thread."""
+        """End the wait, from any thread."""
         if self.outcome is not None:
             return
         self.outcome = outcome
@@ -304,9 +304,9 @@ _LIMITERS_LOCK = threading.Lock()
 
 
 def limiter_of(endpoint: str, *, starts_slowly: bool = True) -> Limiter:
-    """The limiter that all runs in the process share for an endpoint.
+    """The limiter of an endpoint, shared by all runs in the process.
 
-    What it has learnt is kept as long as a loop is open that asked for it.
+    It keeps what it has learnt as long as an event loop that asked for it is open.
     """
     loop = asyncio.get_running_loop()
     with _LIMITERS_LOCK:
@@ -321,7 +321,7 @@ def limiter_of(endpoint: str, *, starts_slowly: bool = True) -> Limiter:
 
 
 def _begin_anew() -> None:
-    """Forget, in a forked process, what the parent's threads wait for and have in flight."""
+    """In a forked process, forget what the parent's threads are waiting for or have in flight."""
     _LIMITERS.clear()
     _LIMITERS_LOCK.release()
 
@@ -335,7 +335,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def bounded(limits: Limits) -> tuple[Limits, str | None]:
-    """Limits under which each request has a file descriptor; and what was bounded, in words."""
+    """The limits lowered so that each request has a file descriptor, and a line that says so."""
     allowed, free = _descriptors()
     most = max(1, free // 2, free - RESERVE)
     if limits.concurrency <= most:
@@ -345,7 +345,7 @@ def bounded(limits: Limits) -> tuple[Limits, str | None]:
 
 
 def _descriptors() -> tuple[int, int]:
-    """How many file descriptors the process may have, and how many of them are left."""
+    """How many file descriptors the process may have, and how many are still free."""
     many = 2**31
     try:
         import resource

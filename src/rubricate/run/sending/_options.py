@@ -11,12 +11,13 @@ from rubricate.errors import InputError, ModelError
 from rubricate.settings import Settings, option
 
 LONGEST_WHILE_LOADING = 5.0
-"""The longest wait, in seconds, for a server that loads its model: it says so at once."""
+"""Longest wait, in seconds, between attempts while a server loads its model, because it answers
+503 at once."""
 
 
 class Limits(Settings, group="Limits"):
-    """What an endpoint is asked at most. Tokens are those of prompts and replies, estimated before
-    and corrected after.
+    """Limits of an endpoint. Tokens are those of prompts and replies, estimated before a request is
+    sent and corrected afterwards.
 
     Raises:
         InputError: a value is out of bounds.
@@ -34,7 +35,7 @@ class Limits(Settings, group="Limits"):
         None,
         "Maximum requests to the endpoint in a minute, by all runs of this process and all "
         "processes that share its limits.",
-        default_text="as its answers tell",
+        default_text="learnt from its answers",
         unit="requests a minute",
         gt=0,
         across_processes="endpoint",
@@ -42,7 +43,7 @@ class Limits(Settings, group="Limits"):
     tokens_per_minute: float | None = option(
         None,
         "Maximum tokens in a minute, of prompts and replies.",
-        default_text="as its answers tell",
+        default_text="learnt from its answers",
         unit="tokens a minute",
         gt=0,
         across_processes="endpoint",
@@ -66,14 +67,14 @@ class Limits(Settings, group="Limits"):
             )
 
     def shared_by(self, journal: str | None) -> Limits:
-        """The same, shared in the database of a run's journal where nothing else is said."""
+        """The same limits, shared in the database of a run's journal unless set otherwise."""
         if journal is None or self.share_limits not in (None, "auto"):
             return self
         return replace(self, share_limits=journal)
 
 
 class Budget(Settings, group="Limits"):
-    """Bounds of a run; None is none."""
+    """Limits of cost and time of a run; None for no limit."""
 
     max_cost: float | None = option(
         None,
@@ -88,7 +89,7 @@ class Budget(Settings, group="Limits"):
         "estimate",
         "With --max-cost, if replies have no token counts: estimate their cost, or refuse to "
         "continue.",
-        more="Estimates are by rubricate's own count of tokens, and rather too high than too low.",
+        more="The estimate is rubricate's own count of tokens, more likely too high than too low.",
     )
     max_time: float | None = option(
         None,
@@ -101,13 +102,12 @@ class Budget(Settings, group="Limits"):
 
     @property
     def estimates_usage(self) -> bool:
-        """Whether the cost of replies without token counts is estimated. Else it is unknown."""
+        """Whether to estimate the cost of replies without token counts; otherwise it is unknown."""
         return self.max_cost is not None and self.missing_usage == "estimate"
 
 
 class Retries(Settings, group="Limits"):
-    """How long a request that fails is tried: exponential back-off with full jitter; what the
-    endpoint says goes before.
+    """Retries: exponential backoff with jitter; a `Retry-After` of the endpoint takes precedence.
 
     Attributes:
         first_wait: the longest wait before the second attempt, in seconds; it doubles.
@@ -122,23 +122,23 @@ class Retries(Settings, group="Limits"):
 
     attempts: int = option(
         6,
-        "Maximum number of times that a request is sent if it fails while others succeed.",
-        more="One refused for its rate (429) is sent until the deadline, however often that is.",
+        "Maximum number of attempts for a request that fails while others succeed.",
+        more="A request refused because of a rate limit (429) is retried until the deadline.",
         unit="requests",
         ge=1,
     )
     deadline: float = option(
         600.0,
-        "Seconds that one judgement may take with all its requests; then it is failed.",
+        "Maximum seconds for one judgement with all its requests; after that it fails.",
         unit="seconds",
         gt=0,
     )
     max_outage: float = option(
         120.0,
         "Stop the run after this many seconds without any answer.",
-        more="Of an endpoint that has answered, or says that it is loading its model. Nothing is "
-        "lost until then: failures in an outage do not count as attempts, and the run can be "
-        "resumed later.",
+        more="It applies to an endpoint that has answered before, or says that it is loading its "
+        "model. Nothing is lost: failures during an outage do not count as attempts, and you can "
+        "resume the run later.",
         unit="seconds",
         ge=0,
     )
@@ -146,13 +146,13 @@ class Retries(Settings, group="Limits"):
     def back_off(
         self, error: ModelError, attempt: int, elapsed: float, chance: random.Random
     ) -> float | None:
-        """Seconds to wait after the failed attempt number `attempt` (from 1); None to give up.
+        """Seconds to wait after a failed attempt; None to give up.
 
         Args:
-            error: what the attempt failed with.
-            attempt: how many attempts there have been.
-            elapsed: seconds since the first one.
-            chance: where the jitter comes from.
+            error: the error of the attempt.
+            attempt: the number of the attempt, from 1.
+            elapsed: seconds since the first attempt.
+            chance: source of the jitter.
         """
         requested = error.retry_after or 0.0
         if not error.retryable or elapsed + requested > self.deadline:

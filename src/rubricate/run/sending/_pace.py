@@ -1,4 +1,4 @@
-"""The rate at which an endpoint takes requests, learnt from its refusals (429)."""
+"""The rate at which an endpoint accepts requests, learnt from its refusals (429)."""
 
 from __future__ import annotations
 
@@ -11,52 +11,52 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rubricate.run.sending._peers import Others
 
-# "Half" and "double" were tried with benchmarks/judge/pacing.py: 2,000 requests to each of its
-# endpoints. "The same" is the time of each run within 0.02, and its refusals.
+# "At half" and "at double" were measured with benchmarks/judge/pacing.py: 2,000 requests to each of
+# its endpoints. "The same" means that time (within 0.02) and refusals of each run did not change.
 
 FIRST_BURST, FIRST_RATE, FIRST_MORE, FIRST_ANSWERS = 20, 300.0, 0.5, 64
-"""The start of a run: requests at once, then requests a second, and for each answer half a request
-more, until 64 answers came. An endpoint with a low limit has refused by then, and few requests were
-in vain. At half the rate, a run at an endpoint that takes 100 a second takes 1.7 times as long
-instead of 1.1; at double, an endpoint that takes 40 a second refuses half as many again. Of the
-others, half and double are the same but for a run at 20 a second, to which half the burst brings 4
-refusals a request."""
+"""The start of a run: 20 requests at once, then 300 a second, plus half a request for each answer,
+until there are 64 answers. By then, an endpoint with a low limit has refused some, and few requests
+were wasted. At half the rate, a run at an endpoint that takes 100 a second takes 1.7 times as long
+instead of 1.1; at double, an endpoint that takes 40 a second refuses half as many again. For the
+other values, half and double are the same, except that half the burst brings 4 refusals a request
+at an endpoint that takes 20 a second."""
 FIRST_WAVE, FIRST_RATE_MOST, FIRST_STEP = 80.0, 1600.0, 4.0
-"""Where the first answer is quick, the start is faster: 80 requests in the time that the answer
-took, at most 1,600 a second and 4 at once, so that a program that pauses for a moment does not make
-up for it. The first refusal takes the rate back. At half or double, runs at a quick endpoint take
-0.02 longer or shorter."""
+"""If the first answer is quick, the start is faster: 80 requests in the time that the answer took,
+at most 1,600 a second and 4 at once, so that a program that pauses for a moment does not catch up
+in a burst. The first refusal undoes this. At half or double, runs at a quick endpoint take 0.02
+longer or shorter."""
 GROWTH, GROWTH_A_SECOND, GROWTH_AT_FIRST = 0.0001, 0.02, 0.2
-"""The share by which the pace grows with each answer, and in a second at least (the last until the
-pace has been measured once); twice that after 500 more answers without a refusal, and so on. At
+"""The share by which the pace grows with each answer, and the least growth in a second (the last
+until the pace has been measured once); it doubles after every 500 answers without a refusal. At
 half of GROWTH_A_SECOND, a run whose endpoint doubles its limit takes 1.26 times as long as it
 could, instead of 1.21; at double, 1.09, and an endpoint of 10 a second refuses half as many again.
 Half and double of the others are the same here, but tests/run/test_limits.py needs the first
-growth; GROWTH counts from 200 requests a second on."""
+growth; GROWTH matters from 200 requests a second."""
 SHORT, FEW = 0.5, 16
-"""The rate is measured between two refusals that are this many seconds, or this many answers,
-apart. Half and double are the same."""
+"""The rate is measured between two refusals that are at least this many seconds, or this many
+answers, apart. Half and double are the same."""
 LEAST_RATE = 0.1
 """The lowest rate, in requests a second, however often the endpoint refuses. Half and double are
 the same: no simulated endpoint allows so few."""
 RECENT, MOST_REFUSED = 10, 6
-"""If 6 of 10 requests that were sent one after the other were refused, most are: the wait that the
-endpoint asks for applies to all, and there is a rate to learn. (Before that many were sent, half of
-those that came back are enough. Refusals come back sooner than answers do.) With 6 of 5, or 12 of
-10, nothing is ever learnt, and five times as many are refused. With 6 of 20 a tenth as many are,
-but a run at an endpoint that refuses 30 % by chance takes 7.6 times as long as it could instead of
-4.3. With 3 of 10 it is the same as with 6."""
+"""If 6 of 10 consecutive requests were refused, most are: a pause that the endpoint asks for
+applies to all requests, and there is a rate to learn. (Before 10 were sent, half of those that
+returned are enough, because refusals return sooner than answers.) With 6 of 5, or 12 of 10, nothing
+is ever learnt, and five times as many are refused. With 6 of 20, a tenth as many are refused, but a
+run at an endpoint that refuses 30 % at random takes 7.6 times as long as it could, instead of 4.3.
+With 3 of 10 the results are the same as with 6."""
 USELESS_AFTER, USELESS_SHARE = 40, 0.05
 """The pace is given up if after 40 answers more than 5 % of the requests sent since it was last
-learnt are still refused. Half and double are the same, also for an endpoint that refuses a tenth by
-chance."""
+learnt are still refused. Half and double are the same, also for an endpoint that refuses a tenth at
+random."""
 
 
 class TokenBucket:
-    """An allowance that fills at a rate, up to what a second brings (at least 1 unit).
+    """An allowance that refills at a rate, up to the amount of one second (at least 1 unit).
 
     Attributes:
-        rate: units a second, of all processes that share the allowance.
+        rate: units a second, for all processes that share the allowance.
         share: this process's part of it, from 0 to 1.
     """
 
@@ -70,7 +70,7 @@ class TokenBucket:
         self._at = time.monotonic()
 
     def wait(self, now: float, amount: float) -> float:
-        """Seconds until there is so much; a full bucket is enough for any amount."""
+        """Seconds until the amount is available; a full bucket is enough for any amount."""
         rate, size = self.rate, self.size
         if self.share != 1.0:
             rate, size = rate * self.share, max(1.0, size * self.share)
@@ -83,7 +83,7 @@ class TokenBucket:
         return missing / rate if rate else float("inf")
 
     def take(self, share: float) -> None:
-        """Have another part of the allowance."""
+        """Change the part of the allowance."""
         self.share = share
         self.level = min(self.level, max(1.0, self.size * share))
 
@@ -91,12 +91,12 @@ class TokenBucket:
 def planned_by(
     bucket: TokenBucket | None, quota: tuple[float, float, float] | None, in_flight: int
 ) -> TokenBucket | None:
-    """The bucket that keeps to what an endpoint says is left of an allowance.
+    """A bucket that keeps to what an endpoint reports as left of an allowance.
 
     Args:
-        bucket: the one so far; it stays where the endpoint says nothing.
-        quota: (the allowance, what is left of it, seconds until it is whole again).
-        in_flight: how many requests are on the way that are not reckoned in yet.
+        bucket: the present bucket, kept if the endpoint reports nothing.
+        quota: (the allowance, what is left of it, seconds until it is full again).
+        in_flight: requests in flight that the endpoint has not counted yet.
 
     Returns:
         None while more than half of the allowance is left.
@@ -116,7 +116,7 @@ class Refusals:
 
     Attributes:
         sent: when the last requests were sent (monotonic clock).
-        outcomes: of the last, whether each was refused.
+        outcomes: whether each of the last requests was refused.
     """
 
     sent: deque[float] = field(default_factory=partial(deque, maxlen=4 * RECENT))
@@ -124,7 +124,7 @@ class Refusals:
     _refused: deque[float] = field(default_factory=partial(deque, maxlen=MOST_REFUSED))
 
     def add(self, sent: float) -> None:
-        """A request sent then was refused."""
+        """Record a refusal of a request sent at `sent`."""
         self.outcomes.append(True)
         self._refused.append(sent)
 
@@ -135,7 +135,7 @@ class Refusals:
 
     @property
     def are_most(self) -> bool:
-        """Whether most were, of those sent one after the other."""
+        """Whether most consecutive requests were refused."""
         if len(self.sent) < RECENT:
             return 2 * sum(self.outcomes) >= len(self.outcomes)
         first = min(self._refused)
@@ -148,12 +148,12 @@ class Pace:
     """The requests a second that an endpoint takes, learnt from its refusals.
 
     Attributes:
-        bucket: what lets requests through at that rate; None while there is no pace. Until
-            `is_learnt` it is that of a run's start.
+        bucket: admits requests at that rate; None without a pace. Until `is_learnt`, the bucket of
+            the start of a run.
         is_learnt: whether the start is over.
-        measured: the highest rate that was measured between refusals; 0 where none was.
-        answers: requests accepted, ever.
-        mark: since when those are counted by which the rate is measured (monotonic clock).
+        measured: the highest rate measured between refusals; 0 if there was none.
+        answers: accepted requests in total.
+        mark: the start of the current measurement (monotonic clock).
     """
 
     mark: float
@@ -170,16 +170,16 @@ class Pace:
 
     @property
     def learnt(self) -> TokenBucket | None:
-        """The bucket, unless it is that of a run's start."""
+        """The bucket, unless it is the one of the start."""
         return self.bucket if self.is_learnt else None
 
     @property
     def is_useless(self) -> bool:
-        """Whether the pace was given up a short while ago."""
+        """Whether the pace was dropped recently."""
         return self.answers < self._again_at
 
     def accepted(self, sent: float, seconds: float, refusals: Refusals, *, is_new: bool) -> None:
-        """A request was answered; `is_new` where it was sent since the pace was learnt last."""
+        """Note an answer; `is_new` if its request was sent after the last cut of the pace."""
         self.answers += 1
         self._since_cut += 1
         if sent >= self.mark:
@@ -206,9 +206,9 @@ class Pace:
             bucket.size = max(1.0, bucket.rate)
 
     def count_first(self, more: int) -> None:
-        """Count requests in that were sent before the first refusal and accepted after it.
+        """Add requests that were sent before the first refusal and accepted after it.
 
-        The first estimate was too low.
+        The first estimate was too low without them.
         """
         if self._first_window is not None and self.bucket is not None:
             count, elapsed = self._first_window
@@ -216,13 +216,13 @@ class Pace:
             self.bucket.rate = self.bucket.size = max(1.0, 0.95 * max(FEW, count + more) / elapsed)
 
     def refused(self) -> None:
-        """A request sent since the pace was learnt last was refused."""
+        """Note a refusal of a request sent after the last cut of the pace."""
         self._refused += 1
 
     def rate_after(self, now: float, in_flight: int, others: Others) -> float | None:
-        """The rate that a refusal now shows; 0 to give the pace up, None for as before.
+        """The new rate after a refusal; 0 to drop the pace, None to leave it.
 
-        It is 95 % of that of the answers since the last one.
+        It is 95 % of the rate of the answers since the last refusal.
         """
         elapsed = max(0.0, now - self.mark)
         count = max(1.0, self._since_mark + others.since_mark(now))
@@ -232,9 +232,9 @@ class Pace:
             self._first_window, self.measured = (count, elapsed), 0.0
             rate = max(FEW, count) / elapsed
             return max(LEAST_RATE, 0.95 * rate)
-        count += in_flight + others.in_flight - 1  # most of those on the way will be answered
+        count += in_flight + others.in_flight - 1  # most of those in flight will be answered
         if elapsed < SHORT and (count < FEW or others.count):
-            # Its answers count with the next ones; others' are known a little later.
+            # Its answers count towards the next measurement; those of others arrive a little later.
             self.bucket.level = 0.0
             return None
         if self.measured == 0.0:
@@ -242,7 +242,7 @@ class Pace:
             self.forget_window()
         else:
             answered = self._answered + self._refused
-            enough = USELESS_AFTER * min(4, 1 + others.count)  # others cause some of them
+            enough = USELESS_AFTER * min(4, 1 + others.count)  # others cause some refusals
             if answered >= enough and self._refused > USELESS_SHARE * answered:
                 return 0.0
             self.measured = max(self.measured, count / elapsed)
@@ -250,29 +250,29 @@ class Pace:
         return max(LEAST_RATE, 0.95 * rate)
 
     def is_shut(self, now: float, others: Others) -> bool:
-        """Whether nothing got through since the last refusal: there is nothing to measure."""
+        """Whether nothing was accepted since the last refusal, so there is nothing to measure."""
         is_paced = self.is_learnt and self.bucket is not None
         return is_paced and self._since_mark + others.since_mark(now) < 1.0
 
     def forget_window(self) -> None:
-        """Count anew what is refused at the pace."""
+        """Restart the count of refusals at the present pace."""
         self._first_window = None
         self._answered = self._refused = 0
 
     def begin(self, bucket: TokenBucket, mark: float) -> None:
-        """Keep to another rate."""
+        """Set a new rate."""
         self.bucket = bucket
         self.mark, self._since_mark = mark, 0
 
     def give_up(self) -> None:
-        """Keep to no rate, for a while."""
+        """Drop the pace for a while."""
         self.bucket = None
         self._again_at = self.answers + 10 * USELESS_AFTER
 
     def is_cut(self) -> None:
-        """Grow slowly again."""
+        """Restart slow growth."""
         self._since_cut = 0
 
     def others_accepted(self, more: int) -> None:
-        """Grow fast sooner: `more` requests of other processes were accepted."""
+        """Speed up growth, because other processes had `more` requests accepted."""
         self._since_cut += more

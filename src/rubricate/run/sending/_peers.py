@@ -1,4 +1,4 @@
-"""The other processes that send to an endpoint with the same key."""
+"""The other processes that use the same endpoint with the same key."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ if TYPE_CHECKING:
     from rubricate.run.sending._shares import Share
 
 STALE = 0.5
-"""Seconds for which answers of other processes are extrapolated from their last report: twice the
-time between two exchanges. Reasoned, not measured: at half, one late exchange counts as silence; at
-double, a killed process is counted for a second."""
+"""Seconds for which the answers of other processes are extrapolated from their last report: twice
+the interval of exchanges. Not measured: at half, one late exchange counts as silence; at double, a
+killed process is counted for a second."""
 OVERDUE = 2.0
-"""Seconds for which a process that reported waits for its share. Reasoned, not measured: at half, a
-database under load is taken for away; at double, a run pauses for 4 s when it is."""
+"""Seconds for which a process waits for its share after a report. Not measured: at half, a busy
+database counts as unreachable; at double, a run pauses for 4 s when it is."""
 
 
 @dataclass(slots=True, eq=False)
 class Others:
-    """Other processes that send to the endpoint with the same key.
+    """Other processes that use the endpoint with the same key.
 
     Attributes:
         count: how many there are.
-        in_flight: how many requests of theirs are in flight.
-        more: how many more were accepted than were known before.
-        rate: how many are accepted, a second.
-        requests, tokens: a second, the lowest that their users say; an empty list for none.
+        in_flight: how many requests they have in flight.
+        more: how many more were accepted since the last report.
+        rate: how many are accepted a second.
+        requests, tokens: the lowest limits of their users, a second; an empty list for none.
     """
 
     count: int = 0
@@ -41,7 +41,7 @@ class Others:
 
     def update(self, share: Share, now: float, *, is_new: bool) -> None:
         before, traffic = self._accepted, share.traffic
-        if is_new:  # the count may have started again meanwhile
+        if is_new:  # the count may have restarted
             self._marked += traffic.accepted - before
         self.more = max(0, round(traffic.accepted - before)) if not is_new else 0
         self.count, self.in_flight = share.others, traffic.in_flight
@@ -53,29 +53,29 @@ class Others:
         return self._accepted + self.rate * min(STALE, now - self._at)
 
     def mark(self, now: float) -> None:
-        """Count from here on."""
+        """Start counting from now."""
         if self.count:
             self._marked = self._by(now)
 
     def since_mark(self, now: float) -> float:
-        """How many requests of theirs were accepted since then, about."""
+        """Roughly how many of their requests were accepted since the mark."""
         return max(0.0, self._by(now) - self._marked)
 
 
 @dataclass(slots=True, eq=False)
 class Reported:
-    """What other processes know, from when.
+    """The last report of this process to the others.
 
     Attributes:
-        at: when this process reported last.
-        answers: how many requests had been accepted.
-        rate: the pace; None where there was none.
-        used: the part of the key's allowances that is used, as of about the last second.
+        at: when it was made.
+        answers: how many requests had been accepted by then.
+        rate: the pace; None if there was none.
+        used: the share of the key's allowances in use, over about the last second.
         learnt: how often the key's pace had been measured.
-        has_learnt: whether it was measured here since.
-        reports_learnt: whether that is being reported.
+        has_learnt: whether this process has measured it since.
+        reports_learnt: whether that measurement is being reported.
         was_refused: whether a request was refused since.
-        not_before: when that is reported at the earliest.
+        not_before: the earliest moment to report a refusal.
     """
 
     at: float
@@ -91,7 +91,7 @@ class Reported:
     _reporting_since: float | None = None
 
     def is_overdue(self, now: float) -> bool:
-        """Whether others should have answered long ago."""
+        """Whether the reply to the report is overdue."""
         return self._reporting_since is not None and now - self._reporting_since > OVERDUE
 
     def begin(self, now: float, answers: int) -> None:
@@ -105,19 +105,19 @@ class Reported:
 
 
 NOBODY = Others()
-"""Who sends to the endpoint with the same key, where it is not shared."""
+"""The other processes if nothing is shared."""
 
 
 @dataclass(slots=True)
 class KeyShare:
-    """This process's part of what the key allows.
+    """This process's share of the key's allowances.
 
     Attributes:
         part: from 0 to 1.
-        ends: until when it is granted (monotonic clock); 0 before it has been heard of.
+        ends: when the grant expires (monotonic clock); 0 before the first one.
         others: the other processes.
-        reported: what they know of it; None where nothing is shared.
-        let, let_tokens: requests let through since the last report, and their tokens.
+        reported: the last report to them; None if nothing is shared.
+        let, let_tokens: requests admitted since the last report, and their tokens.
     """
 
     part: float = 1.0

@@ -1,4 +1,4 @@
-"""How a run's requests reach models: limited, retried, and stopped when there is no point."""
+"""Sends a run's requests to models: limited, retried, and stopped once retrying is pointless."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ALONE = 0.3
-"""Seconds that the first request goes alone at most, if it gets no answer at all."""
+"""Longest time, in seconds, that the first request goes alone while it has no answer."""
 SOON = 0.2
-"""Seconds until a request is sent again whose cause of failure passes soon, or never."""
+"""Seconds before a retry when the cause of the failure either passes quickly or not at all."""
 LAST_ONES = 30.0
-"""Seconds for which an outage is waited for that could be the prompts' doing, and that began when
-all others had been tried."""
+"""Seconds to wait out an apparent outage that the prompts themselves may have caused, because it
+began after all other prompts had been tried."""
 UNANSWERED = ("timeout", "deadline")
 ModelKey = tuple[str, str]
 """A model's endpoint and name."""
@@ -49,29 +49,29 @@ T = TypeVar("T")
 
 
 class Sender:
-    """Sends requests for one run; a context manager, in the loop that sends.
+    """Sends requests for one run. Use it as a context manager, in the event loop that sends.
 
-    The first request to a model goes alone: a wrong key, a dead endpoint and the endpoint's way of
-    structured output are found out with one request, not with as many as may be in flight. Where
-    it fails, another item's prompt goes next.
+    The first request to a model goes alone, so that a wrong key, a dead endpoint or an unsupported
+    form of structured output costs one request and not as many as may be in flight. If it fails,
+    the prompt of another item goes next.
 
     Args:
-        limits: what each endpoint is asked at most, together with other runs in the process.
+        limits: rate and concurrency limits of each endpoint, shared by all runs in the process.
         retries: when a failed request is sent again.
-        on_trouble: called with a line about every failure that is retried.
-        goes_on_without: whether the run has sense without the models that are given up, by endpoint
-            and name. Default: it has none.
-        budget: says whether the cost of replies without token counts is estimated, as that of
-            requests without a reply always is. Default: it is unknown.
+        on_trouble: called with one line for every failure that is retried.
+        goes_on_without: whether the run can continue without the models that were given up
+            (endpoint and name). Default: it cannot.
+        budget: whether to estimate the cost of replies that come without token counts. The cost of
+            requests without any reply is always estimated. Default: such costs are unknown.
 
     Raises:
-        JournalError: limits are to be shared in a database that cannot be used.
+        JournalError: the database for shared limits cannot be used.
 
     Attributes:
-        stopped_by: the error that ended the run, if one did: nothing is sent from then on.
+        stopped_by: the error that ended the run, if any. Nothing is sent after it.
         lost: the models that were given up, and why.
-        raising: which judges' own code raises, whatever they are asked.
-        is_traced: whether the program had loaded OpenTelemetry when this was made.
+        raising: the judges whose own code raises on every input.
+        is_traced: whether the program had loaded OpenTelemetry when this was created.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Sender:
         self.leave()
 
     def leave(self) -> None:
-        """Give the endpoints' limits back; they are joined again by the next request."""
+        """Release the endpoints' limits. The next request joins them again."""
         for endpoint, limiter in self._limiters.items():
             limiter.leave(self._given[endpoint])
         for limiter in self._shared:
@@ -127,9 +127,9 @@ class Sender:
         self._shared.clear()
 
     def give_up(self, model: ModelKey, why: str) -> None:
-        """Send nothing to a model of which it is known beforehand that it does not answer.
+        """Send nothing to a model that is known not to answer.
 
-        What does not need it continues: known answers, code, other models.
+        Everything that does not need it continues: stored answers, computed criteria, other models.
         """
         breaker = self._breakers.setdefault(model, CircuitBreaker())
         breaker.lost = self.lost[model] = ModelError("not_run", why)
@@ -140,7 +140,7 @@ class Sender:
         return {key for key, breaker in self._breakers.items() if breaker.accepted}
 
     def in_flight(self) -> Usage:
-        """What requests in flight are likely to take, each by what others to its model took."""
+        """Estimated usage of the requests in flight, from what earlier ones to each model took."""
         sent: dict[CircuitBreaker, list[Outgoing]] = defaultdict(list)
         for out in self._hedging.in_flight:
             sent[out.breaker].append(out)
@@ -151,7 +151,7 @@ class Sender:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether it is not known of some model if it answers anybody."""
+        """Whether any model has neither answered yet nor been given up."""
         return any(
             not each.accepted and each.lost is None for each in self._breakers.values()
         ) or any(limiter.rate.outage.since is not None for limiter in self._limiters.values())
@@ -159,11 +159,11 @@ class Sender:
     async def __call__(
         self, model: Model, request: Request, judgement: Judgement | None = None
     ) -> Completion:
-        """Send a request until it is answered, or its judgement has failed.
+        """Send a request, with retries, until it is answered or its judgement fails.
 
         Raises:
-            ModelError: it has failed.
-            RunEnds: the run has ended before anything of the judgement was sent.
+            ModelError: the judgement failed.
+            RunEnds: the run ended before anything was sent for this judgement.
         """
         judgement = judgement or Judgement()
         key = (model.endpoint, model.name)
@@ -196,10 +196,10 @@ class Sender:
             breaker.leave(judgement)
 
     async def _noted(self, out: Outgoing, error: ModelError) -> float:
-        """Seconds until a failed request is sent again.
+        """Seconds to wait before a failed request is sent again.
 
         Raises:
-            ModelError: it is not.
+            ModelError: it is not sent again.
         """
         failed = out.failed = out.failed or Failures()
         failed.note(error)
@@ -219,7 +219,7 @@ class Sender:
         return wait
 
     def _joined(self, model: Model) -> Limiter:
-        """The limiter of a model's endpoint, with this run's limits taken in."""
+        """The limiter of a model's endpoint, after adding this run's limits to it."""
         limits, bound = self._limits, None
         if model.opens_connections:
             limits, bound = bounded(limits)
@@ -236,10 +236,10 @@ class Sender:
         return limiter
 
     def _attempt(self, out: Outgoing) -> Awaitable[Completion]:
-        """The answer to a request whose turn it is; what comes of it is learnt from.
+        """Send a request once: at once if the limits allow it, else in its turn.
 
         Raises:
-            ModelError: it is not sent.
+            ModelError: the request cannot be sent.
         """
         limiter, judgement = out.limiter, out.judgement
         if out.model.answers_later:
@@ -281,7 +281,7 @@ class Sender:
                 breaker.done()
 
     async def _claimed(self, out: Outgoing) -> None:
-        """Wait until a request may be sent; that is no part of the time of its judgement."""
+        """Wait for budget. This time does not count towards the deadline of the judgement."""
         judgement, before = out.judgement, time.monotonic()
         try:
             await out.claim()
@@ -321,7 +321,7 @@ class Sender:
         return completion
 
     def _learn(self, out: Outgoing, error: ModelError, sent: float, before: int) -> None:
-        """Note what a request failed with, sent then, when there had been `before` answers."""
+        """Learn from a failed request that was sent at `sent`, after `before` answers."""
         limiter, rate = out.limiter, out.limiter.rate
         is_lost = isinstance(error, LostRequest)
         if error.kind == "rate_limit":
@@ -338,7 +338,7 @@ class Sender:
                 self._failed(out, error, sent)
 
     async def _in_time(self, judgement: Judgement, waiting: Coroutine[Any, Any, T]) -> T:
-        """Wait for a request's turn, as long as its judgement may take."""
+        """Wait for a request's turn, at most until the deadline of its judgement."""
         if judgement.ends is None:
             return await waiting
         try:
@@ -356,9 +356,10 @@ class Sender:
         self.stopped_by = self.stopped_by or error
 
     def _check_goes_on(self, out: Outgoing) -> None:
-        """Raise the error that ended it all, or that nothing goes out as long as a call may take.
+        """Raise if the run or the model has ended, or if the endpoint asks for too long a pause.
 
-        The latter is so where an endpoint has asked another run to wait so long.
+        A pause is too long if it exceeds the deadline of a judgement; another run may have been
+        asked for it.
         """
         ended = self.stopped_by or out.breaker.lost
         if ended is None:
@@ -377,7 +378,7 @@ class Sender:
         raise _unsent(ended)
 
     def _failed(self, out: Outgoing, error: ModelError, sent: float) -> None:
-        """Note a failure that may be the endpoint's; one that says 4xx is there and answers."""
+        """Note a failure that may be the endpoint's fault. One that answers 4xx is alive."""
         limiter, breaker, judgement = out.limiter, out.breaker, out.judgement
         if error.status is not None and error.status < 500:
             limiter.rate.is_alive()
@@ -392,10 +393,7 @@ class Sender:
             limiter.rate.failed(sent, several=error.unsent or breaker.different > 1)
 
     def _wait(self, out: Outgoing, error: ModelError, attempt: int) -> tuple[float | None, bool]:
-        """Seconds until a failed request is sent again, and whether the attempt counts.
-
-        None for the former is to give up.
-        """
+        """Seconds to wait before a retry (None to give up), and whether the attempt counts."""
         breaker, judgement = out.breaker, out.judgement
         now = time.monotonic()
         elapsed = 0.0
@@ -405,15 +403,15 @@ class Sender:
         if error.kind == "files":
             return (SOON if elapsed < self._retries.deadline else None), False
         if error.kind == "auth" and error.status == 401 and breaker.accepted:
-            # A key that worked is refused: this once, or is it no longer good?
+            # A key that worked is refused: a single hiccup, or has it been revoked?
             is_revoked = breaker.refuses_key(judgement)
             return (SOON if attempt == 1 and not is_revoked else None), True
         if silent is not None and error.retryable and error.kind != "rate_limit":
             if now - silent >= self._believed(out, error):
                 return None, True
             return 0.0, False  # the limiter holds it back
-        # The deadline of one call would be far longer: where requests time out, only the user knows
-        # whether the server is that slow. It has a second request.
+        # Waiting for the deadline would take far longer. A timeout gets a second attempt, because
+        # only the user knows whether the server is that slow.
         has_had_enough = error.kind != "rate_limit" and (error.kind != "timeout" or attempt > 1)
         if not breaker.accepted and has_had_enough and elapsed >= self._retries.max_outage:
             return None, True
@@ -423,7 +421,7 @@ class Sender:
         return wait, True
 
     async def _bring_others(self, out: Outgoing, error: ModelError) -> None:
-        """Have other judgements ask before it is said that no prompt gets through."""
+        """Let other judgements send before concluding that no prompt gets through."""
         may_be_prompts = error.kind in ("server", "truncated", "connection", *UNANSWERED)
         needs_them = may_be_prompts and not (out.breaker.accepted or error.unsent)
         if needs_them and out.judgement.look_ahead():
@@ -431,23 +429,23 @@ class Sender:
                 await asyncio.sleep(0)
 
     def _believed(self, out: Outgoing, error: ModelError) -> float:
-        """Seconds for which what looks like an outage is waited for.
+        """Seconds to wait for the end of what looks like an outage.
 
-        Where every other prompt has been tried, failures that a prompt can cause are hardly an
-        outage that began with the last of them.
+        If every other prompt has been tried and a prompt can cause such a failure, an outage that
+        began just then is unlikely, so the wait is short.
         """
         most = self._retries.max_outage
         return min(most, LAST_ONES) if self._may_be_prompts(out, error) else most
 
     @staticmethod
     def _may_be_prompts(out: Outgoing, error: ModelError) -> bool:
-        """Whether prompts can be the cause of what failed last, and all others have been tried."""
+        """Whether a prompt can have caused the last failure, and all other prompts were tried."""
         can_be = not error.unsent and (error.status in (None, 500) or error.status < 500)
         can_be = can_be and error.kind in ("server", "truncated", "connection")
         return can_be and not out.breaker.has_new and not out.judgement.look_ahead()
 
     async def _set_aside(self, out: Outgoing, wait: float) -> None:
-        """Let others work while a request waits to be sent again."""
+        """Let other calls run while a request waits for its retry."""
         if not out.breaker.accepted or out.limiter.rate.outage.since is not None:
             out.judgement.look_ahead()
         out.judgement.aside(True)
@@ -457,7 +455,7 @@ class Sender:
             out.judgement.aside(False)
 
     def _gave_up(self, out: Outgoing, error: ModelError) -> None:
-        """Note that a request has failed for good, and what that says of its model."""
+        """Record a final failure, and decide whether its model is given up."""
         model, limiter, breaker = out.model, out.limiter, out.breaker
         silent = limiter.rate.outage.since
         is_last = False
@@ -475,7 +473,7 @@ class Sender:
         self._lose(breaker, (model.endpoint, model.name), ends_run=not is_last)
 
     def _lose(self, breaker: CircuitBreaker, key: ModelKey, *, ends_run: bool) -> None:
-        """Send nothing more to a model, and, if the run has no sense without it, to none."""
+        """Stop sending to a model, and to all of them if the run cannot continue without it."""
         if key in self.lost or breaker.lost is None:
             return
         self.lost[key] = breaker.lost
@@ -495,7 +493,7 @@ class Sender:
         return self._budget is not None and self._budget.estimates_usage
 
     def _bill(self, out: Outgoing, usage: Usage, reply: Completion | None) -> None:
-        """Count what one request took; estimated, where the endpoint does not say it."""
+        """Count the usage of one request, estimated if the endpoint does not report it."""
         bills = self._bills[out.breaker]
         if usage.cost is not None or usage.input_tokens:
             bills.are_reported = True
@@ -503,7 +501,7 @@ class Sender:
             estimate = bills.estimate(out.model, out.request, reply)
             if reply is None or self._estimates:
                 usage = replace(estimate, requests=usage.requests, seconds=usage.seconds)
-            else:  # the cost is unknown, but a bound that is set later counts the estimate
+            else:  # the cost stays unknown, but a later --max-cost counts the estimate
                 usage = replace(usage, estimated_cost=estimate.estimated_cost)
         if reply is not None and (usage.cost is not None or usage.input_tokens):
             bills.add(out.request, usage)
@@ -522,9 +520,9 @@ def _unsent(error: ModelError) -> ModelError:
 
 
 async def _open_late(breaker: CircuitBreaker) -> None:
-    """Count the seconds that the first request goes alone from when it is on its way.
+    """Open the breaker after `ALONE` seconds, counted from when the request is on its way.
 
-    What a model does before that, such as an import, blocks the loop, and this with it.
+    Whatever a model does before that, such as an import, blocks the event loop and this timer too.
     """
     await asyncio.sleep(ALONE)
     breaker.open()

@@ -1,15 +1,15 @@
-"""How processes that send to one endpoint with one key divide what the key allows.
+"""How processes that use one endpoint with one key divide the key's allowances.
 
-At intervals each process reports how much of the key's allowances it uses and wants, how many
-requests were accepted, and the pace that it has learnt; and receives its part. All of a key is one
-value, which `exchange` reads, changes and returns; a `Store` keeps it (`_stores`).
+At intervals, each process reports how much of the allowances it uses and wants, how many requests
+were accepted, and the pace it has learnt; in return it gets its part. The whole state of a key is
+one value, which `exchange` reads, changes and returns; a `Store` keeps it (`_stores`).
 
 - Parts are max-min fair: a process that wants less than an equal part gets what it wants, and the
-  others divide the rest equally. Only free parts are granted, so that all parts together are never
-  more than the whole: a new process gets its part when the others have been informed.
+  others divide the rest equally. Only free parts are granted, so the sum never exceeds the whole: a
+  new process gets its part after the others have been informed.
 - A part is a lease. A process that does not renew it in time (killed, stopped) loses it.
-- The pace is the whole key's. Each process measures it by what all were answered, makes it grow by
-  its own answers, and takes over what another has measured since.
+- The pace belongs to the whole key. Each process measures it from the answers of all, raises it
+  with its own answers, and adopts what another process has measured since.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from typing import NamedTuple
 
 import orjson
 
-# The constants here are reasoned, not measured; tests/run/test_sharing.py holds what they promise.
+# The constants here are not measured; tests/run/test_sharing.py checks what they promise.
 
 FORMAT = 2
 INTERVAL = 0.25
 """Seconds between two exchanges of a process, for up to `CROWD` processes. At half, the store is
-used twice as often; at double, a process that starts waits half a second for its part."""
+used twice as often; at double, a new process waits half a second for its part."""
 CROWD = 25
-"""With more processes than these, all together exchange as often as these do: 100 times a second,
-of which an SQLite file takes thousands."""
+"""With more processes than this, each exchanges less often, so that the total stays at 100 a
+second. An SQLite file can take thousands."""
 LEASE = 5
-"""A part is granted for this many intervals. At half, a busy machine loses its part; at double, a
-killed process's part is free only after three seconds."""
+"""A part is granted for this many intervals. At half, a busy machine loses its part; at double, the
+part of a killed process is free only after three seconds."""
 SOON = 0.1
-"""Seconds until the next exchange of a process that waits for others to give up a part."""
+"""Seconds until the next exchange of a process that is waiting for others to free a part."""
 HEADROOM, LEAST = 1.25, 0.05
-"""What a process that is not held back is granted, as a multiple of what it uses, and at least, as
-a share of an equal part: so it can grow by a quarter in each exchange, and start from nothing."""
+"""What a process gets that is not held back: a multiple of what it uses, and at least a share of an
+equal part. So it can grow by a quarter in each exchange, and start from zero."""
 STALE = 0.5
-"""Seconds for which answers of others are extrapolated from their last report: two intervals."""
+"""Seconds for which the answers of others are extrapolated from their last report: 2 intervals."""
 LONGEST_WAIT = 86_400.0
-"""Seconds for which a key may ask all to wait: a day, the longest period of a provider's limit."""
+"""Longest pause that a key can impose on all: a day, the longest period of a provider's limit."""
 
 
 class Pace(NamedTuple):
@@ -59,15 +59,15 @@ NO_PACE = Pace()
 
 
 class Traffic(NamedTuple):
-    """The requests of a process, as it reports them; or of all others, as it receives them.
+    """The requests of one process in its report, or of all others in its share.
 
     Attributes:
         accepted: requests that were accepted: since the last report, or of the others ever.
         in_flight: requests in flight.
-        requests, tokens: limits a second, the lowest that users set; None for none.
-        pace: the pace as the process has it, or that of the key.
+        requests, tokens: the lowest limits that users set, a second; None for none.
+        pace: the pace of the process, or that of the key.
         learnt: how often the key's pace had been measured.
-        wait: seconds for which the endpoint has asked all to wait.
+        wait: seconds left of a pause that the endpoint asked for.
     """
 
     accepted: float = 0
@@ -86,10 +86,10 @@ class Report(NamedTuple):
     """What a process reports.
 
     Attributes:
-        wants: the part of the key's allowances that it could use; infinite if it is held back.
+        wants: the part of the key's allowances that it could use; infinite if held back.
         traffic: its own requests.
         growth: by what factor its pace has grown since its last report.
-        has_learnt: whether the pace was measured here since, and did not only grow.
+        has_learnt: whether this process has measured the pace since, beyond letting it grow.
     """
 
     wants: float
@@ -103,10 +103,10 @@ class Share(NamedTuple):
 
     Attributes:
         part: the part of the key's allowances that it may use, from 0 to 1.
-        seconds: for how long.
-        again: seconds until its next report.
-        others: how many other processes there are.
-        rate: how many requests of theirs are accepted a second.
+        seconds: how long the grant lasts.
+        again: seconds until the next report.
+        others: the number of other processes.
+        rate: how many of their requests are accepted a second.
         traffic: the requests of all others.
     """
 
@@ -122,17 +122,17 @@ class _Member(NamedTuple):
     """A process, as the others see it.
 
     Attributes:
-        since, seen, until: its first and last report, and the end of its lease, by the store's
-            clock.
-        accepted: requests of it that were accepted, ever.
-        rate: how many more are, a second.
+        since, seen, until: its first and last report and the end of its lease, by the clock of the
+            store.
+        accepted: how many of its requests were accepted in total.
+        rate: how many are accepted a second.
     """
 
     since: float
     seen: float
     until: float
     part: float
-    wants: float | None  # None is infinite, which JSON has not
+    wants: float | None  # None is infinity, which JSON lacks
     accepted: float
     rate: float
     in_flight: int
@@ -163,10 +163,10 @@ class _Key:
 
 
 def exchange(value: bytes | None, me: str, report: Report, now: float) -> tuple[bytes, Share]:
-    """Add a process's report to the value of a key: the new value, and the process's share.
+    """Add a process's report to the value of a key. Returns the new value and its share.
 
     Args:
-        value: the value so far; None for none. What cannot be read counts as none.
+        value: the value so far; None for none. A value that cannot be read counts as none.
         me: the process's name.
         report: its report.
         now: the store's clock, in seconds.
@@ -184,7 +184,7 @@ def exchange(value: bytes | None, me: str, report: Report, now: float) -> tuple[
     interval = max(INTERVAL, (len(others) + 1) / (CROWD / INTERVAL))
     rate = 0.0
     if before is not None and now > before.seen:
-        mix = (now - before.seen) / min(1.0, now - before.since)  # as of about the last second
+        mix = (now - before.seen) / min(1.0, now - before.since)  # over about the last second
         rate = before.rate + min(1.0, mix) * (traffic.accepted / (now - before.seen) - before.rate)
     key.members[me] = member = _Member(
         since=now if before is None else before.since,
@@ -218,11 +218,11 @@ def exchange(value: bytes | None, me: str, report: Report, now: float) -> tuple[
 
 
 def without(value: bytes | None, me: str, accepted: int, now: float) -> bytes | None:
-    """The value of a key when a process has left; None if it was the last.
+    """The value of a key without a process that has left; None if it was the last one.
 
     Args:
         value, me, now: as in `exchange`.
-        accepted: requests that were accepted since its last report.
+        accepted: requests accepted since its last report.
     """
     key = _read(value, now)
     key.members.pop(me, None)
@@ -231,9 +231,9 @@ def without(value: bytes | None, me: str, accepted: int, now: float) -> bytes | 
 
 
 def fair_part(wants: Sequence[float]) -> float:
-    """The first part of a whole that is divided max-min fairly by what all want.
+    """The first one's part when a whole is divided max-min fairly among `wants`.
 
-    If all have what they want, the rest goes to all in equal parts.
+    If everyone gets what they want, the rest is divided equally.
     """
     rest, mine = 1.0, 0.0
     for place, index in enumerate(sorted(range(len(wants)), key=wants.__getitem__)):
@@ -245,17 +245,17 @@ def fair_part(wants: Sequence[float]) -> float:
 
 
 def wanted(used: float, others: int) -> float:
-    """The part that a process wants that is not held back and uses `used`."""
+    """The part wanted by a process that is not held back and uses `used`."""
     return HEADROOM * used + LEAST / (others + 1)
 
 
 def _learn(key: _Key, report: Report) -> None:
-    """Take over a pace that was measured, or what it has grown by."""
+    """Adopt a measured pace, or the growth of the present one."""
     pace, learnt = report.traffic.pace, report.traffic.learnt
     if report.has_learnt:
         before = key.pace
         if learnt != key.learnt and pace.measured and before.measured:
-            # Both were measured at the same time: too high a pace costs more than too low a pace.
+            # Measured by two at the same time: a pace that is too high costs more than a low one.
             pace = min(pace, before, key=lambda measured: measured.rate or math.inf)
         key.pace, key.learnt = pace, key.learnt + 1
     elif learnt == key.learnt and key.pace.rate is not None:
@@ -278,7 +278,7 @@ def _written(key: _Key) -> bytes:
 
 
 def _read(value: bytes | None, now: float) -> _Key:
-    """The state that a value holds, without processes whose lease is over; empty if unreadable."""
+    """The state in a value, without processes whose lease has expired; empty if unreadable."""
     empty = _Key({})
     if value is None:
         return empty

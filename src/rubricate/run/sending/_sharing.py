@@ -1,8 +1,8 @@
-"""Shares the limits of endpoints with other processes, while requests are sent.
+"""Shares the limits of endpoints with other processes while requests are being sent.
 
-One thread for each store reports and receives the shares of all endpoints of the process
-(`_shares`), four times a second; nothing of it is done where requests are sent. It sleeps
-while none are, having given the shares back, and ends with the last run.
+One thread for each store exchanges the shares of all endpoints of the process (`_shares`), four
+times a second, so that sending itself is not slowed down. While nothing is sent it gives the shares
+back and sleeps; it ends with the last run.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from rubricate.run.sending._stores import (
 
 logger = logging.getLogger(__name__)
 AGAIN = 1.0
-"""Seconds until a store that could not be used is tried again."""
+"""Seconds before a store that failed is tried again."""
 AT_END = 1.0
-"""Seconds that the end of a run waits for its share to be given back."""
+"""Seconds to wait at the end of a run until its share is given back."""
 
 
 class Sharing:
-    """Shares the limits of endpoints with the processes that use the same store.
+    """Shares the limits of endpoints among the processes that use the same store.
 
     Args:
-        store: where they are kept.
+        store: where the shares are kept.
     """
 
     def __init__(self, store: Store) -> None:
@@ -56,9 +56,9 @@ class Sharing:
         self._fails = False
 
     def join(self, limiter: Limiter, endpoint: str, account: str) -> None:
-        """Share an endpoint's limits from now on with all processes of the same account there.
+        """Start sharing an endpoint's limits with all processes that use the same account there.
 
-        A limiter that was joined several times is to leave as often.
+        Call `leave` as often as `join`.
         """
         with self._lock:
             member = self._members.get(limiter)
@@ -76,7 +76,7 @@ class Sharing:
         self._news.set()
 
     def leave(self, limiter: Limiter) -> None:
-        """Share an endpoint's limits no more; its share is given back."""
+        """Stop sharing an endpoint's limits, and give its share back."""
         with self._lock:
             member = self._members[limiter]
             member.runs -= 1
@@ -108,7 +108,7 @@ class Sharing:
                 self._news.wait(min(waits, default=None))
 
     def _exchange_if_due(self, member: _Member) -> float | None:
-        """Have a member tell, where it is to; gives the seconds until it is to again."""
+        """Exchange a member's report if it is due. Returns the seconds until the next one."""
         wait = member.due - time.monotonic()
         if member.limiter.is_idle and not self._fails:
             self._use(member.give_back)
@@ -120,7 +120,7 @@ class Sharing:
         return max(0.0, member.due - time.monotonic())
 
     def _use(self, use: Callable[[Store], None]) -> bool:
-        """Use the store; whether that went well."""
+        """Use the store; False if it failed."""
         try:
             use(self._store)
         except StoreError as error:
@@ -138,9 +138,9 @@ class Sharing:
         return True
 
     def forget(self) -> None:
-        """Be as before the first use, in a forked process.
+        """In a forked process, return to the state before the first use.
 
-        The parent's connection is neither used nor closed: it is the parent's as well.
+        The connection still belongs to the parent, so it is neither used nor closed.
         """
         _INHERITED.append(self._store)
         self._store = self._store.anew()
@@ -149,12 +149,12 @@ class Sharing:
 
 
 class _Member:
-    """An endpoint of this process among the processes that share it.
+    """An endpoint of this process, as one of the processes that share it.
 
     Attributes:
-        runs: how many have joined it.
-        due: when it is to tell next (monotonic clock).
-        is_away: whether the others know nothing of it, and it has no share.
+        runs: how many runs have joined.
+        due: when the next report is due (monotonic clock).
+        is_away: whether it is not registered, and so has no share.
     """
 
     def __init__(self, limiter: Limiter, name: str) -> None:
@@ -166,7 +166,7 @@ class _Member:
         self._me = secrets.token_hex(8)
 
     def exchange(self, store: Store) -> None:
-        """Tell the others, and hear of them."""
+        """Report to the others, and apply the share that comes back."""
         report = self.limiter.report()
         self.is_away = False
 
@@ -178,13 +178,13 @@ class _Member:
         self.due = time.monotonic() + share.again
 
     def keep_share(self) -> None:
-        """Keep the share as it is, where nothing can be reported."""
+        """Keep the current share if nothing can be reported."""
         self.is_away = False
         self.limiter.keep_share()
         self.due = time.monotonic() + AGAIN
 
     def give_back(self, store: Store) -> None:
-        """Give the share back, unless a request has come meanwhile."""
+        """Give the share back, unless a request has arrived in the meantime."""
         if self.is_away:
             return
         accepted = self.limiter.give_back()
@@ -199,23 +199,23 @@ class _Member:
 
 
 def key_name(endpoint: str, account: str) -> str:
-    """The name under which a key's limits are shared; neither address nor key is in it.
+    """The name under which a key's limits are shared. It reveals neither address nor key.
 
-    An endpoint at `localhost` is another one on each machine.
+    `localhost` is a different endpoint on each machine.
     """
     identity = f"{endpoint}\n{account}"
-    with suppress(ValueError):  # a custom model has an endpoint of any form
+    with suppress(ValueError):  # the endpoint of a custom model can be any text
         if is_this_machine(urlsplit(endpoint).hostname or ""):
             identity += f"\n{_machine()}"
     return hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
 
 
 def _machine() -> str:
-    """What tells this machine from others, and a container with its own network from it."""
+    """Identifies this machine, or a container with its own network."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii")
         return f"{boot}{Path('/proc/self/ns/net').stat().st_ino}"
-    except OSError:  # no Linux
+    except OSError:  # not Linux
         return f"{socket.gethostname()} {uuid.getnode()}"
 
 
@@ -225,13 +225,13 @@ _INHERITED: list[Store] = []
 
 
 def sharing_at(place: str | bool | None) -> Sharing | None:
-    """The process's sharing of limits at a place; None for none.
+    """The process's `Sharing` at a place; None if nothing is shared.
 
     Args:
-        place: as `share_limits` says it.
+        place: the option `share_limits`.
 
     Raises:
-        JournalError: it is a database that cannot be used.
+        JournalError: the database cannot be used.
     """
     if place in (None, False, "none"):
         return None
@@ -244,8 +244,8 @@ def sharing_at(place: str | bool | None) -> Sharing | None:
         folder = user_cache_path("rubricate")
         if place == "auto" and not _is_writable(folder):
             return None
-        # One file a machine: a home folder may be on a network file system, where SQLite is unsafe
-        # between machines, and each machine has its own clock.
+        # One file for each machine: a home folder can be on a network file system, where SQLite is
+        # unsafe between machines, and each machine has its own clock.
         file = folder / f"limits-{re.sub('[^a-zA-Z0-9.-]', '_', socket.gethostname())}.sqlite"
         name, store = str(file), SQLiteStore(file, logger.warning)
     with _LOCK:
@@ -264,7 +264,7 @@ def _is_writable(folder: Path) -> bool:
 
 
 def _start_again() -> None:
-    """Share nothing of the parent's, in a forked process."""
+    """In a forked process, drop everything shared with the parent."""
     for member in _SHARINGS.values():
         member.forget()
     _LOCK.release()

@@ -1,7 +1,7 @@
-"""Where processes keep what they share: values by name, each changed by one process at a time.
+"""Stores for what processes share: named values, each changed by one process at a time.
 
-A value is read, changed and written only if it is still what was read. No process that is stopped
-or killed is in the others' way for longer than a second.
+A value is written only if it is still what was read (compare and swap). A stopped or killed process
+blocks the others for at most a second.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 PATIENCE = 0.5
-"""Seconds to wait for another process that writes."""
+"""Seconds to wait while another process writes."""
 TRIES = 50
-"""How often a change is made anew that another process was quicker with."""
+"""How often a change is retried if another process was quicker."""
 LONGEST_TURN = 1000
-"""Milliseconds after which a database ends the turn of a process that has stopped."""
+"""Milliseconds after which the database ends the transaction of a stopped process."""
 BEGIN = "; ".join(
     [
         "BEGIN",
@@ -38,16 +38,16 @@ BEGIN = "; ".join(
         f"SET LOCAL idle_in_transaction_session_timeout = {LONGEST_TURN}",
     ]
 )
-"""For the turn alone: the connection is the journal's, too."""
+"""Settings for this transaction only, because the journal uses the same connection."""
 TIMEOUTS = ("connect_timeout=3", "tcp_user_timeout=3000")
 UNUSED = 3600.0
-"""Seconds after which what nobody has changed is thrown away."""
+"""Seconds after which unchanged values are deleted."""
 
 TABLE = (
     "CREATE TABLE IF NOT EXISTS rubricate_limits (name TEXT PRIMARY KEY, value BLOB NOT NULL,"
     " version INTEGER NOT NULL, changed REAL NOT NULL)"
 )
-"""In an SQLite file; a database has it by the journal's migrations."""
+"""For an SQLite file. In PostgreSQL, the journal's migrations create it."""
 READ = "SELECT value, version FROM rubricate_limits WHERE name = ?"
 READ_AND_CLOCK = (
     "SELECT value, version, extract(epoch FROM clock_timestamp())::float8"
@@ -69,15 +69,15 @@ REMOVE = "DELETE FROM rubricate_limits WHERE name = ? AND version = ?"
 
 
 class StoreError(Exception):
-    """A store cannot be used now. The message says which, and why."""
+    """A store cannot be used at the moment. The message says which and why."""
 
 
 class Stored(NamedTuple):
     """A stored value.
 
     Attributes:
-        value: None where there is none.
-        version: changes with it.
+        value: the value; None if there is none.
+        version: changes with every write.
         now: the store's clock, in seconds.
     """
 
@@ -87,26 +87,26 @@ class Stored(NamedTuple):
 
 
 class Store(Protocol):
-    """Values by name. It is used by one thread at a time.
+    """Named values. Used by one thread at a time.
 
     Raises:
-        StoreError: in all of its methods: it cannot be used. It may be tried again.
+        StoreError: any method can raise it if the store cannot be used. You may try again.
     """
 
     def read(self, name: str) -> Stored:
-        """What is there."""
+        """The stored value."""
 
     def write(self, name: str, stored: Stored, value: bytes | None) -> bool:
-        """Write a value, or remove it (None); whether it was still what was found."""
+        """Write a value, or remove it (None). False if it has changed since it was read."""
 
     def in_turn(self, name: str) -> AbstractContextManager[None]:
-        """What a value is read and written in, so that few find that another was quicker."""
+        """A context to read and write a value in, which makes lost races rare."""
 
     def close(self) -> None:
-        """Let go of it. It is opened again when it is used."""
+        """Close it. The next use opens it again."""
 
     def anew(self) -> Store:
-        """The same store, with nothing open."""
+        """The same store, without an open connection."""
 
 
 def change(
@@ -117,8 +117,8 @@ def change(
     Args:
         store: the store.
         name: the value's name.
-        make: given the value and the store's clock; gives the new value (None for none) and what
-            comes of it. It may be called several times.
+        make: takes the value and the store's clock, and returns the new value (None to remove it)
+            and a result. It may be called several times.
 
     Raises:
         StoreError: the store cannot be used.
@@ -130,18 +130,18 @@ def change(
             if value == stored.value or store.write(name, stored, value):
                 return outcome
         time.sleep(random.uniform(0.0, 0.0005 * (tries + 1)))
-    raise StoreError("others are always quicker")
+    raise StoreError("other processes keep changing it")
 
 
 class SQLiteStore:
-    """Values in an SQLite file, for processes of one user on one machine.
+    """Values in an SQLite file, for the processes of one user on one machine.
 
-    The clock is the machine's monotonic one, which all processes have in common. A file that is
-    damaged, or no such file, is replaced: what is in it is worth nothing after a few seconds.
+    Its clock is the machine's monotonic one, which all processes share. A damaged file is replaced,
+    because its contents are worthless after a few seconds anyway.
 
     Args:
-        path: the file, made with its folder where it is not there.
-        on_damage: called with a line about a file that was replaced.
+        path: the file. It and its folder are created if missing.
+        on_damage: called with one line if a file was replaced.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class SQLiteStore:
         return self._use(write)
 
     def in_turn(self, name: str) -> AbstractContextManager[None]:
-        return nullcontext()  # quick as it is; and who is stopped keeps no lock
+        return nullcontext()  # fast enough, and a stopped process holds no lock
 
     def close(self) -> None:
         database, self._database = self._database, None
@@ -203,7 +203,7 @@ class SQLiteStore:
             raise StoreError(f"{self._path}: {_why(error)}") from None
 
     def _connect(self) -> sqlite3.Connection:
-        """The file's connection; a new one where the file is another than it was."""
+        """The connection to the file; a new one if the file was replaced."""
         try:
             stored = self._path.lstat()
         except FileNotFoundError:
@@ -228,9 +228,9 @@ class SQLiteStore:
         return database
 
     def _check(self, stored: os.stat_result) -> None:
-        """Refuse a file that is not this user's: it is neither used nor replaced."""
+        """Refuse a file that belongs to another user, which is neither used nor replaced."""
         if not stat.S_ISREG(stored.st_mode):
-            raise OSError("it is no plain file")
+            raise OSError("it is not a regular file")
         if hasattr(os, "geteuid") and stored.st_uid != os.geteuid():
             raise OSError("it belongs to another user")
 
@@ -238,14 +238,14 @@ class SQLiteStore:
         self.close()
         for suffix in ("", "-wal", "-shm"):
             self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-        self._on_damage(f"{self._path}: {error}; it was made anew")
+        self._on_damage(f"{self._path}: {error}; it was replaced")
 
 
 class PostgresStore:
-    """Values in a table of a PostgreSQL database, for processes anywhere.
+    """Values in a table of a PostgreSQL database, for processes on any machine.
 
-    The clock is the server's. What is written need not survive a crash of the server: it is
-    reported again.
+    Its clock is the server's. Writes need not survive a crash of the server, because they are
+    repeated with the next report.
 
     Args:
         address: the database's.
@@ -254,7 +254,7 @@ class PostgresStore:
     def __init__(self, address: str) -> None:
         self._address = address
         self._server: Server | None = None
-        self._connection: Any = None  # in whose turn it is
+        self._connection: Any = None  # of the current transaction
         self._is_tidy = False
 
     def read(self, name: str) -> Stored:
@@ -280,7 +280,7 @@ class PostgresStore:
 
     @contextmanager
     def in_turn(self, name: str) -> Iterator[None]:
-        """One process after the other: between two questions over a network others are quicker."""
+        """Lock out other processes, which would win the race during a round trip."""
         digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
         number = int.from_bytes(digest, "big", signed=True)
         try:
@@ -293,17 +293,17 @@ class PostgresStore:
                     yield
                     self._execute("COMMIT")
                 except BaseException:
-                    with suppress(Exception):  # the connection may be lost
+                    with suppress(Exception):  # the connection may have been lost
                         self._connection.rollback()
                     raise
         except JournalError as error:
             raise StoreError(str(error)) from None
 
     def check(self) -> None:
-        """Find out whether it can be used, with an error for people.
+        """Check that it can be used.
 
         Raises:
-            JournalError: it cannot be reached or used; having no connection left passes.
+            JournalError: it cannot be reached or used. Too many connections are no error.
         """
         from rubricate.run.journal import NoRoom
 
@@ -320,7 +320,7 @@ class PostgresStore:
         return PostgresStore(self._address)
 
     def _connect(self) -> Server:
-        """What the process has for all but writing; its own connection if there is none."""
+        """The process's shared connection for reading; else a connection of this store."""
         from rubricate.run.journal import Database, Server
 
         is_own = self._server is None or not self._server.is_shared
@@ -333,7 +333,7 @@ class PostgresStore:
 
 
 def with_timeouts(address: str) -> str:
-    """An address whose server is given up after seconds, where it does not say anything else."""
+    """The address with short timeouts, unless it sets its own."""
     missing = [timeout for timeout in TIMEOUTS if f"{timeout.partition('=')[0]}=" not in address]
     query = address.find("?", address.rfind("@") + 1)
     return "&".join([address, *missing]) if query >= 0 else f"{address}?{'&'.join(missing)}"
@@ -348,12 +348,12 @@ def _set_up(database: sqlite3.Connection) -> None:
     now = time.monotonic()
     database.execute(
         "DELETE FROM rubricate_limits WHERE changed NOT BETWEEN ? AND ?",
-        (now - UNUSED, now + UNUSED),  # a clock that is far behind is another boot's
+        (now - UNUSED, now + UNUSED),  # a distant clock is from before a reboot
     )
 
 
 def _is_damage(error: sqlite3.OperationalError) -> bool:
-    """Whether an error is one of what is in the file: a table of another form, or none."""
+    """Whether an error is about the contents of the file: a missing or different table."""
     return "no such column" in str(error) or "no such table" in str(error)
 
 
