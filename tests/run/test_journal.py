@@ -398,7 +398,7 @@ def test_a_cache_that_fails_on_the_way_is_given_up_and_no_answer_is_lost(
         on_progress=lambda progress: troubles.add(progress.trouble),
     )
     assert (result.calls, result.failed) == (80, 0)
-    assert any("going on without the cache" in trouble for trouble in troubles if trouble)
+    assert any("continuing without the cache" in trouble for trouble in troubles if trouble)
 
 
 def test_a_new_cache_that_another_process_is_just_making_is_waited_for(tmp_path):

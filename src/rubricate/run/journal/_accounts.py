@@ -1,4 +1,4 @@
-"""What requests and judgements have cost, by model and by judge, and what further ones may."""
+"""What requests cost by model and judgements by judge, and what further ones may cost."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 MOST_TIMES = 50
-"""By how many times the average one that takes ever longer is counted at most. Replies of one model
-rarely vary by more; at 100, one that hangs keeps others waiting for twice as much money."""
+"""Upper limit, as a multiple of the average, for the assumed cost of a request that takes ever
+longer. Replies of one model rarely vary by more; at 100, a request that hangs blocks twice as much
+money."""
 IN_ALL = 2.0
-"""By how much more than it has taken a reply in flight is likely to take in all: nobody knows how
-far it is, and on average it is half done. At 1, a killed process whose long replies were in flight
-is counted as a quarter less than it was billed; at 3, one with usual replies as half more."""
+"""Estimated total time of a reply in flight, as a multiple of the time so far: on average it is
+half done. At 1, the estimate for a killed process with long replies in flight is a quarter below
+its bill; at 3, the estimate for one with usual replies is half above it."""
 
 
 class Price(NamedTuple):
-    """The part of a request's cost that is certain before it is sent, in US dollars.
+    """The part of a request's cost that is known before it is sent, in US dollars.
 
     Attributes:
         account: the name of its account, one for each model.
-        known: the cost of its prompt, with that of the longest reply if that has a bound.
-        reply: the cost of a reply of usual length, for the first request to a model.
+        known: the cost of its prompt, plus that of the longest reply if its length is limited.
+        reply: the cost of a reply of usual length, used for the first request to a model.
         has_bound: whether it cannot cost more than `known`.
-        is_sent: whether an earlier process may have sent it, so that its cost is committed already.
+        is_sent: whether an earlier process may have sent it already, so that its cost is committed.
     """
 
     account: str
@@ -39,16 +40,16 @@ class Account:
     """The requests to one model, or the judgements of one judge.
 
     Attributes:
-        ended: how many have ended and have a cost.
-        cost: US dollars that those have cost, beyond what was known beforehand.
-        dearest: the most that one of them has; while none has ended, what one is taken for.
-        paid: US dollars that those have cost in all.
-        seconds: how long those took, together; 0 for judgements.
+        ended: how many have ended with a known cost.
+        cost: US dollars that those cost beyond what was known beforehand.
+        dearest: the highest such cost of one of them; before the first has ended, an assumption.
+        paid: US dollars that those cost in total.
+        seconds: their total duration; 0 for judgements.
         open: how many are in flight.
-        known: US dollars that are known of those in flight; of judgements in flight, what they
-            have cost so far, below 0.
-        doubt: US dollars that requests without an answer may have cost beyond their estimate.
-        since: when those in flight started, the oldest first (monotonic clock).
+        known: the known US dollars of those in flight; for judgements, what they have cost so far,
+            as a negative number.
+        doubt: US dollars that unanswered requests may have cost beyond their estimate.
+        since: when those in flight started, oldest first (monotonic clock).
     """
 
     ended: int = 0
@@ -63,27 +64,28 @@ class Account:
 
     @property
     def average(self) -> float:
-        """US dollars that one costs on average, beyond what is certain; 0 while none has ended."""
+        """Average cost in US dollars beyond what is known beforehand; 0 before the first has
+        ended."""
         return self.cost / self.ended if self.ended else 0.0
 
     def to_list(self) -> list[float]:
-        """It as JSON values."""
+        """The account as JSON values."""
         fixed = [self.ended, self.cost, self.dearest, self.paid, self.seconds]
         return [*fixed, self.open, self.known, self.doubt]
 
     def begin(self, price: Price | None = None) -> None:
-        """Count one that is in flight from now on; a price is that of a request."""
+        """Add one in flight. Requests have a price, judgements do not."""
         self.open += 1
         if price is not None:
             self.known += price.known
             self.since[id(price)] = time.monotonic()
 
     def end(self, cost: float | None, price: Price | None = None) -> None:
-        """Count one that has ended.
+        """Record the end of one.
 
         Args:
-            cost: US dollars that it cost in all; None where that is not known.
-            price: what it started with.
+            cost: its total cost in US dollars; None if unknown.
+            price: the price that it began with.
         """
         known, since = 0.0, None
         if price is not None:
@@ -100,10 +102,10 @@ class Account:
         self.ended += 1
 
     def held(self, of_all: Account) -> float:
-        """US dollars that those in flight may cost, each as much as the dearest so far.
+        """US dollars to reserve for those in flight: for each, the highest cost so far.
 
-        Long replies take long, so that the first of them are in flight when all short ones have
-        been answered: one that takes longer than others counts for more in proportion.
+        Long replies take long, so they are still in flight when all short ones have been answered.
+        A request that takes longer than others therefore counts for proportionally more.
 
         Args:
             of_all: the account of all processes together.
@@ -118,14 +120,14 @@ class Account:
         return held
 
     def by_time(self, since: float) -> float:
-        """US dollars that one costs which started then and has no answer, by what others took."""
+        """The cost in US dollars of one unanswered since `since`, from the durations of others."""
         if not self.seconds:
             return 0.0
         waited = (time.monotonic() - since) * self.ended / self.seconds
         return min(MOST_TIMES, IN_ALL * waited) * self.paid / self.ended
 
     def lose(self, price: Price, estimate: float, of_all: Account) -> None:
-        """Keep what one may have cost beyond its estimate that ends without an answer."""
+        """Record what an unanswered request may have cost beyond its estimate."""
         most = price.known + of_all.dearest
         if not price.has_bound:
             most = max(most, of_all.by_time(self.since[id(price)]))
@@ -133,11 +135,11 @@ class Account:
 
 
 class Accounts:
-    """The accounts of this process by their names, beside those of all others.
+    """The accounts of this process by name, and the sums of all other processes.
 
     Attributes:
-        own: this process's.
-        others: the sums of all others', as of the last look at them.
+        own: this process's accounts.
+        others: the sums over all other processes, as last read.
     """
 
     def __init__(self) -> None:
@@ -145,17 +147,18 @@ class Accounts:
         self.others: dict[str, Account] = {}
 
     def of(self, name: str, guess: float = 0.0) -> Account:
-        """This process's account of a name; `guess` is what one is taken for while none ended."""
+        """This process's account of a name. Until the first has ended, `guess` is its assumed
+        cost."""
         account = self.own.get(name)
         if account is None:
             account = self.own[name] = Account(dearest=guess)
         return account
 
     def sum_of(self, name: str) -> Account:
-        """An account of all processes together.
+        """An account, summed over all processes.
 
-        While none has ended and nothing is known of what one costs, it is taken for as dear as the
-        dearest of the other names.
+        Until the first has ended, the cost of one is assumed to be the highest of all other names,
+        unless there is a guess.
         """
         total = _sum(
             [each for each in (self.own.get(name), self.others.get(name)) if each is not None]
@@ -169,21 +172,21 @@ class Accounts:
 
     @property
     def has_first(self) -> bool:
-        """Whether the first one of some name is in flight, which shows what it costs."""
+        """Whether the first request of any name is in flight, whose cost is not known yet."""
         return any(
             total.open and not total.ended for total in map(self.sum_of, {*self.own, *self.others})
         )
 
     @property
     def held(self) -> float:
-        """US dollars that what this process has in flight may cost."""
+        """US dollars reserved for what this process has in flight."""
         return sum(
             account.held(self.sum_of(name)) for name, account in self.own.items() if account.open
         )
 
     @property
     def doubt(self) -> float:
-        """US dollars that this process's unanswered requests may have cost beyond estimates."""
+        """US dollars that unanswered requests of this process may have cost beyond the estimate."""
         return sum(account.doubt for account in self.own.values())
 
     def to_dict(self) -> dict[str, list[float]]:
@@ -191,10 +194,10 @@ class Accounts:
         return {name: account.to_list() for name, account in self.own.items()}
 
     def look(self, entries: Iterable[tuple[Mapping[str, Account], bool]]) -> None:
-        """Note what others have; of those that do not live any more nothing is in flight.
+        """Update the sums of the other processes. Dead processes have nothing in flight.
 
         Args:
-            entries: the accounts of each, and whether it lives.
+            entries: for each process, its accounts and whether it is alive.
         """
         accounts_by_name: dict[str, list[Account]] = {}
         for accounts, is_alive in entries:
@@ -205,7 +208,7 @@ class Accounts:
 
 
 def accounts_of(content: Mapping[str, Any]) -> dict[str, Account]:
-    """Accounts that were kept as JSON values."""
+    """Accounts from their JSON values."""
     return {name: Account(*values) for name, values in content.items()}
 
 

@@ -1,4 +1,4 @@
-"""Stored answers: those of this run's journal, and of the cache."""
+"""Stored answers: the journal of this run, and the cache."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from rubricate.run.journal._journal import Journal
 from rubricate.run.journal._records import Judged, record_of, to_json
 
 LOOK_AGAIN = 0.1
-"""Seconds between looks at whether another process has the answer that it is asking for. A commit
-of its takes 0.2 s; at half, a database is asked twice as often, at double, 0.1 s are lost once."""
+"""Seconds between checks whether another process has got the answer that it is asking for. Commits
+are 0.2 s apart; at half, the database is queried twice as often; at double, 0.1 s is lost once."""
 
 
 GRACE = 1.5
-"""Seconds in which a server is to confirm the last answers of a run that is interrupted. At half, a
-busy one loses answers that are paid; at double, the command is ended before its results are
-written."""
+"""Seconds in which a server must confirm the last answers of an interrupted run. At half, a busy
+server loses answers that were paid for; at double, the command may be killed before it has written
+its results."""
 
 
 class Known(NamedTuple):
-    """Records of answers by key, and the keys of those that are from the cache."""
+    """Records of answers by key, and the keys that come from the cache."""
 
     records: dict[str, dict[str, Any]]
     cached: frozenset[str] = frozenset()
@@ -41,7 +41,7 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Copies:
-    """What a cache has: records, what was sent and received for them, and the texts that it names.
+    """What was read from the cache: records, their exchanges, and the texts that those name.
 
     `error` says why the cache cannot be read.
     """
@@ -53,23 +53,23 @@ class _Copies:
 
 
 class Answers:
-    """A journal, with a cache behind it that several runs share, and that is closed at the end.
+    """The journal of a run, backed by a cache that several runs share.
 
-    A cache that fails on the way (a full disk, another process that does not let go) is given up,
-    and the run continues without it.
+    If the cache fails (a full disk, a file locked by another process), the run continues without
+    it.
 
     Args:
-        journal: the run's own.
-        cache: the shared one, if there is one.
-        reads_cache: whether to look into it; answers are put there in any case.
-        on_trouble: called with a line that says why a cache was given up.
+        journal: the journal of the run.
+        cache: the shared cache, if any; closed by `close`.
+        reads_cache: whether to read from the cache. Answers are written to it in any case.
+        on_trouble: called with a line that says why the cache was given up.
 
     Attributes:
-        ledger: what the run has cost, and what this process may spend of it.
-        lease: who has the run; None where no other process is to be kept off it.
-        is_remote: whether answers are looked up over a network: many at once, by `look_up`.
-        claims: the answers that this process asks for, while others that share the cache wait for
-            them; None where there is no cache to wait for.
+        ledger: what the run has cost, and what this process may still spend.
+        lease: the lease of the run; None if no other process can take it over.
+        is_remote: whether lookups go over a network. Use `look_up` for many keys at once.
+        claims: the answers that this process is asking for, while others that share the cache wait
+            for them; None without such a cache.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Answers:
         self._on_trouble = on_trouble
         self._damaged_in_cache = 0
         self._trouble: str | None = None
-        self._looking_up: dict[int, dict[str, dict[str, Any] | None]] = {}  # what is put meanwhile
+        self._looking_up: dict[int, dict[str, dict[str, Any] | None]] = {}  # answers put meanwhile
         self.claims = None if cache is None or not reads_cache else cache.claims
 
     @cached_property
@@ -97,13 +97,13 @@ class Answers:
         return TextNames()
 
     def transcript(self) -> Transcript | None:
-        """Where to note what is sent and received for a judgement; None where nobody keeps it."""
+        """A transcript for the exchanges of a judgement; None if they are not kept."""
         if self._cache is None and not self._journal.keeps_exchanges:
             return None
         return Transcript(self._names)
 
     def run_usage(self) -> Usage:
-        """What the run took by all its commands and processes; unknown where nobody can read it."""
+        """Usage of the run over all commands and processes; unknown if it cannot be read."""
         try:
             others = self._journal.entries()
         except JournalError:
@@ -112,7 +112,7 @@ class Answers:
 
     @property
     def room(self) -> int | None:
-        """How many more processes the journal's database has connections for; None for any."""
+        """How many more processes the journal's database has connections for; None for no limit."""
         return self._journal.room
 
     @property
@@ -121,7 +121,7 @@ class Answers:
         return self._journal.has_a_past or (self._reads_cache and self._cache is not None)
 
     def expect_others(self) -> None:
-        """Note that other processes have put answers there since it was opened."""
+        """Note that other processes have added answers since the journal was opened."""
         self._journal.has_a_past = True
 
     @property
@@ -131,14 +131,14 @@ class Answers:
         return self._journal.damaged + cache
 
     def known(self, keys: Sequence[str]) -> Known:
-        """The records under keys; the failed judgements of the journal are among them."""
+        """The records under these keys, including failed judgements in the journal."""
         records = self._journal.get_many(keys)
         if self._cache is None or not self._reads_cache:
             return Known(records)
         return self._with_copies(records, self._in_cache(self._missing(keys, records)))
 
     async def look_up(self, keys: Sequence[str]) -> Known:
-        """The same, beside the loop where a look-up goes over a network."""
+        """The same as `known`, in a thread if the lookup goes over a network."""
         if not self.is_remote:
             return self.known(keys)
         journal, cache = self._journal, self._cache
@@ -156,17 +156,17 @@ class Answers:
         return Known(known.records | newer, known.cached - newer.keys())
 
     async def find(self, key: str) -> dict[str, Any] | None:
-        """The record under a key; None for none."""
+        """The record under a key; None if there is none."""
         return (await self.look_up([key])).records.get(key)
 
     def _missing(self, keys: Sequence[str], records: dict[str, dict[str, Any]]) -> list[str]:
-        """What is to be looked for in the cache."""
+        """The keys to look up in the cache."""
         if self._cache is None or not self._reads_cache:
             return []
         return [key for key in keys if key not in records or records[key]["status"] == "failed"]
 
     def _in_cache(self, keys: Sequence[str]) -> _Copies:
-        """What the cache has, with what was sent and received for it; may be read in a thread."""
+        """Read records and exchanges from the cache. May run in a thread."""
         cache, journal, records = self._cache, self._journal, dict[str, dict[str, Any]]()
         if cache is None or not keys:
             return _Copies(records)
@@ -182,7 +182,7 @@ class Answers:
         return _Copies(records, exchanges, texts)
 
     def _with_copies(self, records: dict[str, dict[str, Any]], copies: _Copies) -> Known:
-        """The records of the journal and the cache, whose part is put into the journal."""
+        """The records of journal and cache. Those of the cache are copied into the journal."""
         if copies.error is not None:
             self._give_up_cache(copies.error)
         for name, text in copies.texts.items():
@@ -195,7 +195,7 @@ class Answers:
         return Known(records | copies.records, frozenset(copies.records))
 
     async def claim(self, groups: Sequence[Sequence[str]]) -> None:
-        """Claim what calls would ask for, a group of keys each; `claims` has what came of it."""
+        """Claim the answers of calls, one group of keys each. The outcome is in `claims`."""
         cache, claims = self._cache, self.claims
         if claims is None or cache is None:
             return
@@ -207,18 +207,18 @@ class Answers:
                 self._give_up_cache(error)
 
     async def turn(self, keys: Sequence[str]) -> Turn:
-        """Whose turn it is to ask for answers: this process's, or another's that has the cache."""
+        """Whose turn it is to ask: this process's, or that of another one with the same cache."""
         if self.claims is not None and self.claims.turn(keys) is None:
             await self.claim([keys])
         return "mine" if self.claims is None else self.claims.turn(keys) or "mine"
 
     def release(self, keys: Sequence[str]) -> None:
-        """Note that answers are not being asked for any more: what was put of them is shared."""
+        """End the claims on answers. Those that were put are shared."""
         if self.claims is not None:
             self.claims.release(keys)
 
     async def own_turn(self, key: str) -> bool:
-        """Wait while another process asks for an answer; whether there is one by now."""
+        """Wait while another process asks for an answer. Returns whether there is one now."""
         while (turn := await self.turn([key])) == "theirs":
             await asyncio.sleep(LOOK_AGAIN)
             await self.claim([[key]])
@@ -232,17 +232,17 @@ class Answers:
         shared: bool,
         transcript: Transcript | None = None,
     ) -> None:
-        """Keep an answer: in the journal, and, if it is to be shared, in the cache.
+        """Store an answer in the journal and, if shared, in the cache.
 
         Args:
             key: its key.
-            answer: the verdict, or the record of what is no verdict.
-            shared: whether it is to be shared.
-            transcript: what was sent and received for it.
+            answer: the verdict, or another record.
+            shared: whether to store it in the cache, too.
+            transcript: its exchanges.
         """
         exchanges = b"" if transcript is None else transcript
         for put in self._looking_up.values():
-            if key in put:  # what is looked up now may be older
+            if key in put:  # a lookup in progress may return an older one
                 put[key] = orjson.loads(to_json(record_of(answer)))
         self._journal.put(key, answer, exchanges)
         if shared and self._cache is not None:
@@ -253,11 +253,11 @@ class Answers:
 
     @property
     def is_full(self) -> bool:
-        """Whether no more is to be judged before what was put is `durable`."""
+        """Whether to wait for `durable` before judging more."""
         return self._journal.is_full or (self._cache is not None and self._cache.is_full)
 
     def commit(self) -> None:
-        """Have what is waiting written, at once or soon."""
+        """Write what is pending, at once or soon."""
         journal, cache = self._journal, self._cache
         journal.commit()
         if journal.trouble != self._trouble:
@@ -280,15 +280,15 @@ class Answers:
                 self._give_up_cache(error)
 
     async def ready(self) -> None:
-        """Wait until judging may go on: what was put is durable, and the run this process's."""
+        """Wait until judging may continue: all is durable, and this process holds the lease."""
         await self.durable()
         if self.lease is not None:
             await self.lease.held()
 
     async def end(self, progress: Progress, stop: asyncio.Event) -> None:
-        """Note that an execution has ended, with what it took; all is durable then.
+        """End an execution: record its usage, and make everything durable.
 
-        Where it was interrupted, or is meanwhile, a server has `GRACE` seconds to confirm that.
+        If it is interrupted before or meanwhile, a server has `GRACE` seconds to confirm.
         """
         self.ledger.end(progress)
         if not self._journal.is_remote:
@@ -310,7 +310,7 @@ class Answers:
 
     async def _end(self, *, answers_looks: bool = False) -> None:
         await self.durable()
-        if answers_looks:  # the items that are left are looked up next
+        if answers_looks:  # the remaining items are looked up next
             await in_thread(partial(self._journal.get_many, [""]))
 
     def _give_up_cache(self, error: JournalError) -> None:
@@ -319,10 +319,10 @@ class Answers:
         with suppress(JournalError):
             self._cache.close()
         self._cache = self.claims = None
-        self._on_trouble(f"going on without the cache: {error}")
+        self._on_trouble(f"continuing without the cache: {error}")
 
     def close(self) -> None:
-        """Let go of the cache."""
+        """Close the cache."""
         if self._cache is not None:
             with suppress(JournalError):
                 self._cache.close()
@@ -335,28 +335,29 @@ async def _grace(stop: asyncio.Event | None) -> None:
 
 
 class SingleFlight:
-    """Keys of answers that are planned, that are being asked for, and that have been meanwhile.
+    """Keeps two calls from asking for the same answer at the same time.
 
-    Nothing is kept of a key once no call about it is planned any more.
+    It tracks the keys that are planned, in flight, and answered meanwhile. A key is forgotten once
+    no call about it is planned.
     """
 
     def __init__(self) -> None:
         self._planned: dict[str, int] = {}
-        self._asking: dict[str, asyncio.Future[None] | None] = {}  # a future where one waits
+        self._asking: dict[str, asyncio.Future[None] | None] = {}  # a future if a call waits for it
         self._asked: set[str] = set()
 
     def plan(self, calls: Iterable[Sequence[str]]) -> None:
-        """Note calls that are to be made about keys that have no answer as yet."""
+        """Add planned calls, for keys without an answer so far."""
         for keys in calls:
             for key in keys:
                 self._planned[key] = self._planned.get(key, 0) + 1
-                self._asked.discard(key)  # in vain
+                self._asked.discard(key)  # asked without success
 
     def begin(self, keys: Sequence[str]) -> bool | None:
-        """Whether a planned call is to be made as it is planned; `end` is then to follow.
+        """Whether a planned call should be made as planned. If so, call `end` afterwards.
 
-        It is not where another has asked for one of its answers since it was planned; None where
-        one is asking: `over` waits for that.
+        False if another call has asked for one of its answers since it was planned. None if
+        another call is asking for one now; `over` waits for that.
         """
         is_answered = asking = False
         for key in keys:
@@ -377,7 +378,7 @@ class SingleFlight:
         return not is_answered
 
     async def over(self, keys: Sequence[str]) -> None:
-        """Wait until nobody asks for one of these answers."""
+        """Wait until no call is asking for any of these answers."""
         while on_way := [key for key in keys if key in self._asking]:
             waited = self._asking[on_way[0]]
             if waited is None:
@@ -385,7 +386,7 @@ class SingleFlight:
             await asyncio.wait([waited])
 
     def end(self, keys: Sequence[str]) -> None:
-        """Note that a call has been made, whatever came of it."""
+        """Note that a call has ended, successfully or not."""
         for key in keys:
             if (waited := self._asking.pop(key, None)) is not None:
                 waited.set_result(None)
@@ -394,9 +395,9 @@ class SingleFlight:
 
 
 Locks = WeakValueDictionary[str, asyncio.Lock]
-"""A lock a key, as long as anybody has it: the second caller finds what the first received.
+"""A lock for each key in use, so that a second caller finds what the first one received.
 
-For what cannot be planned ahead.
+For requests that cannot be planned ahead.
 """
 
 

@@ -1,13 +1,12 @@
-"""Claims of answers that processes share: what one is asking for, the others wait for.
+"""Claims on shared answers: while one process asks for an answer, the others wait for it.
 
-A claim is a row of the store that the answers are shared in, made before they are asked for and
-removed in the transaction that writes them. It lapses with its process: the others ask themselves a
-few seconds after that was killed.
+A claim is a row in the shared store. It is added before the request and removed in the transaction
+that writes the answer. It expires with its process: a few seconds after that was killed, the others
+ask themselves.
 
-Nobody waits for a claim while holding one that is not being asked for, so that no two processes
-wait for each other: the answers of one call are claimed together or not at all, a judgement waits
-for a claim before anything of it is asked, and the parts of judgements ask for nothing that another
-part could be waiting for.
+There are no deadlocks, because no process waits for a claim while it holds one that it is not
+asking for: the answers of one call are claimed together or not at all, a judgement waits for claims
+before it sends anything, and the parts of judgements never ask for what another part waits for.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 LEASE = 5.0
-"""Seconds after which claims lapse whose process does not renew them; so long do others wait for
-one that was killed. A program that blocks its loop for longer, or is swapped out, has its answers
-asked for twice; at half, a busy machine does that to it."""
+"""Seconds after which claims expire that are not renewed, which is how long others wait for a
+killed process. If a program blocks its event loop for longer, or is swapped out, its answers are
+asked for twice; at half, a busy machine is enough for that."""
 RENEWAL = 1.0
-"""Seconds between renewals: a process has several before its claims lapse."""
+"""Seconds between renewals, so that a process has several before its claims expire."""
 
 Turn = Literal["mine", "answered", "theirs"]
-"""Whose turn it is to ask: this process's; its own, but there is an answer by now; another's."""
+"""Whose turn it is to ask: this process's; nobody's, because there is an answer; another's."""
 
 
 class Claims:
@@ -40,13 +39,13 @@ class Claims:
         self.holder = secrets.token_hex(8)
         self.released: list[str] = []
         self._mine: dict[str, bool] = {}  # whether there is an answer
-        self._theirs: set[str] = set()  # as of the last look
+        self._theirs: set[str] = set()  # as last read
         self._renewed = time.monotonic()
 
     def note(
         self, groups: Sequence[Sequence[str]], claimed: Sequence[bool], answered: Iterable[str]
     ) -> None:
-        """Note which groups of keys were claimed, and which of those keys have an answer."""
+        """Record which groups of keys were claimed, and which claimed keys have an answer."""
         for keys, is_mine in zip(groups, claimed, strict=True):
             if is_mine:
                 self._mine |= dict.fromkeys(keys, False)
@@ -56,14 +55,14 @@ class Claims:
         self._mine |= dict.fromkeys(answered, True)
 
     def turn(self, keys: Sequence[str]) -> Turn | None:
-        """Whose turn it is, as of the last look; None where nobody looked."""
+        """Whose turn it is, as last read; None if it was not read."""
         mine = self._mine
         if all(key in mine for key in keys):
             return "answered" if any(mine[key] for key in keys) else "mine"
         return None if self._theirs.isdisjoint(keys) else "theirs"
 
     def release(self, keys: Iterable[str]) -> None:
-        """End claims once what is put is committed."""
+        """End claims with the commit of their answers."""
         self.released += [key for key in keys if self._mine.pop(key, None) is not None]
 
     def release_all(self) -> None:
@@ -72,12 +71,12 @@ class Claims:
 
     @property
     def is_due(self) -> bool:
-        """Whether claims are to be renewed, or to end."""
+        """Whether claims must be renewed or ended."""
         is_old = self._mine and time.monotonic() - self._renewed >= RENEWAL
         return bool(self.released or is_old)
 
     def due(self) -> list[str]:
-        """The keys whose claims are to end; the others are to be renewed."""
+        """The keys whose claims end now; the others are to be renewed."""
         released, self.released = self.released, []
         self._renewed = time.monotonic()
         return released

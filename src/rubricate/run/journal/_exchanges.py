@@ -1,9 +1,9 @@
-"""What was sent to models for a judgement and what came back, word for word.
+"""Exchanges: what was sent to models for a judgement and what came back, word for word.
 
-The journal keeps it beside each answer: a line of JSON a request, with a checksum before it. Texts
-that many requests share (the instructions, an item's material, a criterion's question) are kept
-once, under a hash, and the line names the hashes. The texts of a line, one after the other, are
-what was sent, to the letter.
+The journal stores them with each answer: one line of JSON for each request, preceded by a checksum.
+Texts that many requests share (the instructions, an item's material, a criterion's question) are
+stored once under a hash, and the line lists the hashes. Joined in order, the texts of a line are
+exactly what was sent.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from rubricate.judge import Completion, Message, Model, Request
 from rubricate.run.journal._records import to_json
 
 LONGEST = 16_000
-"""Characters of a reply that are kept: of a longer one the beginning and the end."""
+"""Characters of a reply that are kept. If it is longer, its beginning and its end."""
 _END = 4_000
-"""Those of them that are from its end."""
+"""How many of those come from the end."""
 _HASH = 12
 """Bytes of a text's hash."""
 TEXTS, MATERIALS = 4096, 256
-"""Texts whose hashes are held, and those of them that may be long."""
+"""How many texts have their hashes cached, and how many of them may be long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +38,17 @@ class Exchange:
     Attributes:
         model: the model's name.
         sent_at: when it was sent, in seconds since 1970.
-        messages: what was sent, to the letter (of a reply that is shown again, as much as is kept).
-        reply: what came back; None where nothing did.
-        left_out: characters that are left out of the reply, after its first 12,000.
-        cut_off: whether the model stopped only because the reply was as long as it may be.
-        probabilities: of the reply's first token, where they were asked for.
-        error: why there is no reply: the error's class and its text.
-        requests: how many requests this took, those that were sent again included; 0 where the
-            same had been asked before, and the reply was known.
+        messages: exactly what was sent (earlier replies shortened in the same way as `reply`).
+        reply: what came back; None if nothing did.
+        left_out: characters omitted from the reply, after its first 12,000.
+        cut_off: whether the reply ended because it reached the maximum length.
+        probabilities: of the reply's first token, if they were requested.
+        error: why there is no reply: the class and the text of the error.
+        requests: how many requests this took, including retries; 0 if the reply was already stored.
         damaged: whether parts of it cannot be read in the journal.
         elsewhere: what a reply without text had in its reasoning or in a tool call.
-        thinking: the model's reasoning, or a summary of it, where it came apart from the reply; of
-            a longer one the beginning and the end, as of a reply.
+        thinking: the model's reasoning or a summary of it, if it came separately; shortened in the
+            same way as `reply`.
     """
 
     model: str
@@ -66,7 +65,7 @@ class Exchange:
     thinking: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """It as JSON values; what is usual is left out."""
+        """The exchange as JSON values, without fields at their usual value."""
         values = {name: getattr(self, name) for name in self.__slots__}
         values["messages"] = [dict(message) for message in self.messages]
         if self.error is not None:
@@ -78,11 +77,11 @@ _ALWAYS = ("model", "sent_at", "messages", "reply", "requests")
 
 
 class TextNames:
-    """Gives the hashes of texts that come again and again.
+    """Caches the hashes of texts that occur repeatedly.
 
     Attributes:
-        text: that of a text that is short, or comes for many items.
-        material: that of a text that all of an item's requests share.
+        text: the hash of a text that is short, or occurs for many items.
+        material: the hash of a text that all requests of an item share.
     """
 
     def __init__(self) -> None:
@@ -91,9 +90,9 @@ class TextNames:
 
 
 class Transcript:
-    """The exchanges of a judgement as they come; false while there are none.
+    """Collects the exchanges of a judgement. False while it is empty.
 
-    They are written as bytes only with their batch: one after the other that takes half the time.
+    They are serialised together with their batch, which takes half the time.
     """
 
     __slots__ = ("_names", "_noted", "_written")
@@ -107,19 +106,19 @@ class Transcript:
         return bool(self._noted)
 
     def answered(self, model: Model, request: Request, asked: float, reply: Completion) -> None:
-        """Note a request that was answered."""
+        """Record an answered request."""
         self._noted.append((model.name, request, asked, reply))
 
     def failed(self, model: Model, request: Request, asked: float, error: ModelError) -> None:
-        """Note a request that was not."""
+        """Record a failed request."""
         self._noted.append((model.name, request, asked, error))
 
     def part(self, key: str) -> None:
-        """Note that the answer under another key is a part of the judgement."""
+        """Record that the answer under another key is part of the judgement."""
         self._noted.append(key)
 
     def written(self) -> tuple[bytes, dict[str, str]]:
-        """What the journal keeps: lines, and the texts that they name, by their hashes."""
+        """What the journal stores: the lines, and by hash the texts that they name."""
         if self._written is None:
             texts: dict[str, str] = {}
             lines: list[bytes] = []
@@ -165,7 +164,7 @@ class Transcript:
 
 
 def _add_reply(line: dict[str, Any], reply: Completion, request: Request) -> None:
-    """Put what a line says of a reply into it."""
+    """Add a reply to a line."""
     text, left_out = reply.text or reply.elsewhere, 0
     if len(text) > LONGEST:
         text, left_out = _bounded(text)
@@ -185,7 +184,7 @@ def _add_reply(line: dict[str, Any], reply: Completion, request: Request) -> Non
 
 
 def _add_error(line: dict[str, Any], error: ModelError) -> None:
-    """Put what a line says of a request that failed into it."""
+    """Add the error of a failed request to a line."""
     line["reply"], line["error"] = None, [error.kind, _bounded(str(error))[0]]
     if error.usage.requests != 1:
         line["requests"] = error.usage.requests
@@ -197,7 +196,7 @@ def _hashed(text: str) -> str:
 
 
 def _bounded(text: str) -> tuple[str, int]:
-    """A text of bounded length, and how many characters are left out of it."""
+    """A text, shortened if too long, and the number of characters omitted."""
     if len(text) <= LONGEST:
         return text, 0
     left_out = len(text) - LONGEST
@@ -206,7 +205,7 @@ def _bounded(text: str) -> tuple[str, int]:
 
 
 def _read(lines: bytes) -> Iterator[dict[str, Any] | None]:
-    """The lines as they were written; None for a damaged one."""
+    """The lines as written; None for a damaged one."""
     for line in lines.splitlines():
         checksum, _, content = line.partition(b" ")
         intact = checksum == b"%08x" % crc32(content)
@@ -232,12 +231,12 @@ def named_keys(lines: bytes) -> list[str]:
 def read_lines(
     lines: bytes, texts: Callable[[str], str | None], part: Callable[[str], bytes | None]
 ) -> Iterator[Exchange]:
-    """The exchanges in lines, those of parts where they are named.
+    """The exchanges in these lines, including those of parts.
 
     Args:
-        lines: what the journal has beside an answer.
-        texts: gives the text with a hash; None where it is not there.
-        part: gives the lines of another key; None where there are none.
+        lines: what the journal has for an answer.
+        texts: returns the text with a hash; None if it is missing.
+        part: returns the lines of another key; None if there are none.
     """
     for line in _read(lines):
         if line is None:

@@ -1,11 +1,11 @@
-"""What a journal is: every finished judgement under a key of all that could change it.
+"""Journals: every finished judgement, under a key made of everything that could change it.
 
-`Journal` is what all journals share, whatever stores them: records that wait for their batch, what
-a row holds, and which keys are surely not there. `MemoryJournal` is that of a run without a folder.
+`Journal` has what all journals share, whatever stores them: records that wait for their batch, the
+contents of a row, and which keys are certainly absent. `MemoryJournal` is for runs without a
+folder.
 
-A row has a record with a checksum, and beside it what was sent and received for it (`_exchanges`).
-The reason of a verdict is mostly a part of the reply: then the record refers to it there, so that
-it is stored once.
+A row has a record with a checksum, and its exchanges (`_exchanges`). The reason of a verdict is
+usually a part of the reply; the record then refers to it, so that it is stored only once.
 """
 
 from __future__ import annotations
@@ -30,27 +30,28 @@ BATCH = 64
 """Answers after which a batch is written. At half, an SQLite file takes a third longer for each
 answer; at double, a killed process loses twice as many."""
 MOST_EXCHANGES = 1 << 18
-"""Bytes of earlier exchanges that further ones under a key are put behind."""
+"""Bytes of earlier exchanges up to which further ones under the same key are appended."""
 REACH = 1 << 16
-"""Bytes at the end of the exchanges that a look-up reads for the reason: a reply has 16,000
-characters at most. At half, some replies in other scripts are stored twice; at double, a look-up
-reads more of the earlier attempts of a judgement that has failed."""
+"""Bytes at the end of the exchanges that a lookup reads to find the reason, because a kept reply
+has at most 16,000 characters. At half, some replies in other scripts are stored twice; at double, a
+lookup reads more of the earlier attempts of a failed judgement."""
 SHORTEST = 32
-"""Characters of a reason from which on it is referred to: the reference itself takes ten."""
+"""Shortest reason, in characters, that is stored as a reference, which itself takes ten."""
 _PACKED_FROM = 4096
-"""Bytes of a text from which on it is deflated: a few pages take longer to pack than to write."""
+"""Shortest text, in bytes, that is compressed: a few pages take longer to compress than to
+write."""
 _WRITTEN = 100_000
-"""Hashes of texts that are held as written: 15 MB."""
+"""How many hashes of written texts are kept in memory (15 MB)."""
 _BITS = 25
 _MASK = (1 << _BITS) - 1
 
 
 class Pending:
-    """An answer that is not known to be durable.
+    """An answer that may not be durable yet.
 
     Attributes:
         answer: the verdict, or its record.
-        noted: what was sent and received for it.
+        noted: its exchanges.
     """
 
     __slots__ = ("answer", "noted")
@@ -64,27 +65,27 @@ Row = tuple[str, bytes, int, bytes | None]
 
 
 class Journal:
-    """Records by key; what is committed is there after the process is killed.
+    """Records by key. Committed records survive the death of the process.
 
     Args:
-        access: how this process has it.
+        access: how this process uses it.
 
     Attributes:
-        has_a_past: whether there may be records from before, or from other processes.
-        damaged: how many records were found damaged; they count as not there.
-        keeps_exchanges: whether what was sent and received is kept beside the records.
-        lease: who has the run; None where no other process is to be kept off it.
-        is_remote: whether a look-up may take a round trip over a network, so that many keys are
-            looked up at once, in a thread; `get_many`, `exchanges`, `texts` and `claim` may be
+        has_a_past: whether there may be records from earlier, or from other processes.
+        damaged: how many records were found damaged; they count as missing.
+        keeps_exchanges: whether exchanges are stored with the records.
+        lease: the lease of the run; None if no other process can take it over.
+        is_remote: whether a lookup may take a network round trip, so that many keys should be
+            looked up at once, in a thread. `get_many`, `exchanges`, `texts` and `claim` may be
             called there.
-        is_full: whether so much waits to be written that no more is to be put before it is.
-        trouble: what the store is waited for, in words; None for nothing.
-        room: how many more processes can use the store at once; None for any number.
+        is_full: whether so much is pending that nothing should be put before it is written.
+        trouble: why the store keeps the run waiting, in words; None if it does not.
+        room: how many more processes can use the store at once; None for no limit.
         ledger: what the run has cost; this process's entry is written with each commit.
-        claims: in a cache, the answers that this process is asking for; None elsewhere. They are
-            renewed, and those that are released end, with each commit.
+        claims: in a cache, the answers that this process is asking for; None elsewhere. Each commit
+            renews them, and ends those that were released.
 
-    All methods raise `JournalError` where the store cannot be used any more.
+    Every method raises `JournalError` if the store can no longer be used.
     """
 
     keeps_exchanges = True
@@ -119,7 +120,7 @@ class Journal:
         return None
 
     def get_many(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """The records under keys; one that is not there, or damaged, is missing."""
+        """The records under these keys, without missing or damaged ones."""
         records: dict[str, dict[str, Any]] = {}
         with self._lock:
             for key in keys:
@@ -139,32 +140,32 @@ class Journal:
         return records
 
     def _rows(self, keys: Sequence[str]) -> Iterable[tuple[Any, ...]]:
-        """Key, record, checksum and the end of the exchanges of the keys that are stored."""
+        """Key, record, checksum and the end of the exchanges, for the stored keys among these."""
         return ()
 
     def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """What was sent and received for the records under keys, where that is kept."""
+        """The exchanges of these keys, where they are stored."""
         if self._written_now or not self._waiting.keys().isdisjoint(keys):
             self._flush()
         return {key: lines for key, lines in self._lines(keys) if isinstance(lines, bytes)}
 
     def _lines(self, keys: Sequence[str]) -> Iterable[tuple[Any, ...]]:
-        """Key and exchanges of the keys that are stored."""
+        """Key and exchanges, for the stored keys among these."""
         return ()
 
     def texts(self, names: Iterable[str]) -> dict[str, bytes]:
-        """The texts with hashes, deflated; one that is not there is missing."""
+        """The texts with these hashes, compressed, without missing ones."""
         return {}
 
     def put(self, key: str, answer: Judged, exchanges: bytes | Transcript = b"") -> None:
-        """Keep an answer; it is durable after the next commit, which may be now.
+        """Store an answer. It is durable after the next commit, which may happen now.
 
-        It becomes bytes only with its batch: one after the other, that takes half the time.
+        It is serialised together with its batch, which takes half the time.
 
         Args:
             key: its key.
-            answer: the verdict, or its record; it is not to be changed afterwards.
-            exchanges: what was sent and received for it.
+            answer: the verdict, or its record. Do not change it afterwards.
+            exchanges: its exchanges.
         """
         if self._access == "reading":
             return
@@ -178,12 +179,12 @@ class Journal:
                     pending.noted = [*([] if self._is_cache else pending.noted), exchanges]
 
     def put_text(self, name: str, text: bytes) -> None:
-        """Keep a text that exchanges name, deflated, under its hash."""
+        """Store a compressed text of exchanges under its hash."""
         with self._lock:
             self._texts[self._note_written(name)] = text
 
     def has_text(self, name: str) -> bool:
-        """Whether a text is known to be there."""
+        """Whether a text is known to be stored."""
         return name in self._written
 
     def _note_written(self, name: str) -> str:
@@ -193,13 +194,13 @@ class Journal:
         return name
 
     def _packed(self, batch: dict[str, Pending], texts: dict[str, bytes]) -> Iterator[Row]:
-        """A batch as rows in the order of their keys, so that no two processes wait for each other.
+        """A batch as rows in the order of their keys, which rules out deadlocks between processes.
 
         Args:
             batch: the answers.
-            texts: is given the texts that these name for the first time, by their hashes.
+            texts: receives the texts that occur for the first time, by hash.
         """
-        if self._keys is not None:  # what waits is looked up there
+        if self._keys is not None:  # pending answers were looked up in `_waiting`
             self._keys.update(batch)
         for key in sorted(batch):
             pending, lines = batch[key], list[bytes]()
@@ -217,46 +218,46 @@ class Journal:
             yield _row(key, record_of(pending.answer), b"".join(lines))
 
     def commit(self) -> None:
-        """Have what is waiting written, at once or soon; what kept it from that is raised."""
+        """Write what is pending, at once or soon. Raises the error of an earlier write, if any."""
 
     def _flush(self) -> None:
-        """Wait until all that was put is durable."""
+        """Wait until everything put so far is durable."""
         self.commit()
 
     async def durable(self) -> None:
-        """Wait until all that was put is durable."""
+        """Wait until everything put so far is durable."""
         self.commit()
 
     def give_up(self) -> None:
-        """Wait no more for the store: what it has not confirmed is not kept, and nothing looked up.
+        """Stop waiting for the store. What it has not confirmed is lost, and lookups find nothing.
 
-        May be called where `is_remote`.
+        Only for journals that are `is_remote`.
         """
 
     async def _exchange(self, decide: Decide) -> None:
-        """Read the others' entries, and write this process's, one process after the other."""
+        """Read the entries of other processes and write this one's, in one transaction."""
         decide(self.entries())
 
     def entries(self) -> dict[str, Entry]:
-        """What all other processes have paid for this run, now and earlier."""
+        """What all other processes have paid for this run, including earlier ones."""
         return {}
 
     def claim(
         self, holder: str, groups: Sequence[Sequence[str]]
     ) -> tuple[list[bool], Iterable[str]]:
-        """Claim groups of keys of a cache, each as a whole or not at all.
+        """Claim groups of keys in a cache, each group as a whole or not at all.
 
         Returns:
-            Which are claimed, and the claimed keys that have an answer.
+            Which groups were claimed, and the claimed keys that have an answer.
         """
         return [True] * len(groups), ()
 
     def close(self) -> None:
-        """Let go of the store, all that was put committed."""
+        """Commit everything and close the store."""
 
 
 class MemoryJournal(Journal):
-    """The journal of a run that has no folder: records alone, gone with the process."""
+    """The journal of a run without a folder: only records, lost with the process."""
 
     keeps_exchanges = False
 
@@ -275,11 +276,11 @@ class MemoryJournal(Journal):
 
 
 class Keys:
-    """A set of keys that may say of one that it is there though it is not (a Bloom filter).
+    """A Bloom filter: a set of keys that may contain others, too.
 
-    What is surely not there need not be looked up. 4 MiB: of a million keys, 3 in a hundred others
-    seem to be there; of ten millions, every fourth. With two bits a key it would be 4 in a
-    thousand, at twice the time for every answer.
+    Keys that are certainly absent need no lookup. It takes 4 MiB. With a million keys, 3 % of the
+    others seem to be present; with ten million, a quarter. Two bits a key would make it 0.4 %, at
+    twice the time for every answer.
     """
 
     def __init__(self) -> None:
@@ -297,16 +298,16 @@ class Keys:
 
 
 def _row(key: str, record: dict[str, Any], lines: bytes) -> Row:
-    """An answer as it is stored: where the reason is a part of a reply, by its place there.
+    """An answer as a row. A reason that is part of the reply is replaced by its position there.
 
-    Such a record has `[bytes from the end of the exchanges, length]` in place of the reason, and
-    the reason is a part of what the checksum is of. Further exchanges go behind earlier ones, and
-    with a record that replaces this one, so that the place stays right.
+    Such a record has `[bytes from the end of the exchanges, length]` as its reason, and the
+    checksum covers the reason itself. The position stays right, because further exchanges are
+    appended together with a record that replaces this one.
     """
     reason, quoted = record.get("reason"), b""
     if lines and isinstance(reason, str) and len(reason) >= SHORTEST:
         text = to_json(reason)[1:-1]
-        if len(text) != len(reason):  # as few reasons, it has something that is escaped
+        if len(text) != len(reason):  # some characters are escaped, which is rare
             text = to_json(text.decode())[1:-1]
         _, quoted, after = lines.rpartition(text)
         begin = len(after) + len(quoted)
@@ -319,19 +320,19 @@ def _row(key: str, record: dict[str, Any], lines: bytes) -> Row:
 
 
 def checksum(key: str, record: bytes, quoted: bytes = b"") -> int:
-    """The checksum of a record and of the reason that it refers to, which is that of no other."""
+    """The checksum of a record, its key and the reason that it refers to."""
     return zlib.crc32(b"".join((key.encode("utf-8", "surrogatepass"), record, quoted)))
 
 
 def read_row(
     key: object, record: object, stored_checksum: object, end: object
 ) -> dict[str, Any] | None:
-    """The record of a row; None for a damaged one.
+    """The record of a row; None if it is damaged.
 
     Args:
-        key, record: as they are stored.
-        stored_checksum: the one beside them.
-        end: the last `REACH` bytes of the exchanges, or more.
+        key, record: as stored.
+        stored_checksum: their checksum.
+        end: at least the last `REACH` bytes of the exchanges.
     """
     if not (isinstance(key, str) and isinstance(record, bytes)):
         return None
@@ -353,9 +354,9 @@ def read_row(
 
 
 def _deflated(text: bytes) -> bytes:
-    """A text in zlib's format; one of a few pages as it is.
+    """A text in zlib's format; a short one is not compressed.
 
-    The memory is after its length: 256 kB anew for each is dear.
+    The window depends on its length, because allocating 256 kB for each text is slow.
     """
     if len(text) < _PACKED_FROM:
         level, window, memory = 0, 9, 1

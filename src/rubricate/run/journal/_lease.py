@@ -1,12 +1,12 @@
-"""Which process has a run of a database: the one whose row of `rubricate_leases` is renewed.
+"""Leases: which process owns a run in a database, shown by a row in `rubricate_leases`.
 
-A run belongs to one process, or each of its shards to one. The process renews its row each second,
-and begins no request where it could not for half of `LEASE`. A row that nobody renews for all of it
-is another's to replace. So two processes never send requests for the same run, whatever becomes of
-connections, of the server, or of a process that is stopped and continued: the first one has paused
-before the second may begin, and finds another's name in the row when it continues.
+A run, or each of its shards, belongs to one process. That process renews its row every second, and
+starts no request if it could not do so for half of `LEASE`. Another process may replace a row that
+was not renewed for all of `LEASE`. So two processes never send requests for the same run, whatever
+happens to connections, to the server, or to a process that is stopped and continued: the first one
+has paused before the second may start, and finds another name in the row when it continues.
 
-Ages are by the server's clock, spans by this machine's monotonic one: no two clocks are compared.
+Ages use the server's clock, durations this machine's monotonic clock; the two are never compared.
 """
 
 from __future__ import annotations
@@ -29,19 +29,20 @@ from rubricate.run.journal._places import Access, Database
 
 logger = logging.getLogger(__name__)
 Connection = Any
-"""A `psycopg.Connection`, which is not loaded where no journal is in a database."""
+"""A `psycopg.Connection`; the library is loaded only for journals in a database."""
 Turn = Callable[[], AbstractContextManager[Connection]]
 LEASE = 10.0
-"""Seconds after which another process takes over a run whose process does not renew its lease. At
-half, a failover that takes 5 s ends runs; at double, the command after a `kill -9` waits for 20."""
+"""Seconds after which another process may take over a run whose lease is not renewed. At half, a
+failover of 5 s ends runs; at double, the command after a `kill -9` waits for 20 s."""
 HOLDS = LEASE / 2
-"""Seconds for which a process begins requests after a renewal: it has paused when others begin."""
+"""Seconds after a renewal in which a process starts requests, so that it pauses before others
+start."""
 EVERY = 1.0
-"""Seconds between renewals. At double, one that is lost leaves a process a second to renew in."""
+"""Seconds between renewals. At double, a lost renewal leaves only a second for the next one."""
 LOOK = 0.25
-"""Seconds between looks at another's lease."""
+"""Seconds between checks of another process's lease."""
 QUIET = 2 * EVERY
-"""Seconds without a renewal after which it is said that another process's lease is waited for."""
+"""Seconds without a renewal after which the user is told what the run is waiting for."""
 
 LEASES = """
     CREATE TABLE rubricate_leases (
@@ -60,23 +61,23 @@ LEASES = """
 
 
 _ENDED: set[str] = set()
-"""The leases of this process that have ended, of which a server that was away may not know."""
+"""Leases of this process that have ended, which a server that was unreachable may not know."""
 
 
 class LeaseLost(JournalError):
-    """Another process has the run by now. Nothing more of it may be sent or written."""
+    """Another process owns the run by now. Nothing more of it may be sent or written."""
 
 
 class Row(NamedTuple):
-    """A lease that was found.
+    """A lease in the database.
 
     Attributes:
         part: the shard, or empty for the whole run.
-        holder: who has it.
-        since, host, pid: when that began, and where it runs.
-        process: identifies the process on this machine, if it is there; else empty.
+        holder: the name of its owner.
+        since, host, pid: when the owner took it, and where it runs.
+        process: identifies the owner among the processes of its machine; may be empty.
         age: seconds since the last renewal.
-        renewed: when that was, to compare.
+        renewed: the time of the last renewal, for comparison.
     """
 
     part: str
@@ -104,7 +105,7 @@ _ADD = (
 _MINE = "run = %s AND part = %s AND holder = %s"
 _RENEW = (
     "UPDATE rubricate_leases SET renewed = clock_timestamp()"
-    # a renewal that a crash takes back was one of a process that renews again
+    # a renewal lost in a crash does not matter, because the process renews again
     " FROM (SELECT set_config('synchronous_commit', 'off', true)) AS quick"
     f" WHERE {_MINE}"
 )
@@ -113,9 +114,9 @@ _END = f"DELETE FROM rubricate_leases WHERE {_MINE}"
 
 
 def acquired(connection: Connection, run: int, access: Access) -> str:
-    """Take the lease of a run that is free, or of a shard; gives this process's name in it."""
+    """Take the free lease of a run or shard. Returns this process's name in it."""
     holder = secrets.token_hex(8)
-    # Workers of a killed driver may live on: its lease is never known to be free at once.
+    # Workers of a killed driver may live on, so its lease is never considered free at once.
     process = "" if access == "driver" else _identity()
     values = (run, _part(access), holder, socket.gethostname(), os.getpid(), process)
     connection.execute(_ADD, values)
@@ -131,7 +132,7 @@ def _rows(connection: Connection, run: int) -> list[Row]:
 
 
 def _excludes(part: str, access: Access) -> bool:
-    """Whether the holder of a part excludes an access: all but other shards of the same number."""
+    """Whether the owner of a part excludes an access. Different shards of one run do not."""
     if not isinstance(access, Shard) or not part:
         return True
     number, _, of = part.partition("/")
@@ -139,7 +140,7 @@ def _excludes(part: str, access: Access) -> bool:
 
 
 class Watch:
-    """Finds out whether those who have a run are still there, while somebody waits for it.
+    """Watches the owners of a run that this process is waiting for.
 
     Args:
         place: the run.
@@ -152,22 +153,22 @@ class Watch:
         self._has_said = False
 
     def is_free(self, connection: Connection, run: int, access: Access) -> bool:
-        """Whether nobody has what an access needs; leases of who has ended are taken away.
+        """Whether the run is free for this access. Leases of ended processes are removed.
 
-        To be called again and again where it is not, by one process at a time.
+        If it is not free, call it again until it is. One process at a time.
 
         Raises:
-            JournalError: somebody does, and has renewed the lease since the last look.
+            JournalError: another process owns it, and has renewed its lease since the last call.
         """
         now = time.monotonic()
-        if now - self._looked > QUIET:  # the server was away, and nobody could renew
+        if now - self._looked > QUIET:  # the server was unreachable, so nobody could renew
             self._seen.clear()
         self._looked = now
         others = [row for row in _rows(connection, run) if _excludes(row.part, access)]
-        ended = [self._has_ended(row) for row in others]  # all are looked at
+        ended = [self._has_ended(row) for row in others]  # check all of them
         if not all(ended):
             return False
-        if others:  # waits for what they are writing now: their statements lock their leases
+        if others:  # this waits for what they are writing, because that locks their leases
             query = "DELETE FROM rubricate_leases WHERE run = %s AND part = ANY(%s)"
             connection.execute(query, (run, [row.part for row in others]))
         return True
@@ -193,19 +194,19 @@ class Watch:
 
 
 class Lease:
-    """A run's lease, of the process that has it, or of a worker of that process.
+    """The lease of a run, in the process that owns it or in a worker of that process.
 
     Args:
         place: the run.
         run: its number.
-        access: how its process has the run.
-        holder: that process's name in it.
+        access: how the owner uses the run.
+        holder: the owner's name in the lease.
 
     Attributes:
         part: the shard, or empty.
-        holder: as given.
-        error: that it was lost, or could not be renewed for too long; None as long as it was not.
-        trouble: why it cannot be renewed now; None where it can.
+        holder: as above.
+        error: set if the lease was lost, or could not be renewed for too long.
+        trouble: why it cannot be renewed at the moment; None if it can.
     """
 
     def __init__(self, place: Database, run: int, access: Access, holder: str) -> None:
@@ -227,19 +228,19 @@ class Lease:
 
     @property
     def is_lost(self) -> bool:
-        """Whether another process has the run by now."""
+        """Whether another process owns the run by now."""
         return isinstance(self.error, LeaseLost)
 
     @property
     def wait(self) -> float:
-        """Seconds until it is time to look again."""
+        """Seconds until the next check."""
         return max(0.0, self._looked + EVERY - time.monotonic())
 
     def look(self, connection: Connection) -> None:
-        """Find out whether the lease is renewed by who has it.
+        """In a worker: check that the owner still renews the lease.
 
         Raises:
-            LeaseLost: another process has the run.
+            LeaseLost: another process owns the run.
         """
         self._looked = before = time.monotonic()
         row = connection.execute(_LOOK, self._mine).fetchone()
@@ -249,7 +250,7 @@ class Lease:
         self._until = before + HOLDS - row[0]
 
     async def held(self) -> bool:
-        """Wait until requests may start; whether that comes."""
+        """Wait until requests may start. False if the lease was lost."""
         while not self.holds:
             if self.error is not None:
                 return False
@@ -272,12 +273,12 @@ class Lease:
         )
 
     def keep(self, turn: Turn, patience: float, on_end: Callable[[JournalError], None]) -> None:
-        """Renew the lease from now on, in its own thread.
+        """Start renewing the lease in a thread.
 
         Args:
-            turn: gives a connection to the database for a statement.
-            patience: seconds to wait for a server that has gone away.
-            on_end: called with the error with which that ends.
+            turn: returns a connection to the database for one statement.
+            patience: seconds to wait for a server that is unreachable.
+            on_end: called with the error that ends the renewals.
         """
         keeping = threading.Thread(
             target=self._keep, args=(turn, patience, on_end), name="rubricate-lease", daemon=True
@@ -295,7 +296,7 @@ class Lease:
             except LeaseLost as lost:
                 self.error = lost
                 return on_end(lost)
-            except Exception as error:  # also of a connection that is broken in its own ways
+            except Exception as error:  # broken connections raise all kinds of errors
                 self.trouble = " ".join(str(error).split())
                 away = time.monotonic() - renewed
                 if away >= patience + HOLDS:
@@ -304,26 +305,26 @@ class Lease:
                         f"kept, and the same command resumes it ({error})"
                     )
                     return on_end(self.error)
-        for _ in range(2):  # the connection may have been cut since the last renewal
+        for _ in range(2):  # the connection may have been lost since the last renewal
             with suppress(Exception), turn() as connection:
                 connection.execute(_END, self._mine)
                 break
         return None
 
     def leave(self) -> None:
-        """Let others have the run, as soon as the server is there."""
+        """Give up the lease as soon as the server is reachable."""
         _ENDED.add(self.holder)
         self._ends.set()
 
     def end(self) -> None:
-        """Let others have the run, at once where the server is there."""
+        """Give up the lease, at once if the server is reachable."""
         self.leave()
         if self._thread is not None:
             self._thread.join(EVERY)
 
 
 def _identity() -> str:
-    """What no other process has, of any container or boot; empty where the system has no such."""
+    """Identifies this process across containers and reboots; empty if the system cannot tell."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         space = Path("/proc/self/ns/pid").stat().st_ino
@@ -333,13 +334,13 @@ def _identity() -> str:
 
 
 def _began(pid: int) -> str:
-    """When a process began; empty for one that has ended, and whose parent has not seen to it."""
+    """When a process started; empty for a zombie."""
     state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return "" if state in "ZX" else fields[18]
 
 
 def _is_dead(process: str) -> bool:
-    """Whether a process is of this machine, this boot and this container, and has ended."""
+    """Whether a process ran in this boot and container of this machine, and has ended."""
     if not process:
         return False
     boot, space, pid, began = process.split()
@@ -351,5 +352,5 @@ def _is_dead(process: str) -> bool:
         return _began(int(pid)) != began
     except ProcessLookupError:
         return True
-    except (OSError, IndexError):  # another user's, which may be hidden
+    except (OSError, IndexError):  # another user's process can be hidden
         return False

@@ -1,4 +1,4 @@
-"""Locks of a run folder whose journal several processes of one machine have."""
+"""Locks of a run folder whose journal several processes on one machine use."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ _SHARD = re.compile(r"shard-([0-9]+)-of-([0-9]+)")
 
 
 def locked(locks: Path, access: Access) -> ExitStack:
-    """Take the locks of an access, in their folder; close what is given to let go of them.
+    """Take the locks that an access needs. Close the returned stack to release them.
 
-    A lock is a file that a process has locked; one that nobody has locked means nothing. To be
-    called by one process at a time.
+    A lock is a locked file; an unlocked file means nothing. One process at a time may call this.
 
     Raises:
-        JournalError: another process has the run, or the shard.
+        JournalError: another process is using the run or the shard.
     """
     folder, own = locks.parent, _name(access)
     from filelock import FileLock, Timeout
@@ -48,7 +47,7 @@ def locked(locks: Path, access: Access) -> ExitStack:
                     f"{'this run' if access == 'driver' else f'shard {access} of this run'}; wait "
                     "for it or choose another --run-dir"
                 ) from None
-    except (OSError, NotImplementedError) as error:  # the latter of a file system without locks
+    except (OSError, NotImplementedError) as error:  # the latter for file systems without locks
         why = error.strerror if isinstance(error, OSError) else "its file system has no locks"
         raise JournalError(
             f"{locks}: cannot be locked: {why}; choose a --run-dir on another file system"
@@ -63,7 +62,7 @@ def _name(access: Access) -> str | None:
 
 
 def _excludes(name: str, access: Access) -> bool:
-    """Whether the holder of a lock excludes an access: all but shards of the same number."""
+    """Whether the owner of a lock excludes an access. Shards of one run do not."""
     other = _SHARD.fullmatch(name)
     return not (isinstance(access, Shard) and other is not None and int(other[2]) == access.of)
 

@@ -1,4 +1,4 @@
-"""Opening journals: a run's by one process at a time, and of a damaged one what can be read."""
+"""Opens journals: a run's for one process at a time, and what is readable of a damaged one."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from rubricate.run.journal._sqlite import TROUBLE, DamagedJournal, SQLiteJournal
 logger = logging.getLogger(__name__)
 RECORD = "key, record, checksum"
 LOCKS = ".locks"
-"""The folder beside a journal that several processes have, with the locks of each."""
+"""The folder for locks, beside a journal that several processes use."""
 LEAST_ROW = 64
-"""The fewest bytes that a record takes, which bounds how many a file of a known size can hold."""
+"""The least size of a record in bytes, which limits how many a file can hold."""
 
 
 def open_journal(
@@ -32,21 +32,21 @@ def open_journal(
     patience: float = READER_PATIENCE,
     holder: str | None = None,
 ) -> Journal:
-    """The journal at a place, made if it is not there.
+    """Open a journal, and create it if it does not exist.
 
-    Of a damaged file of a run what can be read goes into a new one, with a warning, and the damaged
-    file is kept beside it.
+    If the file of a run is damaged, what can be read goes into a new one, with a warning, and the
+    damaged file is kept beside it.
 
     Args:
-        place: a file, in a folder that is there, or a run of a database; None keeps the journal in
+        place: a file in an existing folder, or a run in a database; None keeps the journal in
             memory.
-        access: how this process has it.
-        fresh: begin an empty one; one that is there is kept: a file is moved aside.
-        patience: seconds to wait for a database that has gone away; a run's `max_outage`.
-        holder: of a worker: its driver's name in the run's lease.
+        access: how this process uses it.
+        fresh: start an empty journal. An existing file is moved aside, not deleted.
+        patience: seconds to wait for an unreachable database; a run's `max_outage`.
+        holder: for a worker, its driver's name in the lease of the run.
 
     Raises:
-        JournalError: it cannot be used, nothing in it can be read, or another process has it.
+        JournalError: it cannot be used, nothing in it is readable, or another process is using it.
     """
     if place is None:
         return MemoryJournal()
@@ -76,13 +76,13 @@ def open_journal(
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Have other processes wait that open the journal in a folder, where the system can.
+    """Make other processes wait that open a journal in the same folder, if the system can.
 
-    Without, one could move a journal aside that another has opened a moment ago.
+    Otherwise one process could move a journal aside that another one has just opened.
     """
     with ExitStack() as stack:
-        # Windows has no such module, and does not rename a file that is open; some file systems
-        # have no locks.
+        # Windows lacks the module, but does not rename open files either; some file systems have no
+        # locks.
         with suppress(ImportError, OSError):
             import fcntl
 
@@ -93,10 +93,10 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _moved_aside(path: Path) -> Path | None:
-    """Rename a journal that is not to be used any more; gives its new name, None for no journal.
+    """Rename a journal that is no longer needed. Returns its new name; None if there is none.
 
     Raises:
-        JournalError: another process has it, or it cannot be renamed.
+        JournalError: another process is using it, or it cannot be renamed.
     """
     if not path.exists():
         return None
@@ -119,12 +119,12 @@ def _moved_aside(path: Path) -> Path | None:
 
 
 def _salvaged(path: Path, error: DamagedJournal) -> Journal:
-    """A journal of what can be read in a damaged one; the error, if nothing can be."""
+    """A new journal of what is readable in a damaged one. Raises the error if nothing is."""
     part = path.with_name(f".{path.name}.salvaged")
     part.unlink(missing_ok=True)
     restored = 0
     with closing(SQLiteJournal(part)) as journal:
-        # Without what was sent and received, where that cannot be read.
+        # Exchanges that cannot be read are left out.
         for row in _rows(path, "records", f"{RECORD}, exchanges", f"{RECORD}, NULL"):
             record = read_row(*row)
             if record is not None:
@@ -152,12 +152,12 @@ def _salvaged(path: Path, error: DamagedJournal) -> Journal:
 
 
 def _rows(path: Path, table: str, *choices: str) -> Iterator[tuple[Any, ...]]:
-    """What can be read of a damaged table, one row after the other.
+    """The readable rows of a damaged table.
 
     Args:
         path: the file.
         table: the table.
-        choices: columns; of each row the first ones that can be read are given.
+        choices: lists of columns, of which the first readable one is used for each row.
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA writable_schema=ON")  # else a file cut short is refused as a whole

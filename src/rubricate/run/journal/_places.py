@@ -1,4 +1,4 @@
-"""Where a journal is, and how a process has it: alone, as one shard of a run, as a worker."""
+"""Where a journal is, and how a process uses it: alone, as one shard of a run, or as a worker."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rubricate.errors import InputError
 from rubricate.run._shards import Shard
 
 Access = Literal["alone", "driver", "worker", "reading", "cache"] | Shard
-"""How a process has a journal.
+"""How a process uses a journal.
 
-`alone`: no other process has the run. `driver`: as `alone`, but for its workers. `worker`: beside
-others, without a lock, because its driver holds the run's. A `Shard`: beside the run's other
-shards. `reading`: nothing is written or made. `cache`: the answers that runs share.
+`alone`: no other process uses the run. `driver`: only its own workers do. `worker`: beside other
+workers, without a lock, because the driver holds it. A `Shard`: beside the other shards of the run.
+`reading`: nothing is written or created. `cache`: answers that runs share.
 """
 
 
@@ -25,7 +25,7 @@ class Origin(Enum):
     """Who named a server."""
 
     USER = "the user"
-    """On the command line, in a call from Python, or in the environment."""
+    """On the command line, in a Python call, or in the environment."""
     SETTINGS = "a settings file"
     RUN_FOLDER = "a run folder"
 
@@ -35,10 +35,10 @@ class Database:
     """A run in a PostgreSQL database, or the answers that all its runs share.
 
     Attributes:
-        address: as libpq reads it; may have a password in it.
-        run: the run's name; None for the shared answers.
-        origin: who named it. Files may come from somebody else, so that no connection is made to a
-            server that only a file names (`vouched`).
+        address: the address for libpq; may contain a password.
+        run: the name of the run; None for the shared answers.
+        origin: who named the server. Files may come from someone else, so no connection is made to
+            a server that only a file names (`vouched`).
     """
 
     address: str = field(repr=False)
@@ -47,15 +47,15 @@ class Database:
 
     @classmethod
     def at(cls, address: str, run: str | None = None, *, origin: Origin = Origin.USER) -> Database:
-        """The run that an address names with `?run=NAME`, which no server is sent.
+        """The run at an address with `?run=NAME`, which is not sent to the server.
 
         Args:
             address: the address.
-            run: the name of one that has none.
+            run: the name to use if the address has none.
             origin: as for the class.
 
         Raises:
-            InputError: there is no name, or one that no run can have.
+            InputError: there is no name, or it is not a valid name of a run.
         """
         address, named = _split(address)
         run = run if named is None else named
@@ -70,7 +70,7 @@ class Database:
 
     @classmethod
     def shared(cls, address: str, *, origin: Origin = Origin.USER) -> Database:
-        """The answers that all runs of a database share; a run that is named does not matter."""
+        """The answers that all runs in a database share. A run in the address is ignored."""
         return cls(_split(address)[0], None, origin)
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class Database:
 
 
 def check_address(option: str, address: str) -> None:
-    """Raise `InputError` for what is no address of a database; it may be a password."""
+    """Raise `InputError` if this is no database address. Does not show it: it may be a password."""
     if not is_address(address):
         raise InputError(
             f"{option} must be an address such as postgresql://USER@HOST/DATABASE?run=NAME; the "
@@ -90,14 +90,14 @@ def check_address(option: str, address: str) -> None:
 
 
 READER_PATIENCE = 5.0
-"""Seconds to wait for a server that goes away while nothing would be lost: shared answers, without
-which a run continues, and runs that are only read. Runs that are graded wait for `max_outage`."""
+"""Seconds to wait for an unreachable server when nothing would be lost: for shared answers, without
+which a run continues, and for runs that are only read. Grading runs wait for `max_outage`."""
 Place = Path | Database
 """Where a journal is: a file, or a run of a database."""
 
 
 def _split(address: str) -> tuple[str, str | None]:
-    """An address as libpq takes it, and the run's name that it has."""
+    """The address for libpq, and the name of the run in it."""
     query = address.find("?", address.rfind("@") + 1)
     if query < 0:
         return address, None
