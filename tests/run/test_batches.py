@@ -219,7 +219,7 @@ def test_max_cost_counts_what_is_committed(tmp_path: Path):
         whole = rubricate.grade(dataset(20), OPENAI, **options | {"run_dir": tmp_path / "whole"})
     with endpoint() as provider:
         half = whole.usage.cost / 2
-        with pytest.raises(RunStopped, match="greatest cost") as stopped:
+        with pytest.raises(RunStopped, match="maximum cost") as stopped:
             rubricate.grade(dataset(20), OPENAI, max_cost=half, **options)
         assert 0 < len(provider.requests) < 40
         assert 0 < stopped.value.result.usage.cost <= half

@@ -158,7 +158,7 @@ def dataset(items: int = ITEMS) -> RubricDataset:
 
 
 def graded(model: HTTPModel, items: int = ITEMS, **options: Any) -> RunFacts | Any:
-    """The result of a run, also of one that its greatest cost has ended."""
+    """The result of a run, also of one that its maximum cost has ended."""
     try:
         return rubricate.grade(dataset(items), model, **{"concurrency": 8, "cache": None} | options)
     except RunStopped as stopped:
@@ -364,7 +364,7 @@ def test_a_bound_counts_what_was_not_reported_before_it_was_set(tmp_path):
     assert account.requests > 8
     assert second.usage.cost + first.usage.estimated_cost <= 0.6
     assert account.billed <= 0.6
-    assert "the greatest cost of $0.6 is reached" in second.stopped
+    assert "the maximum cost of $0.6 is reached" in second.stopped
 
 
 def test_old_records_have_no_reasoning_and_no_estimates():

@@ -371,7 +371,7 @@ def test_a_budget_ends_a_run_between_two_parts(dataset, endpoint, tmp_path):
     prices = tmp_path / "prices.yaml"
     prices.write_text("m: {input: 1000, output: 1000}\n")
     options = {"base_url": endpoint.url, "prices": prices, "run_dir": tmp_path / "run"}
-    with pytest.raises(RunStopped, match="the greatest cost") as caught:
+    with pytest.raises(RunStopped, match="the maximum cost") as caught:
         rubricate.grade(dataset, "m", chunk_tokens=200, max_cost=10.0, **options)
     assert 5.0 < caught.value.result.usage.cost <= 10.0
     sent = len(endpoint.requests)

@@ -604,7 +604,7 @@ def paid(messages: Any) -> Completion:
 
 def test_option_max_cost_ends_the_run_before_it_is_exceeded(make_dataset, tmp_path):
     options = {"run_dir": tmp_path, "concurrency": 8}
-    with pytest.raises(RunStopped, match=r"the greatest cost of \$0\.1 is reached") as caught:
+    with pytest.raises(RunStopped, match=r"the maximum cost of \$0\.1 is reached") as caught:
         rubricate.grade(make_dataset(50), paid, max_cost=0.1, **options)
     result = caught.value.result
     assert (result.calls, result.usage.cost) == (10, pytest.approx(0.1))
@@ -624,7 +624,7 @@ def test_option_max_cost_is_kept_where_a_call_is_about_several_criteria(make_dat
         await asyncio.sleep(0.01)
         return Completion(reply, Usage(requests=1, cost=0.02))
 
-    with pytest.raises(RunStopped, match="greatest cost") as caught:
+    with pytest.raises(RunStopped, match="maximum cost") as caught:
         rubricate.grade(
             make_dataset(50), slow, max_cost=0.11, concurrency=8, criteria_per_call="all"
         )
@@ -645,13 +645,13 @@ def test_option_max_cost_bounds_a_judgement_of_several_requests(
 
     options = {"mode": "probability", "permutations": 3, "run_dir": tmp_path / "run"}
     judge = PythonModel(likely, name="likely")
-    with pytest.raises(RunStopped, match="greatest cost") as caught:
+    with pytest.raises(RunStopped, match="maximum cost") as caught:
         rubricate.grade(make_dataset(9), judge, max_cost=0.05, concurrency=concurrency, **options)
     result = caught.value.result
     assert (len(sent), result.usage.requests) == (2, 2)
     assert result.usage.cost == pytest.approx(0.04)
     assert (result.calls, result.failed) == (0, 18)
-    with pytest.raises(RunStopped, match="greatest cost") as caught:
+    with pytest.raises(RunStopped, match="maximum cost") as caught:
         rubricate.grade(make_dataset(9), judge, max_cost=0.5, concurrency=concurrency, **options)
     assert caught.value.result.usage.cost <= 0.5
     assert len(sent) == 2 + caught.value.result.usage.requests
@@ -680,7 +680,7 @@ def test_option_max_cost_bounds_what_is_asked_again(make_dataset):
     def unusable(messages: Any) -> Completion:
         return Completion("?", Usage(requests=1, cost=0.02))
 
-    with pytest.raises(RunStopped, match="greatest cost") as caught:
+    with pytest.raises(RunStopped, match="maximum cost") as caught:
         rubricate.grade(make_dataset(9), unusable, max_cost=0.05)
     assert caught.value.result.usage.cost == pytest.approx(0.04)
     assert {v.error.kind for _, v in caught.value.result.verdicts()} == {"not_run"}
@@ -701,7 +701,7 @@ def test_option_missing_usage_estimates_what_replies_without_token_counts_cost(m
         model = HTTPModel("m", base_url=endpoint.url, prices=price)
         free = rubricate.grade(make_dataset(2), model)
         assert (free.usage.cost, free.usage.input_tokens) == (None, 0)
-        with pytest.raises(RunStopped, match="greatest cost") as caught:
+        with pytest.raises(RunStopped, match="maximum cost") as caught:
             rubricate.grade(make_dataset(50), model, max_cost=0.5)
         usage = caught.value.result.usage
         assert 0.3 < usage.cost <= 0.5
@@ -716,7 +716,7 @@ def test_option_max_cost_counts_what_failed_judgements_cost(make_dataset):
     def unusable(messages: Any) -> Completion:
         return Completion("?", Usage(requests=1, cost=0.01))
 
-    with pytest.raises(RunStopped, match="greatest cost") as caught:
+    with pytest.raises(RunStopped, match="maximum cost") as caught:
         rubricate.grade(make_dataset(50), unusable, max_cost=0.06, concurrency=1)
     assert (caught.value.result.calls, caught.value.result.usage.requests) == (2, 6)
 

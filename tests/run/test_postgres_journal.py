@@ -332,7 +332,7 @@ def test_a_run_through_a_pooler_belongs_to_one_process_too(
         result = rubricate.grade(make_dataset(40), "m", share_limits=address, **told)
         assert (result.failed, result.calls) == (0, calls)
     account = {"max_cost": 0.305, "run_dir": tmp_path / "paid", "journal": address}
-    with pytest.raises(RunStopped, match=r"greatest cost of \$0\.305"):
+    with pytest.raises(RunStopped, match=r"maximum cost of \$0\.305"):
         rubricate.grade(make_dataset(40), PythonModel(paid), **account)
     assert query(postgres, "SELECT count(*) FROM rubricate_records WHERE run > 1") == [(30,)]
     with (

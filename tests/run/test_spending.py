@@ -97,7 +97,7 @@ def test_shards_repeated_commands_and_the_whole_run_spend_one_bound(run: Run):
     shards = [run.begin(1.0, shard=f"{number}/3") for number in (1, 2, 3)]
     ends = [one.communicate(timeout=60)[0] for one in shards]
     assert 95 <= run.billed <= 101
-    assert any("the greatest cost of $1 is reached" in end for end in ends)
+    assert any("the maximum cost of $1 is reached" in end for end in ends)
     before = run.billed
     assert "other commands or processes" in run.end(1.0, shard="2/3")
     assert "other commands or processes" in run.end(1.0)

@@ -530,7 +530,7 @@ def test_a_run_by_workers_ends_where_all_together_have_spent_enough(tmp_path, mo
     prices.write_text("m: {input: 1000, output: 1000}\n")
     with ScriptedEndpoint([Rule(delay=0.05)]) as endpoint:
         run = {"base_url": endpoint.url, "run_dir": tmp_path / "run", "concurrency": 2}
-        with pytest.raises(RunStopped, match=r"the greatest cost of \$5 is reached"):
+        with pytest.raises(RunStopped, match=r"the maximum cost of \$5 is reached"):
             rubricate.grade(dataset, "m", workers=2, max_cost=5.0, prices=prices, **run)
         assert len(endpoint.requests) < 40
         run |= {"prices": prices}
@@ -541,7 +541,7 @@ def test_a_run_by_workers_ends_where_all_together_have_spent_enough(tmp_path, mo
             assert len(endpoint.requests) <= before + 1
             assert caught.value.result.run_usage.cost <= 5.0 + 1.0
         before = len(endpoint.requests)
-        with pytest.raises(RunStopped, match=r"the greatest cost of \$10 is reached"):
+        with pytest.raises(RunStopped, match=r"the maximum cost of \$10 is reached"):
             rubricate.grade(dataset, "m", workers=2, max_cost=10.0, **run)
         assert before < len(endpoint.requests) < 2.5 * before
         result = rubricate.grade(dataset, "m", workers=2, **run)

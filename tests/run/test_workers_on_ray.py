@@ -147,7 +147,7 @@ def test_drivers_that_are_killed_and_started_again_spend_one_bound(
             again = start(tmp_path, endpoint.url, *options)
             shown, _ = again.communicate(timeout=120)
             assert again.returncode == 1, shown
-            assert "the greatest cost of $20 is reached" in shown
+            assert "the maximum cost of $20 is reached" in shown
         assert 0.7 * 20 <= billed <= 20 + PAID
         assert summary(tmp_path / "run")["usage"]["run_cost"] >= billed - 1e-9
 

@@ -63,7 +63,7 @@ class Context(Judgement):
         run: what it shares with all others.
         item: what is judged.
         failed_before: whether the judgement failed in an earlier run.
-        expense: what it takes of the greatest cost; None where the run has none.
+        expense: what it takes of the maximum cost; None where the run has none.
         replicate: what the keys of its replicate end in.
 
     Attributes:

@@ -1,9 +1,9 @@
-"""The journal: every finished judgement under a key of all that could change it.
+"""The journal: every finished judgement, under a key made of everything that could change it.
 
-A `Journal` is an SQLite file or a run of a PostgreSQL database, which survive a killed
-process, or records in memory. How a process has it (`Access`) says who else may have it.
-Beside each answer is what was sent and received for it, word for word. `Answers` is the journal
-of a run with a cache behind it that several runs share.
+A `Journal` is an SQLite file or a run in a PostgreSQL database, which survive a killed process, or
+records in memory. `Access` says how a process uses it, and so who else may. Each answer is stored
+with its exchanges: what was sent and received, word for word. `Answers` is the journal of a run,
+backed by a cache that several runs share.
 """
 
 from typing import TYPE_CHECKING

@@ -1,10 +1,10 @@
-"""The PostgreSQL servers that the user's own word names.
+"""The PostgreSQL servers that the user has named.
 
-A run folder or a settings file may come from somebody else, and so may the server that it names:
-connecting to it sends it a password, from `PGPASSWORD`, `~/.pgpass` or wherever else libpq
-looks, and what the run holds. So a file's word is enough only where the user's names the very same
-server: in the environment (`PGHOST`, `PGPORT`), or in an earlier command, as the list of servers in
-the user's cache folder says.
+A run folder or a settings file may come from someone else, and with it the server that it names.
+Connecting sends that server a password (from `PGPASSWORD`, `~/.pgpass` or wherever libpq looks) and
+the contents of the run. So a file can only name a server that the user has named as well: in the
+environment (`PGHOST`, `PGPORT`) or in an earlier command, according to the list of servers in the
+user's cache folder.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ from rubricate.errors import InputError, extra_needed
 from rubricate.run.journal._places import Database, Origin
 
 FILE = "servers"
-"""The list: an address on each line, without passwords and runs, as a run folder notes it."""
+"""The list of servers: one address on each line, without passwords and runs."""
 MOST_READ = 1 << 20
-"""Bytes of the list that are read: some 10,000 servers."""
+"""Bytes of the list that are read, enough for about 10,000 servers."""
 _FIRST = ("user", "host", "port", "dbname", "service", "sslmode", "sslrootcert", "options")
-"""What of an address is noted first, `user` to `dbname` in their places."""
+"""The parameters of an address that are written first."""
 _TUNING = frozenset(
     {
         *("connect_timeout", "tcp_user_timeout", "application_name"),
         *("keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count"),
     }
 )
-"""Parameters that do not matter to where a connection leads, and to what is sent there."""
+"""Parameters that affect neither the target of a connection nor what is sent there."""
 _SERVER = frozenset({"user", "host", "port", "dbname"})
-"""Parameters that an address may have to be the server of `PGHOST`. Any other may lead elsewhere
-(`hostaddr`, `service`), take the password from elsewhere (`passfile`) or send it in the clear
+"""The only parameters that an address may have to count as the server of `PGHOST`. Others may lead
+elsewhere (`hostaddr`, `service`), read the password elsewhere (`passfile`) or send it unencrypted
 (`sslmode`)."""
 
 
 def vouched(place: Database, option: str = "journal") -> Database:
-    """A place as one that the user names, if the user's own word names its server, too.
+    """The same place as named by the user, if the user has named its server.
 
-    This is the one place that decides.
+    Every check of this kind goes through here.
 
     Args:
         place: the place.
         option: the option with which the user could name it.
 
     Raises:
-        InputError: the address cannot be read, or only a file names the server; says how the user
-            can name it.
-        MissingExtraError: there is no driver.
+        InputError: the address cannot be read, or only a file names the server. The message says
+            how the user can name it.
+        MissingExtraError: the driver is not installed.
     """
     if place.origin is Origin.USER:
         return place
@@ -66,7 +66,7 @@ def vouched(place: Database, option: str = "journal") -> Database:
 
 
 def _is_known(address: str) -> bool:
-    """Whether the user's own word names the server that a file's address leads to."""
+    """Whether the user has named the server of an address."""
     values = {name: value for name, value in parsed(address).items() if name not in _TUNING}
     port = os.environ.get("PGPORT") or "5432"
     is_of_environment = (
@@ -78,7 +78,7 @@ def _is_known(address: str) -> bool:
 
 
 def remember(address: str) -> None:
-    """Note that the user has named a server, and that it could be connected to."""
+    """Add a server to the list, after the user named it and a connection succeeded."""
     note = _noted(parsed(address))
     if note in _listed():
         return
@@ -88,21 +88,21 @@ def remember(address: str) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         handle = os.open(file, flags, 0o600)
         try:
-            os.write(handle, f"{note}\n".encode())  # one write: processes append at the same time
+            os.write(handle, f"{note}\n".encode())  # one write, as processes append in parallel
         finally:
             os.close(handle)
-    except OSError:  # a home that cannot be written: the user is asked again
+    except OSError:  # the home folder is read-only: the user must name it again
         return
 
 
 def remembered(place: Database) -> str:
-    """The address of a run as a run folder may keep it: without passwords, and what is usual."""
+    """The address of a run for a run folder, without passwords and tuning parameters."""
     note = _noted(parsed(place.address))
     return f"{note}{'&' if '?' in note else '?'}run={quote(place.run or '', safe='')}"
 
 
 def is_same_run(a: Database, b: Database) -> bool:
-    """Whether two addresses name one run: the same name in the same database, for any account."""
+    """Whether two addresses mean the same run: same name, same database, any account."""
     return a.run == b.run and _database(a) == _database(b)
 
 
@@ -128,14 +128,14 @@ def _file() -> Path:
 
 
 def _secrets(values: dict[str, Any]) -> list[str]:
-    """The parameters of an address that libpq would not show, such as passwords."""
+    """The secret parameters of an address, such as passwords, according to libpq."""
     known = psycopg_driver().pq.Conninfo.get_defaults()
     shown = {default.keyword.decode() for default in known if not default.dispchar}
     return [name for name in values if name not in shown]
 
 
 def _noted(values: dict[str, Any]) -> str:
-    """An address of its parts, without passwords, and what is usual."""
+    """The address without passwords and tuning parameters, from its parts."""
     left_out = {*_TUNING, *_secrets(values)}
     names = [*_FIRST, *sorted(values.keys() - {*_FIRST})]
     parameters = {
@@ -153,14 +153,14 @@ def _noted(values: dict[str, Any]) -> str:
 
 
 def psycopg_driver() -> Any:
-    """The module `psycopg`; `MissingExtraError` where it is not installed."""
+    """The module `psycopg`. Raises `MissingExtraError` if it is not installed."""
     with extra_needed("a journal in PostgreSQL", "postgres"):
         import psycopg
     return psycopg
 
 
 def parsed(address: str) -> dict[str, Any]:
-    """The parts of an address; what libpq says of one that it cannot read may have a password."""
+    """The parts of an address. Hides libpq's error, which may contain a password."""
     driver = psycopg_driver()
     try:
         parameters: dict[str, Any] = driver.conninfo.conninfo_to_dict(address)

@@ -1,15 +1,15 @@
-"""What a run has cost: noted in its journal, together with the answers that it was paid for.
+"""The ledger: what a run has cost, stored in its journal together with the answers paid for.
 
-Every process has its own entry, which is written in the transaction that commits its answers.
-So the sum of all entries is what the answers cost, whichever command, shard or worker asked, and it
-is moved, copied and started again with the journal.
+Every process has its own entry, written in the transaction that commits its answers. So the sum of
+all entries is the cost of the answers, whichever command, shard or worker asked, and it moves and
+restarts with the journal.
 
-Where there is a greatest cost, an entry also says how many dollars its process may have spent on
-requests without an answer. A process writes that before it sends them: what it had in flight when
-it was killed counts as paid, and the sum never exceeds the bound. A request counts for what is
-known of its cost: its prompt, and the longest reply that it may get. Where replies may have any
-length, each counts for as much as the dearest one of its model so far. One that ends without an
-answer may be billed all the same: it still counts for that, though an estimate is shown.
+With a maximum cost, an entry also says how many dollars its process may have spent on requests
+without an answer. The process writes that before it sends them, so that whatever was in flight when
+it was killed counts as paid, and the sum never exceeds the maximum. A request counts for the known
+part of its cost: its prompt, and the longest reply that it may get. If replies may have any length,
+each counts as much as the most expensive one of its model so far. A request that ends without an
+answer may still be billed, so it keeps counting for that, although an estimate is shown.
 """
 
 from __future__ import annotations
@@ -38,30 +38,31 @@ from rubricate.run.journal._accounts import (
 
 ROUNDING = 1 + 1e-9
 AHEAD, OFTEN = 4, 0.5
-"""How many requests a process may send ahead at first; twice as many where it asks again within so
-many seconds, half as many where it does not. Asking takes 0.1 ms of an SQLite file and some
-milliseconds of a database. At half the seconds a database is asked four times a second and process;
-at double, twice as much is counted as paid that a killed process may not have sent."""
+"""How many requests a process may send in advance at first; twice as many if it asks again within
+0.5 s, half as many if it does not. Asking takes 0.1 ms with an SQLite file and some milliseconds
+with a database. At half the seconds, a database is asked four times a second by each process; at
+double, twice as much counts as paid that a killed process may not have sent."""
 MOST_AHEAD = 1 << 20
 SHARE = 32
-"""The part of what is left that a process may send ahead at most: 3 %. At 16, a killed process may
-leave 6 % of what is left unspent; at 64, the last dollars take twice as many questions."""
+"""A process may reserve in advance at most this part of the remaining budget: 1/32, or 3 %. At 16,
+a killed process may leave 6 % of it unspent; at 64, the last dollars take twice as many
+questions."""
 ALIVE = 10.0
-"""Seconds since it wrote its entry for which a process may still give back what it does not send.
-It writes one at least every second, so that one which is busy or swapped out is not given up; at
-half, a slow disk could do that, and at double others wait longer for a killed one."""
+"""Seconds after its last entry for which a process counts as alive, and may return what it does not
+send. It writes an entry at least every second, so a busy or swapped-out process is not written off;
+at half, a slow disk could cause that; at double, others wait longer for a killed one."""
 SIGN_OF_LIFE, AGAIN = 1.0, 0.2
-"""Seconds between entries that say only that the process lives, after which it also gives back what
-it may send ahead; and between two looks at whether others have given anything back."""
+"""Seconds between entries that merely show that the process is alive, and after which it returns
+its advance; and seconds between checks whether others have returned anything."""
 
 Answer = Literal["granted", "wait", "spent", "unknown"]
 
 
 class Paid(NamedTuple):
-    """An entry as it is kept; `usage` is JSON, and `written` the time.
+    """An entry as stored; `usage` is JSON, and `written` the time.
 
-    `may_have_sent` is the number of the row: the later one of two of a process has the greater. In
-    earlier versions it was how many requests the process may have sent.
+    `may_have_sent` numbers the rows of a process in the order of writing. In earlier versions it
+    was the number of requests that the process may have sent.
     """
 
     process: str
@@ -71,7 +72,7 @@ class Paid(NamedTuple):
 
 
 UNKNOWN = Paid("earlier", b'{"cost":null}', 0, 0.0)
-"""The entry of a journal that has answers and no entries: what they cost is not known."""
+"""The entry of a journal with answers but no entries: their cost is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +80,14 @@ class Entry:
     """What one process has paid for a run.
 
     Attributes:
-        usage: what it has paid for, as far as it was answered.
+        usage: the usage of its answered requests.
         unanswered: requests that it may have sent and that have no answer.
-        held: US dollars that those may cost; None where only their number is known.
-        requests: its requests to each model, where there is a greatest cost.
+        held: US dollars that those may cost; None if only their number is known.
+        requests: its requests to each model, if there is a maximum cost.
         judgements: its judgements by each judge, likewise.
-        alive: whether it may still give back what it does not send.
-        adopted: how many requests of killed processes it waits for, or has, and US dollars that
-            those committed: a batch outlives the process that sent it.
+        alive: whether it is alive, and may return what it does not send.
+        adopted: how many requests of killed processes it has taken over, and the US dollars that
+            were committed for them. A batch outlives the process that sent it.
     """
 
     usage: Usage
@@ -99,25 +100,26 @@ class Entry:
 
 
 Decide = Callable[[Mapping[str, Entry]], None]
-"""Given the other processes' entries; changes this one's, which is then written."""
+"""Takes the entries of other processes and changes this one's, which is then written."""
 Exchange = Callable[[Decide], Awaitable[None]]
-"""Reads the others' entries and writes this process's, all in one transaction."""
+"""Reads the entries of others and writes this process's, in one transaction."""
 
 
 class Ledger:
-    """What this process has paid for a run, and what it may send within a greatest cost.
+    """What this process has paid for a run, and what it may still send within a maximum cost.
 
-    What it may have spent in all, once that is written, is its allotment: what it has paid and what
-    its requests in flight may cost stay within it, so that most requests need no question.
+    Its allotment is the total that it has written down as possibly spent. As long as its payments
+    and its requests in flight stay within it, it may send without asking, which covers most
+    requests.
 
     Args:
-        exchange: the journal's.
+        exchange: the journal's function to exchange entries.
 
     Attributes:
         process: the name of this process's entry.
         requests: the requests to each model.
         judgements: the judgements by each judge.
-        price: prices what others have paid whose cost is unknown, as without `--prices`.
+        price: prices usage of others whose cost is unknown, for example without `--prices`.
     """
 
     def __init__(self, exchange: Exchange) -> None:
@@ -133,14 +135,14 @@ class Ledger:
         self._lost = self._held_by_others = 0.0
         self._others_alive = 0
         self._adopted = 0, 0.0
-        # an exchange with a database decides in another thread
+        # with a database, an exchange decides in another thread
         self._lock = threading.RLock()
         self._asking = asyncio.Lock()
         self._turns: dict[str, asyncio.Lock] = {}
         self._news = asyncio.Event()
         self._asked, self._ahead = 0.0, AHEAD
         self._written: tuple[Usage, tuple[int, float | None]] | None = None
-        self._at_last = Usage()  # what was paid by the last entry
+        self._at_last = Usage()  # the usage in the last entry
         self._written_at = time.monotonic()
 
     @cached_property
@@ -154,16 +156,16 @@ class Ledger:
     # What was paid
 
     def add(self, progress: Progress, in_flight: Callable[[], Usage] = lambda: NO_USAGE) -> None:
-        """Count what an execution takes from now on.
+        """Start counting the usage of an execution.
 
         Args:
-            progress: has it.
-            in_flight: what its requests in flight are likely to take.
+            progress: has its usage.
+            in_flight: returns the estimated usage of its requests in flight.
         """
         self._running.append((progress, in_flight))
 
     def end(self, progress: Progress) -> None:
-        """Note that an execution takes nothing more."""
+        """Note that an execution has ended."""
         self._running = [each for each in self._running if each[0] is not progress]
         self._ended += progress.usage
         if self._is_bounded:
@@ -171,7 +173,7 @@ class Ledger:
 
     @property
     def usage(self) -> Usage:
-        """What this process has paid for."""
+        """The usage that this process has paid for."""
         usage = self._ended
         for progress, _ in self._running:
             usage += progress.usage
@@ -186,7 +188,7 @@ class Ledger:
         return paid
 
     def total(self, others: Collection[Entry]) -> Usage:
-        """What the run took by all processes, with an estimate of what killed ones may have."""
+        """The usage of the run over all processes, with an estimate for killed ones."""
         self._look(others)
         usage = Usage.total((self.usage, *(each.usage for each in others)))
         adopted = sum(each.adopted[0] for each in others) + self._adopted[0]
@@ -198,12 +200,12 @@ class Ledger:
 
     @property
     def _committed(self) -> float:
-        """US dollars that this process has paid, or may have to."""
+        """US dollars that this process has paid or may have to pay."""
         return self._ended_cost + self.requests.held
 
     @property
     def _ended_cost(self) -> float:
-        """US dollars that this process has paid, or may have to, without those in flight."""
+        """US dollars that this process has paid or may have to pay, without requests in flight."""
         return (self._paid or 0.0) + self.requests.doubt
 
     @property
@@ -213,11 +215,11 @@ class Ledger:
 
     @property
     def _gone(self) -> float:
-        """US dollars that all processes have paid or may have paid, without those in flight."""
+        """US dollars that all processes have or may have paid, without requests in flight."""
         return (self._paid or 0.0) + (self._by_others or 0.0) + self._lost + self._doubt
 
     def row(self) -> Paid:
-        """The entry as it is to be written now."""
+        """The entry to write now."""
         with self._lock:
             usage = self.usage
             return self._row(usage, self._open(usage))
@@ -233,14 +235,14 @@ class Ledger:
         return Paid(self.process, orjson.dumps(content), self._rows, time.time())
 
     def _open(self, usage: Usage) -> tuple[int, float | None]:
-        """The requests that it may have sent without an answer, and US dollars that they may cost.
+        """How many requests it may have sent without an answer, and the US dollars they may cost.
 
-        Without a greatest cost, nothing is written before it is sent. Then these are twice what is
-        in flight, which may be answered and as much sent before the next entry, and, where answers
-        are quick, as much as was answered since the last one.
+        Without a maximum cost, requests are sent before they are written down. Then the estimate is
+        twice what is in flight (all of it may be answered and as much sent before the next entry),
+        plus what was answered since the last entry, for quick answers.
 
         Args:
-            usage: what it has paid for.
+            usage: what the process has paid for.
         """
         if self._is_bounded:
             ahead = self._allotment - (usage.cost or 0.0) - self.requests.doubt
@@ -254,7 +256,7 @@ class Ledger:
         return more.requests, more.cost
 
     def due_row(self) -> Paid | None:
-        """The entry where it is not written as it is; None otherwise."""
+        """The entry to write if it has changed or is due; None otherwise."""
         now = time.monotonic()
         is_old = now - self._written_at >= SIGN_OF_LIFE
         if self._is_bounded and now - self._asked >= SIGN_OF_LIFE:
@@ -269,20 +271,20 @@ class Ledger:
         return row
 
     def _give_back(self) -> None:
-        """Give back what may be sent ahead."""
+        """Return the advance."""
         with self._lock:
             self._allotment = min(self._allotment, self._committed)
 
-    # What may be sent
+    # Reservations
 
     async def reserve(self, max_cost: float, price: Price) -> Answer:
-        """Wait until one more request may be sent; whether it may.
+        """Wait until one more request may be sent, or is refused.
 
-        Call `settle` when it has its answer, or has failed.
+        Call `settle` once it is answered or has failed.
 
         Args:
-            max_cost: the greatest cost.
-            price: the certain part of its cost.
+            max_cost: the maximum cost.
+            price: the known part of its cost.
 
         Raises:
             JournalError: the journal cannot be used.
@@ -298,7 +300,7 @@ class Ledger:
         return "granted"
 
     def settle(self, price: Price, usage: Usage, *, is_answered: bool) -> None:
-        """Note that a request is no longer in flight, and what it took."""
+        """Record the usage of a request that is no longer in flight."""
         account, cost = self.requests.own[price.account], usage.cost if is_answered else None
         if cost is not None and price.has_bound:
             cost = max(cost, price.known)
@@ -309,19 +311,19 @@ class Ledger:
         self.wake()
 
     def wake(self) -> None:
-        """Have those that wait look again at what is left."""
+        """Let those that wait check again what is left."""
         self._news.set()
 
     async def wait(self) -> None:
-        """Wait until something has been answered, or others may have given something back."""
+        """Wait until something was answered, or others may have returned something."""
         self._news.clear()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._news.wait(), AGAIN)
 
     async def check(self, max_cost: float, cost: float = 0.0) -> Answer:
-        """Whether something of this cost fits, with nothing of this process in flight.
+        """Whether the budget covers this cost, with nothing of this process in flight.
 
-        Waits where it depends on what others have in flight.
+        Waits if that depends on what others have in flight.
 
         Raises:
             JournalError: the journal cannot be used.
@@ -332,11 +334,11 @@ class Ledger:
                 return answer
 
     def remaining(self, max_cost: float) -> float:
-        """US dollars that this process may still pay, as of the last look at what others have."""
+        """US dollars that this process may still spend, by the last entries of the others."""
         return max_cost * ROUNDING - self._gone - self._held_by_others
 
     def _begun(self, account: Account, price: Price) -> bool:
-        """Whether a request starts within what is allotted to this process."""
+        """Start a request if the allotment of this process covers it. Returns whether it does."""
         with self._lock:
             known = self.requests.sum_of(price.account)
             if not price.has_bound and known.open >= known.ended:
@@ -348,9 +350,9 @@ class Ledger:
             return True
 
     async def _ask(self, max_cost: float, price: Price, account: Account | None = None) -> Answer:
-        """Ask for a request to start; without an account, whether one could be.
+        """Ask for a new allotment that covers a request. With an account, start the request.
 
-        Where it has to wait for others, it does so for a while.
+        If it depends on others, wait for a while.
         """
         answer: Answer = "wait"
         is_begun = False
@@ -359,7 +361,7 @@ class Ledger:
         def decide(others: Mapping[str, Entry]) -> None:
             nonlocal answer, is_begun
             with self._lock:
-                if is_begun and account is not None:  # the database was lost on the way
+                if is_begun and account is not None:  # the database was lost in between
                     account.end(None, price)
                     self._adopted = adopted
                 self._look(others.values())
@@ -371,8 +373,8 @@ class Ledger:
                     if adopts:
                         self._adopted = adopted[0] + 1, adopted[1] + price.known
                         self._lost = max(0.0, self._lost - price.known)
-                    # What is in flight may seem dearer after a pause of this process than a moment
-                    # ago: no more is allotted than is left.
+                    # After a pause of this process, what is in flight may seem more expensive than
+                    # a moment ago, so never allot more than is left.
                     allotted = min(self.requests.held + ahead, self.remaining(max_cost))
                     self._allotment = self._ended_cost + allotted
 
@@ -391,10 +393,10 @@ class Ledger:
         return answer
 
     def _decided(self, max_cost: float, price: Price) -> tuple[Answer, float]:
-        """Whether a request may be sent, and US dollars that may be spent ahead.
+        """Whether a request may be sent, and how many US dollars to reserve in advance.
 
-        It may where the bound leaves room for it beside all that is in flight. The last requests,
-        for which that is not so, are sent one after the other.
+        It may if the maximum leaves room for it beside everything in flight. The last requests, for
+        which it does not, are sent one after the other.
         """
         if self._paid is None or self._by_others is None:
             return "unknown", 0.0
@@ -404,14 +406,14 @@ class Ledger:
         least = price.known + known.average
         if least > remaining or gone * ROUNDING >= max_cost:
             return "spent", 0.0
-        # The first request to a model, of whichever process, shows what its replies cost, and as
-        # many as have been answered show how much they differ: this many are in flight at most.
+        # The first request to a model, by any process, shows what replies cost, and further ones
+        # show how much they vary: at most as many are in flight as have been answered.
         if not price.has_bound and known.open >= max(1, known.ended):
             return "wait", 0.0
         cost = max(0.0, price.known + known.dearest)
         is_first = not (known.ended or price.has_bound)
         if is_first and self.requests.has_first:
-            most = MOST_TIMES * (in_flight + cost)  # none is likely to be so much dearer
+            most = MOST_TIMES * (in_flight + cost)  # none is likely to cost that much more
             if not (price.known or price.reply) or most > remaining:
                 return "wait", 0.0
         free = remaining - in_flight - cost
@@ -420,7 +422,7 @@ class Ledger:
         return "granted", min(self._ahead * cost, free / (SHARE * (self._others_alive + 1)))
 
     def _look(self, others: Collection[Entry]) -> None:
-        """Note what others have paid, may have, and have in flight."""
+        """Update what others have paid, may have paid, and have in flight."""
         self.requests.look((each.requests, each.alive) for each in others)
         self.judgements.look((each.judgements, each.alive) for each in others)
         paid = Usage.total(each.usage for each in others)
@@ -438,9 +440,9 @@ class Ledger:
         self._lost = max(0.0, lost - adopted)
 
     def _cost_of(self, entry: Entry, average: float) -> float:
-        """US dollars that a process may have spent on requests without an answer.
+        """US dollars that a process may have spent on unanswered requests.
 
-        By the costs of their models now, which may be more than it knew.
+        It uses the present costs of their models, which may be higher than the process knew.
         """
         if entry.held is None:
             return entry.unanswered * average
@@ -448,11 +450,11 @@ class Ledger:
         return max(entry.held, sum(now))
 
     def reached(self, max_cost: float) -> str:
-        """That a greatest cost is reached, and what was spent by whom, in words."""
+        """A sentence that says that the maximum cost is reached, and who spent what."""
         by_others = self._by_others or 0.0
         spent = (self._paid or 0.0) + by_others + self._lost
         most = f"{max_cost:.9f}".rstrip("0").rstrip(".")
-        reached = f"the greatest cost of ${most} is reached: the run has cost ${spent:.4f}"
+        reached = f"the maximum cost of ${most} is reached: the run has cost ${spent:.4f}"
         if self._lost:
             reached += f"; ${self._lost:.4f} of it may have been paid by killed processes"
         elif by_others:
@@ -463,12 +465,12 @@ class Ledger:
 
 
 def entry_of(row: Paid, now: float | None) -> Entry:
-    """An entry that was kept; one that cannot be read has an unknown cost.
+    """A stored entry. If it cannot be read, its cost is unknown.
 
     Args:
-        row: it.
-        now: the time, by the clock of the process that wrote it; None where no other process
-            can live.
+        row: the entry as stored.
+        now: the present time by the clock that `written` uses; None if no other process can be
+            alive.
     """
     _, content, may_have_sent, written = row
     alive = now is not None and abs(now - written) < ALIVE

@@ -1,12 +1,12 @@
-"""A journal in a PostgreSQL database, which many processes and machines may use at once.
+"""A journal in a PostgreSQL database, for many processes and machines at once.
 
-An answer is durable once its batch is committed. A thread writes them, one batch at a time, while
-the next one gathers. A caller that puts answers checks `is_full`, and if it is waits until all
-is `durable`: no more than `MOST` answers are ever unconfirmed. If the server goes away the thread
-waits for it, and writes again what was not confirmed; a batch that is written twice is there once.
+An answer is durable once its batch is committed. A thread writes one batch at a time while the next
+one fills. Callers check `is_full` and then wait for `durable`, so that never more than `MOST`
+answers are unconfirmed. If the server is unreachable, the thread waits and repeats what was not
+confirmed; writing a batch twice has the same effect as once.
 
-Each record has a checksum: a damaged one counts as not there. What was sent and received is
-beside it, and the texts that this names have a table of their own (`_exchanges`).
+Each record has a checksum, and a damaged one counts as missing. It is stored with its exchanges,
+whose texts are in a separate table (`_exchanges`).
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from rubricate.run.journal._server import Connection, Server
 
 logger = logging.getLogger(__name__)
 MOST = 2 * BATCH
-"""Answers that wait to be confirmed at most, before judging waits."""
+"""The most unconfirmed answers before judging waits."""
 AT_ONCE = 4096
-"""Keys that are looked up together: those of a block of 256 items with 16 criteria take one round
+"""Keys that are looked up together, so that a block of 256 items with 16 criteria takes one round
 trip. At half, a link of 20 ms costs a worker 1 % more; at double, an answer of several megabytes
-holds the connection for as long as that."""
+blocks the connection."""
 LOOK = 0.5
-"""Seconds between looks at whether the server is silent, while the last answers are written."""
+"""Seconds between checks whether the server is silent, while the last answers are written."""
 
 
 class PostgresJournal(Journal):
@@ -47,13 +47,13 @@ class PostgresJournal(Journal):
 
     Args:
         place: the run, or the shared answers.
-        access: how this process has it.
-        fresh: begin a new run of the name; the earlier one is kept.
-        patience: seconds to wait for a server that has gone away.
-        holder: of a worker: its driver's name in the run's lease.
+        access: how this process uses it.
+        fresh: start a new run of the same name; the earlier one is kept.
+        patience: seconds to wait for an unreachable server.
+        holder: for a worker, its driver's name in the lease of the run.
 
     Raises:
-        JournalError: the server cannot be reached or used, or another process has the run.
+        JournalError: the server cannot be reached or used, or another process is using the run.
     """
 
     is_remote = True
@@ -77,12 +77,12 @@ class PostgresJournal(Journal):
             self.lease = Lease(place, self._run, access, holder)
         with ExitStack() as opened:
             opened.callback(self._writing.close)
-            # For readers, and for claims and accounts, beside the thread that writes.
+            # For reading, claims and accounts, in parallel to the thread that writes.
             self._reader = self._writing.beside()
             opened.callback(self._reader.close)
             self.has_a_past = self._writing.do(self._find_earlier)
             opened.pop_all()
-        # A run without a past that nobody else adds to has what is put here, and no more.
+        # A new run to which nobody else adds holds only what is put here.
         self._keys = None if self.has_a_past or access == "driver" else Keys()
         self._due = threading.Event()
         self._paid: Paid | None = None
@@ -109,11 +109,11 @@ class PostgresJournal(Journal):
             yield (key.decode("utf-8", "surrogatepass"), *columns)
 
     def texts(self, names: Iterable[str]) -> dict[str, bytes]:
-        """The texts with hashes, deflated; one that is not there is missing."""
+        """The texts with these hashes, compressed, without missing ones."""
         return dict(self._each(_TEXTS, list(names)))
 
     def _each(self, query: str, keys: Sequence[Any]) -> Iterator[Any]:
-        """All rows that a query gives for keys."""
+        """All rows of a query for these keys."""
         if self._is_given_up or self._reader.run is None:
             return
         for start in range(0, len(keys), AT_ONCE):
@@ -121,13 +121,13 @@ class PostgresJournal(Journal):
             yield from self._reader.do(partial(_fetched, query, values))
 
     def _find_earlier(self, connection: Connection) -> bool:
-        """Whether there may be records from before, or from others."""
+        """Whether there may be records from earlier, or from other processes."""
         run, access = self._writing.run, self._access
         if run is None:
             return False
         if access not in ("alone", "driver") and not isinstance(access, Shard):
             return True
-        # In the order of the primary key: else the planner may read the table until it finds one.
+        # Ordered by the primary key; otherwise the planner may scan the table.
         query = "SELECT 1 FROM rubricate_records WHERE run = %s ORDER BY run, key LIMIT 1"
         if connection.execute(query, (run,)).fetchone() is None:
             return False
@@ -142,7 +142,7 @@ class PostgresJournal(Journal):
     # What was paid
 
     async def _exchange(self, decide: Decide) -> None:
-        """Read the others' entries, and write this process's, one process after the other."""
+        """Read the entries of others and write this process's, one process at a time."""
 
         def exchange(connection: Connection) -> None:
             run = self._run
@@ -154,11 +154,11 @@ class PostgresJournal(Journal):
         await in_thread(partial(self._reader.do, exchange))
 
     def entries(self) -> dict[str, Entry]:
-        """What all other processes have paid for this run, now and earlier.
+        """What all other processes have paid for this run, including earlier ones.
 
         Raises:
-            JournalError: the server is away; it is not waited for, because this is asked for at the
-                end of a run, also of one that was interrupted.
+            JournalError: the server is unreachable. There is no waiting, because this is needed at
+                the end of a run, which may have been interrupted.
         """
         if self.trouble is not None or self._is_given_up:
             raise JournalError(self.trouble or "the server does not answer")
@@ -172,20 +172,20 @@ class PostgresJournal(Journal):
 
     @property
     def _run(self) -> int:
-        assert self._writing.run is not None  # it is only where nothing is written
+        assert self._writing.run is not None  # it is None only for readers
         return self._writing.run
 
-    # Claims, of a cache
+    # Claims (in a cache)
 
     def claim(
         self, holder: str, groups: Sequence[Sequence[str]]
     ) -> tuple[list[bool], Iterable[str]]:
-        """Claim groups of keys, each as a whole or not at all."""
+        """Claim groups of keys, each group as a whole or not at all."""
         keys = sorted({as_bytes(key) for group in groups for key in group})
         values = {"keys": keys, "holder": holder, "lease": LEASE, "run": self._run}
 
         def claim(connection: Connection) -> tuple[list[bool], set[bytes]]:
-            # One statement after the other, each a round trip: answers come before claims end.
+            # Separate statements, because answers are written before their claims end.
             mine = {key for (key,) in connection.execute(_CLAIM, values, binary=True)}
             claimed = [mine.issuperset(map(as_bytes, group)) for group in groups]
             whole = {
@@ -206,7 +206,7 @@ class PostgresJournal(Journal):
 
     @property
     def is_full(self) -> bool:
-        """Whether judging is to wait: many answers are unconfirmed, or the server is away."""
+        """Whether judging must wait: many answers are unconfirmed, or the server is unreachable."""
         unconfirmed = len(self._waiting) + len(self._written_now)
         if unconfirmed >= MOST or self._error is not None:
             return True
@@ -214,13 +214,13 @@ class PostgresJournal(Journal):
 
     @property
     def trouble(self) -> str | None:
-        """What is waited for, in words; None for nothing."""
+        """What the run is waiting for, in words; None for nothing."""
         waited = self._writing.trouble or self._reader.trouble
         return waited or (None if self.lease is None else self.lease.trouble)
 
     @property
     def room(self) -> int | None:
-        """How many more connections the database has room for: each process needs one."""
+        """How many more connections the database allows; each process needs one."""
         return self._reader.room
 
     def put(self, key: str, answer: Judged, exchanges: bytes | Transcript = b"") -> None:
@@ -229,7 +229,7 @@ class PostgresJournal(Journal):
             self._due.set()
 
     def commit(self) -> None:
-        """Have what is waiting written; what kept an earlier batch from it is raised."""
+        """Let the thread write what is pending. Raises the error of an earlier batch."""
         if self._is_given_up:
             return
         if self._error is not None:
@@ -240,7 +240,7 @@ class PostgresJournal(Journal):
             self._due.set()
 
     async def durable(self) -> None:
-        """Wait until all that was put is durable."""
+        """Wait until everything put so far is durable."""
         loop = asyncio.get_running_loop()
         self.commit()
         with self._lock:
@@ -255,13 +255,13 @@ class PostgresJournal(Journal):
         self.commit()
 
     def give_up(self) -> None:
-        """Wait no more for the server: what it has not confirmed is not known to be kept."""
+        """Stop waiting for the server. What it has not confirmed may be lost."""
         self._is_given_up = True
         self._writing.give_up()
         self._wake_waiters()
 
     def _flush(self, *, is_last: bool = False) -> None:
-        """Wait until all that was put is durable, in plain code; at last for no silent server."""
+        """Wait until everything is durable, in plain code; at the end not for a silent server."""
         self.commit()
         with self._lock:
             last = self._last_batch()
@@ -273,12 +273,12 @@ class PostgresJournal(Journal):
             raise type(self._error)(str(self._error))  # each with its own traceback
 
     def _last_batch(self) -> int:
-        """The number of the batch in which all is that was put."""
+        """The number of the batch that holds the last answer."""
         has_claims = self.claims is not None and self.claims.is_due
         return self._begun + bool(self._waiting or self._texts or self._paid or has_claims)
 
     def close(self) -> None:
-        """Write what is waiting, and let go of the server, for which is waited no more."""
+        """Write what is pending and disconnect, without waiting for an unreachable server."""
         if self._is_given_up:
             self._leave()
             return
@@ -299,7 +299,7 @@ class PostgresJournal(Journal):
             self._reader.close()
 
     def _leave(self) -> None:
-        """Let go of a server that does not answer. Threads that wait for it keep nobody waiting."""
+        """Leave a server that does not answer. Threads that wait for it block nothing."""
         self._is_closing = True
         self._due.set()
         if self.lease is not None:
@@ -341,7 +341,7 @@ class PostgresJournal(Journal):
             self._end_batch(None)
 
     def _end_batch(self, error: BaseException | None) -> None:
-        """Note that a batch is durable, or why it is not; nothing is written after an error."""
+        """Record that a batch is durable, or its error, after which nothing is written."""
         with self._lock:
             if error is None:
                 self._confirmed += 1
@@ -363,19 +363,19 @@ class PostgresJournal(Journal):
                 loop.call_soon_threadsafe(_wake, waiter)
 
     def _end_claims(self, released: list[str]) -> None:
-        """Remove claims, and renew the others."""
+        """End these claims, and renew the others."""
         assert self.claims is not None
         values = {"holder": self.claims.holder, "released": [as_bytes(key) for key in released]}
         self._writing.do(lambda connection: connection.execute(_RELEASE, values))
         self._writing.do(lambda connection: connection.execute(_RENEW, values))
 
     def _write(self, batch: dict[str, Pending], texts: dict[str, bytes], paid: Paid | None) -> None:
-        """Write a batch, texts and what was paid, in one statement and so in one transaction."""
+        """Write a batch, its texts and the entry in one statement, and so in one transaction."""
 
         rows = [*self._packed(batch, texts)]
         columns = [[*column] for column in zip(*rows, strict=True)] or [[], [], [], []]
         keys, records, checksums, exchanges = columns
-        names = sorted(texts)  # in one order, so that no two wait for another
+        names = sorted(texts)  # in a fixed order, which rules out deadlocks
         parameters = {
             "run": self._writing.run,
             "names": names,
@@ -401,7 +401,7 @@ class PostgresJournal(Journal):
 
 
 def as_bytes(key: str) -> bytes:
-    """A key as it is kept: text of PostgreSQL has no NUL, and no half of a surrogate pair."""
+    """A key as stored, because text in PostgreSQL allows neither NUL nor lone surrogates."""
     return key.encode("utf-8", "surrogatepass")
 
 
@@ -414,11 +414,11 @@ _EACH = (
     "SELECT found.* FROM unnest(%(keys)b::{type}[]) AS wanted CROSS JOIN LATERAL"
     " (SELECT {columns} FROM {table} WHERE run = %(run)b AND {column} = wanted OFFSET 0) AS found"
 )
-"""Rows by their keys, each by the primary key, whatever else the table holds.
+"""Looks up each key by the primary key, whatever the statistics of the table say.
 
-With `run = ... AND key = ANY(...)` the planner reads the whole run and filters its keys once the
-table's statistics are older than the run, because it takes a run that they do not name for one row.
-`OFFSET 0` keeps it from making a join of this, which has the same fault."""
+With `run = ... AND key = ANY(...)`, the planner reads the whole run and filters, if the statistics
+are older than the run, because it then assumes that the run has one row. `OFFSET 0` prevents a
+rewrite as a join, which has the same problem."""
 _BY_KEY = partial(_EACH.format, type="bytea", table="rubricate_records", column="key")
 _RECORDS = _BY_KEY(
     columns="key, record, checksum,"
@@ -436,7 +436,7 @@ _CLAIM = (
 _RELEASE = "DELETE FROM rubricate_claims WHERE holder = %(holder)s AND key = ANY(%(released)s)"
 _RENEW = "UPDATE rubricate_claims SET renewed = now() WHERE holder = %(holder)s"
 _TURN = 0x72756272
-"""The first half of the locks within which entries are read and written; the other is the run."""
+"""First half of the advisory lock for entries; the second half is the run."""
 _CLOCK = "extract(epoch FROM clock_timestamp())::float8"
 _NOTE = (
     "INSERT INTO rubricate_spending AS old (run, process, usage, may_have_sent, written)"
@@ -451,14 +451,14 @@ _ENTRIES = (
     " WHERE run = %s AND process != %s"
 )
 _INSERT = (
-    # A process that takes over the run deletes the lease, and so waits for writes under it.
+    # Taking over the run deletes this lease, which waits for writes that hold it.
     "WITH lease AS MATERIALIZED (SELECT FROM rubricate_leases WHERE run = %(run)b"
     " AND part = %(part)b::text AND holder = %(holder)b::text FOR KEY SHARE),"
     " texts AS (INSERT INTO rubricate_texts SELECT %(run)b, * FROM"
     " unnest(%(names)b::text[], %(texts)b::bytea[]) ON CONFLICT DO NOTHING),"
     " spending AS (INSERT INTO rubricate_spending SELECT %(run)b, %(process)b::text,"
     f" %(usage)b::bytea, %(may_have_sent)b::bigint, {_CLOCK} WHERE %(process)b::text IS NOT NULL"
-    # where requests are claimed, a later entry may have been written meanwhile
+    # with a maximum cost, a later entry may have been written in the meantime
     " ON CONFLICT (run, process) DO UPDATE SET written = excluded.written, usage ="
     " CASE WHEN rubricate_spending.may_have_sent > excluded.may_have_sent"
     " THEN rubricate_spending.usage ELSE excluded.usage END,"
@@ -466,7 +466,7 @@ _INSERT = (
     " INSERT INTO rubricate_records AS old (run, key, record, checksum, exchanges)"
     " SELECT %(run)b, put.* FROM unnest(%(keys)b::bytea[], %(records)b::bytea[],"
     " %(checksums)b::bigint[], %(exchanges)b::bytea[]) AS put,"
-    # With each statement, too: a pooler may give each another session of the server.
+    # In each statement, because a pooler may use another session each time.
     " (SELECT set_config('synchronous_commit', CASE now.value WHEN 'off' THEN 'on' ELSE now.value"
     " END, true) FROM (SELECT current_setting('synchronous_commit') AS value) AS now) AS durable"
     " WHERE %(holder)b::text IS NULL OR EXISTS (SELECT FROM lease)"

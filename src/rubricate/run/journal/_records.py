@@ -1,4 +1,4 @@
-"""Verdicts as records, for the journal and for results.jsonl."""
+"""Verdicts as records, for the journal and for `results.jsonl`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from rubricate.rubric import (
 )
 
 DOCUMENT = "document"
-"""Where a verdict's detail has how a long document was read."""
+"""The key in a verdict's detail that says how a long document was read."""
 KEPT = (DOCUMENT, "confidence", REQUIRED)
-"""What a verdict's detail has beside what is read from the answer."""
+"""The keys in a verdict's detail that are not derived from the answer."""
 Judged = Verdict | dict[str, Any]
-"""A verdict, or its record, which a journal makes of it when it writes it."""
+"""A verdict, or its record. A journal converts a verdict when it writes it."""
 
 
 def to_json(data: Any) -> bytes:
@@ -44,12 +44,12 @@ def _plain(value: Any) -> Any:
 
 
 def record_of(verdict: Judged) -> dict[str, Any]:
-    """The judge's answer as orjson writes it: all of the verdict but its value and its source.
+    """The record of a verdict, for orjson: everything but its value and its source.
 
-    What is a record already stays as it is.
+    A record is returned unchanged.
 
-    Of the detail there is only what is not read from the answer (`KEPT`). What is None or empty is
-    left out, for most of it mostly is.
+    The detail is reduced to what is not derived from the answer (`KEPT`). Fields that are None or
+    empty are left out, as most usually are.
 
     The value is left out because it belongs to the rubric: weights and option values can change
     without asking the judge again.
@@ -79,11 +79,11 @@ def record_of(verdict: Judged) -> dict[str, Any]:
 
 
 def verdict_from_record(record: dict[str, Any], criterion: Criterion) -> Verdict:
-    """The verdict of a journal's record, valued by the criterion as it is now."""
+    """The verdict of a record, with its value by the criterion as it is now."""
     label, answer, probability = record["label"], record.get("answer"), record.get("probability")
     status, value, detail, error = record["status"], None, None, record.get("error")
     if label is not None:
-        # What an answer is worth, and whether it counts, belongs to the rubric as it is now.
+        # The value of an answer, and whether it counts, depend on the present rubric.
         reading = Reading(label) if answer is None else read_kept(criterion, answer)
         label, detail = reading.label, reading.detail
         status, value = criterion.worth(reading)

@@ -1,4 +1,4 @@
-"""A PostgreSQL server: its tables, its runs, and what its errors mean."""
+"""A PostgreSQL server: its tables, its runs, and the meaning of its errors."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
 Connection = Any
-"""A `psycopg.Connection`, which is not loaded where no journal is in a database."""
+"""A `psycopg.Connection`; the library is loaded only for journals in a database."""
 CACHE = 0
-"""The number that the answers which runs share have in place of a run's."""
+"""The run number of answers that runs share."""
 _STEPS: tuple[str, ...] = (
     """
     CREATE TABLE rubricate_runs (
@@ -81,7 +81,7 @@ _STEPS: tuple[str, ...] = (
     LEASES,
     "SELECT 'a record may refer to a part of its exchanges for its reason'",
 )
-"""What makes format n + 1 of format n; format 0 is a database without the tables."""
+"""Step n converts format n to n + 1. Format 0 is a database without the tables."""
 _DEFAULTS = {
     "connect_timeout": 10,
     "keepalives_idle": 10,
@@ -91,7 +91,7 @@ _DEFAULTS = {
     "application_name": "rubricate",
 }
 _PASSES = ("08", "53", "57P", "25006", "40001", "40P01", "55P03")
-"""SQLSTATEs, or their beginnings, of what another attempt may find mended."""
+"""SQLSTATEs, or their prefixes, of temporary errors."""
 _BEGIN = (
     "SELECT current_setting('transaction_read_only') = 'on',"
     " extract(epoch FROM current_setting('statement_timeout')::interval)::float8,"
@@ -112,9 +112,9 @@ _GRANTS = (
 _CANCELED = "57014"
 _FULL = ("53300", "57P03")
 _FULL_IN_WORDS = ("too many", "connection slots", "no more connections", "starting up", "recovery")
-"""What a server says that has no connection left (also PgBouncer), or that is being started: by its
-SQLSTATE, and in words where libpq gives none, as where connecting fails. One with messages in
-another language is not waited for before a run begins."""
+"""How a server (or PgBouncer) reports that it has no connection left or is starting: by SQLSTATE,
+and in words if libpq has none, as when connecting fails. A run does not wait at its start for a
+server with messages in another language."""
 _WAITS_FOR_ROOM = "all its connections are in use; waiting for one"
 _ROOM = """
     SELECT least(most.all - used.all, most.base - used.base, most.role - used.role),
@@ -130,11 +130,11 @@ _ROOM = """
           FROM pg_stat_activity WHERE backend_type = 'client backend') AS used
 """
 WATCH = 0.5
-"""Seconds between looks at statements without an answer."""
+"""Seconds between checks of unanswered statements."""
 SILENT = 3.0
-"""Seconds without an answer to a statement after which it is said that it is waited for. A batch
-takes 0.01 to 0.2 s; at half, a checkpoint on a slow disk is trouble, at double, a standby that is
-gone is noticed later."""
+"""Seconds after which an unanswered statement is reported to the user. A batch takes 0.01 to 0.2 s;
+at half, a checkpoint on a slow disk would be reported; at double, a lost standby is noticed
+later."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
 
 
@@ -143,15 +143,15 @@ class NoRoom(JournalError):
 
 
 class _Link:
-    """A connection, which several users of a process may have, one statement after the other.
+    """A connection that parts of a process can share, one statement at a time.
 
     Attributes:
-        connection: None while there is none.
-        lock: is held by who uses it.
-        users: how many there are.
-        since: when the statement that runs now was sent (monotonic clock); None for none.
-        is_cut: whether it was cut off, because that took too long.
-        timeout: seconds after which the server ends a statement itself; 0 for never.
+        connection: the connection; None while disconnected.
+        lock: held while it is in use.
+        users: how many parts share it.
+        since: when the running statement was sent (monotonic clock); None for none.
+        is_cut: whether it was cut off because a statement took too long.
+        timeout: seconds after which the server itself ends a statement; 0 for never.
     """
 
     def __init__(self) -> None:
@@ -164,12 +164,12 @@ class _Link:
 
     @property
     def silence(self) -> float:
-        """Seconds for which a statement has had no answer."""
+        """Seconds since the running statement was sent; 0 without one."""
         since = self.since
         return 0.0 if since is None else time.monotonic() - since
 
     def drop(self, connection: Connection) -> None:
-        """Close a connection that is of no use any more."""
+        """Close a connection that is no longer usable."""
         with self.lock:
             if connection is not None and connection is self.connection:
                 self.connection = None
@@ -178,7 +178,7 @@ class _Link:
                 connection.close()
 
     def cut(self) -> None:
-        """End a statement that has no answer; may be called in any thread."""
+        """Abort a statement without an answer, from any thread."""
         connection = self.connection
         if self.since is None or connection is None:
             return
@@ -188,15 +188,15 @@ class _Link:
 
 
 _BESIDE: dict[str, _Link] = {}
-"""This process's connections for all but writing, by the address."""
+"""This process's connections for everything but writing, by address."""
 _BESIDE_LOCK = threading.Lock()
 _WATCHED: WeakSet[Server] = WeakSet()
-"""Servers whose statements are cut off if they have no answer for too long."""
+"""Servers whose statements are aborted if they take too long."""
 _INHERITED: list[_Link] = []
 
 
 def _begin_anew() -> None:
-    """Share no connection of the parent's, in a forked process; nor close it."""
+    """In a forked process, drop the parent's connections without closing them."""
     global _BESIDE_LOCK  # noqa: PLW0603 (a thread of the parent may have had it)
     _BESIDE_LOCK = threading.Lock()
     _INHERITED.extend([*_BESIDE.values(), *(each._link for each in _WATCHED)])
@@ -205,7 +205,7 @@ def _begin_anew() -> None:
 
 
 def _watch() -> None:
-    """Look after the servers, until there are none."""
+    """Check the servers until there are none."""
     while True:
         time.sleep(WATCH)
         with _BESIDE_LOCK:
@@ -214,7 +214,7 @@ def _watch() -> None:
                 return
         for server in watched:
             server.check_silence()
-        del watched, server  # not to be kept by this
+        del watched, server  # do not keep them alive
 
 
 if hasattr(os, "register_at_fork"):
@@ -222,24 +222,24 @@ if hasattr(os, "register_at_fork"):
 
 
 class Server:
-    """A connection to a run, made again where the server has been away.
+    """A connection to a run that reconnects after an outage of the server.
 
-    Several threads may use it, one after the other.
+    Several threads may use it, one at a time.
 
     Args:
         place: the run, or the shared answers.
-        access: how this process has it.
-        fresh: begin a new run of the name.
-        patience: seconds to wait for a server that has gone away.
+        access: how this process uses it.
+        fresh: start a new run of the same name.
+        patience: seconds to wait for an unreachable server.
 
     Attributes:
-        run: the run's number; None where there is none and none is made.
-        holder: the name of this process in the run's lease; None where it takes none.
-        trouble: what is waited for, in words; None for nothing.
+        run: the number of the run; None for a reader of a run that does not exist.
+        holder: the name of this process in the lease; None if it takes none.
+        trouble: what it is waiting for, in words; None for nothing.
 
     Raises:
-        MissingExtraError: there is no driver.
-        JournalError: the server cannot be reached or used, or another process has the run.
+        MissingExtraError: the driver is not installed.
+        JournalError: the server cannot be reached or used, or another process is using the run.
     """
 
     def __init__(
@@ -263,7 +263,8 @@ class Server:
         self._is_open = True
 
     def _open(self, fresh: bool, watch: Watch, connection: Connection) -> bool:
-        """Find or begin the run; False where another process's lease is to be looked at again."""
+        """Find or start the run. False if it must be tried again because another process owns
+        it."""
         if not self._set_up(connection):
             self.run = None
         elif self.place.run is not None:
@@ -271,10 +272,10 @@ class Server:
         return True
 
     def beside(self) -> Server:
-        """A server for all but writing, with a connection that all of the process share.
+        """A server for everything but writing, with one connection for the whole process.
 
-        Where the database has less than half of its connections left, that is this one: so three
-        quarters as many processes can work as it has connections.
+        If the database has less than half of its connections left, it shares this connection. So
+        the number of processes can reach three quarters of the number of connections.
         """
         with _BESIDE_LOCK:
             link = _BESIDE.get(self.place.address)
@@ -304,7 +305,7 @@ class Server:
 
     @classmethod
     def shared(cls, place: Database) -> Server | None:
-        """A server for all but writing with the connection of one that is open; None for none."""
+        """A server for everything but writing, on an open connection; None if there is none."""
         with _BESIDE_LOCK:
             link = _BESIDE.get(place.address)
             if link is None or not link.users:
@@ -319,17 +320,17 @@ class Server:
 
     @property
     def is_shared(self) -> bool:
-        """Whether others of the process have the same connection."""
+        """Whether other parts of the process use the same connection."""
         return self._link.users > 1
 
     @property
     def room(self) -> int:
-        """How many more connections the database has room for."""
+        """How many more connections the database allows."""
         return self.do(_room)[0]
 
     @property
     def trouble(self) -> str | None:
-        """What is waited for, in words; None for nothing."""
+        """What it is waiting for, in words; None for nothing."""
         if self._trouble is None and self._link.silence > SILENT:
             return (
                 f"{self.place}: it has not confirmed a statement for more than {SILENT:.0f} s (a "
@@ -338,7 +339,7 @@ class Server:
         return self._trouble
 
     def check_silence(self) -> None:
-        """Cut off a statement that has had no answer for as long as the server may be away."""
+        """Abort a statement that has exceeded the patience for an unreachable server."""
         if self._link.silence > max(SILENT, self._patience):
             self._link.cut()
 
@@ -351,10 +352,10 @@ class Server:
             _WATCHED.add(self)
 
     def do(self, act: Callable[[Connection], _T]) -> _T:
-        """Do something with the connection, all or nothing; again where it was lost meanwhile.
+        """Run an atomic action on the connection, and repeat it if the connection is lost.
 
         Raises:
-            JournalError: it cannot be done, or the server has been away for too long.
+            JournalError: it fails, or the server was unreachable for too long.
         """
         driver, wait, begin = psycopg_driver(), _FIRST_WAIT, time.monotonic()
         is_first, link = True, self._link
@@ -388,20 +389,20 @@ class Server:
                 return result
 
     def _passes(self, error: psycopg.Error, is_lost: bool, took: float) -> bool:
-        """Whether another attempt may find mended what is wrong."""
+        """Whether an error is temporary."""
         state = error.sqlstate
-        if not self._is_open and self._access != "worker":  # it may be the wrong server
+        if not self._is_open and self._access != "worker":  # it can be the wrong server
             return _is_full(error)
-        if state == _CANCELED:  # by the server's own limit, or by a person
+        if state == _CANCELED:  # by a timeout of the server, or by a person
             return 0.0 < self._link.timeout <= took
         return is_lost or (state is not None and state.startswith(_PASSES))
 
     @contextmanager
     def turn(self) -> Iterator[Connection]:
-        """The connection, for statements that belong together; nothing is waited for or repeated.
+        """The connection for statements that belong together, without waiting or repeating.
 
         Raises:
-            JournalError: the server is away.
+            JournalError: the server is unreachable.
         """
         link = self._link
         with link.lock:
@@ -416,7 +417,7 @@ class Server:
                 link.since = None
 
     def _usable(self) -> Connection:
-        """The connection; a new one where it is lost."""
+        """The connection; a new one if it was lost."""
         if not self._link.users:
             raise JournalError(f"{self.place}: it was closed")
         connection = self._link.connection
@@ -427,13 +428,13 @@ class Server:
         )
 
     def give_up(self) -> None:
-        """Wait no more for a server that is away; may be called in any thread."""
+        """Stop waiting for an unreachable server; from any thread."""
         self._given_up.set()
         if self._link.silence > SILENT:
             self._link.cut()
 
     def close(self) -> None:
-        """Let go of the connection, which is closed when nobody else of the process has it."""
+        """Release the connection. It is closed if no other part of the process uses it."""
         with _BESIDE_LOCK:
             _WATCHED.discard(self)
             link = self._link
@@ -442,12 +443,12 @@ class Server:
                 for name in [name for name, each in _BESIDE.items() if each is link]:
                     del _BESIDE[name]
         if not link.users:
-            link.cut()  # a thread that nobody waits for may be using it
+            link.cut()  # an abandoned thread may still be using it
             with link.lock:
                 link.drop(link.connection)
 
     def _connected(self, *, again: bool = False) -> Connection:
-        """A new connection, which is used from now on."""
+        """Connect, and use the new connection."""
         connection = self._new_connection()
         try:
             is_read_only, timeout, _ = connection.execute(_BEGIN).fetchone()
@@ -465,13 +466,13 @@ class Server:
 
     def _new_connection(self) -> Connection:
         parameters = {**_DEFAULTS, **parsed(self.place.address)}
-        # Planned each time: a prepared plan may be one for the table as it was, nearly empty.
+        # No prepared statements: their plan may stem from a nearly empty table.
         return psycopg_driver().connect(**parameters, autocommit=True, prepare_threshold=None)
 
     # Tables and runs
 
     def _set_up(self, connection: Connection) -> bool:
-        """Make the tables where they are not there; whether they are."""
+        """Create missing tables, unless this is a reader. Returns whether they exist."""
         version = _format(connection)
         if version < len(_STEPS) and self._access != "reading":
             with connection.transaction():
@@ -479,7 +480,7 @@ class Server:
                 connection.execute(
                     "CREATE TABLE IF NOT EXISTS rubricate_meta (format integer NOT NULL)"
                 )
-                version = _format(connection)  # another process may have made them meanwhile
+                version = _format(connection)  # another process may have created them
                 if version < len(_STEPS):
                     for step in _STEPS[version:]:
                         connection.execute(step)
@@ -496,9 +497,9 @@ class Server:
         return version > 0
 
     def _take_run(self, connection: Connection, fresh: bool, watch: Watch) -> bool:
-        """Note the run's number, and take its lease; whether that could be taken.
+        """Find the run and take its lease. Returns whether the lease could be taken.
 
-        A run that is not there is added, but for a reader.
+        A missing run is created, unless this is a reader.
         """
         name, access = self.place.run or "", self._access
         with connection.transaction():
@@ -531,14 +532,14 @@ class Server:
 
 
 def _number(connection: Connection, *names: str) -> int:
-    """The number of an advisory lock: of the tables, or of a run that is opened."""
+    """The number of an advisory lock: for the tables, or for opening a run."""
     (schema,) = connection.execute("SELECT current_schema()").fetchone()
     digest = hashlib.blake2b(repr(("rubricate", schema, *names)).encode(), digest_size=8)
     return int.from_bytes(digest.digest(), "big", signed=True)
 
 
 def _format(connection: Connection) -> int:
-    """The format of the tables; 0 where they are not there."""
+    """The format of the tables; 0 if there are none."""
     (is_there,) = connection.execute("SELECT to_regclass('rubricate_meta') IS NOT NULL").fetchone()
     if not is_there:
         return 0
@@ -547,19 +548,19 @@ def _format(connection: Connection) -> int:
 
 
 def _is_full(error: Exception) -> bool:
-    """Whether a server has no connection left, or is being started."""
+    """Whether a server has no connection left, or is starting."""
     state = getattr(error, "sqlstate", None)
     return state in _FULL or (state is None and any(each in str(error) for each in _FULL_IN_WORDS))
 
 
 def _room(connection: Connection) -> tuple[int, int]:
-    """How many more connections there can be, and how many in all."""
+    """How many more connections are possible, and how many in total."""
     free, most = connection.execute(_ROOM).fetchone()
     return int(free), int(most)
 
 
 def _line(error: Exception) -> str:
-    """What an error says, in one line."""
+    """The message of an error in one line."""
     lines = [line.strip() for line in str(error).splitlines()]
     return "; ".join(line for line in lines if line and not line.startswith(("LINE", "^")))
 
@@ -573,11 +574,11 @@ _REMEDIES = {
         "database",
     ),
 }
-"""What to do, by SQLSTATE."""
+"""Advice by SQLSTATE."""
 
 
 def _said(error: Exception, away: float) -> str:
-    """What is wrong, and what to do."""
+    """The message of an error, with advice."""
     state, text = getattr(error, "sqlstate", None) or "", _line(error)
     if away:
         end = "the same command resumes it"

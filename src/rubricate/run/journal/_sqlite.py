@@ -1,12 +1,12 @@
 """The journal in an SQLite file, in write-ahead mode.
 
-Records are committed in batches, at most `BATCH` records or `INTERVAL` seconds apart: a killed
-process loses at most those. One process has a journal at a time; a cache is the same file shared by
-several.
+Records are committed in batches, after at most `BATCH` records or `INTERVAL` seconds; a killed
+process loses no more than one batch. One process uses a journal at a time; a cache has the same
+format and is shared.
 
-Beside each record is what was sent and received for it (`_exchanges`): in a run's journal all
-that was ever asked under its key, in a cache what the record is from. The texts that it names by
-their hashes have a table of their own.
+Each record is stored with its exchanges (`_exchanges`): in a journal all that was ever asked under
+its key, in a cache only those of the present answer. Texts that exchanges name by hash are in a
+separate table.
 """
 
 from __future__ import annotations
@@ -28,36 +28,37 @@ from rubricate.run.journal._places import Access
 from rubricate.run.journal._records import Judged
 
 INTERVAL = 0.2
-"""Seconds after which a batch is written that is not full. At half, a slow run writes twice as
-often; at double, a killed process loses twice as many answers."""
+"""Seconds after which an incomplete batch is written. At half, a slow run writes twice as often; at
+double, a killed process loses twice as many answers."""
 PAGE = 8192
-"""Bytes of a page of a new file. At half, which is SQLite's own, writing an answer takes a tenth
-longer; at double as long."""
+"""Page size of a new file, in bytes. At half (SQLite's default), writing an answer takes a tenth
+longer; at double it makes no difference."""
 CHECKPOINT = 2000
-"""Pages of the write-ahead log (16 MB) that are moved into the file at once. At half, which is
-SQLite's own, each of 40,000 answers takes 7 % longer; at double as long, with twice the log."""
+"""Pages of the write-ahead log (16 MB) that are moved into the file at once. At half (about
+SQLite's default), each of 40,000 answers takes 7 % longer; at double the same, with twice the
+log."""
 AT_ONCE = 500
-"""Keys that are looked up together; SQLite takes 999 parameters at least."""
+"""Keys that are looked up together; SQLite accepts at least 999 parameters."""
 PATIENCE = {False: 0.5, True: 5.0}
-"""Seconds to wait for another process that has the file, by whether several may have it."""
+"""Seconds to wait for another process that uses the file, by whether several may use it."""
 SHARED_PATIENCE = 60.0
-"""Seconds to wait for a write of another process of the same run. A worker that is frozen in the
-middle of a commit keeps all others from writing until it is ended, which takes up to 37 s; at half,
-the run would fail for it."""
+"""Seconds to wait while another process of the same run writes. A worker that is frozen in the
+middle of a commit blocks all others until it is ended, which takes up to 37 s; at half, that would
+fail the run."""
 _FORMAT = 4
 _WITHOUT_EXCHANGES = 2
 _KNOWN = (0, _WITHOUT_EXCHANGES, 3, _FORMAT)
-"""Formats that can be read: of an empty file, without exchanges, with each reason in its record."""
+"""Readable formats: an empty file, one without exchanges, one with reasons inside the records."""
 TROUBLE = (sqlite3.Error, UnicodeDecodeError)
-"""What SQLite raises for a file that it cannot use; the latter where its message is damaged too."""
+"""Errors of SQLite for an unusable file; the latter if its message is damaged, too."""
 _MALFORMED = "malformed"
-"""What SQLite says of a file that is damaged."""
+"""The word in SQLite's messages about damaged files."""
 
 
 def write_ahead(database: sqlite3.Connection, patience: float) -> None:
     """Switch a database to write-ahead mode.
 
-    SQLite itself does not wait with that for another process which does the same.
+    SQLite itself does not wait if another process is doing the same.
 
     Args:
         database: its connection.
@@ -76,7 +77,7 @@ def write_ahead(database: sqlite3.Connection, patience: float) -> None:
 
 
 def _read_only(path: Path) -> sqlite3.Connection:
-    """A connection that makes nothing in the folder, which may be another user's."""
+    """A connection that creates nothing in the folder, which may belong to another user."""
     if not path.exists():
         raise sqlite3.OperationalError("no such file")
     try:
@@ -98,21 +99,21 @@ def _connect(uri: str) -> sqlite3.Connection:
 
 
 class DamagedJournal(JournalError):
-    """The file is a journal, and parts of it cannot be read."""
+    """The file is a journal, but parts of it cannot be read."""
 
 
 class SQLiteJournal(Journal):
     """A journal in a file.
 
     Args:
-        path: the file, made if it is not there.
-        access: how this process has it; the file itself keeps others away from one that has it
-            alone. To read, also in a folder of somebody else's, nothing is made.
-        locks: what else keeps others away, let go when it is closed.
+        path: the file, created if missing.
+        access: how this process uses it. With `alone`, the file itself is locked; with `reading`,
+            nothing is created, so that it works in folders of other users.
+        locks: further locks, released by `close`.
 
     Raises:
-        DamagedJournal: parts of the file cannot be read (looked for where one process has it).
-        JournalError: the file cannot be used, is not a journal, or another process has it.
+        DamagedJournal: parts of the file cannot be read (checked only if one process uses it).
+        JournalError: the file cannot be used, is not a journal, or another process is using it.
     """
 
     def __init__(
@@ -142,7 +143,7 @@ class SQLiteJournal(Journal):
             raise
 
     def _set_up(self) -> None:
-        """Make the tables if they are not there, and find out whether there are records."""
+        """Create missing tables, and check whether there are records."""
         run, access = self._execute, self._access
         if access == "reading":
             version = self._version()
@@ -178,7 +179,7 @@ class SQLiteJournal(Journal):
         is_checked = has_records and not self._has_others
         if is_checked and run("PRAGMA quick_check(1)").fetchone() != ("ok",):
             raise sqlite3.DatabaseError(_MALFORMED)
-        # A driver's workers begin later.
+        # The workers of a driver start later.
         self.has_a_past = has_records or (self._has_others and access != "driver")
         if not (self.has_a_past or self._has_others):
             self._keys = Keys()
@@ -197,7 +198,7 @@ class SQLiteJournal(Journal):
 
     @contextmanager
     def _reworded(self) -> Iterator[None]:
-        """Say for people what SQLite raises."""
+        """Turn errors of SQLite into messages for people."""
         try:
             yield
         except TROUBLE as error:
@@ -244,11 +245,11 @@ class SQLiteJournal(Journal):
         return self._found(f"SELECT key, {self._exchanges} FROM records WHERE key", keys)
 
     def texts(self, names: Iterable[str]) -> dict[str, bytes]:
-        """The texts with hashes, deflated; one that is not there is missing."""
+        """The texts with these hashes, compressed, without missing ones."""
         return dict(self._found("SELECT name, text FROM texts WHERE name", [*names]))
 
     def _found(self, query: str, keys: Sequence[str], *before: object) -> Iterator[Any]:
-        """The rows of keys."""
+        """The rows of these keys."""
         for start in range(0, len(keys), AT_ONCE):
             part = keys[start : start + AT_ONCE]
             with self._reworded():
@@ -258,13 +259,13 @@ class SQLiteJournal(Journal):
     # What was paid
 
     async def _exchange(self, decide: Decide) -> None:
-        """Read the others' entries, and write this process's."""
+        """Read the entries of others and write this process's."""
         with self._transaction():
             decide(self.entries())
             self._execute(_NOTE, self.ledger.row())
 
     def entries(self) -> dict[str, Entry]:
-        """What all other processes have paid for this run, now and earlier."""
+        """What all other processes have paid for this run, including earlier ones."""
         query = f"SELECT {', '.join(Paid._fields)} FROM spending WHERE process != ?"
         now = time.time() if self._has_others else None
         with self._reworded():
@@ -272,15 +273,15 @@ class SQLiteJournal(Journal):
         return {row[0]: entry_of(Paid(*row), now) for row in rows}
 
     def put_entries(self, rows: Sequence[Paid]) -> None:
-        """Keep the entries of a damaged journal; without any, what it has cost is unknown."""
+        """Store the entries of a damaged journal. Without any, its cost is unknown."""
         self._database.executemany(_NOTE, rows or [UNKNOWN])
 
-    # Claims, of a cache
+    # Claims (in a cache)
 
     def claim(
         self, holder: str, groups: Sequence[Sequence[str]]
     ) -> tuple[list[bool], Iterable[str]]:
-        """Claim groups of keys, each as a whole or not at all."""
+        """Claim groups of keys, each group as a whole or not at all."""
         keys = [key for group in groups for key in group]
         now = time.time()
         with self._transaction():
@@ -308,7 +309,7 @@ class SQLiteJournal(Journal):
             self.commit()
 
     def commit(self) -> None:
-        """Write what is waiting."""
+        """Write what is pending."""
         self._last_commit = time.monotonic()
         paid = self.ledger.due_row() if self._notes_spending else None
         has_claims = self.claims is not None and self.claims.is_due
@@ -335,7 +336,7 @@ class SQLiteJournal(Journal):
         self._texts.clear()
 
     def close(self) -> None:
-        """Write what is waiting, and let go of the file."""
+        """Write what is pending, and close the file."""
         try:
             if self.claims is not None:
                 self.claims.release_all()
@@ -357,8 +358,7 @@ _CLAIMS = (
 )
 _TOOK_REQUESTS = """SELECT 1 FROM records WHERE instr(record, CAST('"requests":0,' AS BLOB)) = 0
     LIMIT 1"""
-"""Whether there is an answer that took requests: those of code and of the built-in judge took none.
-"""
+"""Finds an answer that took requests. Computed criteria and the built-in judge take none."""
 _SPENDING = (
     "CREATE TABLE IF NOT EXISTS spending (process TEXT PRIMARY KEY, usage BLOB NOT NULL,"
     " may_have_sent INTEGER NOT NULL, written REAL NOT NULL)"
@@ -372,7 +372,7 @@ _ADD = (
     " THEN CAST(records.exchanges || coalesce(excluded.exchanges, x'') AS BLOB)"
     " ELSE coalesce(excluded.exchanges, records.exchanges) END"
 )
-"""What was asked before under the same key, and failed, stays."""
+"""Keeps the exchanges of failed attempts under the same key."""
 
 
 @cache

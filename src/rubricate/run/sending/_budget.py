@@ -90,7 +90,7 @@ class Spending:
             )
         else:
             return None if self._ended == "granted" else self._ledger.reached(self._max_cost)
-        return f"the greatest cost cannot be kept, because {why}"
+        return f"--max-cost (max_cost) cannot be kept, because {why}"
 
     @property
     def goes_on(self) -> bool:
