@@ -124,7 +124,7 @@ def test_an_interruption_before_anything_is_asked_says_so_and_leaves_nothing(tmp
 PRICES = {"m": {"input": 1000.0, "output": 1000.0}}
 LIMITS = {
     "cost": (("--prices", "prices.json", "--max-cost", "3"), "maximum cost"),
-    "time": (("--max-time", "0.0001"), "greatest time"),
+    "time": (("--max-time", "0.0001"), "maximum time"),
     "a refused key": ((), "401"),
     "a dead endpoint": (("--base-url", NOBODY, "--attempts", "1"), "cannot reach"),
 }

@@ -321,7 +321,7 @@ def test_option_share_limits_leaves_other_processes_their_part(make_dataset, end
     with closing(SQLiteStore(path)) as store:
         change(store, key_name(model.endpoint, model.account or ""), told)
     options: Any = {"requests_per_minute": 600.0, "max_time": 0.5, "share_limits": "local"}
-    with pytest.raises(RunStopped, match="greatest time"):
+    with pytest.raises(RunStopped, match="maximum time"):
         rubricate.grade(make_dataset(2), "m", base_url=endpoint.url, **options)
     assert endpoint.requests == []
     rubricate.grade(make_dataset(2), "m", base_url=endpoint.url, share_limits="none")
@@ -724,7 +724,7 @@ def test_option_max_cost_counts_what_failed_judgements_cost(make_dataset):
 def test_option_max_time_ends_the_run(make_dataset, tmp_path, rows):
     with ScriptedEndpoint([Rule(submission="Answer [3-9]:", delay=60.0)]) as endpoint:
         options = {"base_url": endpoint.url, "run_dir": tmp_path, "max_time": 2.0}
-        with pytest.raises(RunStopped, match="the greatest time of 2 s is reached") as caught:
+        with pytest.raises(RunStopped, match="the maximum time of 2 s is reached") as caught:
             rubricate.grade(make_dataset(9), "m", **options)
     assert caught.value.result.calls == 6
     assert len(rows(tmp_path)) == 18

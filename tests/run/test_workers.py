@@ -494,7 +494,7 @@ def test_a_run_that_ends_while_a_worker_is_started_again_leaves_nothing_behind(
     monkeypatch.setattr(LocalMember, "ready", ready)
     monkeypatch.setattr(LocalCrew, "__aexit__", leave)
     run = {"base_url": "http://127.0.0.1:9/v1", "run_dir": tmp_path, "max_time": 1}
-    with pytest.raises(RunStopped, match="greatest time"):
+    with pytest.raises(RunStopped, match="maximum time"):
         rubricate.grade(dataset_of([POISON]), "m", workers=1, **run)
     assert waiting
     assert not left
@@ -513,7 +513,7 @@ def test_a_run_by_workers_ends_in_time_and_keeps_what_was_judged(tmp_path):
     slow = Rule(submission="text 3", delay=30)
     with ScriptedEndpoint([slow]) as endpoint:
         run = {"base_url": endpoint.url, "run_dir": tmp_path}
-        with pytest.raises(RunStopped, match="the greatest time of 1 s is reached") as stopped:
+        with pytest.raises(RunStopped, match="the maximum time of 1 s is reached") as stopped:
             rubricate.grade(dataset, "m", workers=2, max_time=1, **run)
         done = stopped.value.result.calls
         assert 0 < done <= 80

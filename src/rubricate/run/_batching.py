@@ -1,4 +1,4 @@
-"""A run whose requests go out in batches: where it is kept what is out."""
+"""Runs in batches: where the state of pending batches is kept."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rubricate.run.sending import most_tokens
 
 
 def keep_batches(judge: Judge, run_dir: Path | None, options: RunOptions) -> None:
-    """Have the models that answer later keep in the run folder what is out.
+    """Let models that answer later keep the state of pending batches in the run folder.
 
     Raises:
-        InputError: there is none, or an option does not go together with batches.
+        InputError: there is no run folder, or an option cannot be combined with batches.
     """
     if run_dir is None:
         raise InputError("batches are kept in the run folder: give run_dir")
@@ -30,7 +30,7 @@ def keep_batches(judge: Judge, run_dir: Path | None, options: RunOptions) -> Non
             continue
         if options.max_cost is not None and most_tokens(model, Request(())) is None:
             raise InputError(
-                "max_cost needs max_tokens where requests go out in batches: their replies are "
-                "committed before one of them has been seen"
+                "max_cost needs max_tokens with batches, because all requests of a batch are "
+                "committed before the first reply shows what one costs"
             )
         model.keep_in(folder)

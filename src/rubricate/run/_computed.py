@@ -1,4 +1,4 @@
-"""Criteria that need no judge: what is computed from the text, under a time limit."""
+"""Criteria that need no judge: they are computed from the text, within a time limit."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from rubricate.rubric import (
 
 _T = TypeVar("_T")
 GRACE = 0.25
-"""Seconds that what stops itself at its time limit is given beyond it."""
+"""Extra seconds for computations that stop themselves at their time limit."""
 
 
 class Code(Judge):
-    """Judges criteria that are computed from the text, without a request."""
+    """Judges computed criteria, without a request."""
 
     name = "code"
 
@@ -55,7 +55,7 @@ class Code(Judge):
             )
             return self._verdict(criterion, result)
         except TimeoutError as error:
-            if time.monotonic() - begin < limit:  # the code's own, such as a connection's
+            if time.monotonic() - begin < limit:  # raised by the code itself
                 return self._failed(criterion, "code_error", described(error))
             message = f"not done within {limit:g} s, its time limit"
             return self._failed(criterion, "time_limit", message)
@@ -88,7 +88,7 @@ CODE = Code()
 
 
 def _answer(criterion: Criterion, verdict: Verdict) -> object:
-    """The answer that makes the whole verdict that code gives."""
+    """The answer from which the verdict of user code can be derived."""
     if verdict.status == "not_applicable":
         return NOT_APPLICABLE
     if verdict.status == "abstained":
@@ -106,7 +106,7 @@ def _answer(criterion: Criterion, verdict: Verdict) -> object:
 
 
 def _bearable(error: BaseException) -> BaseException:
-    """The error, or one in its place where it would end the run and not only the judgement."""
+    """The error, or a replacement if it would end the run and not only the judgement."""
     return error if isinstance(error, Exception) else RuntimeError(described(error))
 
 
@@ -123,10 +123,10 @@ async def _awaited(awaitable: Awaitable[_T]) -> _T:
 
 
 async def _within(seconds: float, function: Callable[[], _T | Awaitable[_T]]) -> Any:
-    """What a function gives, awaited where it is awaitable; `TimeoutError` past the limit.
+    """The result of a plain or async function. Raises `TimeoutError` after the limit.
 
-    A plain function runs in its own thread, which is left behind if it does not end: a
-    thread cannot be stopped. What it gives to await is awaited in the caller's loop.
+    A plain function runs in a thread, which is abandoned if it does not end, because a thread
+    cannot be stopped. An awaitable result is awaited in the caller's event loop.
     """
 
     def work() -> _T | Awaitable[_T]:
@@ -143,6 +143,6 @@ async def _within(seconds: float, function: Callable[[], _T | Awaitable[_T]]) ->
 
 
 def _close(value: object) -> None:
-    """End a coroutine that nobody awaits any more."""
+    """Close a coroutine that will not be awaited."""
     if inspect.iscoroutine(value):
         value.close()

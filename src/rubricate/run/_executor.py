@@ -1,4 +1,4 @@
-"""Executing a plan: each call of its items once, N at a time, all answers in the journal."""
+"""Executes a plan: makes each call once, N at a time, and stores all answers in the journal."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ logger = logging.getLogger(__name__)
 OnVerdict = Callable[[Item, str, Verdict], None]
 """Callback: `(item, criterion_name, verdict)`."""
 Give = Callable[[JudgedItem], Awaitable[None]]
-"""Takes an item whose verdicts are all there; returns when there is room for further ones."""
+"""Takes a complete item; returns when there is room for more."""
 HEAD_START = 0.001
-"""Seconds for which the first worker is alone: a request to an address that is near is connected
-and written by then. At half, the others' prompts are made before it is sent; at double, a run of
-few items takes a thousandth of a second longer."""
+"""Seconds for which the first worker is alone, enough to connect to a nearby address and send a
+request. At half, the prompts of others are made before it is sent; at double, a run of few items
+takes a thousandth of a second longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,11 @@ class Listeners:
     """The callbacks of a run.
 
     Attributes:
-        on_sent: called when the first request is on its way, and little else is to be done.
-        on_item: given every item's result before anybody else.
-        on_end: given the outcome, complete or not, when all items have been given.
-        on_verdict: called with every verdict as soon as it is there; where weights are learnt, when
-            the item's result is. None for no callback.
+        on_sent: called when the first request has been sent and there is time to spare.
+        on_item: called with the result of every item.
+        on_end: called with the outcome, complete or not, after all items.
+        on_verdict: called with every verdict as soon as it exists; with learnt weights, together
+            with the item's result. None for no callback.
     """
 
     on_sent: Callable[[], None]
@@ -68,18 +68,17 @@ class Listeners:
 
 @dataclass(frozen=True, slots=True)
 class RunParts:
-    """What a run is made of; each execution of it, in this process or another, works with these.
+    """The parts of a run that every execution works with, in this process or another.
 
     Attributes:
         plan: the items.
-        stages: who judges.
-        answers: what is stored, and where answers are kept.
-        sender: how the judge reaches models.
-        options: how.
-        progress: is kept up to date.
-        listeners: whose `on_verdict` is called once for every verdict of an item, as soon as it is
-            there.
-        stop: ends the execution when it is set.
+        stages: the judges.
+        answers: the stored answers, and the store for new ones.
+        sender: sends requests to models.
+        options: the options of the run.
+        progress: kept up to date.
+        listeners: its `on_verdict` is called once for every verdict.
+        stop: set it to end the execution.
     """
 
     plan: Plan
@@ -93,16 +92,16 @@ class RunParts:
 
 
 class Execution:
-    """Judges what no stored answer settles, item by item, `concurrency` calls at a time.
+    """Judges everything without a stored answer, `concurrency` calls at a time.
 
-    It schedules calls, spends, and stops; which calls an item needs is the `ItemMachine`'s to say.
-    It holds the items that are open and no others, and waits where nobody takes what is done.
+    It schedules calls, keeps to the budget, and stops. The `ItemMachine` decides which calls an
+    item needs. Only open items are in memory, and judging waits if results are taken slowly.
 
     Args:
-        run: what it works with.
+        run: the parts of the run.
 
     Attributes:
-        not_run: how many verdicts that `unfinished` has given are missing because the run ended.
+        not_run: how many verdicts from `unfinished` are missing because the run ended.
     """
 
     def __init__(self, run: RunParts) -> None:
@@ -152,24 +151,24 @@ class Execution:
 
     @property
     def over_budget(self) -> str | None:
-        """Why it ended before all was judged, if that was for its budget."""
+        """The budget that ended it early, in words; None if none did."""
         return self._time_limit_reached or (
             None if self._spending is None else self._spending.reached
         )
 
     @property
     def note(self) -> str | None:
-        """A line to be shown beside the results, or None."""
+        """A line to show beside the results, or None."""
         return self._machine.stages.note
 
     async def judge(self, give: Give) -> None:
-        """Judge the items; each is given as soon as its verdicts are all there.
+        """Judge the items, and pass each on as soon as it is complete.
 
-        Ends when all is done, when `stop` is set, when the sender has stopped or the budget is
-        spent. What was not given then, for whatever reason it ended, is in `unfinished`.
+        It ends when everything is done, when `stop` is set, when the sender has stopped, or when
+        the budget is spent. The remaining items are then in `unfinished`.
 
         Args:
-            give: takes an item. Judging waits where it does.
+            give: takes an item. Judging waits while it waits.
         """
         self._run.answers.ledger.add(self._run.progress, self._run.sender.in_flight)
         if self._run.answers.is_remote:
@@ -185,7 +184,7 @@ class Execution:
                 ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
             )
             if not ended:
-                self._time_limit_reached = f"the greatest time of {seconds:g} s is reached"
+                self._time_limit_reached = f"the maximum time of {seconds:g} s is reached"
             for end in ended:
                 end.result()
         finally:
@@ -196,9 +195,9 @@ class Execution:
             await self._run.answers.end(self._run.progress, self._run.stop)
 
     def unfinished(self) -> Iterator[JudgedItem]:
-        """The items that `judge` has not given, each once, in the dataset's order.
+        """The items that `judge` has not passed on, each once, in the order of the dataset.
 
-        A verdict whose answer is not stored is `not_run`.
+        Verdicts without a stored answer are `not_run`.
         """
         for item in self._queue.rest():
             self.not_run += self._machine.end(item)
@@ -207,7 +206,7 @@ class Execution:
     # Scheduling
 
     async def _begin_others(self) -> None:
-        """Begin the other workers when the first one's request is on its way."""
+        """Start the other workers after the first one has sent its request."""
         await asyncio.sleep(HEAD_START)
         self._pool.begin_others()
         await asyncio.sleep(0)
@@ -234,7 +233,7 @@ class Execution:
                 return
             item, call = pending
             if call is not None:
-                # What answers later is bounded by its claims alone: none waits for a first answer.
+                # Batches only claim their costs, because none can wait for a first answer.
                 if self._spending is not None and call.needs_judge and not call.judge.answers_later:
                     making = self._make_call_within_budget(self._spending, item, call)
                 else:
@@ -265,7 +264,7 @@ class Execution:
     async def _make_call_within_budget(
         self, spending: Spending, item: JudgedItem, call: Call
     ) -> bool:
-        """Make a call once it fits into the budget; whether it does."""
+        """Make a call once the budget covers it. False if it never does."""
         expense = await spending.begin(str(call.voter))
         if expense is None:
             return False
@@ -277,7 +276,7 @@ class Execution:
     async def _make_call(
         self, item: JudgedItem, call: Call, expense: Expense | None = None
     ) -> bool:
-        """Make a call, or take the answers that others have asked for meanwhile; always true."""
+        """Make a call, or use answers that others have got in the meantime. Always true."""
         queue, keys = self._queue, call.keys
         is_mine = queue.flights.begin(keys)
         if is_mine is None:
@@ -304,7 +303,7 @@ class Execution:
         return True
 
     async def _ask(self, item: JudgedItem, call: Call, context: Context) -> list[Verdict]:
-        """What the judge says, or why it has failed, for each question of a call."""
+        """The judge's verdicts for the questions of a call; failed ones if it raises."""
         judge, questions, progress = call.judge, call.questions, self._run.progress
         progress.in_flight += len(questions)
         send: Send = keyed(context, call.suffix) if call.suffix else context
@@ -333,7 +332,7 @@ class Execution:
     def _checked_verdict(
         self, item: JudgedItem, call: Call, question: Question, answer: Any, took: Usage
     ) -> Verdict:
-        """A judge's answer as a verdict; a failed one where it has raised, or has given none.
+        """A judge's answer as a verdict; a failed one if it raised or gave no verdict.
 
         A judge that always raises ends the run.
         """
@@ -363,7 +362,7 @@ class Execution:
     def _store(
         self, item: JudgedItem, call: Call, verdicts: list[Verdict], context: Context
     ) -> None:
-        """Take the verdicts that a call has given, and put them into the journal."""
+        """Apply the verdicts of a call, and store them in the journal."""
         progress = self._run.progress
         usage = verdicts[0].usage if len(verdicts) == 1 else Usage.total(v.usage for v in verdicts)
         if usage is not context.took:
@@ -412,29 +411,29 @@ class Execution:
 
 
 async def _held(lease: Lease, claim: Claim | None, model: Model, request: Request) -> Settle | None:
-    """Wait until the run is known to be this process's; send nothing where it is another's."""
+    """Wait until this process holds the lease of the run; send nothing if another one does."""
     if not await lease.held():
         raise RunEnds
     return None if claim is None else await claim(model, request)
 
 
 NEW_OBJECTS = 100_000
-"""New objects after which garbage is collected during a run. Each call makes many objects
-that live until its answer comes; at Python's usual 700 the collector looks through all of them
-every few calls, which takes a tenth of a run's CPU time."""
+"""New objects after which garbage is collected during a run. Each call creates many objects that
+live until its answer arrives; at Python's default of 700, the collector scans all of them every few
+calls, which takes a tenth of a run's CPU time."""
 
 _THRESHOLDS_LOCK = threading.Lock()
 _THRESHOLDS: list[tuple[int, int, int]] = []
-"""The process's own thresholds, once for each run in progress."""
+"""The original thresholds of the process, once for each run in progress."""
 
 free_after_fork(_THRESHOLDS_LOCK)
 
 
 @contextmanager
 def rarer_collections() -> Iterator[None]:
-    """Let the process collect garbage less often until the last such block has ended.
+    """Collect garbage less often until the last such block has ended.
 
-    A collector that is switched off, or is already set to look less often, stays as it is.
+    A collector that is disabled, or already runs less often, is left alone.
     """
     with _THRESHOLDS_LOCK:
         own = _THRESHOLDS[0] if _THRESHOLDS else gc.get_threshold()

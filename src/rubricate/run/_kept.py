@@ -1,7 +1,7 @@
-"""Requests that several judgements share, or that are one of a judgement's several: sent once.
+"""Requests that are stored on their own, because judgements share them or take several.
 
-Their completions go to the journal under a key of their own, beside the verdicts. So a judgement
-that was interrupted between its requests resumes with those that are left.
+Their completions go into the journal under separate keys. So they are sent once, and a judgement
+that was interrupted between two requests resumes with the remaining ones.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ async def kept_completion(
     request: Request,
     judgement: Judgement,
 ) -> Completion:
-    """The completion of a request that is to be kept; sent unless it was answered before.
+    """The completion of a request: the stored one, or a new one, which is then stored.
 
-    A completion that is remembered takes nothing: its usage is that of the judgement for which it
-    was asked first. Requests that fail are not remembered.
+    A stored completion has no usage, because that was counted for the judgement which sent the
+    request. Failed requests are not stored.
 
     Args:
-        send: how requests are sent.
-        answers: where completions are kept.
-        locks: keep a request from being sent by two judgements at once.
+        send: sends a request.
+        answers: stores completions.
+        locks: keep two judgements from sending the same request at once.
         model, request, judgement: as for `send`.
     """
     key = _key(model, request)

@@ -1,4 +1,4 @@
-"""How far a run is, as a bar in a notebook. Nothing but the notebook's own IPython is needed."""
+"""A progress bar in notebooks. It needs only the notebook's own IPython."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rubricate.run._progress import Progress, progress_state, time_left
 
 _T = TypeVar("_T", bound=Listening)
 BEGIN = 0.5
-"""Seconds before a bar is shown: a run that takes less has none."""
+"""Seconds before a bar appears; shorter runs have none."""
 REFRESH = 0.25
-"""Seconds between changes."""
+"""Seconds between updates."""
 
 
 def shown_in_notebook(options: _T) -> _T:
-    """The options of a run with a progress bar, in a notebook, unless `on_progress` is set."""
+    """In a notebook, the options with a progress bar, unless `on_progress` is set."""
     if options.on_progress is not None:
         return options
     ipython = sys.modules.get("IPython")
@@ -30,7 +30,7 @@ def shown_in_notebook(options: _T) -> _T:
 
 
 class _Bar:
-    """A bar of the cell that runs."""
+    """The progress bar of the running cell."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()
@@ -39,7 +39,7 @@ class _Bar:
         self._is_done = False
 
     def update(self, progress: Progress) -> None:
-        """Show the state of a run, if enough time has passed since it was shown last."""
+        """Show the progress, unless it was updated a moment ago."""
         now = time.monotonic()
         ends = self._shown is not None and not self._is_done and progress.done >= progress.total
         if now < self._due and not ends:
@@ -65,7 +65,7 @@ class _Html:
 
 
 def bar_html(progress: Progress, seconds: float) -> str:
-    """A bar with what the shell's line says, after N seconds; every text is escaped."""
+    """The bar with the text of the shell's progress line. All text is escaped."""
     line = f"judged {progress.done} of {progress.total}, {progress_state(progress, seconds)}"
     line += time_left(progress, seconds)
     if progress.trouble:

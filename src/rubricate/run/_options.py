@@ -16,14 +16,14 @@ from rubricate.settings import Settings, option
 
 
 class Planning(Settings):
-    """What of a dataset may be asked about, and in which order."""
+    """What may be asked about a dataset, and in which order."""
 
     leader_first: bool | None = option(
         None,
         "Send an item's first request before its others, so that these can use the endpoint's "
         "cache.",
         group="How they are asked",
-        default_text="where it is known to have one",
+        default_text="if the endpoint is known to have one",
         applies_to="language models",
     )
     allow_code: bool = option(
@@ -35,7 +35,7 @@ class Planning(Settings):
 
 
 class SharedAnswers(Settings):
-    """Where answers are that runs share."""
+    """Where answers are stored that runs share."""
 
     cache: str | Path | None = option(
         None,
@@ -48,10 +48,10 @@ class SharedAnswers(Settings):
 
 
 class Storage(SharedAnswers):
-    """Where a run is kept, and what it takes from there.
+    """Where a run is stored, and which stored answers it uses.
 
     Raises:
-        InputError: two of the options exclude each other.
+        InputError: two options exclude each other.
     """
 
     run_dir: str | Path | None = option(
@@ -82,10 +82,10 @@ class Storage(SharedAnswers):
 
 
 class Processes(Settings):
-    """Which processes judge: workers, or several that were started and share a journal.
+    """Which processes judge: workers, or shards started separately with a common journal.
 
     Raises:
-        InputError: a value is of no form that is known, or excludes another option.
+        InputError: a value has an unknown form, or excludes another option.
     """
 
     workers: int | str | None = option(
@@ -93,12 +93,12 @@ class Processes(Settings):
         "Judge in several processes with Ray: 8 (on this machine), ray://head:10001 (on a "
         "cluster), auto (the cluster of this machine, else one process for each core), 8@auto "
         "(eight of these).",
-        more="Limits on requests in flight are for each of them.",
+        more="The limit on requests in flight applies to each of them.",
         default_text="none: this process judges",
     )
     worker_resources: str | None = option(
         None,
-        "Resources of each worker: num_gpus=1, num_cpus=0.5, or your own; several with commas.",
+        "Resources of each worker, separated by commas: num_gpus=1, num_cpus=0.5, or custom ones.",
         default_text="num_cpus=1",
     )
     worker_env: str | Path | Mapping[str, Any] | None = option(
@@ -111,7 +111,7 @@ class Processes(Settings):
         None,
         "Judge only part K of N, written K/N; other processes judge the rest.",
         more="They share the journal: a database, or on one machine the file in the run folder. "
-        "The same call without it then puts the results of all together.",
+        "Afterwards, the same call without this option combines all results.",
     )
 
     def check(self) -> None:
@@ -119,8 +119,8 @@ class Processes(Settings):
             Shard.parse(self.shard)
             if self.workers is not None:
                 raise InputError(
-                    "workers and shard exclude each other: workers are given their parts by the "
-                    "process that starts them; give one of them"
+                    "workers and shard exclude each other, because the process that starts workers "
+                    "assigns their parts; give one of them"
                 )
             return
         from rubricate.run.workers import Fleet, resources_of
@@ -175,7 +175,7 @@ class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Processes,
     )
     by: Sequence[str] | str = option(
         (),
-        "Scores by tag, too: tags, or a field of criteria or items, such as axis or domain.",
+        "Break scores down by tags, or by a field of criteria or items, such as axis or domain.",
         group="Scores",
         input_type=list[str],
     )
@@ -190,6 +190,6 @@ class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Processes,
     def check(self) -> None:
         if self.shard is not None and self.fresh:
             raise InputError(
-                "fresh and shard exclude each other: several processes cannot all begin the run "
-                "anew; choose another run folder, or run it once with fresh and without shard"
+                "fresh and shard exclude each other, because several processes cannot all restart "
+                "the run; choose another run folder, or run it once with fresh and without shard"
             )

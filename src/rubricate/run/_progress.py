@@ -1,4 +1,4 @@
-"""How far a run is."""
+"""The progress of a run."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from dataclasses import dataclass, field, replace
 from rubricate.rubric import NO_USAGE, Usage, Verdict
 
 AT_ONCE = 16
-"""Usages that are added up together, which takes half the time of one after the other: that is 1 %
-of a run's time beside an endpoint that answers at once. At double, `usage` takes up to 10 us to
-read; at half, a sum is made twice as often."""
+"""Usages are summed in groups of this size, which takes half the time and saves 1 % of a run whose
+endpoint answers at once. At double, reading `usage` takes up to 10 us; at half, sums are made twice
+as often."""
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far a run is. A judgement is a verdict, or a vote where several judges vote.
+    """The progress of a run. A judgement is a verdict, or a vote if several judges vote.
 
     Attributes:
-        total: judgements to be had; a cascade's grow as verdicts go on to a further stage.
-        done: judgements had, from wherever.
-        failed, abstained: how many of those are so.
-        resumed: how many of those are from the journal.
-        cached: how many of those are from the cache.
+        total: expected judgements; in a cascade it grows as verdicts move to a further stage.
+        done: completed judgements, from any source.
+        failed, abstained: how many of those failed or abstained.
+        resumed: how many of those came from the journal.
+        cached: how many of those came from the cache.
         calls: judgements made in this run.
         in_flight: judgements being made.
         parts: parts of long documents that were read in this run.
-        parts_known: how many more were known from the journal or the cache.
-        saved: what the answers from journal and cache took when they were asked for.
-        trouble: the last request that had to be sent again, in words.
-        workers: processes that judge; 0 where the run's own does.
-        workers_lost: how many of them have died, and were started again.
-        usages: what the calls took, added up from time to time; `usage` is their sum.
+        parts_known: parts whose answers came from the journal or the cache.
+        saved: the usage of the answers from journal and cache when they were made.
+        trouble: the last request that had to be retried, in words.
+        workers: processes that judge; 0 if the run's own process does.
+        workers_lost: how many of them died and were restarted.
+        usages: the usage of the calls, partly summed; `usage` is the total.
     """
 
     total: int
@@ -51,21 +51,21 @@ class Progress:
 
     @property
     def usage(self) -> Usage:
-        """What the calls took."""
+        """The usage of the calls."""
         return Usage.total(tuple(self.usages))  # another thread may read while a call is added
 
     def takes(self, usage: Usage) -> None:
-        """Add what a call took."""
+        """Add the usage of a call."""
         self.usages.append(usage)
         if len(self.usages) > AT_ONCE:
             self.usages[:] = [self.usage]
 
     def copy(self) -> Progress:
-        """How far it is now."""
+        """A copy of the present state."""
         return replace(self, usages=[self.usage])
 
     def count(self, verdict: Verdict) -> None:
-        """Count a verdict in."""
+        """Count a verdict."""
         self.done += 1
         self.failed += verdict.status == "failed"
         self.abstained += verdict.status == "abstained"

@@ -1,4 +1,4 @@
-"""The calls of a run, in the order in which they are to be made; items are read as they come up."""
+"""The calls of a run, in the order in which to make them. Items are read as needed."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ if TYPE_CHECKING:
     from rubricate.run._turns import Turns
 
 Pending = tuple[JudgedItem, Call | None]
-"""A call of an item; None for an item that needs none."""
+"""An item and one of its calls; None if it needs none."""
 Opened = tuple[JudgedItem, list[Call]]
-"""An item, and calls of it."""
+"""An item and some of its calls."""
 BLOCK, LOCAL_BLOCK = 256, 16
-"""Items whose answers are looked up at once: as many as a worker is given; fewer without a network,
-where the loop waits for their keys (10 ms for 16 items with 10 criteria). At half, a link of 20 ms
-takes twice as large a part of quick judgements; at double, twice as many items are in memory."""
+"""Items whose answers are looked up together: the size of a worker's block; fewer without a
+network, where the event loop waits for their keys (10 ms for 16 items with 10 criteria). At half, a
+link of 20 ms costs quick judgements twice as much; at double, twice as many items are in memory."""
 MOST_DEFERRED = 1024
-"""Calls that failed in an earlier run and wait for the others at most. At half, such calls come
-between others sooner; at double, more items are open."""
+"""How many calls that failed in an earlier run may wait until the others are done. At half, such
+calls mix with others sooner; at double, more items are open."""
 KEYS = attrgetter("keys")
 
 
 class CallQueue:
-    """Reads items, takes what is stored of their answers, and gives the calls that are left.
+    """Reads items, applies their stored answers, and returns the remaining calls.
 
     Args:
         plan: the items.
-        machine: which calls they need.
-        answers: what is stored.
-        leader_first: whether an item's first call to a judge goes before its others.
-        on_progress: called when stored answers have been taken.
+        machine: decides which calls they need.
+        answers: the stored answers.
+        leader_first: whether an item's first call to a judge goes before its other calls.
+        on_progress: called after stored answers were applied.
 
     Attributes:
-        open: the items that have been read and not given yet, by index.
-        flights: keeps two calls of this process from asking the same.
-        turns: keeps those of other processes from it; None where no other shares the answers.
+        open: items in progress, by index.
+        flights: keeps two calls of this process from asking for the same answer.
+        turns: the same for other processes; None if no other process shares the answers.
     """
 
     def __init__(
@@ -66,25 +66,25 @@ class CallQueue:
         self._pending: Iterator[Pending] = iter(())
         if not answers.is_remote:
             self._pending = self._local_calls()
-        self._ready: deque[Pending] = deque()  # goes before what is pending
-        self._deferred: deque[Pending] = deque()  # goes after all blocks
-        # Over a network: the next block, batches that are looked up now, and what is to be next.
+        self._ready: deque[Pending] = deque()  # before those in `_pending`
+        self._deferred: deque[Pending] = deque()  # after all blocks
+        # With a network: the next block, batches being looked up, and what to look up next.
         self._block: asyncio.Task[list[Opened]] | None = None
         self._looking_up: dict[int, list[Opened]] = {}
         self._unread: list[Opened] = []
-        self._leaders = 0  # calls on their way after which there may be more
+        self._leaders = 0  # calls in flight that may lead to more calls
         self._more = asyncio.Event()
 
     def begin(self) -> None:
-        """Begin to look up stored answers over a network."""
+        """Start looking up stored answers over a network."""
         self._block = asyncio.create_task(self._next_block())
 
     def end(self) -> list[asyncio.Future[Any]]:
-        """Stop reading; gives what is to be cancelled."""
+        """Stop reading. Returns the futures to cancel."""
         return [] if self._block is None else [self._block]
 
     def pop(self) -> Pending | None:
-        """The next call: of an item that is open first, else of the next one; None for none yet."""
+        """The next call, first of open items, then of new ones; None if there is none yet."""
         if self._unread:
             return None
         if self._ready:
@@ -97,13 +97,13 @@ class CallQueue:
         return pending
 
     async def pop_claimed(self, turns: Turns) -> Pending | None:
-        """The same, where other processes share the answers: no call that one of them is making."""
+        """The same if other processes share the answers: skips calls that one of them is making."""
         if not self._unread:
             await turns.claim(self._ready, self._pending)
         return self.pop()
 
     async def wait(self) -> bool:
-        """Wait until there may be a next call; False where there never will be."""
+        """Wait until there may be another call. False if there will be none."""
         turns = self.turns
         if self._unread:
             await self._look_up_unread()
@@ -118,7 +118,7 @@ class CallQueue:
         return True
 
     def look_up(self, item: JudgedItem, calls: list[Call]) -> None:
-        """Have further calls of an item made, but for what is stored of their answers."""
+        """Queue further calls of an item, unless their answers are stored."""
         if not calls:
             return
         if self._answers.is_remote:
@@ -131,7 +131,7 @@ class CallQueue:
     async def leading(
         self, item: JudgedItem, call: Call, making: Coroutine[Any, Any, bool]
     ) -> bool:
-        """Make a call that may bring more; nobody leaves who could make those."""
+        """Make a call that may lead to more calls, while workers stay for those."""
         self._leaders += 1
         try:
             return await making
@@ -146,9 +146,9 @@ class CallQueue:
         self._more.clear()
 
     def rest(self) -> Iterator[JudgedItem]:
-        """The items that have not been given, in the dataset's order, with their stored verdicts.
+        """The remaining items in the order of the dataset, with their stored verdicts.
 
-        Of items that have not been read, nothing is looked up where nothing can be known.
+        Nothing is looked up for unread items if nothing can be stored.
         """
         for batch in (*self._looking_up.values(), self._unread):
             self._without_stored(batch)
@@ -168,7 +168,7 @@ class CallQueue:
     # Reading
 
     def _started(self, count: int) -> list[Opened]:
-        """This many further items, with the calls that each takes if nothing is known."""
+        """The next `count` items, with their calls if nothing is stored."""
         opened: list[Opened] = []
         for index, item in islice(self._items, count):
             opened.append(self._machine.start(item, index))
@@ -176,26 +176,26 @@ class CallQueue:
         return opened
 
     def _local_calls(self) -> Iterator[Pending]:
-        """The calls of all items that are to be made; what is stored is near."""
+        """The calls to make for all items, with a local store."""
         size = 1
         while opened := self._started(size):
             yield from self._calls_of(self._without_stored(opened))
             size = min(2 * size, LOCAL_BLOCK)
 
     async def _next_block(self) -> list[Opened]:
-        """Further items, with the calls that are to be made; empty after the last."""
+        """The next items with the calls to make; empty after the last."""
         return await self._looked_up(self._started(BLOCK))
 
     async def _continue(self, block: asyncio.Task[list[Opened]]) -> None:
-        """Continue with a block, while the one after it is looked up."""
+        """Continue with a block while the next one is looked up."""
         await asyncio.wait((block,))
-        if block is self._block:  # else another worker has
+        if block is self._block:  # else another worker has done it
             opened = block.result()
             self._block = asyncio.create_task(self._next_block()) if opened else None
             self._pending = self._calls_of(opened)
 
     def _calls_of(self, block: list[Opened]) -> Iterator[Pending]:
-        """The calls that are to be made; for an item that needs none, once None."""
+        """The calls to make; None once for an item that needs none."""
         for item, calls in block:
             if item.verdicts or item.votes:
                 self._on_progress()
@@ -208,9 +208,9 @@ class CallQueue:
                     yield self._deferred.popleft()
 
     async def _look_up_unread(self) -> None:
-        """Look up all calls that wait for it."""
+        """Look up all calls that are waiting for it."""
         unread, self._unread = self._unread, []
-        self._leaders += 1  # what is not known is more to do
+        self._leaders += 1  # what is not stored leads to more calls
         try:
             for item, calls in await self._looked_up(unread):
                 self._ready.extend((item, call) for call in calls)
@@ -221,7 +221,7 @@ class CallQueue:
         self._on_progress()
 
     async def _looked_up(self, batch: list[Opened]) -> list[Opened]:
-        """The items of a batch, with the calls that are to be made; looked up beside the loop."""
+        """The items of a batch with the calls to make; looked up in a thread."""
         to_make: dict[int, Opened] = {}
         self._looking_up[id(batch)] = batch
         while batch:
@@ -233,20 +233,20 @@ class CallQueue:
         return list(to_make.values())
 
     def _without_stored(self, batch: list[Opened]) -> list[Opened]:
-        """The items of a batch, with the calls that are to be made; looked up at once."""
+        """The items of a batch with the calls to make; looked up directly."""
         to_make: dict[int, Opened] = {}
         while batch:
             self._apply_stored(batch, self._answers.known(_keys(batch)), to_make)
         return list(to_make.values())
 
     def _apply_stored(self, batch: list[Opened], known: Known, to_make: dict[int, Opened]) -> None:
-        """Take the stored answers to the calls of many items.
+        """Apply the stored answers to the calls of many items.
 
         Args:
-            batch: the items, each with the calls that were looked up; those that come of what is
-                known, after.
-            known: what was found.
-            to_make: gets the items with the calls that are to be made, by the items' indices.
+            batch: items with the calls that were looked up. It is replaced by those with further
+                calls, which follow from the stored answers.
+            known: the stored answers.
+            to_make: receives the items with the calls to make, by index.
         """
         opened, batch[:] = [*batch], []
         for item, calls in opened:

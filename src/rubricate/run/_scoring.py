@@ -1,4 +1,4 @@
-"""What a run's options and its dataset declare of scores, checked before it starts."""
+"""Checks before a run what its options and its dataset declare about scores."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ SHOWN = 3
 def checked_rules(
     rules: ScoringRules, items: Iterable[Item], by: str | Sequence[str]
 ) -> ScoringRules:
-    """The rules of a run, by which all of its items can be scored.
+    """The scoring rules of a run, after checking them against all items.
 
     Args:
-        rules: what the options of the run, and its dataset, declare.
-        items: the items; can be iterated over several times.
-        by: what scores are also broken down by.
+        rules: the rules from the options and the dataset.
+        items: the items; iterated over several times.
+        by: fields by which scores are also broken down.
 
     Raises:
-        InputError: no criterion or item has a field by which scores are to be grouped; an item has
-            nothing to be paired or grouped by; or a pair has no reference, or two.
+        InputError: no criterion or item has a field to group by; an item lacks the field to pair or
+            group by; or a pair does not have exactly one reference.
     """
     declared = rules.declared or DeclaredScoring()
     more = (by,) if isinstance(by, str) else tuple(by)

@@ -1,4 +1,4 @@
-"""Parts of a run: which of its items a process judges, if it does not judge all of them."""
+"""Shards: the part of a run's items that one process judges."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _FORM = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of the parts that a dataset's items are dealt to: `2/4` is the second of four.
+    """One of N parts of a dataset's items: `2/4` is the second of four.
 
-    Items that are the same are in the same part, so that they are asked about once.
+    Equal items are in the same part, so that they are asked about once.
     """
 
     number: int
@@ -27,10 +27,10 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """The part that is written as `K/N`.
+        """Parse `K/N`.
 
         Raises:
-            InputError: it is none.
+            InputError: the text has another form.
         """
         match = _FORM.fullmatch(text)
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
@@ -40,7 +40,7 @@ class Shard:
         return cls(int(match[1]), int(match[2]))
 
     def has(self, item: Item) -> bool:
-        """Whether an item is of this part."""
+        """Whether an item belongs to this part."""
         return self.of == 1 or sameness(item) % self.of == self.number - 1
 
     def __str__(self) -> str:
@@ -48,9 +48,9 @@ class Shard:
 
 
 def sameness(item: Item) -> int:
-    """A number of 64 bits that items have in common whose prompt, context and submission are equal.
+    """A hash of 64 bits of an item's prompt, context and submission.
 
-    A judge may be asked the same about two of them; about others never.
+    Only items with the same hash can lead to the same question to a judge.
     """
     digest = hashlib.blake2b(digest_size=8)
     for text in (item.prompt, item.submission, *map(repr, item.context)):

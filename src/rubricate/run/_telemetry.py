@@ -1,6 +1,6 @@
-"""Spans and metrics of OpenTelemetry, for programs that use it.
+"""OpenTelemetry spans and metrics, for programs that use it.
 
-Nothing here is imported or done unless the program, or `opentelemetry-instrument`, has loaded
+Nothing is imported or done unless the program, or `opentelemetry-instrument`, has loaded
 OpenTelemetry's API before the run. Names are those of the semantic conventions for generative AI
 (`gen_ai.*`, status Development, https://opentelemetry.io/docs/specs/semconv/gen-ai/). No prompt,
 submission, reply, error text or key is ever an attribute.
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 NAME = "rubricate"
 PROVIDERS = {"gemini": "gcp.gemini", "mistral": "mistral_ai"}
-"""The conventions' names of providers whose prefix is another."""
+"""Names of providers in the conventions that differ from our prefix."""
 SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 TOKENS = tuple(4**power for power in range(14))
-"""The conventions' boundaries of histograms."""
+"""Histogram boundaries of the conventions."""
 PARAMETERS = {
     "temperature": "temperature",
     "top_p": "top_p",
@@ -42,13 +42,13 @@ PARAMETERS = {
     "presence_penalty": "presence_penalty",
     "n": "choice.count",
 }
-"""The conventions' names of what is sent beside the messages."""
+"""Names of request parameters in the conventions."""
 LONGEST = 100
-"""Characters of what an endpoint calls a model, or the end of a reply."""
+"""Longest name of a model or finish reason, in characters."""
 
 
 def _tracer() -> Tracer | None:
-    """Where spans go; None where what is loaded under OpenTelemetry's name is something else."""
+    """The tracer; None if another package uses OpenTelemetry's name."""
     try:
         from opentelemetry import trace
     except ImportError:  # another package of that name space
@@ -58,7 +58,7 @@ def _tracer() -> Tracer | None:
 
 @cache
 def _histograms() -> tuple[Histogram, Histogram]:
-    """How long requests took, and their tokens."""
+    """The histograms of request durations and tokens."""
     from opentelemetry import metrics
 
     meter = metrics.get_meter(NAME, __version__)
@@ -79,7 +79,7 @@ def _histograms() -> tuple[Histogram, Histogram]:
 
 
 class RunSpan:
-    """The span of a run, whose requests are its children: those of the task that makes it."""
+    """The span of a run. Requests made in the same task are its children."""
 
     def __init__(self, judge: str, dataset: str | None, verdicts: int) -> None:
         tracer = _tracer()
@@ -98,7 +98,7 @@ class RunSpan:
         context.attach(trace.set_span_in_context(self._span))  # a run has its own task
 
     def end(self, outcome: RunFacts) -> None:
-        """End it with what the run took."""
+        """End the span with the usage of the run."""
         if self._span is None:
             return
         usage = outcome.usage
@@ -119,7 +119,7 @@ class RunSpan:
 
 
 async def traced(model: Model, request: Request, answer: Awaitable[Completion]) -> Completion:
-    """The answer to a request that is being asked, with a span around it and its metrics."""
+    """Await the answer to a request within a span, and record its metrics."""
     tracer = _tracer()
     if tracer is None:
         return await answer
@@ -152,7 +152,7 @@ async def traced(model: Model, request: Request, answer: Awaitable[Completion]) 
 def _measure(
     span: Span, attributes: dict[str, str | int], completion: Completion | None, seconds: float
 ) -> None:
-    """Note how a request ended, how long it took, and its tokens."""
+    """Record the outcome, duration and tokens of a request."""
     durations, tokens = _histograms()
     if completion is not None and completion.model:
         attributes["gen_ai.response.model"] = completion.model[:LONGEST]
@@ -193,7 +193,7 @@ def _attributes(model: Model) -> dict[str, str | int]:
 
 
 def _parameters(model: Model, request: Request) -> dict[str, str | int | float]:
-    """How a request is sampled."""
+    """The sampling parameters of a request."""
     parameters = model.parameters(request)
     return {
         f"gen_ai.request.{known}": parameters[name]

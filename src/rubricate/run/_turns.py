@@ -1,4 +1,4 @@
-"""Calls whose answers other processes may be asking for, where they share a cache."""
+"""Coordinates calls with other processes that share a cache."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from rubricate.run.journal import LOOK_AGAIN, Answers, SingleFlight
 
 Pending = tuple[JudgedItem, Call | None]
 QUICK, MOST_AHEAD = 0.1, 64
-"""Calls are claimed several at once where they start within this many seconds: twice as many as
-before, at most that many, else half as many. A claim takes 0.1 ms of an SQLite file and 1 ms of a
-database, whatever it is of, so that this is 1 % at most. At double the seconds, other processes
-wait longer for what is claimed here and not yet asked for."""
+"""If calls follow each other within 0.1 s, twice as many are claimed together each time, up to 64;
+otherwise half as many. A claim of any size takes 0.1 ms with an SQLite file and 1 ms with a
+database, so claims cost at most 1 %. At double the seconds, other processes wait longer for what is
+claimed here but not asked for yet."""
 MOST_ASIDE = 512
-"""Calls that wait for other processes before no further items are read. At half, three processes
-that share all answers can run out of other calls; at double, twice as many items are in memory."""
+"""How many calls may wait for other processes before no more items are read. At half, three
+processes that share all answers can run out of other calls; at double, twice as many items are in
+memory."""
 
 
 class Turns:
-    """Claims calls before they are made, and sets those aside that another process is making.
+    """Claims calls before they are made, and postpones those that another process is making.
 
     Args:
-        answers: the stored answers, and where claims are made.
+        answers: the stored answers, with the claims.
         flights: the calls of this process.
     """
 
@@ -38,19 +39,21 @@ class Turns:
         self._aside: list[tuple[JudgedItem, Call]] = []
         self._looked = time.monotonic()
         self._looked_up: set[str] = set()  # keys with a record, which may be damaged
-        self._unshared: set[int] = set()  # voters whose answers no cache has
+        self._unshared: set[int] = set()  # voters whose answers are not shared
 
     async def claim(self, ready: deque[Pending], calls: Iterator[Pending]) -> None:
-        """Put calls behind those that are ready: set aside before and now answered or free, and,
-        where none is ready, the next ones, several at once where they are quick.
+        """Add calls to those that are ready.
+
+        These are postponed calls that are now answered or free and, if none is ready, the next
+        ones; several together if calls are quick.
 
         Args:
             ready: the calls that may be made.
-            calls: the others.
+            calls: the other calls.
         """
         if ready and not self._is_due:
             return
-        async with self._claiming:  # others wait here for what is claimed for all of them
+        async with self._claiming:  # one claim for all that wait here
             waiting: list[tuple[JudgedItem, Call]] = []
             if self._is_due:
                 waiting, self._aside, self._looked = self._aside, [], time.monotonic()
@@ -74,14 +77,14 @@ class Turns:
 
     @property
     def _is_due(self) -> bool:
-        """Whether it is time to look at the calls that wait for other processes."""
+        """Whether it is time to check the calls that wait for other processes."""
         return bool(self._aside) and time.monotonic() - self._looked >= LOOK_AGAIN
 
     async def is_mine(self, item: JudgedItem, call: Call) -> bool | None:
-        """Whether a call that has started is to be made by this process.
+        """Whether this process should make a call.
 
-        It is not where there is an answer by now; None where it is set aside, because another
-        process is making it.
+        False if there is an answer by now. None if the call is postponed because another process is
+        making it.
         """
         keys = call.keys
         turn = await self._answers.turn(keys) if self._shares(call) else "mine"

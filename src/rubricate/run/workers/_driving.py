@@ -160,7 +160,7 @@ class Driving:
         blocks = Blocks(self._numbered, plan.items, size)
         async with AsyncExitStack() as stack:
             if (seconds := self._run.options.max_time) is not None:
-                reached = f"the greatest time of {seconds:g} s is reached"
+                reached = f"the maximum time of {seconds:g} s is reached"
                 timer = asyncio.get_running_loop().call_later(seconds, self._end, reached)
                 stack.callback(timer.cancel)
             first = partial(next, map(Block, blocks.first()), None)
