@@ -471,7 +471,7 @@ def test_workers_without_room_are_told_of_and_the_others_go_on(tmp_path, monkeyp
     monkeypatch.setattr(_driving, "ROOM", 0.1)
     result, _ = by_workers(TWENTY, tmp_path, workers=3)
     assert (result.calls, result.failed) == (40, 0)
-    assert "2 of 3 workers are not there yet" in caplog.text
+    assert "2 of 3 workers have not started yet" in caplog.text
     assert caplog.text.count("not there yet") == 1
 
 

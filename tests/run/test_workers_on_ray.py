@@ -184,7 +184,7 @@ def test_a_callable_of_a_script_goes_to_workers_and_fails_only_what_it_dies_of(
 ):
     done = run_script(tmp_path, SCRIPT, f"2@{ray_cluster.address}")
     assert done.stdout == "[('i7', 'worker')]\n", done.stderr
-    said = [line for line in done.stderr.splitlines() if "workers are not there yet" not in line]
+    said = [line for line in done.stderr.splitlines() if "workers have not started yet" not in line]
     assert said == []  # but that a busy machine starts them late
 
 

@@ -1,8 +1,8 @@
 """Workers: processes that judge parts of a run, on this machine or on others.
 
-The driver is the run itself. It hands out blocks of items (`_blocks`), and workers (`_worker`)
-judge them with the run's own executor and put the answers into the run's journal. What a block
-comes to is read from there. Ray places the workers and starts them again (`_ray`).
+The driver is the process of the run. It hands out blocks of items (`_blocks`). Workers (`_worker`)
+judge them with the same executor and store the answers in the journal of the run. Ray places the
+workers and restarts them (`_ray`).
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The process of a worker, as Ray starts it. Needs Ray: loaded only where there are workers."""
+"""The process of a worker, as started by Ray. This module needs Ray."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from rubricate.errors import InputError, RubricateError
 from rubricate.run.workers._worker import Job, Report, State, Worker, WorkerDied
 
 WATCH = "watch"
-"""Ray's group of the calls that are answered while a judge blocks the loop of all others."""
+"""The concurrency group of calls that are answered even while a judge blocks the event loop."""
 
 
 class Actor:
-    """A worker in an actor's process. It is opened in the loop of all calls, and anew where Ray has
-    started the process again. How far it is it says in a thread beside that loop (`WATCH`)."""
+    """A worker in the process of a Ray actor.
+
+    It is opened in the event loop that runs its calls, and again after Ray has restarted the
+    process. It reports its state in a separate thread (`WATCH`).
+    """
 
     def __init__(self) -> None:
         self._worker: Worker | None = None
@@ -49,10 +52,10 @@ class Actor:
 
 
 def _loaded(job: bytes) -> Job:
-    """The job of a driver, which may have been written with other modules than are here."""
+    """Load the job from the driver, which may need modules that are missing here."""
     try:
         return cast(Job, pickle.loads(job))
-    except RubricateError as error:  # such as a key that is not in this node's environment
+    except RubricateError as error:  # such as a missing API key on this node
         raise InputError(f"on {socket.gethostname()}: {error}") from None
     except Exception as error:
         hint = "; worker_env (--worker-env) takes modules to workers" * isinstance(

@@ -1,4 +1,4 @@
-"""Which items are judged together: blocks of a dataset, equal items in the same one, or last."""
+"""Divides a dataset into blocks for workers. Equal items are in one block, or postponed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rubricate.dataset import Item
 from rubricate.run._shards import sameness
 
 BLOCK = 256
-"""Items that a worker is given at once at most."""
+"""Largest number of items in a block."""
 EACH = 8
-"""Blocks that each worker is given at least, if there are enough items."""
+"""Least number of blocks for each worker, if there are enough items."""
 
 
 def block_size(items: int, workers: int) -> int:
-    """How many items go into a block, so that all workers have something to do until the end."""
+    """Items in a block, such that all workers are busy until the end."""
     return max(1, min(BLOCK, items // (EACH * workers)))
 
 
@@ -30,15 +30,14 @@ class Numbered(NamedTuple):
 class Blocks:
     """A dataset's items in blocks, in its order.
 
-    Two items of which a judge may be asked the same are in one block, or the later one is left out
-    and comes at the end, when the answers about the first are known. So nothing is asked twice, and
-    no block needs to know of another. It holds 16 to 32 bytes an item, and no items but those of
-    the block that it gives.
+    Two items that may lead to the same question are in one block, or the later one is postponed to
+    the end, when the answers about the first are stored. So nothing is asked twice, and blocks are
+    independent. It takes 16 to 32 bytes for each item, and holds only the items of one block.
 
     Args:
-        read: gives the items from the start each time.
-        items: how many there are.
-        size: how many of them a block has.
+        read: iterates over the items from the start each time.
+        items: how many items there are.
+        size: how many items a block has.
     """
 
     def __init__(self, read: Callable[[], Iterable[Numbered]], items: int, size: int) -> None:
@@ -48,7 +47,7 @@ class Blocks:
         self._postponed = array("Q")  # indices, ascending
 
     def first(self) -> Iterator[list[Numbered]]:
-        """All blocks but those of what was left out; to be asked for once."""
+        """All blocks, without postponed items. Call this once, before `last`."""
         seen = _Numbers(self._items)  # of earlier blocks
         block: list[Numbered] = []
         own: set[int] = set()
@@ -68,7 +67,7 @@ class Blocks:
             yield block
 
     def last(self) -> Iterator[list[Numbered]]:
-        """The blocks of what was left out. Two of these may ask the same: one after the other."""
+        """The blocks of postponed items. Judge them one at a time, as they may have equal items."""
         block: list[Numbered] = []
         postponed = iter(self._postponed)
         wanted = next(postponed, None)
@@ -87,10 +86,10 @@ class Blocks:
 
 
 class _Numbers:
-    """A set of numbers of 64 bits, in 16 to 32 bytes each where a `set` takes about 90.
+    """A set of 64-bit numbers in 16 to 32 bytes each; a `set` takes about 90.
 
     Args:
-        most: how many there will be at most.
+        most: the maximum number of elements.
     """
 
     def __init__(self, most: int) -> None:
@@ -99,7 +98,7 @@ class _Numbers:
         self._mask = slots - 1
 
     def _slot(self, number: int) -> int:
-        """Where a number is, or would be: linear probing."""
+        """The slot of a number (linear probing)."""
         slots, slot = self._slots, number & self._mask
         while slots[slot] not in (0, number):
             slot = (slot + 1) & self._mask

@@ -1,4 +1,4 @@
-"""A run whose items are judged by workers: it hands out blocks, and gives what comes of them."""
+"""The driver of a run with workers: hands out blocks and collects their outcomes."""
 
 from __future__ import annotations
 
@@ -38,40 +38,40 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 LANES = 3
-"""Blocks that a worker judges at once: one is committed and handed over (some 100 ms on a link of
-20 ms), the next one's last requests are in flight, and the third fills the places of both. With
-two, a worker on such a link has 0.94 of its places in use, with three 0.975, with four 0.98; each
-more leaves the slowest worker one more block to finish alone at the end of the run."""
+"""Blocks that a worker judges at once: while one is committed and handed over (about 100 ms on a
+link of 20 ms) and the last requests of the next are in flight, the third uses the free places. With
+two, a worker on such a link uses 94 % of its places, with three 97.5 %, with four 98 %; each more
+leaves the slowest worker one more block to finish alone at the end of the run."""
 ROOM = 10.0
-"""Seconds after which it is said that workers are not there yet."""
+"""Seconds after which the user is told that workers have not started yet."""
 TICK = 1.0
-"""Seconds between looks at how far the workers are."""
+"""Seconds between checks of the workers."""
 SHORT = 3
-"""Looks that a worker may leave unanswered and still be waited for when the run ends."""
+"""Unanswered checks up to which a worker is still waited for when the run ends."""
 SOME = 16
-"""How many workers a cluster is thought to have room for before it is asked."""
+"""Assumed number of workers in a cluster, before it was asked."""
 PATIENCE = 10.0
-"""Seconds that blocks have to end in when the run does."""
+"""Seconds in which blocks must end when the run does."""
 HURRY = 1.0
-"""The same where somebody interrupts the run, then for workers to write what waits, and for Ray to
-end: a command ends within 5 s. At half, a busy machine loses answers that are paid; at double, the
-command is ended before its results are written."""
+"""The same if the run is interrupted; also for workers to write what is pending, and for Ray to
+end. So a command ends within 5 s. At half, a busy machine loses answers that were paid for; at
+double, the command may be killed before its results are written."""
 CUTS = 10
-"""How often a block is handed out that this process was too silent for: each costs the requests in
-flight. Code that takes results and blocks the event loop for a minute is silent once for each."""
+"""How often a block may be cut because this process was silent; each time costs the requests in
+flight. For example, code that receives results and blocks the event loop for a minute is silent."""
 DEATHS = 10
-"""Deaths of workers, with no block finished in between, that end the run; of more than three
-workers, three each."""
+"""Deaths of workers, with no block finished in between, that end the run; three for each worker if
+there are more than three."""
 
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """Items that a worker is given at once.
+    """Items that are handed to a worker together.
 
     Attributes:
         items: the items.
-        alone: whether the worker is given no other block beside it.
-        cuts: how often its worker ended it since the driver was silent.
+        alone: whether the worker gets no other block at the same time.
+        cuts: how often a worker ended it because the driver was silent.
     """
 
     items: list[Numbered]
@@ -84,13 +84,13 @@ class Placed:
     """A worker, as its driver sees it.
 
     Attributes:
-        member: how it is called.
-        is_ready: whether it can be given blocks.
+        member: the handle to call it.
+        is_ready: whether it can take blocks.
         load: how many blocks it is judging.
-        state: how far it was with those when it last answered.
-        missed: looks that it has left unanswered since; None before its first answer, while it
-            waits for room or for its process to start.
-        opening, asking: what it has not answered yet.
+        state: its state when it last answered.
+        missed: checks that it has not answered since; None before its first answer, while it waits
+            for room or for its process to start.
+        opening, asking: calls that it has not answered yet.
     """
 
     member: Member
@@ -102,7 +102,7 @@ class Placed:
     asking: asyncio.Task[None] | None = None
 
     def open(self) -> None:
-        """Wait for it, also where it is started again."""
+        """Wait for its start, or its restart."""
         self.opening = asyncio.create_task(self.member.ready())
 
 
@@ -111,21 +111,21 @@ UnderWay = dict[asyncio.Task[Report], tuple[Placed, Block]]
 
 
 class Driving:
-    """Has workers judge a plan block by block, in place of an `Execution`.
+    """Lets workers judge a plan block by block, in place of an `Execution`.
 
-    Workers look up stored answers, judge the rest, put it into the journal and give the verdicts.
-    A block whose worker died is handed out again at the end, to a worker that has no other beside
-    it. If that one dies too, the block is halved, and so on: an item that crashes every worker
-    is failed, and no other is.
+    Workers look up stored answers, judge the rest, store it in the journal and return the verdicts.
+    If a worker dies, its block is handed out again at the end, to a worker without other blocks. If
+    that one dies too, the block is halved, and so on. So an item that crashes every worker fails,
+    and no other item does.
 
     Args:
-        job: what workers are given.
-        run: what it works with, as an `Execution`. Its sender sends nothing: workers have their
-            own. Listeners get an item's verdicts when all are there.
+        job: the job for the workers.
+        run: the parts of the run, as for an `Execution`. Its sender sends nothing, because workers
+            have their own. Listeners get the verdicts of an item once all are there.
 
     Attributes:
-        over_budget: why it ended before all was judged, if that was for its budget or time.
-        not_run: how many verdicts that `unfinished` has given are neither had nor known.
+        over_budget: the budget or time limit that ended it early, in words.
+        not_run: how many verdicts from `unfinished` are missing because the run ended.
     """
 
     def __init__(self, job: Job, run: RunParts) -> None:
@@ -137,9 +137,9 @@ class Driving:
             self._job = replace(job, holder=run.answers.lease.holder)
         self._has_a_past = run.answers.has_a_past
         self._fleet = Fleet.parse(run.options.workers or 1)
-        self._given = bytearray(run.plan.items)  # of each item, whether it was given,
+        self._given = bytearray(run.plan.items)  # for each item, whether it was passed on,
         self._handed = bytearray(run.plan.items)  # and whether a worker has had it
-        self._ended: deque[JudgedItem] = deque()  # judged, or as far as it was
+        self._ended: deque[JudgedItem] = deque()  # judged, at least in part
         self._crew: Crew | None = None
         self._workers: list[Placed] = []
         self._watching: asyncio.Task[None] | None = None
@@ -150,11 +150,11 @@ class Driving:
 
     @property
     def note(self) -> str | None:
-        """What the workers' judges say beside their results."""
+        """The lines of the workers' judges to show beside the results."""
         return "; ".join(self._notes) or self._run.stages.note
 
     async def judge(self, give: Give) -> None:
-        """Judge the items; those of a block are given as it gets done."""
+        """Judge the items. Those of a block are passed on when it is done."""
         plan = self._run.plan
         size = block_size(plan.items, self._fleet.count or SOME)
         blocks = Blocks(self._numbered, plan.items, size)
@@ -165,7 +165,7 @@ class Driving:
                 stack.callback(timer.cancel)
             first = partial(next, map(Block, blocks.first()), None)
             last = partial(next, map(Block, blocks.last()), None)
-            # Of what is handed out last, two blocks may ask the same: one after the other.
+            # The last blocks may have equal items, so they are judged one at a time.
             for source, lanes, most in (
                 (first, LANES, None),
                 (self._lost_block, 1, None),
@@ -178,9 +178,9 @@ class Driving:
         return map(Numbered._make, enumerate(self._run.plan))
 
     def unfinished(self) -> Iterator[JudgedItem]:
-        """The items that `judge` has not given, each once, with their stored verdicts.
+        """The items that `judge` has not passed on, each once, with their stored verdicts.
 
-        A verdict that is neither had nor known is a failed one.
+        Verdicts without a stored answer are `not_run`.
         """
         while self._ended:
             yield self._give(self._ended.popleft())
@@ -205,7 +205,7 @@ class Driving:
             yield from self._with_known(batch)
 
     def _with_known(self, items: Sequence[Numbered]) -> Iterator[JudgedItem]:
-        """Items with their stored verdicts; the others are not run."""
+        """Items with their stored verdicts; other verdicts are `not_run`."""
         known, progress, not_run = self._known(items)
         self._run.progress.add(progress)
         self.not_run += not_run
@@ -222,7 +222,7 @@ class Driving:
         return known, progress, execution.not_run
 
     def _give(self, item: JudgedItem) -> JudgedItem:
-        """Note that an item is given, and tell of its verdicts."""
+        """Mark an item as passed on, and report its verdicts."""
         self._given[item.index] = 1
         on_verdict = self._run.listeners.on_verdict
         if on_verdict is not None:
@@ -236,13 +236,13 @@ class Driving:
     async def _through(
         self, source: Source, lanes: int, most: int | None, stack: AsyncExitStack, give: Give
     ) -> None:
-        """Have blocks judged, and give their items as they get done.
+        """Let workers judge blocks, and pass their items on.
 
         Args:
-            source: gives the next block, when there is a worker for it; None for no more now.
-            lanes: how many a worker is given at once.
-            most: how many are in progress at once at most; None for as many as there is room for.
-            stack: ends the workers, once there are some.
+            source: returns the next block; None if there is none at the moment.
+            lanes: how many blocks a worker may have at once.
+            most: the maximum number of blocks in progress; None for no limit.
+            stack: ends the workers, once they have been started.
             give: takes an item.
         """
         under_way: UnderWay = {}
@@ -266,7 +266,7 @@ class Driving:
                 await self._wait({*under_way, stopping})
                 lease = self._run.answers.lease
                 if lease is not None and lease.error is not None:
-                    raise lease.error  # workers wait for a lease, and judge nothing
+                    raise lease.error  # workers wait for the lease and judge nothing
                 for task in [task for task in under_way if task.done()]:
                     for item in self._come_of(task, *under_way.pop(task)):
                         await give(item)
@@ -277,9 +277,9 @@ class Driving:
                 await self._wind_up(under_way)
 
     def _known_block(self, block: Block) -> Iterator[JudgedItem]:
-        """The items of a block whose answers are all stored; else none, and a worker looks them up.
+        """The items of a block if all of its answers are stored; else none.
 
-        As long as there are such blocks, no worker is started.
+        No worker is started as long as all answers are stored.
         """
         known, progress, not_run = self._known(block.items)
         if not not_run:
@@ -289,7 +289,7 @@ class Driving:
             self._report_progress()
 
     async def _wait(self, ends: set[asyncio.Task[Any]]) -> None:
-        """Wait for a while until something has come of blocks in progress, or of workers."""
+        """Wait for a while for blocks in progress, and for workers."""
         opening = {worker.opening: worker for worker in self._workers if worker.opening is not None}
         watching = {self._watching} if self._watching is not None else set()
         await asyncio.wait(
@@ -297,7 +297,7 @@ class Driving:
         )
         for task in watching:
             if task.done():
-                task.result()  # raises: nobody would ask workers any more
+                task.result()  # raise its error, because workers are no longer checked
         for task, worker in opening.items():
             if task.done():
                 self._note_started(worker, task)
@@ -305,7 +305,7 @@ class Driving:
     async def _handed_out(
         self, block: Block, lanes: int, under_way: UnderWay, stack: AsyncExitStack
     ) -> bool:
-        """Give a block to a worker; whether one has room for it."""
+        """Hand a block to a worker. False if none has room for it."""
         if self._crew is None:
             await self._begin_workers(stack)
         free = [worker for worker in self._workers if worker.is_ready and worker.load < lanes]
@@ -322,7 +322,7 @@ class Driving:
     def _come_of(
         self, task: asyncio.Task[Report], worker: Placed, block: Block
     ) -> Iterator[JudgedItem]:
-        """The items of a block that is done, or whose worker has died."""
+        """The items of a block that is done or whose worker has died."""
         worker.load -= 1
         try:
             report = task.result()
@@ -331,7 +331,7 @@ class Driving:
             yield from self._suspect(block, died)
             return
         self._deaths = 0
-        if report.is_cut:  # it was the driver that was silent
+        if report.is_cut:  # the driver was silent
             self._note_paid([report.progress])
             self._again.append(block)
             block.cuts += 1
@@ -345,11 +345,11 @@ class Driving:
             self._end(report.stopped)
 
     def _lost_block(self) -> Block | None:
-        """A block whose worker has died, or has given up."""
+        """A block whose worker has died or given up; None if there is none."""
         return self._again.popleft() if self._again else None
 
     def _suspect(self, block: Block, died: WorkerDied) -> Iterator[JudgedItem]:
-        """Have items judged again whose worker has died; one that is the cause of that is given."""
+        """Queue the items of a dead worker again. A single item that caused it fails."""
         items = block.items
         if not block.alone:
             self._again.append(Block(items, alone=True))
@@ -368,25 +368,25 @@ class Driving:
             yield self._give(item)
 
     def _note(self, worker: Placed, block: Block, report: Report) -> None:
-        """Add what a block comes to, and have its items given next, or at the run's end."""
+        """Add the outcome of a block. Its items are passed on next, or at the end of the run."""
         for (number, item), outcome in zip(block.items, report.items, strict=True):
             self._ended.append(outcome.item(number, item, self._job))
         self.not_run += report.not_run
         self._run.progress.add(report.progress)
-        worker.state = State()  # it may be of before
+        worker.state = State()  # it can be outdated
         if report.note is not None:
             self._notes[report.note] = None
         for warning in report.warnings:
             self._warn(warning)
 
     def _note_paid(self, blocks: Iterable[Progress]) -> None:
-        """Add what was asked for blocks that are judged again, which find the answers known."""
+        """Add the usage of blocks that are judged again, and will find those answers stored."""
         for block in blocks:
             self._run.progress.calls += block.calls
             self._run.progress.takes(block.usage)
 
     def _warn(self, text: str) -> None:
-        """Tell of what many workers may warn of, once."""
+        """Log a warning once, even if many workers give it."""
         if text not in self._warned:
             self._warned.add(text)
             logger.warning("%s", text)
@@ -395,7 +395,7 @@ class Driving:
         self.over_budget = self.over_budget or reason
 
     async def _wind_up(self, under_way: UnderWay) -> None:
-        """Have the workers end their blocks, and keep what they have judged for `unfinished`."""
+        """Let the workers end their blocks, and keep their outcomes for `unfinished`."""
         self._end_silent(SHORT)
         ready = [worker for worker in self._workers if worker.is_ready]
         stops = [asyncio.create_task(worker.member.stop()) for worker in ready]
@@ -411,10 +411,10 @@ class Driving:
     # Workers
 
     async def _begin_workers(self, stack: AsyncExitStack) -> None:
-        """Begin the workers.
+        """Start the workers.
 
         Raises:
-            InputError: there can be none.
+            InputError: no worker can be started.
         """
         from rubricate.run.workers._ray import Crew
 
@@ -431,7 +431,7 @@ class Driving:
         stack.push_async_callback(self._end_waiting)
 
     def _check_room(self, workers: int) -> None:
-        """Refuse more workers than the journal's database has connections for."""
+        """Raise `InputError` if the journal's database has too few connections."""
         room = self._run.answers.room if workers else None
         if room is not None and room < workers:
             raise InputError(
@@ -440,37 +440,37 @@ class Driving:
             )
 
     def _add_workers(self) -> None:
-        """Wait for the workers that are new, also on nodes that have joined the cluster."""
+        """Wait for new workers, including those on nodes that have joined the cluster."""
         assert self._crew is not None
         for member in self._crew.members[len(self._workers) :]:
             self._workers.append(Placed(member))
             self._workers[-1].open()
 
     def _tell_missing(self) -> None:
-        """Say that workers wait for room, or take long to start."""
+        """Warn that workers wait for room or take long to start."""
         missing = sum(worker.opening is not None for worker in self._workers)
         if missing:
             self._warn(
-                f"{missing} of {len(self._workers)} workers are not there yet: the cluster has no "
-                "room for them now, or takes long to start them; they are waited for"
-                f"{', and the others judge' if missing < len(self._workers) else ''}"
+                f"{missing} of {len(self._workers)} workers have not started yet: the cluster has "
+                "no room for them at the moment, or takes long to start them; still waiting"
+                f"{', while the others judge' if missing < len(self._workers) else ''}"
             )
 
     async def _end_waiting(self) -> None:
-        """Wait for no worker any more, nor for one that is silent or is started again."""
+        """Stop waiting for workers, and end those that are silent."""
         self._end_silent(SHORT)
         waiting = [task for worker in self._workers for task in (worker.opening, worker.asking)]
         await _cancelled([task for task in waiting if task is not None])
 
     def _note_started(self, worker: Placed, opening: asyncio.Task[None]) -> None:
-        """A worker is there, or cannot work."""
+        """Note that a worker has started or cannot work."""
         worker.opening = None
         try:
             opening.result()
         except WorkerDied as died:
             self._count_death(died)
             worker.open()
-        except Exception as error:  # also of the judge's own code, or of the node's
+        except Exception as error:  # can also come from the judge's code, or from the node
             if not isinstance(error, RubricateError):
                 text = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
                 error = InputError(f"what a worker needs cannot be opened: {text}")
@@ -482,7 +482,7 @@ class Driving:
             self._run.progress.workers += 1
 
     def _lost(self, worker: Placed, died: WorkerDied) -> None:
-        """Note that a worker has died; Ray starts it again."""
+        """Note that a worker has died. Ray restarts it."""
         if not worker.is_ready:
             return
         worker.is_ready = False
@@ -503,9 +503,9 @@ class Driving:
             )
 
     async def _watch(self) -> None:
-        """Ask all workers how far they are, each second, and end those that are silent.
+        """Check all workers every second, and end those that are silent.
 
-        Silence is counted in looks, not by a clock: a driver that was itself stopped blames nobody.
+        Silence is counted in checks, not by a clock, in case the driver itself was stopped.
         """
         while True:
             await asyncio.sleep(TICK)
@@ -529,18 +529,18 @@ class Driving:
             worker.asking = None
 
     def _end_silent(self, looks: float) -> None:
-        """End the workers that have left this many looks unanswered."""
+        """End the workers that have missed this many checks."""
         for worker in self._workers:
             if worker.missed is None or worker.missed < looks:
                 continue
             died = WorkerDied(f"no sign of life for {worker.missed * TICK:g} s")
             worker.missed = None
             worker.member.end(str(died))
-            if not worker.load:  # else what it was at says so
+            if not worker.load:  # else its blocks report it
                 self._lost(worker, died)
 
     def _report_progress(self) -> None:
-        """Tell how far the run is: the items that are done, and what workers are at."""
+        """Report the progress: finished blocks and the state of the workers."""
         shown = self._run.progress.copy()
         for worker in self._workers:
             for block in worker.state.under_way if worker.is_ready and worker.load else ():
@@ -550,7 +550,7 @@ class Driving:
 
 
 async def _cancelled(tasks: Sequence[asyncio.Task[Any]]) -> None:
-    """Cancel tasks, and wait until they have ended."""
+    """Cancel tasks and wait for their end."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -563,10 +563,10 @@ def driving(
     rules: ScoringRules,
     calibrate: Calibrate | None,
 ) -> Callable[[RunParts], Driving]:
-    """What makes the execution of a run by workers; called with what an `Execution` is.
+    """A factory for the execution by workers, called like `Execution`.
 
     Raises:
-        InputError: workers cannot reach what the run keeps.
-        MissingExtraError: what runs workers is not installed.
+        InputError: the run has no journal that workers could share.
+        MissingExtraError: Ray is not installed.
     """
     return partial(Driving, job_of(judge, options, storage, rules, calibrate))

@@ -1,4 +1,4 @@
-"""The options of `Workers` in detail: how many there are, where, and what each one takes."""
+"""Parses the options for workers: how many, where, and with which resources."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Fleet:
     """How many workers, and where.
 
     Attributes:
-        count: how many; None for as many as there is room for.
-        address: that of a Ray cluster; None for this machine.
+        count: how many; None for as many as fit.
+        address: the address of a Ray cluster; None for this machine.
     """
 
     count: int | None
@@ -31,10 +31,10 @@ class Fleet:
 
     @classmethod
     def parse(cls, text: int | str) -> Fleet:
-        """What is written as `8`, `auto`, `ray://head:10001` or `8@ray://head:10001`.
+        """Parse `8`, `auto`, `ray://head:10001` or `8@ray://head:10001`.
 
         Raises:
-            InputError: it is none of these.
+            InputError: the text has another form.
         """
         match = _FORM.fullmatch(str(text))
         count = None if match is None or match["count"] is None else int(match["count"])
@@ -51,10 +51,10 @@ class Fleet:
 
 
 def resources_of(text: str | None) -> dict[str, float]:
-    """What a worker takes, by Ray's names; `num_cpus` is there in any case.
+    """The resources of a worker by Ray's names, always with `num_cpus`.
 
     Raises:
-        InputError: it is not written as `num_gpus=1,num_cpus=0.5`.
+        InputError: the text does not have the form `num_gpus=1,num_cpus=0.5`.
     """
     resources = {"num_cpus": 1.0}
     for part in (text or "").split(",") if text is not None else ():
@@ -72,10 +72,10 @@ def resources_of(text: str | None) -> dict[str, float]:
 
 
 def environment_of(environment: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:
-    """What workers need, as Ray's `runtime_env`.
+    """Ray's `runtime_env` for the workers.
 
     Raises:
-        InputError: the file cannot be read, or has something else in it.
+        InputError: the file cannot be read, or contains something else.
     """
     if environment is None or isinstance(environment, Mapping):
         return dict(environment or {})

@@ -1,4 +1,4 @@
-"""Workers as Ray actors: placed on nodes, and started again where one dies."""
+"""Workers as Ray actors: placed on nodes, and restarted if they die."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ from rubricate.settings import part
 
 logger = logging.getLogger(__name__)
 ATTEMPTS = 2
-"""How often Ray is asked for a connection."""
+"""Attempts to connect to Ray."""
 OBJECTS = 200 << 20
-"""Bytes of shared memory for items on their way on this machine."""
+"""Bytes of shared memory for items in transit on this machine."""
 REACHED = 5.0
-"""Seconds in which a cluster is to be reached."""
+"""Timeout for reaching a cluster, in seconds."""
 PATIENCE = 10.0
-"""Seconds in which workers stop."""
+"""Seconds in which workers must stop."""
 NO_CLUSTER = "Could not find any running Ray"
-"""What Ray says where `auto` finds no cluster."""
+"""The start of Ray's message if `auto` finds no cluster."""
 GROWTH = 5.0
-"""Seconds between looks for nodes that have joined the cluster. A node takes about a minute to
-start, so that double would be late by little; half would ask the head twice as often."""
+"""Seconds between checks for nodes that have joined the cluster. A node takes about a minute to
+start, so double would hardly be later; half would ask the head twice as often."""
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_SCHEDULER_EVENTS": "0",
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
 }
-"""What keeps Ray from phoning home and from printing. The last has it leave out all lines: that a
-worker died is printed whatever the arguments of `init`, and is an error here where it matters."""
+"""Keeps Ray from sending usage statistics and from printing. The last one hides all lines: Ray
+prints that a worker died whatever the arguments of `init`, and we report it where it matters."""
 
 _CONNECTING = threading.Lock()
 _connections: Counter[tuple[str, str]] = Counter()
-"""The cluster that runs have connected this process to, by its address and the workers'
-environment, with how many use it."""
+"""The cluster that this process is connected to, by address and environment of the workers, with
+the number of runs that use it."""
 
 
 def _ray() -> Any:
-    """Ray, loaded now.
+    """Import Ray.
 
     Raises:
         MissingExtraError: it is not installed.
@@ -69,13 +69,13 @@ def _ray() -> Any:
 
 
 def _dumped(job: Job) -> bytes:
-    """A job as bytes; what is defined in the user's own script goes with it.
+    """A job as bytes, including code that is defined in the user's script.
 
     Raises:
         InputError: a part of it cannot be sent to another process.
     """
     options = replace(
-        part(RunOptions, job.options),  # of a call, not what it grades
+        part(RunOptions, job.options),  # without the data of the call
         on_progress=None,
         max_time=None,
         run_dir=None,
@@ -98,12 +98,12 @@ def _dumped(job: Job) -> bytes:
 
 
 class Member:
-    """One worker, wherever Ray has placed it; to be made in the loop in which it is asked.
+    """A worker, wherever Ray has placed it. Create it in the event loop that calls it.
 
     Args:
         actor: Ray's handle.
-        job: what it is given, as a reference of Ray's.
-        kill: ends the actor's process; Ray starts it again.
+        job: Ray's reference to the job.
+        kill: ends the process of the actor, which Ray then restarts.
     """
 
     def __init__(self, actor: Any, job: Any, kill: Callable[[Any], None]) -> None:
@@ -114,47 +114,47 @@ class Member:
         self._ends: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def ready(self) -> None:
-        """Wait until it is there; to be asked anew after it has died.
+        """Wait until it has started; again after it has died.
 
         Raises:
             InputError: it cannot work on the run.
-            WorkerDied: it has died before it was there.
+            WorkerDied: it died before it had started.
         """
         await self._asked("open", self._job, again=True)
         self._is_open = True
 
     async def grade(self, items: Sequence[Item]) -> Report:
-        """Have a block judged.
+        """Judge a block.
 
         Raises:
-            WorkerDied: the worker has died on the way.
+            WorkerDied: the worker died meanwhile.
         """
         return cast(Report, await self._asked("grade", items))
 
     async def state(self) -> State:
-        """How far it is. A process that runs answers at once, whatever its judge does."""
+        """Its state. A running process answers at once, whatever its judge is doing."""
         return cast(State, await self._asked("state"))
 
     async def stop(self) -> None:
-        """Have it end what it is at."""
+        """End its blocks."""
         if self._is_open:
             await self._asked("stop")
 
     async def aclose(self) -> None:
-        """Have it write what waits, and let go of its connections."""
+        """Let it write what is pending and close its connections."""
         if self._is_open:
             await self._asked("aclose")
 
     def end(self, cause: str) -> None:
-        """End a process that does not answer. What it was asked for raises `WorkerDied` at once.
+        """End a process that does not answer. Pending calls raise `WorkerDied` at once.
 
-        Ray asks the process to leave, kills it 5 s later, and starts it again. Where Ray cannot
-        reach it, that waits until its node is lost, or there again.
+        Ray asks the process to exit, kills it 5 s later, and restarts it. If Ray cannot reach it,
+        that happens once its node is lost or reachable again.
         """
         self._is_open = False
         ends, self._ends = self._ends, asyncio.get_running_loop().create_future()
         ends.set_result(cause)
-        # In a thread that nobody waits for: through `ray://` this waits for the cluster's head.
+        # In a thread that is not joined, because with `ray://` this waits for the head.
         threading.Thread(target=self._kill, args=(self._actor,), daemon=True).start()
 
     async def _asked(self, name: str, *args: object, again: bool = False) -> Any:
@@ -164,7 +164,7 @@ class Member:
         if again:
             method = method.options(max_task_retries=-1)
         try:
-            # A future of Ray's that is cancelled is a traceback when its answer comes.
+            # Cancelling a future of Ray leads to a traceback when its answer arrives.
             answer = asyncio.wrap_future(method.remote(*args).future())
             answer.add_done_callback(_seen)
             ends = self._ends
@@ -180,7 +180,7 @@ class Member:
 
 
 def _seen(answer: asyncio.Future[Any]) -> None:
-    """Have an error that nobody waits for any more be none that was overlooked."""
+    """Mark the error of an abandoned call as retrieved."""
     if not answer.cancelled():
         answer.exception()
 
@@ -194,18 +194,18 @@ def _cause(error: Exception) -> str:
 
 
 class Crew:
-    """The workers of a run; an asynchronous context manager, which ends them.
+    """The workers of a run, as an async context manager that ends them.
 
     Args:
-        job: what they are given.
+        job: their job.
 
     Attributes:
-        members: the workers, those that wait for room among them.
-        patience: seconds in which they write what waits at the end.
+        members: the workers, including those that wait for room.
+        patience: seconds in which they must write what is pending at the end.
 
     Raises:
         MissingExtraError: Ray is not installed.
-        InputError: the job cannot be sent, or there is no such cluster, or no room in it.
+        InputError: the job cannot be sent, the cluster does not exist, or it has no room.
     """
 
     def __init__(self, job: Job) -> None:
@@ -222,8 +222,9 @@ class Crew:
         self.members: list[Member] = []
 
     async def __aenter__(self) -> Crew:
-        # In a thread: it takes seconds, and in the main one Ray would take the signals. In one that
-        # stays: the system ends the processes that Ray starts with the thread that started them.
+        # In a thread, because it takes seconds, and in the main thread Ray would take the signals.
+        # In a thread that stays, because the system ends Ray's processes with the thread that
+        # started them.
         await asyncio.to_thread(self._find)
         if self._connection is not None:
             _take_signals_back()
@@ -240,7 +241,7 @@ class Crew:
         return self
 
     def _find(self) -> None:
-        """Connect to the cluster; where `auto` finds none, start one on this machine."""
+        """Connect to the cluster. If `auto` finds none, start one on this machine."""
         try:
             self._connect()
         except InputError as error:
@@ -252,7 +253,7 @@ class Crew:
             self._connect()
 
     def _check_cores(self) -> None:
-        """Say where workers on this machine would be in each other's way."""
+        """Warn if there are more workers than cores."""
         count, cores = self._fleet.count, usable_cores()
         if self._fleet.address is None and count is not None and count > cores:
             logger.warning(
@@ -263,7 +264,7 @@ class Crew:
             )
 
     def _connect(self) -> None:
-        """Connect to the cluster, unless this process is connected to it.
+        """Connect to the cluster, unless this process is connected already.
 
         Raises:
             InputError: it cannot be reached, or the process is connected to another one.
@@ -278,10 +279,10 @@ class Crew:
                 _connections[self._connection] += 1
 
     def _shared(self) -> tuple[str, str] | None:
-        """The connection that the process has, of other runs; None where it is the user's own.
+        """The existing connection of other runs; None if the user's program has made it.
 
         Raises:
-            InputError: it is to another cluster, or was made with another environment.
+            InputError: it leads to another cluster, or was made with another environment.
         """
         address = self._fleet.address
         connection = next(iter(_connections), None)
@@ -296,7 +297,7 @@ class Crew:
         return connection
 
     def _check_is_this(self, address: str | None) -> None:
-        """Raise `InputError` unless the user's own connection is to the cluster of an address."""
+        """Raise `InputError` unless the user's connection leads to the cluster at this address."""
         cluster = self._ray.get_runtime_context().gcs_address
         host, _, port = str(address).rpartition(":")
         with contextlib.suppress(OSError):
@@ -323,7 +324,7 @@ class Crew:
             }
         else:
             _check_reached(address)
-        for attempt in range(1, ATTEMPTS + 1):  # a busy head is late to start the client's server
+        for attempt in range(1, ATTEMPTS + 1):  # a busy head starts the server for clients late
             try:
                 ray.init(
                     **where,
@@ -343,7 +344,7 @@ class Crew:
                     raise InputError(f"no workers {at}: Ray says: {text}{hint}") from None
 
     def _token(self) -> str:
-        """What to do where a cluster may ask for a token; Ray says of one only that it failed."""
+        """Advice if the cluster may require a token, because Ray's message does not say so."""
         if self._fleet.address is None or os.environ.get("RAY_AUTH_MODE") == "token":
             return ""
         return (
@@ -352,10 +353,10 @@ class Crew:
         )
 
     def _room(self) -> int:
-        """How many workers start.
+        """How many workers to start.
 
         Raises:
-            InputError: there is room for none.
+            InputError: there is no room for any.
         """
         nodes = self._nodes()
         rooms, count = sum(map(self._fitting, nodes)), self._fleet.count
@@ -373,27 +374,27 @@ class Crew:
         return count or rooms
 
     def _nodes(self) -> list[dict[str, float]]:
-        """The resources of each node that is there."""
+        """The resources of each living node."""
         return [worker["Resources"] for worker in self._ray.nodes() if worker["Alive"]]
 
     def _needed(self) -> dict[str, float]:
-        """What a worker takes, as nodes call it."""
+        """The resources of a worker, with the names that nodes use."""
         names = {"num_cpus": "CPU", "num_gpus": "GPU"}
         return {names.get(name, name): each for name, each in self._resources.items() if each}
 
     def _fitting(self, node: dict[str, float]) -> int:
-        """How many workers a node has room for."""
+        """How many workers fit on a node."""
         needed = self._needed().items()
         fits = [math.floor(node.get(name, 0) / each + 1e-9) for name, each in needed]
         return min(fits, default=self._fleet.count or 1)
 
     def _watch_room(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Begin more workers where nodes join.
+        """Start more workers when nodes join.
 
-        In its own thread, which no end of a run waits for: Ray may answer late, or never.
+        In a thread that is not joined, because Ray may answer late or never.
         """
         while not self._has_left.wait(GROWTH):
-            with contextlib.suppress(Exception):  # the cluster is not there now, or the loop is not
+            with contextlib.suppress(Exception):  # the cluster or the event loop may be gone
                 rooms = sum(map(self._fitting, self._nodes()))
                 loop.call_soon_threadsafe(self._grow, rooms)
 
@@ -402,13 +403,13 @@ class Crew:
             self._begin(rooms - len(self.members))
 
     def _begin(self, count: int) -> None:
-        """Begin `count` more workers."""
+        """Start `count` more workers."""
         if self._begin_worker is None:
             self._begin_worker = self._maker()
         self.members += [self._begin_worker() for _ in range(count)]
 
     def _maker(self) -> Callable[[], Member]:
-        """What begins a worker."""
+        """A function that starts a worker."""
         from rubricate.run.workers._actor import WATCH, Actor
 
         ray = self._ray
@@ -466,7 +467,7 @@ class Crew:
 
 
 def _last_words(error: Exception) -> str:
-    """What Ray says of a connection that it does not make, in one line, and what to do."""
+    """Ray's message about a failed connection in one line, with advice."""
     text = str(error)
     text = text[text.rfind("\n", 0, text.rfind("Error: ")) + 1 :] if "Traceback" in text else text
     text = " ".join(text.split())[:300]
@@ -476,15 +477,15 @@ def _last_words(error: Exception) -> str:
 
 
 def _take_signals_back() -> None:
-    """Have SIGTERM handled as it was: Ray prints a stack, and ends the process."""
+    """Restore the handler of SIGTERM: Ray's prints a stack and ends the process."""
     if threading.current_thread() is threading.main_thread():
         handler = signal.getsignal(signal.SIGTERM)
-        if handler is not None:  # not of Python's making
+        if handler is not None:  # None if it was not set from Python
             signal.signal(signal.SIGTERM, handler)
 
 
 def _check_reached(address: str) -> None:
-    """Raise `InputError` where nobody listens at an address: Ray would wait for minutes."""
+    """Raise `InputError` if nothing listens at an address, as Ray would wait for minutes."""
     if address == "auto":
         return
     host, _, port = address.removeprefix("ray://").rpartition(":")

@@ -1,4 +1,4 @@
-"""What a worker does: it judges blocks of a run's items with the run's own executor."""
+"""A worker: judges blocks of a run's items with the same executor as the run."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from rubricate.run.sending import Sender
 SILENCE = 30.0
 """Seconds without a sign of life after which a driver gives up a worker, and a worker its driver.
 
-A worker answers in a thread beside its event loop, so that a judge that blocks the loop for minutes
-is not silent; on two cores with a load of 20 the answer took less than a second. Swapping takes
-some 10 s. At half, such a pause costs the requests in flight, which are paid twice; at double, the
-blocks of a worker that is stopped for good wait for a minute."""
+A worker answers in a thread beside its event loop, so that a judge may block the loop for minutes;
+on two cores with a load of 20, the answer took less than a second. Swapping can take 10 s. At half,
+such a pause costs the requests in flight, which are paid twice; at double, the blocks of a dead
+worker wait for a minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What every worker of a run is given, once.
+    """What every worker of a run receives once.
 
     Attributes:
-        judge: who grades.
-        options: how. Its time is the driver's matter, and so are its listeners.
-        journal: the run's journal.
-        rules: how scores are made.
-        cache: the answers that runs share; None where the worker cannot reach them.
-        calibrate: maps judges' probabilities.
-        holder: the driver's name in the run's lease; None where it has none.
-        version: that of the driver's rubricate.
+        judge: the judge.
+        options: the options of the run. The driver handles time limit and listeners.
+        journal: the journal of the run.
+        rules: the scoring rules.
+        cache: the shared answers; None if the worker cannot reach them.
+        calibrate: maps the judges' probabilities.
+        holder: the driver's name in the lease; None without a lease.
+        version: the driver's version of rubricate.
     """
 
     judge: Judge
@@ -69,17 +69,17 @@ def job_of(
     rules: ScoringRules,
     calibrate: Calibrate | None,
 ) -> Job:
-    """What the workers of a run are given.
+    """The job for the workers of a run.
 
     Raises:
-        InputError: nothing of the run is kept where they could reach it.
-        MissingExtraError: what runs workers is not installed.
+        InputError: the run has no journal that workers could share.
+        MissingExtraError: Ray is not installed.
     """
     if find_spec("ray") is None:
         raise MissingExtraError("workers", "ray")
     if storage.journal is None:
         raise InputError("workers need a journal that they share: give run_dir, or journal")
-    # workers have folders of their own
+    # the working folder of workers differs
     journal, cache = (
         place.absolute() if isinstance(place, Path) else place
         for place in (storage.journal, storage.cache)
@@ -89,13 +89,13 @@ def job_of(
 
 
 class Found(NamedTuple):
-    """What has come of an item, without what the driver has of it.
+    """The outcome of an item, without what the driver has already.
 
     Attributes:
-        verdicts, keys: as `JudgedItem` has them; no keys where there is a result.
-        result: the values of the item's result, without its rubric and how it is scored. None where
-            the run settles verdicts only at its end.
-        lines: those of the result in `results.jsonl`.
+        verdicts, keys: as in `JudgedItem`; without keys if there is a result.
+        result: the values of the item's result, without its rubric and scoring rules. None if the
+            run settles verdicts only at its end.
+        lines: its lines for `results.jsonl`.
     """
 
     verdicts: dict[str, Verdict]
@@ -112,7 +112,7 @@ class Found(NamedTuple):
         return cls(result.criteria, {}, values, b"\n".join((*result_lines(result), b"")))
 
     def item(self, number: int, source: Item, job: Job) -> JudgedItem:
-        """The item again, at its place in the dataset."""
+        """The judged item at its place in the dataset."""
         item = JudgedItem(source, number, self.verdicts, keys=self.keys)
         if self.result is not None:
             values = dict(zip(_NAMES, self.result, strict=True))
@@ -128,23 +128,23 @@ class Found(NamedTuple):
 
 
 _KNOWN = ("rubric", "index", "scoring", "item")
-"""What of a result its driver has, and is not sent."""
+"""Fields of a result that the driver has already."""
 _NAMES = [each.name for each in fields(ItemResult) if each.name not in _KNOWN]
 _VALUES = attrgetter(*_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What has come of a block.
+    """The outcome of a block.
 
     Attributes:
-        items: of each item in order what was found; empty where the block is cut.
-        progress: what it took.
-        not_run: how many of the verdicts are neither had nor known, since it ended early.
-        stopped: why the worker does not go on, in words; None where it does.
-        is_cut: whether it ended the block because its driver was silent.
-        note: the judge's line to be shown beside the results.
-        warnings: what the worker warned of since its last report.
+        items: the outcomes of its items in order; empty if the block was cut.
+        progress: its progress and usage.
+        not_run: how many verdicts are missing because it ended early.
+        stopped: why the worker cannot continue, in words; None if it can.
+        is_cut: whether it ended because the driver was silent.
+        note: the judge's line to show beside the results.
+        warnings: warnings since the last report.
     """
 
     items: list[Found]
@@ -158,11 +158,11 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far a worker is with the blocks that it is at.
+    """The state of a worker.
 
     Attributes:
-        under_way: of each block that it is at.
-        trouble: the last request that had to be sent again, in words.
+        under_way: the progress of each of its blocks.
+        trouble: the last request that had to be retried, in words.
     """
 
     under_way: tuple[Progress, ...] = ()
@@ -170,21 +170,20 @@ class State:
 
 
 LOOK = 1.0
-"""Seconds between looks at whether the driver is silent. Nothing more is sent in any case: this is
-how long requests in flight may go on beyond that."""
+"""Seconds between checks whether the driver is silent. Nothing is sent after that in any case;
+requests in flight may continue for this long."""
 NOBODY = Listeners(lambda: None, lambda item: None, lambda outcome: None)
-"""The listeners of a block in its worker: none."""
+"""Listeners that do nothing, for the blocks of a worker."""
 
 
 class WorkerDied(Exception):
-    """A worker has ended, in words: it was killed, ran out of memory, lost its node, is silent."""
+    """A worker is gone: it was killed, ran out of memory, lost its node, or is silent."""
 
 
 class _Stop(asyncio.Event):
-    """Is set when a block is to end: the driver says so, or has been silent for too long.
+    """Set when a block must end, because the driver says so or has been silent for too long.
 
-    Once it has been too long, the driver may have given the block to others: that it is heard again
-    changes nothing.
+    After too long a silence it stays set, because the driver may have given the block to others.
     """
 
     def __init__(self) -> None:
@@ -192,7 +191,7 @@ class _Stop(asyncio.Event):
         self._heard = time.monotonic()
 
     def note_driver(self) -> None:
-        """Note a sign of life of the driver; may be called in any thread."""
+        """Note a sign of life of the driver, from any thread."""
         if not self.is_cut:
             self._heard = time.monotonic()
 
@@ -205,22 +204,22 @@ class _Stop(asyncio.Event):
         return super().is_set() or self.is_cut
 
     async def watch(self) -> None:
-        """Set it when the driver is silent, so that what waits for it is woken."""
+        """Set the event once the driver is silent, to wake those that wait for it."""
         while not self.is_cut:  # noqa: ASYNC110 (that time has passed is no event)
             await asyncio.sleep(LOOK)
         self.set()
 
 
 class Worker:
-    """Judges blocks, several at a time; answers go to the journal, and nothing else is kept.
+    """Judges blocks, several at a time, and stores the answers in the journal.
 
-    All blocks share the limits on what is sent.
+    All blocks share the limits of sending.
 
     Args:
-        job: what is judged, how, and where answers go.
+        job: the job.
 
     Raises:
-        InputError: the run cannot be worked on from here; says why.
+        InputError: this process cannot work on the run.
         JournalError: the journal cannot be opened.
     """
 
@@ -268,7 +267,7 @@ class Worker:
             self._open = stack.pop_all()
 
     def _check(self) -> None:
-        """Raise `InputError` where this is no process that can work on the run."""
+        """Raise `InputError` if this process cannot work on the run."""
         node, journal = socket.gethostname(), self._job.journal
         if self._job.version != __version__:
             raise InputError(
@@ -277,15 +276,16 @@ class Worker:
             )
         if isinstance(journal, Path) and not journal.is_file():
             raise InputError(
-                f"{journal}: is not there on {node}; workers on several machines need a journal "
-                "that all reach: --journal postgresql://HOST/DATABASE"
+                f"{journal}: does not exist on {node}; workers on several machines need a journal "
+                "that all can reach: --journal postgresql://HOST/DATABASE"
             )
 
     def _note_trouble(self, message: str) -> None:
         self._trouble = message
 
     def state(self) -> State:
-        """How far it is; asked for by a driver that is alive. May be called in any thread."""
+        """The present state, for the driver, which is thereby known to be alive. From any
+        thread."""
         under_way = list(self._under_way.items())
         for stop, _ in under_way:
             stop.note_driver()
@@ -293,7 +293,7 @@ class Worker:
         return State(tuple(progress.copy() for _, progress in under_way), trouble)
 
     async def grade(self, items: Sequence[Item]) -> Report:
-        """Judge a block, as far as its answers are not known."""
+        """Judge a block, except for stored answers."""
         job = self._job
         plan = plan_of(items)
         stages = Stages(job.judge, plan, job.calibrate)
@@ -327,19 +327,19 @@ class Worker:
         )
 
     def stop(self) -> None:
-        """End the blocks that it is at; what is in flight is broken off."""
+        """End all blocks, and cancel the requests in flight."""
         for stop in self._under_way:
             stop.set()
 
     async def aclose(self) -> None:
-        """Let go of journal and connections."""
+        """Close journal and connections."""
         self.stop()
         self._open.close()
         await self._job.judge.aclose()
 
 
 def plan_of(items: Sequence[Item]) -> Plan:
-    """The plan of some items of a run, which has been checked."""
+    """The plan of some items of a run whose plan has been checked."""
     return Plan(_Block(items), RunOptions(allow_code=True))
 
 
@@ -359,7 +359,7 @@ class _Block:
 
 
 class _Warnings(logging.Handler):
-    """Keeps what is warned of, each once, until the driver asks."""
+    """Collects warnings without duplicates until the driver asks for them."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -370,6 +370,6 @@ class _Warnings(logging.Handler):
         self._messages[record.getMessage()] = None
 
     def drain(self) -> tuple[str, ...]:
-        """What has come since this was asked."""
+        """The warnings since the last call."""
         messages, self._messages = tuple(self._messages), {}
         return messages
