@@ -123,7 +123,7 @@ def test_active_labels_give_the_figures_of_all_items(data: Path):
     for refused in (cascade_report, fit_calibration):
         with pytest.raises(InputError, match="cannot be weighted by their chances"):
             refused(run)
-    assert "80 labels are of items chosen where the judge was unsure" in str(read_summary(run))
+    assert "80 labels are on items chosen because the judge was unsure" in str(read_summary(run))
 
 
 def test_labels_of_the_least_sure_items_are_named_and_refused(data: Path, rubricate: Any):

@@ -64,7 +64,7 @@ class Account:
 
     @property
     def average(self) -> float:
-        """Average cost in US dollars beyond what is known beforehand; 0 before the first has
+        """Average cost in US dollars beyond the known part; 0 before the first has
         ended."""
         return self.cost / self.ended if self.ended else 0.0
 

@@ -105,13 +105,13 @@ class Transcript:
     def __bool__(self) -> bool:
         return bool(self._noted)
 
-    def answered(self, model: Model, request: Request, asked: float, reply: Completion) -> None:
+    def answered(self, model: Model, request: Request, sent_at: float, reply: Completion) -> None:
         """Record an answered request."""
-        self._noted.append((model.name, request, asked, reply))
+        self._noted.append((model.name, request, sent_at, reply))
 
-    def failed(self, model: Model, request: Request, asked: float, error: ModelError) -> None:
+    def failed(self, model: Model, request: Request, sent_at: float, error: ModelError) -> None:
         """Record a failed request."""
-        self._noted.append((model.name, request, asked, error))
+        self._noted.append((model.name, request, sent_at, error))
 
     def part(self, key: str) -> None:
         """Record that the answer under another key is part of the judgement."""
@@ -126,13 +126,13 @@ class Transcript:
                 if isinstance(noted, str):
                     line: dict[str, Any] = {"part": noted}
                 else:
-                    model, request, asked, came = noted
-                    messages = self._messages(request, came.sent or request.messages, texts)
-                    line = {"model": model, "asked": asked, "messages": messages}
-                    if isinstance(came, ModelError):
-                        _add_error(line, came)
+                    model, request, sent_at, outcome = noted
+                    messages = self._messages(request, outcome.sent or request.messages, texts)
+                    line = {"model": model, "asked": sent_at, "messages": messages}
+                    if isinstance(outcome, ModelError):
+                        _add_error(line, outcome)
                     else:
-                        _add_reply(line, came, request)
+                        _add_reply(line, outcome, request)
                 content = to_json(line)
                 lines += (b"%08x " % crc32(content), content, b"\n")
             self._written = b"".join(lines), texts

@@ -42,7 +42,7 @@ EVERY = 1.0
 LOOK = 0.25
 """Seconds between checks of another process's lease."""
 QUIET = 2 * EVERY
-"""Seconds without a renewal after which the user is told what the run is waiting for."""
+"""Seconds without a renewal before a message says what the run is waiting for."""
 
 LEASES = """
     CREATE TABLE rubricate_leases (

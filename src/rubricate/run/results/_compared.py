@@ -1,17 +1,16 @@
-"""Which answers of a judge are compared with people's, and as what: one rule for every view.
+"""How a judge's answers are compared with people's: one set of rules for every view.
 
-The table of a run, its page, `agree`, plots and certificates all count the pairs that `answer` and
-`counts` say, and no others:
+The table of a run, its page, `agree`, plots and certificates all count the same pairs:
 
-- Labels (MET and UNMET, options without an order) are equal or not; N/A is a label like others.
-- Options in order are compared with their order. Where one of the two says that the criterion does
-  not apply, the pair has no place in the order and does not count.
-- Scales, and options that are whole numbers, are compared as numbers (`Criterion.step`). What
-  several annotators or judges say together is the mean of their numbers; it is not rounded, but for
-  the accuracy, which is that of the labels.
-- Metrics and code are compared by their value, to two decimal places; they have no kappa.
-- An abstention, a failure, a missing label and labels that annotators are evenly split on are no
-  answer: the pair does not count.
+- Labels (MET and UNMET, unordered options) are equal or not. N/A is a label like any other.
+- Ordered options are compared by their order. If one side says that the criterion does not apply,
+  the pair has no place in the order and does not count.
+- Scales, and options that are whole numbers, are compared as numbers (`Criterion.step`). Several
+  annotators or judges together give the mean of their numbers. It is not rounded, except for the
+  accuracy, which uses the labels.
+- Metrics and code are compared by their value, to two decimal places. They have no kappa.
+- Abstentions, failures, missing labels, and labels on which annotators are evenly split are no
+  answers: the pair does not count.
 """
 
 from __future__ import annotations
@@ -32,22 +31,22 @@ Level: TypeAlias = Literal["labels", "ordered", "steps", "numbers"]
 
 
 class Step(NamedTuple):
-    """An answer on a scale: its number, which a mean has between two steps, and its label."""
+    """An answer on a scale: its number, which can be a mean between two steps, and its label."""
 
     number: float
     label: str
 
 
 Answer: TypeAlias = str | float | Step | None
-"""A label, a step or a number; `ABSTENTION`, `DOES_NOT_APPLY` and None (a failure) are none."""
+"""A label, a step or a number. `ABSTENTION`, `DOES_NOT_APPLY` and None (a failure) do not count."""
 DOES_NOT_APPLY: Final = "\0does not apply"
-"""In place of an answer to an ordered criterion; no label is this."""
+"""Represents N/A on an ordered criterion. No label equals it."""
 DECIDED = frozenset({"judged", "not_applicable"})
 NUMBERS = "numbers have no kappa"
 
 
 def level_of(criterion: Criterion) -> Level:
-    """As what the answers to a criterion are compared."""
+    """How the answers to a criterion are compared."""
     measurement = criterion.measurement
     if measurement == "numeric":
         return "numbers"
@@ -57,12 +56,12 @@ def level_of(criterion: Criterion) -> Level:
 
 
 def kappa_name(level: Level) -> str:
-    """The kappa that answers have: with squared distances where they are in order."""
+    """The kappa for these answers: with quadratic weights if they are ordered."""
     return "cohen_kappa" if level == "labels" else "quadratic_kappa"
 
 
 def answer(criterion: Criterion, level: Level, verdict: Verdict | None) -> Answer:
-    """What a verdict, or a person's label, is compared as."""
+    """The value by which a verdict or a human label is compared."""
     if verdict is None or verdict.status == "abstained":
         return None if verdict is None else ABSTENTION
     status, label, value = verdict.status, verdict.label, verdict.value
@@ -78,12 +77,12 @@ def answer(criterion: Criterion, level: Level, verdict: Verdict | None) -> Answe
 
 
 def is_answer(answer: Answer) -> bool:
-    """Whether it counts: a pair of two such is compared."""
+    """Whether it counts as an answer; only pairs of two answers are compared."""
     return answer not in (None, ABSTENTION, DOES_NOT_APPLY)
 
 
 def same(answer: Answer, other: Answer) -> bool:
-    """Whether two answers agree: in their labels, of numbers to two decimal places."""
+    """Whether two answers agree: by label, or as numbers to two decimal places."""
     if isinstance(answer, Step) and isinstance(other, Step):
         return answer.label == other.label
     if isinstance(answer, float | int) and isinstance(other, float | int):
@@ -92,16 +91,16 @@ def same(answer: Answer, other: Answer) -> bool:
 
 
 def number_of(answer: Answer) -> float | None:
-    """The number of a step; a number as it is; None where there is none."""
+    """The number of a step or a number; None for a label."""
     if isinstance(answer, Step):
         return answer.number
     return None if isinstance(answer, str) else answer
 
 
 def vote_of(criterion: Criterion, verdict: Verdict) -> str | None:
-    """What a judge's vote is compared with another's as; None where it decides nothing.
+    """The value by which votes of judges are compared; None for a vote that decides nothing.
 
-    Answers without a fixed set of labels are equal where their values are, to two decimal places.
+    Answers without a fixed set of labels are equal if their values are, to two decimal places.
     """
     if verdict.status not in DECIDED:
         return None
@@ -110,7 +109,7 @@ def vote_of(criterion: Criterion, verdict: Verdict) -> str | None:
 
 
 def differs_from_label(criterion: Criterion, row: ResultRow) -> bool:
-    """Whether the judge and a person both said something, and not alike."""
+    """Whether the judge and a person both gave an answer, and the answers differ."""
     level = level_of(criterion)
     judge, human = answer(criterion, level, row), answer(criterion, level, row.human)
     silent = (None, ABSTENTION)
@@ -118,10 +117,10 @@ def differs_from_label(criterion: Criterion, row: ResultRow) -> bool:
 
 
 class Stratum(NamedTuple):
-    """A criterion whose pairs are counted together, by its name.
+    """A criterion, or several, whose pairs are counted together.
 
-    `labels` are those of an order or a scale, which are not mixed with others of the name. `name`
-    is None for criteria of one pair each that are taken together; `labels` are theirs then.
+    `labels` are those of an order or a scale, so that criteria with the same name but other labels
+    stay apart. `name` is None for criteria with one pair each that are merged by their labels.
     """
 
     name: str | None
@@ -130,7 +129,7 @@ class Stratum(NamedTuple):
 
 
 def stratum_of(name: str, criterion: Criterion) -> Stratum:
-    """Where a criterion's pairs are counted."""
+    """The stratum of a criterion."""
     level = level_of(criterion)
     if level in ("labels", "numbers"):
         return Stratum(name, level, ())
@@ -138,7 +137,7 @@ def stratum_of(name: str, criterion: Criterion) -> Stratum:
 
 
 def answers_of(criterion: Criterion) -> tuple[str, ...]:
-    """The answers that can be compared, in their order; of a long scale its ends."""
+    """The comparable answers in order; for a long scale only its ends."""
     level, labels = level_of(criterion), criterion.labels
     if level == "numbers":
         return ()
@@ -152,16 +151,16 @@ def answers_of(criterion: Criterion) -> tuple[str, ...]:
 def merged(
     counts: Mapping[Stratum, int], answers: Mapping[Stratum, tuple[str, ...]], items: int | None
 ) -> dict[Stratum, Stratum]:
-    """Where each criterion's pairs count in a figure over several.
+    """The stratum in which each criterion counts for a figure over several criteria.
 
-    Criteria with several pairs are strata of their own. One pair alone has no kappa: where items
-    have criteria of their own, those with the same answers are one stratum. Criteria without a pair
-    are missing.
+    Criteria with several pairs are separate strata. A single pair has no kappa, so if items have
+    their own criteria, those with the same answers are merged. Criteria without a pair are left
+    out.
 
     Args:
-        counts: the number of pairs of each.
-        answers: the answers that it has (`answers_of`).
-        items: how many items they are of, None for several: those of a single one are not merged.
+        counts: the number of pairs of each criterion.
+        answers: its answers (`answers_of`).
+        items: the number of items; None for several. With a single item nothing is merged.
     """
     alone = {
         stratum: Stratum(None, stratum.level, answers[stratum])
@@ -177,10 +176,10 @@ def merged(
 
 
 class PairCounts:
-    """The pairs of a judge's answers and people's, counted in any order.
+    """Counts the pairs of a judge's and people's answers, in any order.
 
     Args:
-        items: how many items they are of; None for several.
+        items: the number of items; None for several.
     """
 
     def __init__(self, items: int | None = None) -> None:
@@ -195,12 +194,12 @@ class PairCounts:
     def add(
         self, stratum: Stratum, criterion: Criterion, verdict: Verdict, human: Verdict | None
     ) -> None:
-        """Count a verdict in, if a person said something of it."""
+        """Count a verdict if it has a human label."""
         if human is None:
             return
         self.labelled = True
         level = stratum.level
-        if level == "labels":  # most are, and a label is an answer as it is
+        if level == "labels":  # the usual case, where the label is the answer
             if verdict.status not in DECIDED or human.status not in DECIDED:
                 return
             pair: tuple[Any, Any] = verdict.label, human.label
@@ -217,7 +216,7 @@ class PairCounts:
         self._counts[pair] += 1
 
     def include(self, other: PairCounts) -> None:
-        """Count in what another has counted."""
+        """Add the counts of another."""
         self.labelled |= other.labelled
         for stratum, pairs in other._pairs.items():
             self._pairs.setdefault(stratum, Counter()).update(pairs)
@@ -225,7 +224,7 @@ class PairCounts:
         self._answers |= other._answers
 
     def figures(self) -> AgreementFigures | None:
-        """The agreement of all pairs; over several criteria the stratified one."""
+        """The agreement of all pairs, stratified if there are several criteria."""
         if not self.labelled:
             return None
         each = [*self._each().values()]
@@ -238,7 +237,7 @@ class PairCounts:
         )
 
     def over_criteria(self) -> StratifiedFigures | None:
-        """Of how many criteria the kappa is; None where it is of one."""
+        """How many criteria the kappa covers; None if there is only one."""
         each = [
             agreement for stratum, agreement in self._each().items() if stratum.level != "numbers"
         ]
@@ -270,10 +269,10 @@ def _agreement(stratum: Stratum, pairs: Counter[tuple[Any, Any]], equal: int) ->
 
 
 def key_of(stratum: Stratum, answer: Answer) -> str | float:
-    """As what kappa takes an answer that counts: a label, or a number with a distance to others.
+    """The value of an answer for kappa: a label, or a number with distances.
 
-    Ordered labels are their places. Numbers without a scale, which have no kappa, are as they are
-    compared.
+    Ordered labels become their positions. Numbers without a scale, which have no kappa, are rounded
+    as for comparison.
     """
     if stratum.level == "ordered":
         return float(stratum.labels.index(str(answer)))

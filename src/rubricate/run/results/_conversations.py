@@ -1,4 +1,4 @@
-"""What was sent and received for the verdicts of a finished run, out of its journal."""
+"""Reads from the journal of a finished run what was sent and received for its verdicts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rubricate.run.journal import Database, Exchange, open_journal, read_lines
 from rubricate.run.results._folder import journal_to_read
 from rubricate.run.results._rows import ResultRow
 
-NOT_KEPT = "not kept by the version of rubricate that asked for it"
+NOT_KEPT = "not kept by the version of rubricate that made the request"
 NOT_SENT = "no request was sent for it"
 HELD = 64
-"""Texts that are held: those of an item come again for each of its criteria."""
+"""Texts that are cached, because those of an item occur for each of its criteria."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class Conversation:
     """What was sent and received for one judgement.
 
     Attributes:
-        judge: who judged.
-        exchanges: its requests and their replies in order, with those of earlier runs that failed.
-        missing: why there are none; None where there are some.
+        judge: the name of the judge.
+        exchanges: its requests and replies in order, including failed ones of earlier runs.
+        missing: why there are none; None if there are some.
     """
 
     judge: str | None
@@ -36,7 +36,7 @@ class Conversation:
     missing: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """It as JSON values."""
+        """The conversation as JSON values."""
         record: dict[str, Any] = {
             "judge": self.judge,
             "exchanges": [exchange.to_dict() for exchange in self.exchanges],
@@ -45,12 +45,12 @@ class Conversation:
 
 
 class Conversations:
-    """Looks up what was sent and received in a run folder's journal, which it only reads.
+    """Looks up exchanges in the journal of a run folder, without changing it.
 
     Args:
         folder: the run folder.
-        journal: the database that has it, where the user names that. Default: as the folder notes
-            it, if the user has named that server before.
+        journal: the address of the database. Default: the one noted in the folder, if the user has
+            named that server before.
 
     Raises:
         InputError: the journal cannot be read, or the user has not named its server.
@@ -71,7 +71,7 @@ class Conversations:
         return InputError(text, file=self._path if isinstance(self._path, Path) else None)
 
     def of(self, row: ResultRow) -> list[Conversation]:
-        """The conversations behind a verdict: one for each judge that was asked."""
+        """The conversations behind a verdict, one for each judge."""
         if not row.keys:
             return [Conversation(row.judge, (), NOT_KEPT if row.keys is None else NOT_SENT)]
         votes = row.votes or [row] * len(row.keys)

@@ -1,4 +1,4 @@
-"""Scores by a declared scoring: of all items together, and by tag."""
+"""Scores by a declared scoring: over all items, and by tag."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ UNDECIDED = UNANSWERED | {"abstained"}
 
 
 class GroupMean(Figures):
-    """The score of a group over all items, with its interval and bounds."""
+    """The score of a group over all items, with interval and bounds."""
 
     name: str
-    """The tag, the value of the field or the tree's group; empty for all."""
+    """The tag, the value of the field, or the group of the tree; empty for all."""
     value: float | None
-    """By the aggregate that is declared, else the mean; None where no item has a score."""
+    """The declared aggregate, else the mean; None if no item has a score."""
     low: float | None = None
     high: float | None = None
-    """Its 95 % interval, that of t over items or what belongs together; None for none."""
+    """Its 95 % interval (t, over items or groups of items); None if there is none."""
     no_interval: str | None = None
-    """Why it has none."""
+    """Why it has no interval."""
     lowest: float | None
     highest: float | None
-    """The least and the most that it could be had the missing verdicts come."""
+    """The range it could take if the missing verdicts were there."""
     n: int
-    """Scores that it is made of; of an aggregate in pairs, pairs."""
+    """The number of scores; for an aggregate in pairs, of pairs."""
     without: int
-    """Items of the group without one."""
+    """Items of the group without a score."""
 
     @property
     def cells(self) -> list[str]:
@@ -59,14 +59,14 @@ class GroupMean(Figures):
 
 
 GROUP_COLUMNS = ("95 %", "lowest", "highest", "n", "without")
-"""The columns of a group's figures behind its score."""
+"""The columns after a group's score."""
 
 
 class GroupScore(GroupMean):
-    """The score of some items together, or of their criteria of one tag."""
+    """The score of some items, or of their criteria with one tag."""
 
     missing: int
-    """Verdicts of the group that abstained or have no answer."""
+    """Verdicts of the group that abstained or are missing."""
 
 
 class FieldScores(Figures):
@@ -75,28 +75,29 @@ class FieldScores(Figures):
     field: str
     """`tags`, or the field's name."""
     of: Literal["criteria", "items", "both", "verdicts"]
-    """Whose tags they are. Of criteria: each item's score is that of the criteria with the tag. Of
-    verdicts: the plain mean of those on criteria with the tag, of all items together."""
+    """What is grouped. `criteria`: each item's score from its criteria with the tag. `items`: the
+    scores of items with the tag. `verdicts`: the plain mean of all verdicts on criteria with the
+    tag."""
     groups: list[GroupScore]
     """By name."""
 
 
 class DeclaredFigures(SummaryPart):
-    """What a declared scoring makes of a run."""
+    """The figures of a run by a declared scoring."""
 
     declared: dict[str, Any]
-    """The declaration, what is as usual left out."""
+    """The declaration, without default values."""
     formula: str
-    """What the aggregate is, in words."""
+    """The formula of the aggregate, in words."""
     source: str
     """Where it was published; empty for the plain mean."""
     overall: GroupScore
-    """Of all items."""
+    """Over all items."""
     judge_mean: float | None = None
     human_mean: float | None = None
-    """Of the items that people have scored too: by the judge, and by the human labels."""
+    """For items that people have scored as well: the mean by the judge, and by human labels."""
     judges: dict[str, float | None] = Field(default_factory=dict)
-    """Where several vote, what each alone would come to."""
+    """With several judges, the score by each of them alone."""
     by: list[FieldScores] = Field(default_factory=list)
     """By tag, field by field."""
 
@@ -120,7 +121,7 @@ class DeclaredFigures(SummaryPart):
 def group_table(
     heading: str, groups: Sequence[GroupScore], *, score: str = "score", title: str | None = None
 ) -> Table:
-    """A row for each group of a field: its score with interval and bounds, and what it is of."""
+    """A row for each group of a field: its score with interval, bounds and counts."""
     columns = numbers(score, *GROUP_COLUMNS, "missing")
     rows = [Row([group.name, *group.cells, str(group.missing)]) for group in groups]
     return Table([Column(heading, is_text=True), *columns], rows, title)
@@ -132,7 +133,7 @@ def interval_text(group: GroupScore, digits: int = 2) -> str:
 
 
 class _Group:
-    """The scores of a group so far, by the items' places."""
+    """The scores of a group so far, by item index."""
 
     def __init__(self) -> None:
         self.scores: list[tuple[int, Scored]] = []
@@ -147,7 +148,7 @@ class _Group:
 
 
 def _scored(item: ItemResult, score: Score) -> Scored:
-    """A score as an aggregate takes it."""
+    """A score in the form that aggregates take."""
     declared = item.scoring
     if declared is not None and declared.groups:
         groups = tuple(_value(field, item) for field in declared.groups)
@@ -169,7 +170,7 @@ def _value(field: str, item: ItemResult) -> str:
 
 
 class DeclaredTally:
-    """Scores, added up as items come, in any order."""
+    """Collects scores item by item, in any order."""
 
     def __init__(self) -> None:
         self._declared: DeclaredScoring | None = None
@@ -181,7 +182,7 @@ class DeclaredTally:
         self._sides: dict[str, set[str]] = {}
 
     def add(self, item: ItemResult) -> None:
-        """Count an item in."""
+        """Count an item."""
         declared = item.scoring
         if declared is None:
             return
@@ -228,7 +229,7 @@ class DeclaredTally:
                 group.missing += lost
 
     def figures(self) -> DeclaredFigures | None:
-        """What has come together; None where nothing is declared."""
+        """The figures; None if no scoring is declared."""
         declared = self._declared
         if declared is None:
             return None
@@ -292,7 +293,7 @@ def _figures(declared: DeclaredScoring, name: str, group: _Group) -> GroupScore:
 
 
 def _pooled(name: str, group: _Group) -> GroupScore:
-    """The plain mean of verdicts; those of an item belong together."""
+    """The plain mean of verdicts, with those of an item as one group."""
     from rubricate.stats import mean_of_scores
 
     formula = AGGREGATES["mean"]

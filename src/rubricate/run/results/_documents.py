@@ -1,4 +1,4 @@
-"""What reading long documents in parts took, beside what reading every part would."""
+"""The cost of reading long documents in parts, compared with reading every part."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ if TYPE_CHECKING:
 
 
 class DocumentTally:
-    """Long documents, added up verdict by verdict."""
+    """Counts long documents, verdict by verdict."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._oversized = 0
 
     def add(self, item: ItemResult) -> None:
-        """Count an item in."""
+        """Count an item."""
         for verdict in item.criteria.values():
             if verdict.detail or verdict.votes:
                 self.add_verdict(verdict)
 
     def figures(self) -> DocumentFigures | None:
-        """All that was added; None where no document was long."""
+        """The totals; None if no document was long."""
         return self.counted() if self._counts else None
 
     def counted(self) -> DocumentFigures:
-        """All that was added."""
+        """The totals."""
         return DocumentFigures(**self._counts, oversized=self._oversized)
 
     def add_verdict(self, verdict: Verdict) -> None:
-        """Count a verdict in, or the votes that it was made from."""
+        """Count a verdict, or the votes behind it."""
         for vote in verdict.votes or (verdict,):
             how = (vote.detail or {}).get(DOCUMENT)
             if not (isinstance(how, Mapping) and how.keys() >= {"read", "tokens", "oversized"}):
-                continue  # nothing, or what a judge of a user's calls so
-            # In older journals and summaries requests go by the name of calls.
+                continue  # absent, or set by a custom judge
+            # Older journals and summaries use the word calls for requests.
             requests, naive = (
                 ("requests", "requests_naive") if "requests" in how else ("calls", "calls_naive")
             )

@@ -1,4 +1,4 @@
-"""The figures that a run's summary is made of."""
+"""The figures in the summary of a run."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ if TYPE_CHECKING:
     from rubricate.views import Table
 
 TOLERANCE = 1e-9
-"""How far a mean may be below its threshold and reach it: the mean is a sum of floats."""
+"""How far a mean may be below its threshold and still reach it, because it is a sum of floats."""
 Reached: TypeAlias = Literal["passed", "below", "undecided", "cannot tell"]
-"""Whether a figure reaches its threshold; undecided where failed verdicts leave it open, `cannot
-tell` where so few items could come out on either side."""
+"""Whether a figure reaches its threshold: `undecided` if failed verdicts leave it open, `cannot
+tell` if there are too few items to decide."""
 ThresholdFigure: TypeAlias = Literal["mean", "confidence bound", "worst case"]
-"""What is held against a threshold: the mean by a test, its lower confidence bound, or the least
-that it could be had the missing verdicts come."""
+"""What is compared with a threshold: the mean (by a test), its lower confidence bound, or the
+lowest value it could take if the missing verdicts were there."""
 
 
 class Figures(BaseModel):
-    """Figures that do not change once they are counted."""
+    """Base of all figures, which are immutable."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
 
 class AgreementFigures(Figures):
-    """Agreement of the judge's answers with people's, over pairs in which both decided."""
+    """Agreement of the judge with people, over pairs in which both gave an answer."""
 
     n: int
-    """Pairs in which the judge and a person both gave an answer that counts."""
+    """Pairs in which both the judge and a person gave an answer."""
     accuracy: float | None
-    """The share of equal pairs; None for n = 0, and of answers that are numbers."""
+    """The share of equal pairs; None for n = 0."""
     kappa: float | None
-    """Cohen's kappa, with squared distances where the answers are in order; None where undefined.
-    Over several criteria the stratified one; see `StratifiedFigures`."""
+    """Cohen's kappa, with quadratic weights if the answers are ordered; None if undefined. Over
+    several criteria it is stratified; see `StratifiedFigures`."""
     undefined: str | None = None
     """Why kappa is None."""
 
 
 class StratifiedFigures(Figures):
-    """What the kappas over several criteria are: those of all criteria, of judges and of stages."""
+    """How kappas over several criteria are made: those of all criteria, of judges and of stages."""
 
     estimator: str = "mean of the criteria's kappas, weighted by n"
     criteria: int
-    """Criteria whose kappa is in that of all."""
+    """Criteria whose kappa is included."""
     left_out: int
-    """Criteria without one: judge and people gave one and the same answer throughout."""
+    """Criteria without a kappa, because judge and people always gave one and the same answer."""
 
 
 class CriterionFigures(Figures):
@@ -59,25 +59,26 @@ class CriterionFigures(Figures):
 
     name: str
     weight: float | None
-    """None where it is not the same for all items."""
+    """None if items differ in it."""
     weight_range: tuple[float, float] | None = None
-    """The lowest and the highest weight, where items differ in it."""
+    """The lowest and the highest weight, if items differ in it."""
     only_number: bool = False
-    """Whether the name is nothing but a number in the items' own rubrics, under which each item
-    has another criterion; there where it is."""
+    """Whether the name is only a number in the items' own rubrics, which means another criterion in
+    each item. Left out if false."""
     binary: bool
     """Whether its answers are MET and UNMET."""
     labels: dict[str, int]
-    """How often each label was given, in the criterion's own order; numbers that code or a metric
-    gave are not counted one by one."""
+    """How often each label was given, in the order of the criterion. Numbers from code or a metric
+    are not listed one by one."""
     judged: int
     abstained: int
     not_applicable: int
     failed: int
     skipped: int = 0
-    """Not asked for, because what the criterion requires does not hold; there where gates are."""
+    """Skipped, because what the criterion requires does not hold. Left out if there are no
+    gates."""
     not_run: int = 0
-    """Not asked for, because the run ended early."""
+    """Never asked, because the run ended early."""
 
     @property
     def verdicts(self) -> int:
@@ -92,56 +93,56 @@ class CriterionFigures(Figures):
     value: float | None
     """The mean value of the judged verdicts, in [0, 1]."""
     agreement: AgreementFigures | None
-    """None where no item has a human label."""
+    """None if no item has a human label."""
     judges_agree: float | None = None
-    """The share of pairs of votes that are the same answer; None where no two judges decided."""
+    """The share of pairs of votes with the same answer; None if no two judges decided."""
     tied: int = 0
     """Verdicts whose votes were evenly split."""
     quotes: int = 0
-    """Quotes of the judges, of all votes together."""
+    """Quotes of the judges, over all votes."""
     invented_quotes: int = 0
-    """Those of them that are not in the submission."""
+    """How many of them are not in the submission."""
 
 
 class JudgeFigures(Figures):
-    """One judge of several that vote."""
+    """One of several judges that vote."""
 
     name: str
     weight: float | None
-    """How much its votes counted; None where all counted alike."""
+    """The weight of its votes; None if all counted equally."""
     votes: dict[str, int]
-    """How many of its votes have each status."""
+    """The number of its votes by status."""
     with_verdict: float | None
-    """The share of its votes that are the verdict that all votes came to; None for the only judge
-    of a cascade's last stage, whose votes are the verdict by construction."""
+    """The share of its votes that equal the final verdict; None for the only judge of a cascade's
+    last stage, whose votes are the verdict."""
     agreement: AgreementFigures | None
-    """With the human labels."""
+    """Its agreement with the human labels."""
     score: float | None
-    """The mean score that it alone would give; None behind the first stage of a cascade."""
+    """The mean score by this judge alone; None after the first stage of a cascade."""
     scored: int = 0
-    """Items that this mean is of."""
+    """The number of items in this mean."""
     cost: float | None
-    """US dollars that its votes took when they were asked for; None where not known."""
+    """US dollars that its votes originally cost; None if unknown."""
     estimated_cost: float = 0.0
-    """Those of them that are an estimate."""
+    """The estimated part of them."""
     seconds: float
-    """Waiting time of its votes, added up."""
+    """Total waiting time of its votes."""
     quotes: int = 0
     """Quotes in its votes."""
     invented_quotes: int = 0
-    """Those of them that are not in the submission."""
+    """How many of them are not in the submission."""
     first_error: str | None = None
-    """Why its first vote failed, in the dataset's order, if one did."""
+    """The error of its first failed vote, in the order of the dataset."""
 
 
 class InventedQuotes(Figures):
-    """A judge that quotes what submissions do not say."""
+    """A judge with quotes that are not in the submissions."""
 
     judge: str
     quotes: int
-    """All its quotes."""
+    """The number of its quotes."""
     invented: int
-    """Those that are not in the submission."""
+    """How many are not in the submission."""
 
 
 class StageFigures(Figures):
@@ -149,64 +150,64 @@ class StageFigures(Figures):
 
     name: str
     threshold: float | None
-    """The least confidence with which its verdict is accepted; None at the last stage."""
+    """The minimum confidence to accept its verdict; None at the last stage."""
     asked: int
-    """Criteria of items that came to it, failures not run left out."""
+    """Criteria of items that reached it, without those that were not run."""
     decided: int
-    """Those whose verdict is its own; one that failed, or waits for people, is nobody's."""
+    """How many it decided. Verdicts that failed or wait for people count for no stage."""
     agreement: AgreementFigures | None
-    """With the human labels, of the verdicts that are its own."""
+    """The agreement of its decided verdicts with the human labels."""
     cost: float | None
-    """US dollars that its judges' answers took when they were asked for; None where not known."""
+    """US dollars that its answers originally cost; None if unknown."""
     estimated_cost: float = 0.0
-    """Those of them that are an estimate."""
+    """The estimated part of them."""
 
 
 class ScoreFigures(Figures):
     """The mean over items."""
 
     mean: float | None
-    """Mean score of the items that have one; where the scoring declares another aggregate, that."""
+    """Mean score of the items that have one, or the declared aggregate."""
     lowest: float | None
-    """The least that it could have been had the missing verdicts come."""
+    """The lowest value it could take if the missing verdicts were there."""
     highest: float | None
-    """The most that it could have been."""
+    """The highest value it could take."""
     scored: int
     """Items with a score."""
     coverage: float
     """Mean share of applicable criteria that were judged."""
     labelled: int = 0
-    """Items that have a score both by the judge and by people: a label on every criterion."""
+    """Items scored by both the judge and people, who labelled every criterion."""
     judge_mean: float | None = None
     """Mean score of these items by the judge."""
     human_mean: float | None = None
     """Mean score of these items by the human labels."""
     penalty: float | None = None
-    """Mean length penalty, which is in all of these; None where length costs nothing."""
+    """Mean length penalty, included in all of these; None without a penalty."""
 
 
 class CalibrationFigures(Figures):
-    """What a calibration did to a run's verdicts."""
+    """The effect of a calibration on the verdicts of a run."""
 
     map: str
-    """Its name and the beginning of its hash."""
+    """Its name and the start of its hash."""
     applied: int
-    """Verdicts whose probability it mapped."""
+    """Verdicts whose probability was mapped."""
     changed: int
-    """Those whose label it changed."""
+    """How many of their labels changed."""
 
 
 class CertificateFigures(Figures):
-    """Whether judge, prompt and rubric are those of a certificate."""
+    """Whether judge, prompt and rubric match a certificate."""
 
     file: str
     holds: bool
     differences: list[str]
-    """What is not as certified, in words; empty where the certificate holds."""
+    """The differences, in words; empty if the certificate holds."""
 
 
 class ThresholdCheck(Figures):
-    """One figure with its threshold."""
+    """One figure and its threshold."""
 
     criterion: str | None
     """None for the score."""
@@ -217,23 +218,23 @@ class ThresholdCheck(Figures):
     """See `ThresholdFigure`; earlier versions called the worst case the lower bound."""
     threshold: float
     value: float | None
-    """The figure, in [0, 1]; None where nothing was judged."""
+    """The figure, in [0, 1]; None if nothing was judged."""
     failed: int
-    """The verdicts in it that failed."""
+    """How many of its verdicts failed."""
     lowest: float | None
     highest: float | None
-    """The least and the most that the mean could be had the missing verdicts come."""
+    """The range that the mean could take if the missing verdicts were there."""
     outcome: Reached
     items: int = 0
-    """The items that the mean is of."""
+    """The number of items in the mean."""
     confidence: tuple[float, float] | None = None
-    """One-sided confidence bounds of the true mean; None where there are no honest ones."""
+    """One-sided confidence bounds of the true mean; None if there are no honest ones."""
     items_needed: int | None = None
-    """About how many such items would tell, where these cannot."""
+    """About how many such items would be enough, if these are too few."""
     asked_again: int = 0
-    """With `--confirm`: how many of the verdicts that lower the figure were asked about again."""
+    """With `--confirm`: how many verdicts that lower the figure were asked again."""
     held: int = 0
-    """How many of those were given as before."""
+    """How many of those did not change."""
 
     def __str__(self) -> str:
         name = "score" if self.criterion is None else self.criterion
@@ -264,7 +265,7 @@ class ThresholdCheck(Figures):
 
 
 def _distinct(value: float | None, threshold: float) -> str:
-    """A figure with as many digits as tell it from its threshold."""
+    """A figure with enough digits to distinguish it from its threshold."""
     if value is None:
         return "-"
     for digits in (2, 3, 4, 6):
@@ -275,11 +276,11 @@ def _distinct(value: float | None, threshold: float) -> str:
 
 
 class ThresholdOutcome(Figures):
-    """What became of all thresholds."""
+    """The outcome of all thresholds."""
 
     outcome: Reached
-    """`passed` if all are reached, `below` if a figure is below its threshold, else `undecided` if
-    failed verdicts leave one open, else `cannot tell`."""
+    """`passed` if all are reached; `below` if any figure is below its threshold; else `undecided`
+    if failed verdicts leave one open; else `cannot tell`."""
     checks: list[ThresholdCheck]
 
     def __str__(self) -> str:
@@ -290,29 +291,29 @@ class ThresholdOutcome(Figures):
 
 
 class PartTally(Protocol):
-    """The figures of one matter, added up as items come, in any order."""
+    """Collects the figures of one part of the summary, item by item, in any order."""
 
     def add(self, item: ItemResult) -> None:
-        """Count an item in."""
+        """Count an item."""
         ...
 
     def figures(self) -> SummaryPart | None:
-        """What has come together; None where there is nothing to say."""
+        """The figures; None if there is nothing to show."""
         ...
 
 
 class SummaryPart(Figures):
-    """Figures that are a field of `Summary`: `name: Part | None = None`, and need no more there."""
+    """Figures that become a part of `Summary` by declaring a field `name: Part | None = None`."""
 
     @classmethod
     @abstractmethod
     def tally(cls) -> PartTally:
-        """What adds them up, with nothing in it yet."""
+        """A new, empty tally for these figures."""
 
     @abstractmethod
     def facts(self) -> Iterator[tuple[str, str]]:
-        """The lines below the summary's tables that show them: a name, and what is said."""
+        """Their lines below the tables of the summary: a name and a text."""
 
     def tables(self) -> Iterator[Table]:
-        """The tables that show them, below those of criteria."""
+        """Their tables, below the table of criteria."""
         return iter(())

@@ -36,25 +36,25 @@ from rubricate.run.results._rows import result_lines
 
 JOURNAL_NAME = "journal.sqlite"
 ADDRESS_NAME = "journal.url"
-"""Where the address of a journal is that is in a database."""
+"""The file with the address of a journal in a database."""
 JOURNAL_NAMES = (JOURNAL_NAME, ADDRESS_NAME)
-"""Of these, a folder where a run was started has one."""
+"""A folder in which a run was started has one of these."""
 CACHE_NAME = "cache.sqlite"
 REPORT_NAME = "report.json"
-"""The figures of a run that was about more than grading."""
+"""The report of a run that did more than grading."""
 _SHARD_FOLDER = re.compile(r"shard-[0-9]+-of-[0-9]+")
 BUFFER = 1 << 18
-"""Bytes of results that are written at once: every answer is in the journal already."""
+"""Write buffer of the results, in bytes. Every answer is in the journal already."""
 SHOWN_EVERY = 1.0
-"""Seconds after which results are written all the same, for who looks at a run that continues. At
-half, runs of many short items write twice as often; at double, a page lags visibly."""
+"""Seconds after which results are flushed, for pages that follow a run in progress. At half, runs
+of many short items write twice as often; at double, a page lags visibly."""
 
 
 class RunFolder:
-    """A folder that a run writes into; made, and tried for writing, when it is opened.
+    """The folder of a run. Opening it creates it and checks that it can be written.
 
     Raises:
-        InputError: it cannot be written, or has a link or the like in it.
+        InputError: it cannot be written, or contains a link or special file.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -70,7 +70,7 @@ class RunFolder:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             probe = self.path / f".probe-{os.getpid()}"
             probe.touch()
-            probe.unlink(missing_ok=True)  # another thread opens the folder, too
+            probe.unlink(missing_ok=True)  # another thread may do the same
         except OSError as error:
             raise InputError(
                 f"the run folder cannot be written: {error.strerror}; choose another --run-dir",
@@ -78,7 +78,7 @@ class RunFolder:
             ) from None
 
     def begin(self, plan: Plan) -> ResultsFile:
-        """Write what is asked, take away the figures of an earlier run, and open the results."""
+        """Write the rubric, delete the figures of an earlier run, and open the results."""
         with Replacement(self.rubric, private=True) as file:
             for part in _rubrics(plan):
                 file.write(part.encode())
@@ -98,16 +98,16 @@ class RunFolder:
 
 @dataclass(frozen=True, slots=True)
 class OpenStorage:
-    """Where a run keeps what, made and tried as far as it is on this machine; None for nowhere.
+    """The places of a run, created and checked if they are on this machine; None for none.
 
     Attributes:
-        folder: where the results go: the run folder, or that of a shard in it.
-        journal: where the journal is.
-        cache: where the answers are that runs share.
-        access: how this process has the journal.
+        folder: the folder for results: the run folder, or the one of a shard in it.
+        journal: the place of the journal.
+        cache: the place of shared answers.
+        access: how this process uses the journal.
 
     Raises:
-        InputError: one of them cannot be made or written, or where the journal is does not fit.
+        InputError: one of them cannot be created or written, or the journal does not match.
     """
 
     folder: RunFolder | None
@@ -117,7 +117,7 @@ class OpenStorage:
 
     @classmethod
     def of(cls, options: RunOptions) -> OpenStorage:
-        """Make what the options name."""
+        """Create the places that the options name."""
         folder = None if options.run_dir is None else RunFolder(options.run_dir)
         journal = cache = None
         if folder is not None or options.journal is not None:
@@ -139,7 +139,7 @@ class OpenStorage:
 
     @property
     def run_dir(self) -> Path | None:
-        """The run folder, also of a shard."""
+        """The run folder, even for a shard."""
         if self.folder is None:
             return None
         path = self.folder.path
@@ -148,13 +148,13 @@ class OpenStorage:
     def begin(
         self, plan: Plan, judge: Judge, stack: ExitStack, *, fresh: bool
     ) -> ResultsFile | None:
-        """Begin the folder's results, if there is one, which are closed with `stack`.
+        """Open the results of the folder, if there is one. `stack` closes them.
 
-        The run folder notes what its run is of, and where its journal is: a database's address,
-        without its password.
+        This also notes in the folder the identity of the run and, if the journal is in a database,
+        its address without the password.
 
         Raises:
-            InputError: the folder has the results of another run, and `fresh` replaces none.
+            InputError: the folder has the results of another run, and `fresh` is not set.
         """
         if self.folder is None or self.run_dir is None:
             return None
@@ -167,16 +167,16 @@ class OpenStorage:
 
 
 def shard_folder(run_dir: Path, shard: Shard) -> Path:
-    """The folder in a run folder that has the results of one of the run's shards."""
+    """The folder for the results of a shard, within the run folder."""
     return run_dir / f"shard-{shard.number}-of-{shard.of}"
 
 
 def journal_place(storage: Storage) -> Place | None:
-    """Where a run's journal is: as set, else as its folder remembers; None for no folder.
+    """The place of a run's journal: as set, else as noted in its folder; None without a folder.
 
     Raises:
-        InputError: the run has no name, the folder has its journal elsewhere, or it names a server
-            that the user has not named.
+        InputError: the run has no name, the folder's journal is elsewhere, or the folder names a
+            server that the user has not named.
     """
     folder = None if storage.run_dir is None else user_path(storage.run_dir)
     kept = None if folder is None else journal_in(folder)
@@ -192,14 +192,14 @@ def journal_place(storage: Storage) -> Place | None:
         moved = f"; if the server's name has changed, write it into {ADDRESS_NAME}"
         raise InputError(
             f"the journal of this run folder is {kept}: leave out --journal, choose another "
-            f"--run-dir, or begin anew with --fresh{moved if of_server else ''}",
+            f"--run-dir, or start over with --fresh{moved if of_server else ''}",
             file=folder,
         )
     return database
 
 
 def journal_in(folder: Path) -> Place:
-    """Where the journal of a run folder is; that of a shard's is the run's.
+    """The place of the journal of a run folder. A shard uses the journal of its run.
 
     Raises:
         InputError: the folder's note of it cannot be read.
@@ -219,15 +219,15 @@ def journal_in(folder: Path) -> Place:
 
 
 def journal_to_read(folder: Path, address: str | None = None) -> Place:
-    """Where the journal of a run folder is, if it may be looked at.
+    """The place of the journal of a run folder, for reading.
 
     Args:
-        folder: the run folder, or that of a shard.
-        address: the database that the user names, if it is in one.
+        folder: the run folder, or the folder of a shard.
+        address: the database that the user names, if any.
 
     Raises:
-        InputError: the folder's note of it cannot be read, is of another database than the user's,
-            or names a server that the user has not named.
+        InputError: the folder's note of it cannot be read, differs from the user's address, or
+            names a server that the user has not named.
     """
     check_no_links(folder)
     kept = journal_in(folder)
@@ -254,7 +254,7 @@ def has_journal(folder: Path) -> bool:
 
 
 def cache_place(cache: str | Path | None) -> Place | None:
-    """Where the shared answers are: in a file of a folder, or a database; None for nowhere."""
+    """The place of shared answers: a file in a folder, or a database; None for none."""
     if cache is None:
         return None
     if isinstance(cache, str) and is_address(cache):
@@ -263,10 +263,10 @@ def cache_place(cache: str | Path | None) -> Place | None:
 
 
 def _with_folder(cache: Place | None) -> Place | None:
-    """Make the folder of shared answers if it is not there.
+    """Create the folder for shared answers if it is missing.
 
     Raises:
-        InputError: it cannot be made.
+        InputError: it cannot be created.
     """
     if not isinstance(cache, Path):
         return cache
@@ -275,7 +275,7 @@ def _with_folder(cache: Place | None) -> Place | None:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"the cache cannot be made: {error.strerror}; choose another --cache, or --no-cache",
+            f"the cache cannot be created: {error.strerror}; choose another --cache, or --no-cache",
             file=path,
         ) from None
     check_no_links(path)
@@ -283,7 +283,7 @@ def _with_folder(cache: Place | None) -> Place | None:
 
 
 def _rubrics(plan: Plan) -> Iterator[str]:
-    """The rubric as YAML, or one for each item where they differ."""
+    """The rubric as YAML; one for each item if they differ."""
     if plan.rubric is not None:
         yield format_yaml(plan.rubric.to_dict())
         return
@@ -294,15 +294,16 @@ def _rubrics(plan: Plan) -> Iterator[str]:
 
 
 class ResultsFile:
-    """`results.jsonl` and `items.jsonl`: what was said, and of what.
+    """Writes `results.jsonl` and `items.jsonl`.
 
-    Each item's lines are written when it is done; they are in the dataset's order at the end.
+    The lines of an item are written when it is done. At the end they are in the order of the
+    dataset.
 
     Args:
-        results, items: the files; what they held is gone.
+        results, items: the files, which are overwritten.
 
     Raises:
-        InputError: one cannot be written.
+        InputError: a file cannot be written.
     """
 
     def __init__(self, results: Path, items: Path) -> None:
@@ -315,7 +316,7 @@ class ResultsFile:
         self._flushed = 0.0
 
     def add(self, result: ItemResult, lines: bytes | None = None) -> None:
-        """Write an item's verdicts, a line each, which may be made already, and its texts."""
+        """Write the verdicts of an item (`lines`, if already made) and its texts."""
         self._items.add(result.index, to_json(result.texts) + b"\n")
         self._results.add(result.index, lines or b"\n".join((*result_lines(result), b"")))
         if (now := monotonic()) - self._flushed > SHOWN_EVERY:
@@ -324,7 +325,7 @@ class ResultsFile:
             self._results.flush()
 
     def finish(self) -> None:
-        """Put the lines into the dataset's order."""
+        """Sort the lines into the order of the dataset."""
         self._results.finish()
         self._items.finish()
 
@@ -348,7 +349,7 @@ class ResultsFile:
 
 
 class _OrderedLines:
-    """A file of lines that come in any order, and are put into that of their indices at the end."""
+    """A file of lines that arrive in any order and are sorted by index at the end."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -356,7 +357,7 @@ class _OrderedLines:
         self._ends = array("Q")
         self._end = 0
         try:
-            # Who has the run no more may still have the file open.
+            # A process that has lost the run may still have the file open.
             path.unlink(missing_ok=True)
             path.touch(mode=0o600)
             self._file = path.open("wb", BUFFER)
@@ -398,6 +399,6 @@ class _OrderedLines:
             raise not_written(self._path, error) from None
 
     def _keep_whole_lines(self) -> None:
-        """Take away what was written of an item last, where there was no room for all of it."""
+        """Remove an item that was written only in part, because the disk is full."""
         written = bisect_right(self._ends, self._path.stat().st_size)
         os.truncate(self._path, self._ends[written - 1] if written else 0)

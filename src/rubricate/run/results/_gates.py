@@ -1,4 +1,4 @@
-"""What gates have closed, and the calls that this saved."""
+"""Criteria that gates have skipped, and the calls that this saved."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from rubricate.run.results._results import ItemResult
 
 CALLS_SAVED = "calls_saved"
-"""Where a skipped verdict's `detail` says how many judgements it would have taken at least."""
+"""The key in a skipped verdict's `detail` for the number of judgements that it saved at least."""
 
 
 class GateFigures(SummaryPart):
-    """Criteria that require others, and were not asked about for what these came to."""
+    """Criteria that were not asked because of the verdicts that they require."""
 
     skipped: int
-    """Verdicts that were not asked for because what they require does not hold."""
+    """Verdicts that were skipped because what they require does not hold."""
     calls_saved: int
-    """The judgements that these would have taken, of a cascade those of its first stage."""
+    """The judgements that these would have taken; in a cascade, at its first stage."""
     failed: int
-    """Verdicts that failed because what they require has failed."""
+    """Verdicts that failed because what they require failed."""
     abstained: int
-    """Verdicts that abstain because of what they require the judge could not tell."""
+    """Verdicts that abstained because the judge abstained on what they require."""
 
     @classmethod
     def tally(cls) -> GateTally:

@@ -1,4 +1,4 @@
-"""What a folder's run is of (`run.json`), so that the results of no other run replace its own."""
+"""The identity of a folder's run (`run.json`), which protects its results from other runs."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from rubricate.run._shards import sameness
 
 NOTE_NAME = "run.json"
 COMMAND_LINE = "told"
-"""The key of what was named on the command line; older run folders have it, too."""
+"""The key for the names on the command line, as in older run folders."""
 SHAPE: dict[str, type] = {"items": list, "judges": list, "criteria": dict, COMMAND_LINE: dict}
-"""Of what kinds the values in it are; of others nothing is taken."""
+"""The types of the values; a note with other types is ignored."""
 NOTED_ITEMS = 100
-"""Items by which a dataset is known again that has no name."""
+"""Number of items by which a dataset without a name is recognised."""
 
 
 class RunIdentity:
-    """What makes a run another one than that whose results a folder has.
+    """What distinguishes a run from the one whose results are in a folder.
 
     Args:
-        plan: what is graded, in all shards together.
-        judge: who grades.
+        plan: the plan of all shards together.
+        judge: the judge.
     """
 
     def __init__(self, plan: Plan, judge: Judge) -> None:
@@ -43,14 +43,13 @@ class RunIdentity:
         self._judges = [*names]
 
     def note(self, folder: Path, *, replaces: bool) -> None:
-        """Write it down in the run's folder.
+        """Write the identity into the run folder.
 
-        A run can be resumed as long as it has a judge and a criterion (its name or its words) in
-        common with that whose results are there, and the dataset's name or a text.
+        A run can be resumed as long as it shares a judge, a criterion (its name or its text), and
+        the name of the dataset or a text with the run whose results are there.
 
         Raises:
-            InputError: the folder has the results of another run, which this one does not replace;
-                or it cannot be written.
+            InputError: the folder has the results of another run, or cannot be written.
         """
         kept = noted_run(folder)
         if not replaces and has_answers(folder) and (differs := self._differences(kept)):
@@ -64,7 +63,7 @@ class RunIdentity:
         note_run(folder, own)
 
     def _texts(self) -> Iterator[int]:
-        """A number for each item, which those of equal texts have in common."""
+        """A number for each item; equal texts have equal numbers."""
         return map(sameness, self._plan.whole())
 
     def _differences(self, kept: Mapping[str, Any]) -> list[str]:
@@ -87,12 +86,12 @@ class OtherRunError(InputError):
 
     Args:
         folder: the folder.
-        differs: in what the other run differs.
-        requests: how many requests this run takes in another folder, and with `fresh`; None where
-            that was not counted.
+        differs: the parts in which the other run differs.
+        requests: how many requests this run takes in another folder, and with `fresh`; None if that
+            was not counted.
 
     Attributes:
-        folder, differs: as given.
+        folder, differs: as above.
     """
 
     def __init__(
@@ -115,21 +114,21 @@ def _requests(count: int) -> str:
 
 
 def noted_run(folder: Path) -> dict[str, Any]:
-    """What a folder's run is of; empty where nothing is noted that can be read."""
+    """The identity in a folder; empty if there is none or it is unreadable."""
     with suppress(OSError, ValueError, TypeError, RecursionError):
         note = json.loads((folder / NOTE_NAME).read_bytes())
         if isinstance(note, dict) and all(
             isinstance(note.get(key, kind()), kind) for key, kind in SHAPE.items()
         ):
             for values in (note.get("items", []), note.get("judges", [])):
-                hash(tuple(values))  # they are compared as sets
+                hash(tuple(values))  # they must fit into sets
             hash(tuple(note.get("criteria", {}).values()))
             return note
     return {}
 
 
 def note_run(folder: Path, noted: Mapping[str, Any]) -> None:
-    """Note something of a folder's run, beside what is noted of it already.
+    """Add to the note about a folder's run.
 
     Raises:
         InputError: it cannot be written.
@@ -140,7 +139,7 @@ def note_run(folder: Path, noted: Mapping[str, Any]) -> None:
 
 
 def has_answers(folder: Path) -> bool:
-    """Whether a folder may have answers: not where no verdict in its results has one."""
+    """Whether a folder may have answers. It has none if no verdict in its results has one."""
     try:
         with (folder / "results.jsonl").open("rb") as lines:
             verdicts = 0

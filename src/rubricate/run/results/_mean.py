@@ -1,4 +1,4 @@
-"""Means of numbers that come in any order."""
+"""Exact means of numbers in any order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rubricate.rubric import Score, least_ratio
 
 
 class Mean:
-    """The mean of numbers, exactly rounded, whatever order they come in.
+    """The exactly rounded mean of numbers, independent of their order.
 
     The partial sums are those of Shewchuk, "Adaptive Precision Floating-Point Arithmetic", 1997.
     """
@@ -18,14 +18,14 @@ class Mean:
         self._partials: list[float] = []
 
     def add(self, number: float | None) -> None:
-        """Count a number in; None is none."""
+        """Add a number; None is ignored."""
         if number is None:
             return
         self.count += 1
         if not number:
             return
         partials = self._partials
-        if len(partials) == 1:  # whole numbers, halves and the like: their sum is exact
+        if len(partials) == 1:  # whole numbers, halves and so on, whose sum is exact
             (partial,) = partials
             total = partial + number
             if total - partial == number and total - number == partial:
@@ -52,7 +52,7 @@ class Mean:
 class BoundedMean:
     """The mean of scores, with bounds that hold whatever the missing verdicts are.
 
-    A score that is not there may come, or not: it is in the bounds where it makes them wider.
+    A missing score may or may not exist in the end, so it counts only if it makes the bounds wider.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class BoundedMean:
         self._optional: list[tuple[float, float]] = []
 
     def add(self, score: Score) -> None:
-        """Count a score in."""
+        """Add a score."""
         low, high = score.lowest, score.highest
         if score.value is None:
             if low is not None and high is not None:
@@ -81,13 +81,13 @@ class BoundedMean:
 
     @property
     def lowest(self) -> float | None:
-        """The least that the mean could be."""
+        """The lowest value that the mean could take."""
         ends = [(1.0, low) for low, _ in self._optional]
         return least_ratio(self._lowest.total, float(self.count), ends)
 
     @property
     def highest(self) -> float | None:
-        """The most that the mean could be."""
+        """The highest value that the mean could take."""
         ends = [(1.0, -high) for _, high in self._optional]
         least = least_ratio(-self._highest.total, float(self.count), ends)
         return None if least is None else -least

@@ -1,4 +1,4 @@
-"""What a run came to: verdicts by status, failures by cause, cost, and why it stopped."""
+"""The outcome of a run: verdicts by status, failures by cause, cost, and why it stopped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _ADVICE = {
     "timeout": "a model that does not stop writing needs --max-tokens",
-    "deadline": "a judgement may take longer with --deadline, all its requests together",
+    "deadline": "--deadline sets how long a judgement may take with all its requests",
     "context_length": "give the server more context, or send less: --chunk-tokens for long "
     "submissions, fewer examples, fewer --criteria-per-call",
     "unreadable_reply": "replies that are cut off need more --max-tokens; a model that cannot keep "
@@ -25,12 +25,12 @@ _ADVICE = {
     "other --mode, your own --judge-prompt; a function in Python returns a dict such as "
     "{'reason': '...', 'evidence': [], 'verdict': 'MET'}",
 }
-"""What can be done about failures, by cause."""
+"""Advice for failures, by cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageFigures(Usage):
-    """What one command took, and what the run has cost.
+    """The usage of one command, and the cost of the whole run.
 
     The fields of `Usage` are those of this command; `seconds` is how long it ran.
     """
@@ -44,19 +44,18 @@ class UsageFigures(Usage):
     damaged: int = 0
     """Records of the journal or the cache that were damaged, and count as missing."""
     run_cost: float | None = 0.0
-    """US dollars that the run has cost in all: this command, earlier ones and other processes.
-    Answers from the cache cost it nothing."""
+    """US dollars that the run has cost in total: this command, earlier ones and other processes.
+    Answers from the cache cost nothing."""
     run_estimated_cost: float = 0.0
-    """Those of them that are an estimate."""
+    """The estimated part of them."""
     saved_input_tokens: int = 0
     saved_output_tokens: int = 0
     saved_cost: float | None = 0.0
-    """What the judgements read from journal and cache took when they were asked for; not in the
-    figures above."""
+    """What the judgements from journal and cache originally cost, which is not included above."""
 
     @classmethod
     def of(cls, facts: RunFacts) -> UsageFigures:
-        """Those of a run that has ended."""
+        """The figures of a run that has ended."""
         usage = {name: getattr(facts.usage, name) for name in Usage.__slots__}
         return cls(
             **{**usage, "seconds": facts.seconds},
@@ -73,26 +72,26 @@ class UsageFigures(Usage):
 
     @property
     def cost_text(self) -> str:
-        """What the run has cost, and what its last command paid of it if that is not the same."""
+        """The cost of the run, and the part paid by its last command, if different."""
         paid = dollars(self.cost, self.estimated_cost)
         in_all = dollars(self.run_cost, self.run_estimated_cost)
         return paid if in_all == paid else f"{in_all} in all, {paid} of it by the last command"
 
 
 class Outcome(BaseModel):
-    """What a run came to; every report for which texts were judged has these fields."""
+    """The outcome of a run. Every report for which texts were judged has these fields."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
     judge: str
     note: str | None
-    """What the judge says of itself."""
+    """A line by the judge about itself."""
     verdicts: dict[str, int]
-    """How many verdicts have each status."""
+    """The number of verdicts by status."""
     not_run: int
-    """Those that were never asked for, because the run ended early."""
+    """Verdicts that were never asked, because the run ended early."""
     errors: dict[str, int]
-    """How many verdicts failed for each cause."""
+    """The number of failed verdicts by cause."""
     first_error: str | None
     """The text of the first failure."""
     usage: UsageFigures
@@ -100,18 +99,18 @@ class Outcome(BaseModel):
     stopped: str | None
     """Why the run ended early, if it did."""
     judge_fingerprint: str | None = None
-    """A hash of the judge with its model, prompt and sampling; the same hash is the same judge."""
+    """A hash of the judge with model, prompt and sampling. Equal hashes mean equal judges."""
     prompt_version: str | None = None
-    """The prompt that language models were asked with: the usual one's version, or the name and the
-    hash of one of the user's own."""
+    """The prompt for language models: the version of the built-in one, or name and hash of a custom
+    one."""
     mode: str | None = None
-    """How language models were asked: explained or with probabilities, one criterion a request or
-    several; None where none was asked."""
+    """How language models were asked: explained or by probability, one criterion a request or
+    several; None if none was asked."""
 
     @model_validator(mode="before")
     @classmethod
     def _of_an_earlier_version(cls, data: Any) -> Any:
-        """Reports had a few of these figures under other names, and no accounts of runs."""
+        """Read reports of earlier versions, which had other names and no cost of the run."""
         if not isinstance(data, dict):
             return data
         usage = data.get("usage")
@@ -120,7 +119,7 @@ class Outcome(BaseModel):
             usage = {"resumed": data["known"], **data}
             data = {**data, "verdicts": {"judged": total - failed, "failed": failed}}
         verdicts = data.get("verdicts")
-        if isinstance(verdicts, dict) and NOT_RUN not in verdicts:  # they counted as failed
+        if isinstance(verdicts, dict) and NOT_RUN not in verdicts:  # which counted as failed
             data = {**data, **_not_run_apart(data, verdicts)}
         if isinstance(usage, dict) and "run_cost" not in usage:
             costs = (usage.get("cost"), usage.get("saved_cost", 0.0))
@@ -134,7 +133,7 @@ class Outcome(BaseModel):
 
     @property
     def unanswered(self) -> int:
-        """How many verdicts have no answer: those that failed, and those that were not run."""
+        """How many verdicts have no answer: failed ones and those not run."""
         return self.failed + self.not_run
 
     @property
@@ -144,21 +143,21 @@ class Outcome(BaseModel):
 
     @property
     def advice(self) -> dict[str, str]:
-        """What can be done about the failures, by cause, where something can."""
+        """Advice for the failures, by cause."""
         return {kind: _ADVICE[kind] for kind in self.errors if kind in _ADVICE}
 
     def is_why_it_stopped(self, error: str) -> bool:
-        """Whether an error is the one that ended the run, which is shown as such."""
+        """Whether an error is the one that ended the run, which is shown separately."""
         return self.stopped is not None and error.endswith(self.stopped)
 
     def without_the_error(self) -> Self:
-        """The same for where the error that ended the run, which came to nothing, is shown."""
+        """The same without the error, if nothing was judged and the error is shown elsewhere."""
         if self.stopped is None or not self.nothing_judged:
             return self
         return self.model_copy(update={"stopped": None, "first_error": None})
 
     def nothing(self) -> Iterator[Paragraph]:
-        """That nothing was judged, if nothing was."""
+        """A line that nothing was judged, if that is so."""
         if self.nothing_judged:
             what = f"all {self.failed} verdicts failed"
             if self.not_run:
@@ -166,13 +165,13 @@ class Outcome(BaseModel):
             yield say(f"Nothing was judged: {what}.", "alarm")
 
     def problems(self) -> Iterator[Paragraph]:
-        """Why the run ended early, and what failed, by cause, with what can be done about it."""
+        """Why the run ended early, and what failed by cause, with advice."""
         if self.stopped is not None:
             yield say(f"Stopped early: {self.stopped}", "alarm")
             if not self.nothing_judged:
-                yield say("The figures are of what was judged until then.")
+                yield say("The figures cover what was judged until then.")
         if self.not_run and not self.nothing_judged:
-            yield say(f"Not run: {self.not_run} verdicts were not asked for.", "warning")
+            yield say(f"Not run: {self.not_run} verdicts were never asked.", "warning")
         if self.first_error is None:
             return
         causes = ", ".join(f"{kind} {count}" for kind, count in self.errors.items())
@@ -194,9 +193,9 @@ def unanswered_counts(counts: Mapping[str, int]) -> str:
 
 
 def _not_run_apart(data: dict[str, Any], verdicts: dict[str, int]) -> dict[str, Any]:
-    """The counts of a report in which what was not run counts as failed.
+    """The counts of an old report, in which verdicts that were not run counted as failed.
 
-    Of each criterion the report does not say what was not run, unless all failures are that.
+    For each criterion, such a report does not tell them apart, unless all failures were not run.
     """
     count, failed = data.get(NOT_RUN, 0), verdicts.get("failed", 0)
     changed: dict[str, Any] = {"verdicts": {**verdicts, "failed": failed - count, NOT_RUN: count}}
@@ -214,7 +213,7 @@ def _not_run_apart(data: dict[str, Any], verdicts: dict[str, int]) -> dict[str, 
 
 
 class OutcomeTally:
-    """Verdicts by status and failures by cause, counted as they come, in any order."""
+    """Counts verdicts by status and failures by cause, in any order."""
 
     def __init__(self) -> None:
         self.statuses: Counter[str] = Counter()
@@ -222,13 +221,13 @@ class OutcomeTally:
         self._first: tuple[tuple[int, ...], str] | None = None
 
     def add(self, place: tuple[int, ...], verdict: Verdict) -> None:
-        """Count a verdict in; `place` says which comes first."""
+        """Count a verdict; `place` defines the order."""
         self.statuses[verdict.status] += 1
         if verdict.error is not None:
             self.add_error(place, verdict.error)
 
     def add_error(self, place: tuple[int, ...], error: Failure) -> None:
-        """Count a failure in, without its status; what was not run is none."""
+        """Count a failure without its status. A verdict that was not run is no failure."""
         if error.kind == NOT_RUN:
             return
         self.errors[error.kind] += 1
@@ -237,14 +236,14 @@ class OutcomeTally:
 
     @property
     def first_error(self) -> str | None:
-        """The first failure of a verdict that was asked for."""
+        """The first failure of a verdict that was asked."""
         return None if self._first is None else self._first[1]
 
     def fields(self, facts: RunFacts, verdicts: Mapping[str, int] | None = None) -> dict[str, Any]:
         """The fields of an `Outcome`, once the run has ended.
 
         Args:
-            facts: what the run was.
+            facts: the facts of the run.
             verdicts: how many verdicts have each status. Default: those that were counted in.
         """
         if verdicts is None:

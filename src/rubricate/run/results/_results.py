@@ -1,4 +1,4 @@
-"""What a run gives: the result of each item, and at its end what the run was."""
+"""The results of a run: one for each item, and the facts of the run."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ if TYPE_CHECKING:
     from rubricate.views import Section
 
 LONGEST_ID = 60
-"""Characters of an item's id that its `repr` shows."""
+"""Characters of an item's id in its `repr`."""
 SHORT = 200
-"""Characters of a text of metadata that is kept with the results."""
+"""Longest text in metadata that is kept with the results, in characters."""
 STRICT = {
     "strict": True,
     "allow_inf_nan": False,
     "use_attribute_docstrings": True,
     "defer_build": True,
 }
-"""How pydantic reads a line: no text is taken for a number. What reads it is built when it is
-first needed, which takes some 10 ms."""
+"""How pydantic reads a line: strictly, so that no text counts as a number. The validator is built
+on first use, which takes about 10 ms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemTexts:
-    """A line of `items.jsonl`: what the verdicts of an item are about."""
+    """A line of `items.jsonl`: the texts of an item."""
 
     __pydantic_config__ = STRICT
 
     item: str
     """The item's identifier."""
     description: str = ""
-    """What it is, in a few words."""
+    """A short description of the item."""
     prompt: str | None = None
     submission: str | None = None
     reference: str | None = None
@@ -76,25 +76,25 @@ class ItemTexts:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemFacts:
-    """What results keep of an item beside its verdicts."""
+    """What results keep of an item, besides its verdicts."""
 
-    __slots__ = ()  # what inherits has the fields: no object of millions has a `__dict__`
+    __slots__ = ()  # subclasses have the fields, so that millions of objects need no `__dict__`
 
     description: str = ""
-    """What the item is, in a few words."""
+    """A short description of the item."""
     tags: tuple[str, ...] = ()
-    """The item's short tags."""
+    """The tags of the item, without very long ones."""
     tag_scores: Mapping[str, Score] = field(default_factory=dict)
-    """Where scores are asked for by tags of criteria, the score of the criteria that have each;
-    length costs these nothing."""
+    """If scores are broken down by tags of criteria, the score for each tag, without a length
+    penalty."""
     judge_scores: Mapping[str, Score] = field(default_factory=dict)
     """With several judges, the item's score by each of them alone."""
     warnings: Mapping[str, str] = field(default_factory=dict)
-    """What to know before the score is believed, in words by kind: `faults_only` (see `Score`),
-    `same_family` (a judge is of the family of models that wrote the text) and `invented_quotes` (a
-    judge quotes what the text does not say)."""
+    """Reasons to doubt the score, by kind: `faults_only` (see `Score`), `same_family` (a judge
+    belongs to the model family that wrote the text) and `invented_quotes` (a quote of a judge is
+    not in the text)."""
     metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
-    """Of the item's metadata the numbers, truth values and short texts."""
+    """The numbers, booleans and short texts in the item's metadata."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -103,20 +103,20 @@ class ItemResult(ItemFacts):
 
     Attributes:
         id: the item's identifier.
-        rubric: the rubric it was judged by.
+        rubric: its rubric.
         criteria: the judge's verdicts by criterion name.
         score: the score of these verdicts.
-        labels: the human verdicts by criterion name, where there are any.
-        human_score: the score of the human verdicts, where every criterion has one or is computed.
-        index: the item's place in the dataset, from 0.
+        labels: the human verdicts by criterion name, if any.
+        human_score: the score of the human verdicts, if every criterion has one or is computed.
+        index: its position in the dataset, from 0.
         annotations: the labels of several annotators, by annotator and criterion name.
-        keys: the journal's keys by criterion name, one for each judgement: of several judges in the
-            order of the verdict's votes.
-        groups: the score of each group of a rubric that is a tree, by name, a group before those in
-            it; length takes nothing from them.
-        human_groups: the same of the human verdicts, where every criterion has one.
-        scoring: the scoring that is declared; None where none is.
-        item: the dataset's item; None where there are only verdicts.
+        keys: the journal's keys by criterion name, one for each judgement; with several judges in
+            the order of the votes.
+        groups: in a tree, the score of each group by name, without length penalty. A group comes
+            before those that it contains.
+        human_groups: the same for the human verdicts, if every criterion has one.
+        scoring: the declared scoring; None if there is none.
+        item: the item of the dataset; None if there are only verdicts.
     """
 
     id: str
@@ -135,7 +135,7 @@ class ItemResult(ItemFacts):
 
     @property
     def texts(self) -> ItemTexts:
-        """What its verdicts are about: prompt, submission, reference and documents."""
+        """Its texts: prompt, submission, reference and documents."""
         if self.item is None:
             return ItemTexts(item=self.id, description=self.description)
         return ItemTexts.of(self.item)
@@ -165,12 +165,13 @@ class ItemResult(ItemFacts):
     ) -> ItemResult:
         """Build an item's result from its verdicts.
 
-        `author` is the model that wrote the submission; `keys` are those of the journal by
-        criterion name and voter.
-
         Args:
+            item: the item of the dataset.
             criteria: the verdicts by criterion.
-            index: the item's place in the dataset, from 0.
+            rules: the scoring rules.
+            index: its position in the dataset, from 0.
+            author: the model that wrote the submission.
+            keys: the journal's keys by criterion name and voter.
 
         Raises:
             InputError: the item's labels do not fit its rubric.
@@ -192,7 +193,7 @@ class ItemResult(ItemFacts):
         own, groups = scored(criteria)
         human: Score | None = None
         human_groups: dict[str, Score] = {}
-        if labels:  # what is computed is the same for people
+        if labels:  # computed criteria count as labelled
             computed = {
                 name: criteria[name]
                 for name, criterion in rubric.by_name.items()
@@ -237,16 +238,16 @@ class ItemResult(ItemFacts):
         metadata: Mapping[str, Any] | None = None,
         tags: Sequence[str] = (),
     ) -> ItemResult:
-        """An item of which there are only verdicts, such as those of a file of results.
+        """Build a result from verdicts alone, for example from a file of results.
 
         Args:
-            id: the item's.
-            rubric: by which it is scored.
-            verdicts: by criterion.
-            rules: how it is scored.
-            index: its place, from 0.
-            metadata: of the item.
-            tags: of the item.
+            id: the item's identifier.
+            rubric: its rubric.
+            verdicts: the verdicts by criterion.
+            rules: the scoring rules.
+            index: its position, from 0.
+            metadata: its metadata.
+            tags: its tags.
 
         Raises:
             InputError: the numbers of verdicts and criteria differ.
@@ -278,7 +279,7 @@ class ItemResult(ItemFacts):
 def scores_by_tag(
     rubric: Rubric, verdicts: Mapping[str, Verdict], rules: ScoringRules
 ) -> dict[str, Score]:
-    """The scores of the criteria that have each of the tags by which scores are grouped."""
+    """The score for each tag by which scores are broken down."""
     fields = () if rules.declared is None else rules.declared.by
     scores = {}
     for tag, places in grouped_tags(fields, [criterion.tags for criterion in rubric]).items():
@@ -317,7 +318,7 @@ def _annotations(item: DataItem) -> dict[str, dict[str, str]]:
 
 
 def short_metadata(data: DataItem) -> dict[str, str | int | float | bool]:
-    """What results keep of an item's metadata, and scores can be grouped by."""
+    """The part of an item's metadata that results keep and scores can be grouped by."""
     return {
         name: value
         for name, value in data.metadata.items()
@@ -326,13 +327,13 @@ def short_metadata(data: DataItem) -> dict[str, str | int | float | bool]:
 
 
 def short_tags(data: DataItem) -> tuple[str, ...]:
-    """What they keep of its tags."""
+    """The tags that results keep."""
     tags = data.tags
     return tuple([tag for tag in tags if len(tag) <= SHORT]) if tags else ()
 
 
 def _verdicts_by_judge(criteria: Mapping[str, Verdict]) -> dict[str, dict[str, Verdict]]:
-    """Each voting judge's own verdicts by criterion; what nobody voted on is the same for all."""
+    """The verdicts of each voting judge by criterion. Those without votes are the same for all."""
     judges = dict.fromkeys(
         vote.judge for verdict in criteria.values() for vote in verdict.votes if vote.judge
     )
@@ -350,7 +351,7 @@ def _verdicts_by_judge(criteria: Mapping[str, Verdict]) -> dict[str, dict[str, V
 
 
 def _of_its_family(author: str, criteria: Mapping[str, Verdict]) -> list[str]:
-    """The judges that are of the family of the model that wrote a text."""
+    """The judges that belong to the model family of the author."""
     from rubricate.judge import model_family
 
     family = model_family(author)
@@ -366,12 +367,12 @@ def _warnings(score: Score, criteria: Mapping[str, Verdict], author: str | None)
     warnings: dict[str, str] = {}
     if score.faults_only:
         warnings["faults_only"] = (
-            "no criterion that gives points was judged: the score is that of the faults alone"
+            "no criterion that gives points was judged: the score reflects penalties only"
         )
     if author and (kin := _of_its_family(author, criteria)):
         warnings["same_family"] = (
-            f"{', '.join(kin)} is of the family of {author}, who wrote the text: "
-            "judges tend to favour their own"
+            f"{', '.join(kin)} belongs to the same model family as {author}, which wrote the text: "
+            "judges tend to favour their own family"
         )
     invented = {
         (vote.judge, evidence.quote)
@@ -390,33 +391,33 @@ def _warnings(score: Score, criteria: Mapping[str, Verdict], author: str | None)
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunFacts:
-    """What a run was and what it took, without its items.
+    """The facts of a run, without its items.
 
     Attributes:
         judge: the judge's name.
-        note: what the judge says of itself, if anything.
+        note: a line by the judge about itself, if any.
         dataset: the dataset's name, if it has one.
-        usage: what this call took; answers from journal and cache cost nothing.
-        run_usage: what the run took in all: this call, earlier ones and other processes.
+        usage: the usage of this call. Stored answers cost nothing.
+        run_usage: the usage of the whole run: this call, earlier ones and other processes.
         calls: judgements made in this run.
         resumed: judgements read from the journal instead.
         cached: judgements read from the cache instead.
-        saved: what those of journal and cache took when they were asked for.
-        damaged: records of journal and cache that were damaged, and count as not there.
+        saved: the original usage of the judgements from journal and cache.
+        damaged: damaged records in journal and cache, which count as missing.
         seconds: how long the run took.
-        rules: how scores were made of verdicts.
-        judges: the names of the judges, where several vote.
-        aggregation: how their votes were put together; None for one judge.
-        weights: how much each judge's vote counted, by name; None where all counted alike.
+        rules: the scoring rules.
+        judges: the names of the judges, if several vote.
+        aggregation: how votes were combined; None for one judge.
+        weights: the weight of each judge's votes, by name; None if all counted equally.
         stages: the stages of a cascade.
-        calibration: the name and hash of the map that probabilities went through, if they did.
+        calibration: the name and hash of the calibration map, if one was applied.
         run_dir: the run folder, if there is one.
-        fingerprint: a hash of the judge with its prompt and sampling, where it has one.
-        prompt_version: the prompt that language models were asked with.
-        mode: how they were asked, in words: explained or with probabilities, one criterion a
-            request or several; None where no language model was.
+        fingerprint: a hash of the judge with prompt and sampling, if it has one.
+        prompt_version: the prompt for language models.
+        mode: how they were asked, in words: explained or by probability, one criterion a request or
+            several; None if no language model was asked.
         stopped: why the run ended early, if it did.
-        interrupted: whether it ended early because somebody stopped it, not for an error.
+        interrupted: whether someone stopped it, rather than an error.
     """
 
     judge: str

@@ -1,8 +1,8 @@
-"""What a run writes of each item: `results.jsonl`, a line a verdict, and `items.jsonl`, its texts.
+"""The files of a run: `results.jsonl`, one line for each verdict, and `items.jsonl`, the texts.
 
-`ResultRow` declares a line of `results.jsonl` once: the line is written from it and read into it,
-and a finished run consists of such rows. The JSON Schema, tables, exports, `show` and the report
-page take their keys, columns and facts from its fields.
+`ResultRow` declares a line of `results.jsonl` once: lines are written from it and read into it, and
+a finished run consists of such rows. The JSON Schema, tables, exports, `show` and the report page
+derive their keys, columns and facts from its fields.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from rubricate.run.journal import to_json
 from rubricate.run.results._results import STRICT, ItemFacts, ItemResult, ItemTexts
 from rubricate.views import figure
 
-WRITE_ANEW = "run the same grade command again: it writes them anew from the journal"
+WRITE_ANEW = "run the same grade command again, which restores them from the journal"
 SHOWN = {"shown": True}
-"""The metadata of a field that `show` and the report page show as a fact of the verdict."""
+"""Metadata of a field that `show` and the report page list among the facts of a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """The score of a group of a rubric that is a tree; `human` is that by the human labels."""
+    """The score of a group in a tree; `human` is the score by human labels."""
 
     value: float | None
     lowest: float | None
@@ -49,7 +49,7 @@ class GroupRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote(Verdict):
-    """A judge's vote as it is read back; its criterion is that of its row."""
+    """A judge's vote. Its criterion is that of its row."""
 
     criterion: str = ""
     evidence: tuple[Evidence | Paraphrase, ...] = ()
@@ -57,10 +57,10 @@ class Vote(Verdict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultRow(Verdict, ItemFacts):
-    """A line of `results.jsonl`: a verdict, what people said, and what its item came to.
+    """A line of `results.jsonl`: a verdict, its human label, and the scores of its item.
 
-    To add a column, declare its field here, and give it its value in `rows_of`. With
-    `field(metadata=SHOWN)` it is a fact of the verdict in `show` and on the report page as well.
+    To add a column, declare a field here and set its value in `_of_verdicts`. With
+    `field(metadata=SHOWN)`, `show` and the report page list it among the facts of the verdict.
     """
 
     __pydantic_config__ = STRICT
@@ -72,33 +72,33 @@ class ResultRow(Verdict, ItemFacts):
     weight: float
     """The criterion's weight."""
     human_label: str | None
-    """The label that people gave; None where there is none."""
+    """The human label; None if there is none."""
     human_value: float | None
-    """What that label is worth, in [0, 1]."""
+    """The value of the human label, in [0, 1]."""
     human_reason: str | None = None
-    """Why people gave it, where they said so."""
+    """The reason for the human label, if given."""
     human_selection: Mapping[str, Any] | None = None
-    """How the item was chosen for the label: `how`, `probability`, and whether somebody decided on
-    it (`adjudicated`). None where no record says it; see `dataset.LabelSelection`."""
+    """How the item was chosen for labelling: `how`, `probability`, and whether the label was
+    `adjudicated`. None if that was not recorded; see `dataset.LabelSelection`."""
     annotations: Mapping[str, str] = field(default_factory=dict)
-    """The labels of several people, by annotator."""
+    """The labels of several annotators, by name."""
     keys: tuple[str, ...] | None = None
     """The journal's keys of the answers behind the verdict, one for each vote."""
     groups: Mapping[str, GroupRow] = field(default_factory=dict)
-    """The scores of a tree's groups; in the first line of an item alone."""
+    """The scores of the groups of a tree; only in the first line of an item."""
     item_score: Score
     """The score of the whole item."""
     human_score: float | None = None
-    """The item's score by its human labels, where every criterion has one."""
+    """The item's score by human labels, if every criterion has one."""
 
     @property
     def answer_text(self) -> str:
-        """The label; of a verdict without one, its status."""
+        """The label, or the status of a verdict without one."""
         return self.label or self.status
 
     @property
     def human(self) -> Verdict | None:
-        """What people said, as a verdict."""
+        """The human label as a verdict."""
         if self.human_label is None:
             return None
         status: Status = "judged"
@@ -108,12 +108,12 @@ class ResultRow(Verdict, ItemFacts):
 
     @property
     def confidence(self) -> float | None:
-        """How sure the verdict is: see `rubric.confidence`."""
+        """The confidence of the verdict; see `rubric.confidence`."""
         return confidence(self)
 
     @property
     def probability_met(self) -> float | None:
-        """The judge's probability of MET against UNMET; None where it gave none."""
+        """The judge's probability of MET against UNMET; None if it gave none."""
         shares = (self.detail or {}).get("probabilities")
         if shares is None and self.probability is not None:
             other = {"MET": "UNMET", "UNMET": "MET"}.get(self.label or "", "")
@@ -124,7 +124,7 @@ class ResultRow(Verdict, ItemFacts):
         return shares["MET"] / both if both else None
 
     def facts(self) -> Iterator[str]:
-        """What there is to the verdict beside its label and reason, in a few words each."""
+        """Facts about the verdict besides label and reason, in a few words each."""
         if self.value not in (None, 0.0, 1.0):
             yield f"value {figure(self.value)}"
         if self.confidence is not None:
@@ -136,7 +136,7 @@ class ResultRow(Verdict, ItemFacts):
                 yield f"{column.name.replace('_', ' ')} {value}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as the JSON values of its line."""
+        """The row as JSON values, as in its line."""
         values = {name: getattr(self, name) for name in ROW_FIELDS}
         for name in _IN_FIRST_LINE:
             if not values[name]:
@@ -150,23 +150,23 @@ _FIRST = (
     *("human_label", "human_value", "human_reason", "human_selection"),
 )
 _NAMES = dict.fromkeys((*_FIRST, *ResultRow.__dataclass_fields__))
-del _NAMES["answer"]  # of a judge; the journal keeps it
+del _NAMES["answer"]  # only the journal keeps it
 ROW_FIELDS = tuple(_NAMES)
-"""The fields of a row: those that say which verdict it is, and all others as they are declared."""
+"""The fields of a row: first those that identify the verdict, then all others as declared."""
 ITEM_FIELDS = ("item_score", "human_score", "judge_scores", "warnings", "metadata")
-"""What all lines of an item end with, which is written once."""
+"""Fields at the end of every line of an item, which are serialised once."""
 _OFTEN_ALIKE = (
     *("item", "description", "weight", "value", "human_value", "annotations", "groups"),
     *("tag_scores", *ITEM_FIELDS),
 )
-"""Fields whose value a row shares with the row before where both are equal."""
+"""Fields whose values rows share in memory if they are equal."""
 _IN_FIRST_LINE = ("groups", "tags", "tag_scores")
 _SELDOM = ("human_reason", "human_selection", *_IN_FIRST_LINE)
-"""Fields that a line has only where there is something in them."""
+"""Fields that are left out of a line if they are empty."""
 
 
 def rows_of(item: ItemResult) -> Iterator[ResultRow]:
-    """The rows of an item, one a criterion."""
+    """The rows of an item, one for each criterion."""
     of_item = _of_item(item)
     return (ResultRow(**of_item, **values) for values in _of_verdicts(item))
 
@@ -174,7 +174,7 @@ def rows_of(item: ItemResult) -> Iterator[ResultRow]:
 def result_of(
     rows: Sequence[ResultRow], rubric: Rubric, rules: ScoringRules, index: int
 ) -> ItemResult:
-    """The item that gave these rows, with what its scores and its agreement need."""
+    """The item behind these rows, as far as scores and agreement need it."""
     first = rows[0]
     result = ItemResult.of_verdicts(
         first.item,
@@ -204,7 +204,7 @@ def _human(value: float | None) -> Score | None:
 
 
 def result_lines(item: ItemResult) -> Iterator[bytes]:
-    """The lines of an item, without their ends: what `rows_of` gives, as bytes."""
+    """The lines of an item as bytes, without line ends; the same as `rows_of`."""
     of_item = _of_item(item)
     head, tail = _ends(of_item)
     return (_line(head, values, tail) for values in _of_verdicts(item))
@@ -223,9 +223,9 @@ def _of_item(item: ItemResult) -> dict[str, Any]:
 
 
 def _of_verdicts(item: ItemResult) -> Iterator[dict[str, Any]]:
-    """What differs between the rows of an item, in the order of the line.
+    """The values that differ between the rows of an item, in the order of the line.
 
-    The scores of groups and tags, of which there may be hundreds, are in the first alone.
+    The scores of groups and tags, of which there can be hundreds, are only in the first one.
     """
     first: dict[str, Any] = {}
     if item.groups or item.tags or item.tag_scores:
@@ -290,7 +290,7 @@ def _groups(item: ItemResult) -> dict[str, GroupRow]:
 
 
 def _ends(values: Mapping[str, Any]) -> tuple[bytes, bytes]:
-    """How all lines of an item begin and end."""
+    """The start and the end of all lines of an item."""
     head = to_json({"item": values["item"], "description": values["description"]})
     tail = to_json({name: values[name] for name in ITEM_FIELDS})
     return head[:-1] + b",", b"," + tail[1:]
@@ -300,7 +300,7 @@ def _line(head: bytes, values: dict[str, Any], tail: bytes) -> bytes:
     for name in ("human_reason", "human_selection"):
         if not values[name]:
             del values[name]
-    # orjson takes ten times as long for a dataclass as for a dictionary
+    # orjson is ten times slower for a dataclass than for a dictionary
     values["usage"] = values["usage"].to_dict()
     if values["votes"]:
         values["votes"] = [_vote(vote) for vote in values["votes"]]
@@ -328,14 +328,14 @@ _Line = TypeVar("_Line", ResultRow, ItemTexts)
 
 
 ROWS, TEXTS = TypeAdapter(ResultRow), TypeAdapter(ItemTexts)
-"""What reads lines of `results.jsonl` and of `items.jsonl`, and says their JSON Schemas."""
+"""Validators for the lines of `results.jsonl` and `items.jsonl`, also used for their schemas."""
 
 
 def read_lines(path: Path, lines: TypeAdapter[_Line]) -> Iterator[_Line]:
-    """The lines of `results.jsonl` or `items.jsonl`, one after the other.
+    """Iterate over the lines of `results.jsonl` or `items.jsonl`.
 
     Raises:
-        InputError: the file is missing or damaged; with the line.
+        InputError: the file is missing or damaged; names the line.
     """
     try:
         with path.open("rb") as file:
@@ -356,7 +356,7 @@ def read_lines(path: Path, lines: TypeAdapter[_Line]) -> Iterator[_Line]:
 
 
 def read_rows(path: Path) -> Iterator[tuple[ResultRow, ...]]:
-    """The rows of each item in a `results.jsonl`, in the dataset's order; one item is held.
+    """Iterate over a `results.jsonl` item by item, in the order of the dataset.
 
     Raises:
         InputError: see `read_lines`.
@@ -365,7 +365,7 @@ def read_rows(path: Path) -> Iterator[tuple[ResultRow, ...]]:
     for line in read_lines(path, ROWS):
         row = line if line.error is None else _with_status(line)
         if rows:
-            _share(row, rows[-1])  # a run in memory takes a third less (one judge, ten criteria)
+            _share(row, rows[-1])  # saves a third of the memory (one judge, ten criteria)
             if row.item != rows[0].item:
                 yield tuple(rows)
                 rows = []
@@ -375,7 +375,7 @@ def read_rows(path: Path) -> Iterator[tuple[ResultRow, ...]]:
 
 
 def _with_status(row: ResultRow) -> ResultRow:
-    """A row whose verdict or votes were not run; results of earlier versions call that failed."""
+    """The row with the status `not_run`, which earlier versions called failed."""
     votes = tuple(
         replace(vote, status=vote.error.status) if vote.error is not None else vote
         for vote in row.votes
@@ -392,7 +392,7 @@ def _share(row: ResultRow, before: ResultRow) -> None:
 
 
 def line_schema(lines: TypeAdapter[_Line]) -> dict[str, Any]:
-    """The JSON Schema of a line; all that is not seldom is in every line."""
+    """The JSON Schema of a line. Fields outside `_SELDOM` are required."""
     made = lines.json_schema(mode="serialization")
     made["properties"].pop("answer", None)
     made["required"] = [name for name in made["properties"] if name not in _SELDOM]

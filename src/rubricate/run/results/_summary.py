@@ -1,4 +1,4 @@
-"""The summary of a run: what `summary.json` holds, and how it is shown."""
+"""The summary of a run: the contents of `summary.json`, and how they are shown."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ from rubricate.views import (
 )
 
 AGREEMENT = ("accuracy", "kappa", "n")
-"""The columns that there are where people labelled."""
+"""The columns for agreement with human labels."""
 STRATIFIED = ("accuracy", "stratified kappa", "n")
-"""Those of figures over several criteria."""
+"""The same for figures over several criteria."""
 
 
 class Summary(Report, Outcome):
@@ -64,56 +64,56 @@ class Summary(Report, Outcome):
     dataset: str | None
     items: int
     prompts: int | None = None
-    """How many different prompts they have; None in runs of earlier versions."""
+    """How many different prompts the items have; None in runs of earlier versions."""
     criteria: list[CriterionFigures]
     score: ScoreFigures
     agreement: AgreementFigures | None
     """Over all criteria."""
     stratified: StratifiedFigures | None = None
-    """How the kappas over several criteria were made; None where there is one."""
+    """How kappas over several criteria were made; None for one criterion."""
     judges: list[JudgeFigures] = Field(default_factory=list)
-    """The judges, where several vote."""
+    """The judges, if several vote."""
     stages: list[StageFigures] = Field(default_factory=list)
-    """The stages of a cascade, in their order."""
+    """The stages of a cascade, in order."""
     strategies: dict[str, str | int] = Field(default_factory=dict)
-    """How their votes were put together."""
+    """How their votes were combined."""
     invented_quotes: list[InventedQuotes] = Field(default_factory=list)
-    """The judges that have invented quotes."""
+    """The judges with invented quotes."""
     asked_again_for_evidence: int = 0
-    """Verdicts whose judge was asked again because its quotes are not in the submission."""
+    """Verdicts that were asked again because quotes were not in the submission."""
     abstained_for_evidence: int = 0
-    """Those of them that abstain, since they did not then either."""
+    """How many of them abstained, because the quotes were still missing."""
     first_abstention: str | None = None
-    """The first judge's reason to abstain, with the criterion."""
+    """The first reason for an abstention, with its criterion."""
     labels_chosen: dict[str, int] = Field(default_factory=dict)
-    """How many of the labels were chosen in which way, where that is recorded; see
+    """The number of labels by how their items were chosen, where recorded; see
     `dataset.LabelSelection`."""
     page_labels: int = 0
-    """How many labels were given on the run's page; not there where none was."""
+    """How many labels were given on the run's page; left out if none."""
     warnings: dict[str, int] = Field(default_factory=dict)
-    """How many items have each kind of warning (see `ItemResult.warnings`)."""
+    """The number of items by kind of warning; see `ItemResult.warnings`."""
     first_warning: str | None = None
-    """The first of them, in words, with its item."""
+    """The first warning, with its item."""
     cannot_assess: str
     partial: float
     length_penalty: dict[str, Any] | None = None
-    """The settings by which length costs; None where it costs nothing."""
+    """The settings of the length penalty; None without one."""
     documents: DocumentFigures | None = None
-    """How long documents were read; None where none was."""
+    """How long documents were read; None if there were none."""
     scoring: DeclaredFigures | None = None
-    """Scores by the scoring that is declared, and by tag; not there where none is."""
+    """Scores by a declared scoring, and by tag; left out without one."""
     gates: GateFigures | None = None
-    """What was not asked for what other criteria came to; not there where no rubric has gates."""
+    """What gates skipped; left out if no rubric has gates."""
     tree: TreeFigures | None = None
-    """Scores of the groups of a tree; not there where no rubric is one."""
+    """Scores of the groups of a tree; left out without one."""
     calibration: CalibrationFigures | None = None
-    """What a calibration did, if one was given."""
+    """The effect of a calibration, if one was applied."""
     certificate: CertificateFigures | None = None
-    """How the run compares with a certificate, if one was given."""
+    """Whether the run matches a certificate, if one was given."""
     thresholds: ThresholdOutcome | None = Field(
         default=None, validation_alias=AliasChoices("thresholds", "quality_gate")
     )
-    """Whether its figures reach the thresholds that were given; not there where none were."""
+    """The outcome of thresholds; left out without any."""
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_declared(self, handler: Any) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class Summary(Report, Outcome):
 
     @classmethod
     def kinds_of_parts(cls) -> dict[str, type[SummaryPart]]:
-        """The parts that there may be, by their fields."""
+        """The possible parts, by their fields."""
         return {
             name: kind
             for name, field in cls.model_fields.items()
@@ -142,7 +142,7 @@ class Summary(Report, Outcome):
 
     @property
     def parts(self) -> list[SummaryPart]:
-        """The parts that there are."""
+        """The parts of this summary."""
         parts = [getattr(self, name) for name in self.kinds_of_parts()]
         return [part for part in parts if part is not None]
 
@@ -154,18 +154,18 @@ class Summary(Report, Outcome):
         return _sections(self)
 
     def criteria_table(self, *, labels: bool = False) -> Table:
-        """The table of criteria, a row for each that has a name.
+        """The table of criteria, with a row for each one that has a name.
 
         Args:
-            labels: whether a column has all labels with their counts even where all criteria are
-                binary, in place of those for MET and UNMET.
+            labels: whether to show one column with all labels and their counts, instead of columns
+                for MET and UNMET, even if all criteria are binary.
         """
         return _criteria_table(
             self, labels or any(not criterion.binary for criterion in self.criteria)
         )
 
     def cautions(self) -> Iterator[str]:
-        """What a reader of the figures must know, such as quotes that are invented."""
+        """Lines that a reader of the figures must know, for example about invented quotes."""
         for line in (*_quotes(self), *_item_warnings(self)):
             yield line.text
 
@@ -174,7 +174,7 @@ class Summary(Report, Outcome):
 
 
 def _sections(summary: Summary) -> Iterator[Section]:
-    """The table of criteria, with the run's figures below."""
+    """The table of criteria, followed by the figures of the run."""
     yield from _tables(summary)
     yield Facts(tuple(_figures(summary)))
     for voter in summary.judges:
@@ -189,14 +189,14 @@ def _sections(summary: Summary) -> Iterator[Section]:
     chosen = {how: summary.labels_chosen.get(how, 0) for how in ("active", "uncertainty")}
     if any(chosen.values()):
         yield say(
-            f"{sum(chosen.values())} labels are of items chosen where the judge was unsure: the "
-            "accuracy, kappa and means here are of these items, not of all (see rubricate trust "
-            "agree)",
+            f"{sum(chosen.values())} labels are on items chosen because the judge was unsure: "
+            "accuracy, kappa and means here describe those items, not all of them (see rubricate "
+            "trust agree)",
             "warning",
         )
     if summary.page_labels:
         yield say(
-            f"{summary.page_labels} labels were given on the run's page (rubricate view), beside "
+            f"{summary.page_labels} labels were given on the run's page (rubricate view), next to "
             "the verdict"
         )
     yield from _item_warnings(summary)
@@ -211,7 +211,7 @@ def _sections(summary: Summary) -> Iterator[Section]:
 
 
 def _tables(summary: Summary) -> Iterator[Section]:
-    """The tables of criteria, judges and stages; where nothing was judged they had only dashes."""
+    """The tables of criteria, judges and stages, unless nothing was judged."""
     if summary.nothing_judged:
         yield say(_heading(summary), "strong")
         yield from summary.nothing()
@@ -228,14 +228,14 @@ def _tables(summary: Summary) -> Iterator[Section]:
 
 
 def _quotes(summary: Summary) -> Iterator[Paragraph]:
-    """What is to be said of the judges' quotes."""
+    """Warnings about the judges' quotes."""
     for judge in summary.invented_quotes:
         share = f"{judge.invented} of {judge.quotes} quotes are not in the submission"
         yield say(f"judge {judge.judge}: {share}: trust its reasons less", "warning")
     if summary.asked_again_for_evidence or summary.abstained_for_evidence:
         yield say(
-            "asked again because what is quoted is not in the submission: "
-            f"{summary.asked_again_for_evidence}; abstained for want of evidence: "
+            "asked again because quotes were not in the submission: "
+            f"{summary.asked_again_for_evidence}; abstained for lack of evidence: "
             f"{summary.abstained_for_evidence}",
             "warning",
         )
@@ -391,7 +391,7 @@ def _headings(summary: Summary) -> tuple[str, ...]:
 
 
 def _alone(judge: JudgeFigures, scored: int) -> str:
-    """A judge's own mean score; of how many items, where these are not those of the score above."""
+    """A judge's own mean score, with its number of items if that differs."""
     text = figure(judge.score)
     return text if judge.score is None or judge.scored == scored else f"{text} (n {judge.scored})"
 
@@ -436,7 +436,7 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def _score_rows(summary: Summary) -> Iterator[tuple[str, str]]:
-    """The score, that of people, and how far they agree."""
+    """The score, the score by people, and the kappa over criteria."""
     score = summary.score
     line = f"{figure(score.mean)}   n {score.scored}"
     if summary.scoring is not None and (interval := interval_text(summary.scoring.overall)):

@@ -1,4 +1,4 @@
-"""A run's figures, added up item by item."""
+"""Collects the figures of a run, item by item."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from rubricate.run.results._results import ItemResult, RunFacts
 
 NEVER = (sys.maxsize, 0, "")
-"""After every place."""
+"""A position after all others."""
 _BUILDING = threading.Lock()
-"""Held while classes are built, for which pydantic has a lock that a fork would copy as it is."""
+"""Held while pydantic builds classes, because a fork would copy pydantic's own lock in use."""
 free_after_fork(_BUILDING)
 
 
 class Tallies:
-    """The figures of items, added up as they come, in any order."""
+    """Collects the figures of items, in any order."""
 
     def __init__(self) -> None:
         self._items = 0
@@ -66,13 +66,13 @@ class Tallies:
 
     @staticmethod
     def get_ready() -> None:
-        """Have the classes of figures built, which `summary` would do first: some 10 ms."""
+        """Build the classes of figures in advance, which takes about 10 ms."""
         with _BUILDING:
             for kind in (Summary, ScoreFigures, CriterionFigures):
                 kind.model_rebuild()
 
     def add(self, item: ItemResult) -> None:
-        """Count an item in."""
+        """Count an item."""
         self._items += 1
         self._prompts.add(hash(None if item.item is None else item.item.prompt))
         verdicts, labels, tallies = item.criteria, item.labels, self._criteria
@@ -114,14 +114,14 @@ class Tallies:
         verdict: Verdict,
         human: Verdict | None,
     ) -> None:
-        """Count in what a verdict rests on: quotes, maps, votes, stages and parts."""
+        """Count the details of a verdict: quotes, calibration, votes and stages."""
         for vote in verdict.votes or (verdict,):
             if vote.evidence:
                 self._quotes.setdefault(vote.judge or "", QuoteTally()).add(vote)
             if vote.detail:
                 self._note_calibration(vote.detail, vote.label)
                 required = vote.detail.get(REQUIRED)
-                if isinstance(required, Mapping):  # a judge of a user's may have that name, too
+                if isinstance(required, Mapping):  # a custom judge can use the same key
                     self._asked_again += bool(required.get(ASKED_AGAIN))
                     self._abstained += bool(required.get(ABSTAINED))
         for vote in verdict.votes:
@@ -140,7 +140,7 @@ class Tallies:
             self._changed += mapped["label"] != label
 
     def _note(self, place: tuple[int, int], name: str, verdict: Verdict) -> None:
-        """Keep the first cause of a failure, and the first reason of an abstention."""
+        """Keep the first failure, and the first reason of an abstention."""
         error = verdict.error
         if error is not None:
             self._failures.add_error(place, error)
@@ -152,7 +152,7 @@ class Tallies:
             self._first_abstention = (*place, f"{name}: {verdict.reason}")
 
     def summary(self, facts: RunFacts) -> Summary:
-        """The figures of all items so far, and of the run that gave them."""
+        """The summary of all items so far, with the facts of the run."""
         criteria = sorted(self._criteria.values(), key=lambda tally: tally.place)
         everything = PairCounts(self._items)
         for tally in criteria:
@@ -211,11 +211,11 @@ class Tallies:
         return summary if summary.scoring is None else as_declared(summary, summary.scoring)
 
     def relabelled(self, summary: Summary, page_labels: int) -> Summary:
-        """A summary with the figures that rest on labels from the items here.
+        """A summary with its label-based figures replaced by those of the items here.
 
         Args:
-            summary: that of these items, with labels that hold no more.
-            page_labels: how many of those that hold were given on the run's page.
+            summary: the summary of these items, with outdated labels.
+            page_labels: how many of the current labels were given on the run's page.
         """
         everything = PairCounts(self._items)
         for tally in self._criteria.values():
@@ -259,7 +259,7 @@ class Tallies:
             return figures
         unknown: dict[str, Any] = {}
         if name not in facts.stages[0].names:
-            unknown |= {"score": None, "scored": 0}  # it saw what others left
+            unknown |= {"score": None, "scored": 0}  # it saw only what other stages passed on
         if facts.stages[-1].names == (name,):
             unknown["with_verdict"] = None  # its vote is the verdict
         return figures.model_copy(update=unknown)
@@ -286,7 +286,7 @@ def _with_agreement(figures: _Figures, pairs: PairCounts) -> _Figures:
 
 
 def as_declared(summary: Summary, scoring: DeclaredFigures) -> Summary:
-    """The figures with the scores that a declared scoring makes in place of plain means."""
+    """The summary with the scores of a declared scoring in place of plain means."""
     overall, score = scoring.overall, summary.score
     changed: dict[str, Any] = {
         "mean": overall.value,
@@ -307,7 +307,7 @@ def as_declared(summary: Summary, scoring: DeclaredFigures) -> Summary:
 
 
 class QuoteTally:
-    """The quotes of verdicts, and how many of them are invented."""
+    """Counts the quotes of verdicts, and invented ones."""
 
     def __init__(self) -> None:
         self.count = self.invented = 0
@@ -318,7 +318,7 @@ class QuoteTally:
 
 
 class CriterionTally:
-    """One criterion over the items so far; what it is comes from the first item that has it."""
+    """One criterion over the items so far, as the first item with it defines it."""
 
     def __init__(self, name: str, criterion: Criterion, place: tuple[int, int]) -> None:
         self.place = place
@@ -366,11 +366,11 @@ class CriterionTally:
             self._quotes.add(verdict)
 
     def figures(self, own: bool) -> CriterionFigures:
-        """Its figures; `own` says whether items have rubrics of their own without names."""
+        """Its figures; `own` says whether items have their own unnamed criteria."""
         criterion = self._criterion
         order = [*dict.fromkeys((*(criterion.labels or BINARY_LABELS), ABSTENTION))]
         if criterion.labels:
-            order += sorted(self._labels.keys() - set(order))  # of another item's own criterion
+            order += sorted(self._labels.keys() - set(order))  # from another item's criterion
         return CriterionFigures(
             name=self._name,
             weight=criterion.weight if len(self._weights) == 1 else None,

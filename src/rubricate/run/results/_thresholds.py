@@ -1,9 +1,9 @@
-"""The thresholds that a run's figures must reach, and whether they do.
+"""Thresholds for a run's figures, and whether the figures reach them.
 
-A verdict that failed is no reason to pass. A figure with failures in it passes only where the worst
-answers to them would reach the threshold too; it is below only where the best would not; else it is
-undecided. A mean is a sample of what other items would give: it is below where that is shown, it
-passes where that is excluded, and else these items cannot tell.
+A failed verdict is no reason to pass. With failures, a figure passes only if it would do so with
+the worst answers, and is below only if it would be with the best ones; otherwise it is undecided.
+A mean is a sample of what other items would give: it is below if the test shows that, it passes if
+the test excludes it, and otherwise these items cannot tell.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _NAMED = re.compile(r"(?P<name>.+?)=(?P<number>\s*[-+.0-9eE]+\s*)(?:,|$)", re.DO
 
 @dataclass(frozen=True)
 class Thresholds:
-    """The least that figures may be, each in [0, 1].
+    """Minimum values of figures, each in [0, 1].
 
     Attributes:
-        score: that of the score; None where it may be anything.
-        criteria: those of criteria's mean values, by name.
+        score: for the score; None for no threshold.
+        criteria: for the mean values of criteria, by name.
     """
 
     score: float | None = None
@@ -49,10 +49,10 @@ class Thresholds:
     def parse(cls, thresholds: str | float) -> Self:
         """Read thresholds: `0.8`, `0.8,accuracy=0.9` or `accuracy=0.9,style=0.7`.
 
-        A name may have commas in it.
+        Names may contain commas.
 
         Raises:
-            InputError: it is none of these, or a number is not in [0, 1].
+            InputError: the text has another form, or a number is not in [0, 1].
         """
         text = str(thresholds).strip()
         first, comma, rest = text.partition(",")
@@ -80,13 +80,13 @@ class Thresholds:
         return cls(score, criteria)
 
     def check(self, criteria: Iterable[Criterion]) -> None:
-        """Check that its names are criteria for which more is better.
+        """Check that the names belong to criteria for which more is better.
 
         Args:
-            criteria: all that are asked; several of one name where items have their own.
+            criteria: all criteria; several of one name if items have their own.
 
         Raises:
-            InputError: there is no criterion of a name, or it is a penalty criterion.
+            InputError: a criterion does not exist, or is a penalty criterion.
         """
         known: dict[str, float] = {}
         for criterion in criteria:
@@ -112,8 +112,8 @@ class Thresholds:
                 raise InputError(f"no criterion '{name}'; {hint}")
             if penalties[name]:
                 raise InputError(
-                    f"'{name}' is a penalty criterion, of which more is worse: give a threshold "
-                    "for the score, in which it counts"
+                    f"'{name}' is a penalty criterion, for which more is worse: set a threshold "
+                    "for the score instead, which includes it"
                 )
 
 
@@ -152,13 +152,13 @@ def check_thresholds(
     """Whether a run's figures reach their thresholds.
 
     Args:
-        summary: the run's figures.
+        summary: the figures of the run.
         rows: its verdicts, item by item.
-        thresholds: the least that each kind of figure may be.
-        groups: the group of each item. Default: each by itself.
+        thresholds: the thresholds of each kind of figure.
+        groups: the group of each item. Default: each item is its own group.
 
     Raises:
-        InputError: a name is that of no criterion, or of a penalty criterion.
+        InputError: a criterion does not exist, or is a penalty criterion.
     """
     for wanted in thresholds.values():
         wanted.check_figures(summary.criteria)
@@ -184,7 +184,7 @@ def check_thresholds(
 
 
 def outcome_of(checks: Sequence[ThresholdCheck]) -> ThresholdOutcome:
-    """What becomes of all thresholds together."""
+    """The outcome of all thresholds together."""
     outcomes = {check.outcome for check in checks}
     ranked: tuple[Reached, ...] = ("below", "undecided", "cannot tell", "passed")
     return ThresholdOutcome(
@@ -195,7 +195,7 @@ def outcome_of(checks: Sequence[ThresholdCheck]) -> ThresholdOutcome:
 def _values(
     rows: Iterable[Sequence[ResultRow]], names: Collection[str]
 ) -> dict[str | None, dict[str, float]]:
-    """Each item's score (under None) and its values on criteria, where there is one."""
+    """The items' scores (under None) and values on criteria, as far as there are any."""
     values: dict[str | None, dict[str, float]] = {name: {} for name in (None, *names)}
     for of_item in rows:
         score = of_item[0].item_score.value
@@ -208,7 +208,7 @@ def _values(
 
 
 def _ends(figures: CriterionFigures) -> tuple[float | None, float | None, float | None]:
-    """A criterion's mean value, and the least and most that it could be."""
+    """A criterion's mean value, and the range that it could take."""
     missing = figures.unanswered + figures.abstained
     total = figures.judged + missing
     if figures.value is None or not total:
@@ -222,9 +222,9 @@ class _Mean:
     """The mean score, or a criterion's mean value.
 
     Attributes:
-        criterion: None for the score.
-        ends: the mean, and the least and the most that it could be had the missing verdicts come.
-        failed: the verdicts in it that failed.
+        criterion: the criterion; None for the score.
+        ends: the mean, and the lowest and highest value it could take if no verdict was missing.
+        failed: how many of its verdicts failed.
     """
 
     criterion: str | None
@@ -238,7 +238,7 @@ class _Mean:
         values: Mapping[str, float],
         groups: Mapping[str, Any] | None,
     ) -> ThresholdCheck:
-        """Hold it against a threshold, by the values of items."""
+        """Compare it with a threshold, by the values of items."""
         from rubricate.stats import bound_test
 
         numbers = list(values.values())
@@ -260,7 +260,7 @@ class _Mean:
         items: int,
         items_needed: int | None = None,
     ) -> ThresholdCheck:
-        """Hold it against a threshold, by its confidence bounds."""
+        """Compare it with a threshold, by its confidence bounds."""
         mean, lowest, highest = self.ends
         low, high = confidence or (-math.inf, math.inf)
         by_figure = {"mean": mean, "worst case": lowest, "confidence bound": confidence and low}

@@ -1,4 +1,4 @@
-"""The scores of a tree's groups over all items, at every level."""
+"""The scores of the groups of a tree over all items, at every level."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rubricate.run.results._results import ItemResult
 
 MOST_ROWS = 100
-"""Groups that a table shows: of more, those of the first levels."""
+"""Groups in a table; if there are more, only those of the first levels."""
 INDENT = "\u00a0\u00a0"
 
 
@@ -24,21 +24,21 @@ class GroupFigures(GroupMean):
     """One group of a tree over all items."""
 
     path: list[str]
-    """The groups that it is in, from the outermost."""
+    """The groups that contain it, from the outermost."""
     weight: float | None
-    """Among those that it is with; None where it is not the same for all items."""
+    """Its weight within its group; None if items differ in it."""
     labelled: int = 0
-    """Items with a score for it both by the judge and by people."""
+    """Items in which both the judge and people scored it."""
     judge_mean: float | None = None
     human_mean: float | None = None
-    """Its mean score on these: by the judge, and by the human labels."""
+    """Its mean score on these items: by the judge, and by human labels."""
 
 
 class TreeFigures(SummaryPart):
-    """The groups of a rubric that is a tree, or of the trees of all items."""
+    """The groups of a tree, or of the trees of all items."""
 
     groups: list[GroupFigures]
-    """Each before those in it."""
+    """Each group before those that it contains."""
 
     @classmethod
     def tally(cls) -> TreeTally:
@@ -57,7 +57,7 @@ class TreeFigures(SummaryPart):
         return [group for group in self.groups if len(group.path) <= deepest][: 2 * MOST_ROWS]
 
     def tables(self) -> Iterator[Table]:
-        """A row for each group, those within another behind it."""
+        """A row for each group, followed by those that it contains."""
         labelled = any(group.labelled for group in self.groups)
         people = ("by labels", "judge on these") if labelled else ()
         columns = ("weight", "score", *GROUP_COLUMNS, *people)

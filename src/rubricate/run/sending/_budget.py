@@ -85,7 +85,7 @@ class Spending:
             )
         elif self._ended == "unknown":
             why = (
-                "what this run has paid so far is not known; give --prices, or begin anew with "
+                "what this run has paid so far is not known; give --prices, or start over with "
                 "--fresh"
             )
         else:

@@ -43,7 +43,7 @@ link of 20 ms) and the last requests of the next are in flight, the third uses t
 two, a worker on such a link uses 94 % of its places, with three 97.5 %, with four 98 %; each more
 leaves the slowest worker one more block to finish alone at the end of the run."""
 ROOM = 10.0
-"""Seconds after which the user is told that workers have not started yet."""
+"""Seconds before a message says that workers have not started yet."""
 TICK = 1.0
 """Seconds between checks of the workers."""
 SHORT = 3
