@@ -41,7 +41,7 @@ CEILINGS = {
     "redteaming": 0,
     "report": 0,
     "rubric": 0,
-    "run": 12,
+    "run": 6,
     "stats": 0,
     "testing": 0,
     "top-level modules": 0,
