@@ -40,8 +40,8 @@ class ThresholdOptions(Unclear, group="Scores"):
     )
     fail_if_worst_case_under: float | str | None = option(
         None,
-        "Exit with 6 if the score would be below this with the worst answer for every missing "
-        "verdict (failed or abstained). Criteria, too: 0.7,accuracy=0.8.",
+        "Exit with 6 if the score would be below this with the worst answer for every verdict "
+        "without a value. Criteria, too: 0.7,accuracy=0.8.",
     )
 
     groups: str | None = option(

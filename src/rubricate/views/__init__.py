@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         notes as notes,
         numbers as numbers,
         say as say,
+        status_counts as status_counts,
         without_value as without_value,
     )
     from rubricate.views._terminal import OnTerminal as OnTerminal, as_text as as_text

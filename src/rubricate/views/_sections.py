@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -40,6 +40,12 @@ def without_value(counts: Mapping[str, int]) -> list[str]:
     """The statuses of verdicts without a value that are usual, or that some of `counts` have."""
     usual = ("abstained", "failed")
     return [s for s in STATUSES if s in usual or (counts.get(s) and s in ("skipped", "not_run"))]
+
+
+def status_counts(counts: Mapping[str, int], statuses: Collection[str]) -> str:
+    """How many verdicts have each of these statuses, where any has: `1 failed, 39 not run`."""
+    shown = [status for status in STATUSES if status in statuses and counts.get(status)]
+    return ", ".join(f"{counts[status]} {STATUSES[status].text}" for status in shown)
 
 
 def count_cell(status: str, count: int, of: int) -> Words:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rubricate.rubric import GATE
 from rubricate.run.results._figures import SummaryPart
+from rubricate.views import status_counts
 
 if TYPE_CHECKING:
     from rubricate.run.results._results import ItemResult
@@ -34,8 +35,7 @@ class GateFigures(SummaryPart):
     def facts(self) -> Iterator[tuple[str, str]]:
         text = f"{self.skipped} verdicts skipped, {self.calls_saved} calls saved"
         others = {"failed": self.failed, "abstained": self.abstained}
-        if any(others.values()):
-            counts = " and ".join(f"{count} {status}" for status, count in others.items() if count)
+        if counts := status_counts(others, others):
             text += f"; {counts} with what they require"
         yield "gates", text
 

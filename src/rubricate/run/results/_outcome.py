@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from rubricate.rubric import NOT_RUN, UNANSWERED, Failure, Usage, Verdict
-from rubricate.views import STATUSES, Paragraph, dollars, say
+from rubricate.views import STATUSES, Paragraph, dollars, say, status_counts
 
 if TYPE_CHECKING:
     from rubricate.run.results._results import RunFacts
@@ -161,7 +161,7 @@ class Outcome(BaseModel):
         if self.nothing_judged:
             what = f"all {self.failed} verdicts failed"
             if self.not_run:
-                what = f"of {self.unanswered} verdicts {unanswered_counts(self.verdicts)}"
+                what = f"of {self.unanswered} verdicts {status_counts(self.verdicts, UNANSWERED)}"
             yield say(f"Nothing was judged: {what}.", "alarm")
 
     def problems(self) -> Iterator[Paragraph]:
@@ -180,16 +180,6 @@ class Outcome(BaseModel):
             yield say(f"First failure: {self.first_error}", "error")
         for kind, advice in self.advice.items():
             yield say(f"{kind}: {advice}", "warning")
-
-
-def unanswered_counts(counts: Mapping[str, int]) -> str:
-    """How many verdicts failed and were not run: `1 failed, 39 not run`."""
-    known = [
-        (words.text, counts.get(status, 0))
-        for status, words in STATUSES.items()
-        if status in UNANSWERED
-    ]
-    return ", ".join(f"{count} {text}" for text, count in known if count)
 
 
 def _not_run_apart(data: dict[str, Any], verdicts: dict[str, int]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from pydantic import AliasChoices, Field, model_serializer
 
-from rubricate.rubric import NOT_RUN
+from rubricate.rubric import NOT_RUN, UNANSWERED
 from rubricate.run.results._declared_scores import DeclaredFigures, interval_text
 from rubricate.run.results._documents import DocumentFigures
 from rubricate.run.results._figures import (
@@ -25,7 +25,7 @@ from rubricate.run.results._figures import (
     ThresholdOutcome,
 )
 from rubricate.run.results._gates import GateFigures
-from rubricate.run.results._outcome import Outcome, UsageFigures, unanswered_counts
+from rubricate.run.results._outcome import Outcome, UsageFigures
 from rubricate.run.results._tree_scores import TreeFigures
 from rubricate.views import (
     GAP,
@@ -45,6 +45,7 @@ from rubricate.views import (
     numbers,
     percent,
     say,
+    status_counts,
     stratified_text,
     weight_text,
     without_value,
@@ -180,12 +181,13 @@ def _sections(summary: Summary) -> Iterator[Section]:
     for voter in summary.judges:
         error = voter.first_error
         if error and not (summary.nothing_judged or summary.is_why_it_stopped(error)):
-            share = f"of {sum(voter.votes.values())} votes {unanswered_counts(voter.votes)}"
+            counts = status_counts(voter.votes, UNANSWERED)
+            share = f"of {sum(voter.votes.values())} votes {counts}"
             yield say(f"judge {voter.name}: {share}; the first: {error}", "error")
     yield from _quotes(summary)
     if summary.first_abstention is not None:
-        count = summary.verdicts["abstained"]
-        yield say(f"Abstained {count} times; first, on {summary.first_abstention}")
+        counts = status_counts(summary.verdicts, ["abstained"])
+        yield say(f"{counts}; the first, on {summary.first_abstention}")
     chosen = {how: summary.labels_chosen.get(how, 0) for how in ("active", "uncertainty")}
     if any(chosen.values()):
         yield say(
@@ -235,8 +237,8 @@ def _quotes(summary: Summary) -> Iterator[Paragraph]:
     if summary.asked_again_for_evidence or summary.abstained_for_evidence:
         yield say(
             "asked again because quotes were not in the submission: "
-            f"{summary.asked_again_for_evidence}; abstained for lack of evidence: "
-            f"{summary.abstained_for_evidence}",
+            f"{summary.asked_again_for_evidence}; {STATUSES['abstained'].text} for lack of "
+            f"evidence: {summary.abstained_for_evidence}",
             "warning",
         )
 
