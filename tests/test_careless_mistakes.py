@@ -169,9 +169,11 @@ MISTAKES = [
         "- {name: sorry, requirement: x}\n- {name: b, requirement: y, requires: sory}\n",
     ),
     Mistake(
-        "no weight",
-        ("no criterion has a weight",),
-        files={"rubric.yaml": "- {requirement: x, weight: 0}\n"},
+        "a threshold without a score",
+        ("fail_under", "every weight is 0"),
+        files={"rubric.yaml": "- {name: return, requirement: x, weight: 0}\n"},
+        options={"fail_under": "0.8"},
+        only_shell=True,
     ),
     rubric("no criterion", ("criterion",), "[]\n"),
     rubric("an empty rubric", ("empty",), ""),
@@ -288,6 +290,11 @@ MISTAKES = [
         "a missing value",
         ("row 2", "submission"),
         "grade(pandas.DataFrame({'submission': ['a', None]}), rubric=['Is polite'])",
+    ),
+    python(
+        "several answers in a cell",
+        ("items[0]", "list of texts", "explode"),
+        "grade([{'submission': ['a', 'b']}], rubric=['Is polite'])",
     ),
     python(
         "a text as data",

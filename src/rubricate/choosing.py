@@ -76,17 +76,8 @@ def chosen_rubric(rubric: RubricLike) -> Rubric:
     """What a user has given as a rubric: one, a file of one, or its criteria.
 
     Raises:
-        InputError: it cannot be read, is none of these, or has weights that are all 0.
+        InputError: it cannot be read, or is none of these.
     """
-    chosen = _rubric_of(rubric)
-    if not any(criterion.weight for criterion in chosen):
-        raise InputError(
-            "no criterion has a weight, so there would be no score: give one a weight that is not 0"
-        )
-    return chosen
-
-
-def _rubric_of(rubric: RubricLike) -> Rubric:
     if isinstance(rubric, Rubric):
         return rubric
     if isinstance(rubric, str | Path):

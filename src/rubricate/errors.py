@@ -38,6 +38,7 @@ ModelErrorKind = Literal[
     "auth",  # 401, 403
     "not_found",  # 404: no such model or address
     "bad_request",  # any other 4xx
+    "judge_error",  # a function or model of the user's own raised, or returned no reply
     "context_length",  # the prompt does not fit the model
     "refused",  # the model or its filter declined to answer
     "deadline",  # the time that one judgement may take with all its requests is over

@@ -10,11 +10,11 @@ import threading
 import weakref
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rubricate._spelling import did_you_mean
 from rubricate._sync import BackgroundLoop, running_loop
-from rubricate.choosing import chosen_judge
+from rubricate.choosing import chosen_judge, chosen_rubric
 from rubricate.dataset import DataItem, RubricDataset, text_of_chat
 from rubricate.errors import InputError, RubricateError, RunStopped
 from rubricate.judge import JudgesLike
@@ -23,6 +23,9 @@ from rubricate.rubric import UNANSWERED, Rubric
 from rubricate.run import ItemResult, Plan, RunOptions, Sender
 from rubricate.settings import part, takes_as_method
 from rubricate.streaming import ResultStream, shared_sender
+
+if TYPE_CHECKING:
+    from rubricate.options import RubricLike
 
 logger = logging.getLogger("rubricate")
 
@@ -68,7 +71,7 @@ class RewardBatch:
 class RewardCall(RewardOptions, kw_only=False):
     """What a `RewardFunction` is made with."""
 
-    rubric: Rubric | None
+    rubric: RubricLike | None
     judge: JudgesLike = None
     _: KW_ONLY
     prompt: str = ""
@@ -88,7 +91,8 @@ class RewardFunction:
         scores = reward(prompts=["Why is the sky blue?"], completions=["Because air scatters."])
 
     Args:
-        rubric: what to judge by; None where every completion comes with its own.
+        rubric: what to judge by, as for `rubricate.grade`; None where every completion comes with
+            its own.
         judge: who judges, as for `rubricate.grade`.
         prompt: the task, for batches that come without prompts.
         on_failure: what is returned in place of a score that is missing: `none` (None), `nan`, or
@@ -108,12 +112,9 @@ class RewardFunction:
             raise InputError(
                 f"on_failure must be one of {', '.join(known)}, found {call.on_failure!r}{hint}"
             )
-        rubric = call.rubric
-        if not isinstance(rubric, Rubric | None):
-            raise InputError(
-                f"expected a Rubric, found {type(rubric).__name__}; a file is loaded by "
-                "Rubric.from_file"
-            )
+        rubric = None if call.rubric is None else chosen_rubric(call.rubric)
+        if rubric is not None and not any(criterion.weight for criterion in rubric):
+            raise InputError("every weight of the rubric is 0, so there would be no score")
         # what trainers log it as
         self.__name__ = (rubric.name if rubric else None) or "rubric_reward"
         self._rubric = rubric

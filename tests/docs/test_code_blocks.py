@@ -9,6 +9,7 @@ Where that is to change (a word, a figure), renew the pages and read the diff:
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -17,6 +18,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -38,6 +40,8 @@ BLOCKS = {
 }
 OURS = re.compile(r"(?!.*\|\|)rubricate (?P<arguments>[^;&|<>`]+?)(?P<rest> [|>][^;&]*)?")
 """A line that runs our command, and what is done with its output."""
+PRINTS = re.compile(r"^ *print\(.*\)  # ([\[\d].*)$", re.MULTILINE)
+"""What a line of Python prints, if its comment begins as a list or a number does."""
 INSTALLS = ("pip install", "git clone", "pytest", "python tools/")
 """Commands that a test cannot repeat from inside the suite; `.ci/run` runs them."""
 
@@ -80,7 +84,10 @@ class OpenPage:
 
     def _run(self, language: str, block: str) -> None:
         if language == "python":
-            exec(compile(block, str(self.page), "exec"), self._names)
+            printed = io.StringIO()
+            with redirect_stdout(printed):
+                exec(compile(block, str(self.page), "exec"), self._names)
+            assert set(PRINTS.findall(block)) <= set(printed.getvalue().splitlines())
         elif language == "console":
             self._check_console(block)
         elif language == "bash":

@@ -192,7 +192,7 @@ def test_a_failed_verdict_has_no_value_in_the_table():
     frame = rubricate.grade(dataset, judge).to_pandas()
     assert frame["value"].mean() == 1.0
     assert frame["value"].isna().tolist() == [False, True]
-    assert frame["error.kind"].tolist()[1] == "bad_request"
+    assert frame["error.kind"].tolist()[1] == "judge_error"
 
 
 def test_usage_is_the_sum_over_all_calls(make_dataset, endpoint):

@@ -46,7 +46,7 @@ class Judge:
             name = "longest"
 
             def key(self, item, criterion):
-                return f"longest {len(item.submission)}"
+                return f"longest 1 {item.submission}"
 
             async def judge(self, item, criterion, send):
                 met = len(item.submission) > 100
@@ -97,7 +97,11 @@ class Judge:
     # One criterion
 
     def key(self, item: Item, criterion: Criterion) -> str:
-        """A hash of everything that could change the verdict; the journal's key."""
+        """A text, or a hash, of everything that could change the verdict; the journal's key.
+
+        Two questions with the same key get one verdict: it has the item's text, the criterion if
+        that matters, and a version of the code.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no key")
 
     async def judge(self, item: Item, criterion: Criterion, send: Send) -> Verdict:
@@ -204,7 +208,10 @@ half, or double, the same mistakes are found, because labels are far more apart.
 """
 _GIVEN = frozenset(get_args(Status)) - {"skipped"}
 """What a judge's verdict may be; what is skipped is asked of no judge."""
-KEY = "def key(self, item, criterion), a text that changes with all that could change the verdict"
+KEY = (
+    "def key(self, item, criterion), a text that changes with all that could change the verdict, "
+    "such as item.submission and criterion.name"
+)
 JUDGE = "async def judge(self, item, criterion, send), which gives a Verdict"
 MODEL = "async def complete(self, request), which gives a Completion"
 MODEL_KEY = "def fingerprint(self), a dict of all that could change an answer"

@@ -44,6 +44,12 @@ class Plan:
             why = f": none of its {len(skipped)} rows fits" if skipped else ""
             first = f"; the first: {skipped[0].error}" if skipped else ""
             raise InputError(f"the dataset has no items to grade{why}{first}", path=("items",))
+        if survey.first_list is not None:
+            raise InputError(
+                "the submission is a list of texts: give each of them a row, so that it is graded "
+                "by itself (in pandas: frame.explode), or join them",
+                path=("items", survey.first_list),
+            )
         for criterion in survey.named_code:
             if not options.allow_code:
                 raise InputError(

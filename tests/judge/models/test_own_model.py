@@ -162,7 +162,7 @@ def test_whatever_else_a_model_raises_fails_that_judgement_and_no_other():
     result = rubricate.grade(dataset(4), Raising(KeyError("content")), concurrency=1)
     failed, *others = [item.criteria["a"] for item in result]
     assert failed.error is not None
-    assert (failed.status, failed.error.kind) == ("failed", "bad_request")
+    assert (failed.status, failed.error.kind) == ("failed", "judge_error")
     assert failed.error.message == "KeyError: 'content'"
     assert [verdict.label for verdict in others] == ["UNMET"] * 3
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 from typing import Any
 
 import pytest
@@ -72,7 +73,8 @@ def test_an_exception_is_a_failed_verdict_with_its_class_and_text_and_is_not_ret
 
     found = verdict(broken)
     assert (found.status, found.value, len(calls)) == ("failed", None, 1)
-    assert found.error.message == "KeyError: 'no such thing'"
+    assert found.error.kind == "judge_error"
+    assert "KeyError: 'no such thing' (test_python_model.py, line" in found.error.message
 
 
 def test_a_model_error_says_itself_whether_to_retry():
@@ -88,11 +90,19 @@ def test_a_model_error_says_itself_whether_to_retry():
     assert (found.status, len(calls), found.usage.requests) == ("judged", 2, 2)
 
 
-@pytest.mark.parametrize("reply", [None, 3, [], {}, "", {"verdict": "MET"}])
+@pytest.mark.parametrize("reply", ["", "I would rather not say.", {}, {"verdict": "MET"}])
 def test_a_reply_that_is_no_answer_is_asked_again_and_then_failed(reply: Any):
     calls: list[int] = []
     found = verdict(lambda messages: calls.append(1) or reply)
     assert (found.status, found.error.kind, len(calls)) == ("failed", "unreadable_reply", 3)
+
+
+@pytest.mark.parametrize("reply", [None, 3, True, [], "MET"])
+def test_a_function_that_returns_no_reply_is_shown_what_to_return(reply: Any):
+    found = verdict(lambda messages: reply)
+    assert (found.status, found.error.kind) == ("failed", "judge_error")
+    for part in (json.dumps(reply), '"reason"', '"evidence"', '"verdict"'):
+        assert part in found.error.message
 
 
 def test_a_reply_that_is_no_json_is_a_failed_verdict():

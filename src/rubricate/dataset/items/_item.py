@@ -16,6 +16,7 @@ from rubricate.dataset.items._data_item import (
     checked_labels,
     consensus,
 )
+from rubricate.dataset.items._transcript import AnswerList
 from rubricate.errors import InputError
 from rubricate.rubric import Criterion, DeclaredScoring, Rubric, Verdict, agreed
 
@@ -132,6 +133,7 @@ class Survey:
         scoring: what the dataset and the rubrics declare of scores; None where they do not.
         gated: whether some criteria require others.
         read: the items as they were read, where they are few and in memory anyway.
+        first_list: the index of the first item whose submission is several answers, for pairs.
     """
 
     items: int
@@ -142,6 +144,7 @@ class Survey:
     scoring: DeclaredScoring | None = None
     gated: bool = False
     read: Sequence[Item] | None = None
+    first_list: int | None = None
 
 
 @runtime_checkable
@@ -188,6 +191,7 @@ def survey_of(
     own = scoring
     first: Rubric | None = None
     last: Rubric | None = None
+    first_list: int | None = None
     same, gated = True, False
     named: dict[Criterion, None] = {}
     for index, item in enumerate(to_grade):
@@ -196,6 +200,8 @@ def survey_of(
                 checked_labels(item.data, item.rubric)
         except InputError as error:
             raise error.within(("items", index)) from None
+        if first_list is None and type(item.submission) is AnswerList:
+            first_list = index
         if item.rubric is not last:
             try:
                 if index and own is None and (scoring is None) != (item.rubric.scoring is None):
@@ -216,7 +222,15 @@ def survey_of(
         verdicts += len(item.rubric.criteria)
         to_judge += judged_each
     return Survey(
-        items, verdicts, to_judge, first if same else None, tuple(named), scoring, gated, read
+        items,
+        verdicts,
+        to_judge,
+        first if same else None,
+        tuple(named),
+        scoring,
+        gated,
+        read,
+        first_list,
     )
 
 

@@ -188,8 +188,10 @@ class ModelJudge(Judge):
             request = asked_again(first, completion, prompting.correction(wrong))
         if lacking is not None:
             return asked_for_quotes(lacking, times, wrong)
-        wrong += beginning(completion)
-        return self._failed(criterion, "unreadable_reply", wrong, spent)
+        kind, wrong = "unreadable_reply", wrong + beginning(completion)
+        if completion.text in criterion.labels and (own := self.model.bare_label(completion.text)):
+            kind, wrong = "judge_error", own
+        return self._failed(criterion, kind, wrong, spent)
 
     async def _judged_in_several(self, item: Item, criterion: Criterion, send: Send) -> Verdict:
         """The verdict of a way that asks several requests."""

@@ -190,6 +190,10 @@ class Model:
         """
         return request
 
+    def bare_label(self, label: str) -> str | None:
+        """What is wrong with the code that replies a label and nothing else; None for a service."""
+        return None
+
     def has_sent(self, request: Request) -> bool:
         """Whether a request went out before, maybe in another process, and is answered by that."""
         return False

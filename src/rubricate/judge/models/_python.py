@@ -7,11 +7,13 @@ import hashlib
 import inspect
 import json
 import time
+import traceback
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from rubricate.errors import InputError, ModelError, described
+from rubricate.errors import InputError, ModelError, described, shown
 from rubricate.judge.models._model import Completion, Message, Model, Request
 from rubricate.rubric import Usage, fingerprint, source_of
 
@@ -27,8 +29,8 @@ class PythonModel(Model):
     `messages` is a list of `{"role": ..., "content": ...}`. The reply is the text of the judge's
     answer, the answer as a dict (`{"reason": ..., "evidence": [...], "verdict": ...}`), or a
     `Completion`, which can hold the probabilities of the reply's first token as well. An exception
-    in the callable is a failed request and is not retried, unless it is a `ModelError`, which says
-    itself whether to.
+    in the callable, or a return value of another type, fails the verdict (`judge_error`) and is not
+    retried, unless it is a `ModelError`, which says itself whether to.
 
     Args:
         function: the callable.
@@ -81,12 +83,24 @@ class PythonModel(Model):
                 reply = await reply
             if isinstance(reply, Completion):
                 return reply
+            if not isinstance(reply, str | dict):
+                raise ModelError("judge_error", self._should_return(reply))
             text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
         except ModelError:
             raise
         except Exception as error:
-            raise ModelError("bad_request", described(error)) from error
+            line = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(line.filename).name}, line {line.lineno}"
+            text = f"{self.name} raised {described(error)} ({where})"
+            raise ModelError("judge_error", text) from error
         return Completion(text, Usage(requests=1, seconds=time.perf_counter() - begin))
+
+    def bare_label(self, label: str) -> str:
+        return self._should_return(label)
+
+    def _should_return(self, value: object) -> str:
+        example = '{"reason": "...", "evidence": [], "verdict": "MET"}'
+        return f"{self.name} returned {shown(value)}: return a dictionary, such as {example}"
 
 
 def _hash(function: Callable[..., Any]) -> str:

@@ -22,8 +22,7 @@ _ADVICE = {
     "submissions, fewer examples, fewer --criteria-per-call",
     "unreadable_reply": "replies that are cut off need more --max-tokens; a model that cannot keep "
     "to the form is too small for this, or needs another way of asking: --criteria-per-call 1, the "
-    "other --mode, your own --judge-prompt; a function in Python returns a dict such as "
-    "{'reason': '...', 'evidence': [], 'verdict': 'MET'}",
+    "other --mode, your own --judge-prompt",
 }
 """Advice for failures, by cause."""
 

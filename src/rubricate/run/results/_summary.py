@@ -445,7 +445,9 @@ def _score_rows(summary: Summary) -> Iterator[tuple[str, str]]:
         line += f"   95 % {interval}"
     line += f"   bounds {figure(score.lowest)} to {figure(score.highest)}"
     line += f"   coverage {percent(score.coverage)}"
-    if score.scored < summary.items:
+    if not score.scored and all(criterion.weight == 0 for criterion in summary.criteria):
+        line += "   (every weight is 0, so there is no score)"
+    elif score.scored < summary.items:
         line += f"   ({score.scored} of {summary.items} items have a score)"
     yield "score", line
     if score.human_mean is not None:

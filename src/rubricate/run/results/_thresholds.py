@@ -86,7 +86,8 @@ class Thresholds:
             criteria: all criteria; several of one name if items have their own.
 
         Raises:
-            InputError: a criterion does not exist, or is a penalty criterion.
+            InputError: a criterion does not exist, is a penalty criterion, or the score has a
+                threshold although all weights are 0.
         """
         known: dict[str, float] = {}
         for criterion in criteria:
@@ -94,7 +95,7 @@ class Thresholds:
                 known[criterion.name] = min(
                     criterion.weight, known.get(criterion.name, criterion.weight)
                 )
-        self._check({name: weight < 0 for name, weight in known.items()})
+        self._check({name: weight < 0 for name, weight in known.items()}, any(known.values()))
 
     def check_figures(self, criteria: Iterable[CriterionFigures]) -> None:
         """`check` with the figures of a finished run.
@@ -102,9 +103,16 @@ class Thresholds:
         Raises:
             InputError: see `check`.
         """
-        self._check({criterion.name: _is_penalty(criterion) for criterion in criteria})
+        figures = list(criteria)
+        has_weights = any(each.weight != 0 or each.weight_range for each in figures)
+        self._check({each.name: _is_penalty(each) for each in figures}, has_weights)
 
-    def _check(self, penalties: Mapping[str, bool]) -> None:
+    def _check(self, penalties: Mapping[str, bool], has_weights: bool) -> None:
+        if self.score is not None and not has_weights:
+            raise InputError(
+                "there is no score that could reach a threshold, because every weight is 0: give "
+                "CRITERION=NUMBER, such as accuracy=0.9"
+            )
         for name in self.criteria:
             if name not in penalties:
                 near = suggestion(name, penalties)

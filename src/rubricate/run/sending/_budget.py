@@ -79,7 +79,7 @@ class Spending:
         usage = self._progress.usage
         if usage.cost is None:
             why = (
-                "the price of this model is not known"
+                "the price of this model is not known; give --prices"
                 if usage.input_tokens
                 else "the endpoint does not report token counts (see --missing-usage)"
             )

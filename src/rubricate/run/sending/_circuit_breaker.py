@@ -196,7 +196,7 @@ class CircuitBreaker:
                 return True
             most = REFUSED_KEYS if error.status == 401 else NOT_FOUND
             return self._counted(judgement, "refused") >= most
-        if error.kind == "bad_request" and not self.accepted:
+        if error.kind in ("bad_request", "judge_error") and not self.accepted:
             self._items.add(id(judgement.item))
             self._counted(judgement, "wrong")
             return len(self._items) >= REFUSALS_AT_FIRST

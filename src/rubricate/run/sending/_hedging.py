@@ -52,7 +52,7 @@ def model_error(raised: Exception) -> ModelError:
     logger.debug("a model raised %s", type(raised).__name__, exc_info=raised)
     if isinstance(raised, TimeoutError):
         return ModelError("timeout", described(raised))
-    kind: ModelErrorKind = "bad_request" if isinstance(raised, BUGS) else "connection"
+    kind: ModelErrorKind = "judge_error" if isinstance(raised, BUGS) else "connection"
     return ModelError(kind, described(raised))
 
 
