@@ -55,6 +55,9 @@ class Judge:
     It is only asked about criteria that need a judge. One judge has one member, itself; the votes
     of a panel's members become one verdict; the stages of a cascade are asked one after the other.
 
+    A judge of your own needs a `name`. All other attributes have defaults, and most matter only to
+    judges that ask a model. The guide 'Your own judge' shows more.
+
     Attributes:
         name: what results call it. It does not change.
         note: a line to be shown beside its results, or None.

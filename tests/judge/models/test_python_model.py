@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import json
 from typing import Any
 
 import pytest
@@ -101,7 +100,7 @@ def test_a_reply_that_is_no_answer_is_asked_again_and_then_failed(reply: Any):
 def test_a_function_that_returns_no_reply_is_shown_what_to_return(reply: Any):
     found = verdict(lambda messages: reply)
     assert (found.status, found.error.kind) == ("failed", "judge_error")
-    for part in (json.dumps(reply), '"reason"', '"evidence"', '"verdict"'):
+    for part in (repr(reply), '"reason"', '"evidence"', '"verdict"'):
         assert part in found.error.message
 
 

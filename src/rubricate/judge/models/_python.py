@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from rubricate.errors import InputError, ModelError, described, shown
+from rubricate.errors import InputError, ModelError, described
 from rubricate.judge.models._model import Completion, Message, Model, Request
 from rubricate.rubric import Usage, fingerprint, source_of
 
@@ -100,7 +100,7 @@ class PythonModel(Model):
 
     def _should_return(self, value: object) -> str:
         example = '{"reason": "...", "evidence": [], "verdict": "MET"}'
-        return f"{self.name} returned {shown(value)}: return a dictionary, such as {example}"
+        return f"{self.name} returned {value!r:.60}: return a dictionary, such as {example}"
 
 
 def _hash(function: Callable[..., Any]) -> str:
