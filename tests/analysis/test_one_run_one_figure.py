@@ -214,7 +214,7 @@ def test_all_views_of_a_run_say_the_same_agreement_over_the_same_pairs(
         assert found == cells
     headline = source[source.index("<dt>Agreement</dt>") :][:600]
     assert f"<dd>{together[0]}</dd>" in headline
-    assert f"stratified kappa {together[1]}" in headline
+    assert f"kappa {together[1]}" in headline
     assert f"{together[2]} pairs" in headline
 
 

@@ -8,7 +8,18 @@ from typing import Any
 
 from rubricate.judge import UnknownVote
 from rubricate.run.results import AgreementFigures, Summary
-from rubricate.views import Cell, Column, Report, Row, Section, Table, figure, numbers, say
+from rubricate.views import (
+    Cell,
+    Column,
+    Report,
+    Row,
+    Section,
+    Table,
+    figure,
+    numbers,
+    say,
+    stratified_text,
+)
 
 NAMED = 3
 """Unknown answers that are named; --json has all."""
@@ -57,8 +68,7 @@ class ReplayReport(Report):
     def sections(self) -> Iterator[Section]:
         """A row for each judge, then one for each panel."""
         figures = self.to_dict()
-        kappa = "kappa" if figures["stratified"] is None else "stratified kappa"
-        headings = ("weight", "failed", "tied", "accuracy", kappa, "n")
+        headings = ("weight", "failed", "tied", "accuracy", "kappa", "n")
         rows, totals = [], []
         for judge in figures["judges"]:
             failed = str(judge["votes"]["failed"])
@@ -70,6 +80,8 @@ class ReplayReport(Report):
             totals.append(Row(cells, "strong"))
         columns = [Column("judge", is_text=True), *numbers(*headings, most=10)]
         yield Table(columns, rows, self.title, totals)
+        if (over := self.majority.stratified) is not None:
+            yield say(f"kappa: {stratified_text(over.criteria, over.left_out)}", "quiet")
         for known, lead in (
             (True, "No labels of their criteria, counted as failed"),
             (False, "On criteria that the rubric does not have, not counted"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rubricate._files import write_text
 from rubricate._spelling import did_you_mean
+from rubricate._terminal import console
 from rubricate.analysis import PlannedFigure, PlanOptions
 from rubricate.cli._commands import command
 from rubricate.cli._printing import (
@@ -274,8 +275,11 @@ def certify(settings: CertifySettings) -> None:
     )
     text = json.dumps(certificate.model_dump(mode="json"), indent=2)
     write_text(Path(settings.output), text + "\n")
-    line = f"{certificate.judge} on {certificate.items} items, sha256 {certificate.sha256}"
-    print(text if settings.json_output else f"{settings.output}: {line}")
+    if settings.json_output:
+        print(text)
+    else:
+        console().print(certificate)
+        print(f"{settings.output}: {certificate.judge} on {certificate.items} items")
 
 
 class ReplaySettings(ReportOutput):

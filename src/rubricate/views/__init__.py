@@ -53,7 +53,6 @@ if TYPE_CHECKING:
         GAP as GAP,
         HELP as HELP,
         STATUSES as STATUSES,
-        Apart as Apart,
         Cell as Cell,
         Change as Change,
         Changes as Changes,

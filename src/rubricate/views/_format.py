@@ -92,10 +92,11 @@ def dollars(cost: float | None, estimated: float = 0.0, digits: int = 4) -> str:
     Args:
         cost: US dollars.
         estimated: those of them that are an estimate, which the text then says.
-        digits: of a dollar.
+        digits: of a dollar; from $1 on at most two.
     """
     if cost is None:
         return "unknown"
+    digits = digits if abs(cost) < 1 else min(digits, 2)
     text = f"${cost:.{digits}f}"
     if not estimated:
         return text

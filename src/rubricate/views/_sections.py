@@ -146,14 +146,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
-    """The last columns of a table for which a terminal has no room: it has a second table."""
-
-    title: str
-    columns: int
-
-
-@dataclass(frozen=True, slots=True)
 class Table:
     """A table.
 
@@ -162,7 +154,7 @@ class Table:
         rows: its rows.
         title: the text above it.
         totals: rows below a line.
-        apart: columns that a terminal shows in a table of their own.
+        details: how many of the last columns a terminal leaves out; documents show them.
         wide: whether it takes the whole width.
     """
 
@@ -170,7 +162,7 @@ class Table:
     rows: Sequence[Row]
     title: str | None = None
     totals: Sequence[Row] = ()
-    apart: Apart | None = None
+    details: int = 0
     wide: bool = False
 
 
@@ -255,7 +247,9 @@ HELP = {
     "failed": "verdicts without a usable answer; no figure counts them",
     "accuracy": "how often the judge gives the label that people gave",
     "kappa": "agreement beyond chance: 1 is perfect, 0 is chance",
-    "stratified kappa": "the mean of the criteria's kappas, weighted by their pairs",
+    "AUC": "how often what people call MET has the higher probability: 0.5 is chance",
+    "Brier": "the mean squared error of the probabilities: 0 is perfect, 0.25 is a coin's",
+    "calibration error": "how far the probabilities are from how often people say MET",
     "false pos": "of what people call UNMET, how much the judge calls MET",
     "false neg": "of what people call MET, how much the judge calls UNMET",
     "mean error": "how far the judge's number is from people's, on average",

@@ -94,24 +94,17 @@ def _words(parts: Sequence[Words]) -> Text:
 
 
 def _tables(table: Table, console: Console, options: ConsoleOptions) -> Iterator[RichTable]:
-    """The table; what is apart is a second one, which has the names of the rows, too.
+    """The table without its details.
 
     No word is broken as long as a line has room for two columns: columns for which there is no
     room are in a further table with the names of the rows.
     """
-    parts = [(table.title, [*range(len(table.columns))])]
-    if table.apart is not None:
-        cut = len(table.columns) - table.apart.columns
-        parts = [
-            (table.title, [*range(cut)]),
-            (table.apart.title, [0, *range(cut, cut + table.apart.columns)]),
-        ]
-    for title, which in parts:
-        if table.wide:
-            yield _table(table, title, dict.fromkeys(which))
-            continue
-        for number, widths in enumerate(_fitted(table, which, console, options)):
-            yield _table(table, None if number else title, widths)
+    which = range(len(table.columns) - table.details)
+    if table.wide:
+        yield _table(table, table.title, dict.fromkeys(which))
+        return
+    for number, widths in enumerate(_fitted(table, which, console, options)):
+        yield _table(table, None if number else table.title, widths)
 
 
 def _fitted(

@@ -31,7 +31,7 @@ from rubricate.analysis.agreement._probabilities import (
     DecisionRules,
     Probabilities,
     decision_texts,
-    fit_text,
+    fit_row,
     probabilities_of,
 )
 from rubricate.errors import InputError
@@ -237,7 +237,7 @@ class AgreementReport(Report):
             if criterion.agreement.n > 1
         }
         if self.stratified is not None:
-            clusters["all, stratified"] = self.stratified.clusters
+            clusters["all"] = self.stratified.clusters
         return few_text(clusters, self.groups)
 
     @property
@@ -266,6 +266,14 @@ class AgreementReport(Report):
             several = [criterion for criterion in shown if criterion.name not in in_groups]
             shown = [*several[:MOST_ROWS], *self.alone]
         yield from self._labels_table(shown)
+        labelled = [each for each in shown if isinstance(each.agreement, LabelAgreement)]
+        if labelled:
+            unshown = [each.name for each in labelled if (each.kappa.low or 0.0) <= 0]
+            text = f"shown for {len(labelled) - len(unshown)} of {len(labelled)} criteria"
+            if unshown:
+                text += f", not for {', '.join(unshown[:NAMED])}"
+                text += f" and {len(unshown) - NAMED} more" if len(unshown) > NAMED else ""
+            yield say(f"Agreement beyond chance is {text}.", "strong")
         counts = [
             f"{criterion.name} {people.get('UNMET', 0)} and {people.get('MET', 0)}"
             for criterion in shown
@@ -273,7 +281,8 @@ class AgreementReport(Report):
         ]
         if counts:
             yield say(
-                f"n of false pos (people's UNMET) and of false neg (MET): {'; '.join(counts)}"
+                "false pos is a share of people's UNMET, false neg of their MET, which are: "
+                f"{'; '.join(counts)}"
             )
         yield from self._numbers_table(shown)
         if any(len(criterion.agreement.against) > 1 for criterion in self.annotators):
@@ -281,11 +290,8 @@ class AgreementReport(Report):
         if self.stratified is not None and self.stratified.strata > 1:
             left_out = self.stratified.left_out
             mean = stratified_text(self.stratified.strata - left_out, left_out)
-            yield say(f"all, stratified: kappa is the {mean}")
-        if self.probabilities is not None:
-            if sum(criterion.measurement == "binary" for criterion in self.criteria) > 1:
-                yield say(f"all binary: {fit_text(self.probabilities)}")
-            yield from map(say, decision_texts(self.probabilities))
+            yield say(f"kappa of all: {mean}")
+        yield from self._probabilities_table(shown)
         for criterion in shown:
             yield from _notes(criterion)
         hidden = len(self.criteria) + len(self.alone) - len(shown)
@@ -321,9 +327,8 @@ class AgreementReport(Report):
         ]
         totals, whole = [], self.stratified
         if whole is not None:
-            name = "all, stratified" if whole.strata > 1 else "all"
             figures = [getattr(whole, key, "") for key in _FOR_LABELS.values()]
-            totals = [self._with_pooled(Row([name, str(whole.n), *figures], "strong"))]
+            totals = [self._with_pooled(Row(["all", str(whole.n), *figures], "strong"))]
         if rows or totals:
             title = f"{self.judge} against labels of {self.items} items"
             columns = [CRITERION, *numbers("n", *_FOR_LABELS, *(["pooled"] if self.pooled else []))]
@@ -340,6 +345,8 @@ class AgreementReport(Report):
             criterion for criterion in shown if isinstance(criterion.agreement, ScoreAgreement)
         ]
         columns = dict(_FOR_NUMBERS)
+        if not scored:
+            del columns["exact"]
         if all("quadratic_kappa" not in criterion.agreement.figures for criterion in scored):
             del columns["kappa"]
         rows = [_row(criterion.name, criterion.agreement, columns) for criterion in scored]
@@ -351,6 +358,21 @@ class AgreementReport(Report):
         if rows:
             title = f"{self.judge} against human scores of {self.items} items"
             yield Table([CRITERION, *numbers("n", *columns)], rows, title)
+
+    def _probabilities_table(self, shown: Sequence[CriterionAgreement]) -> Iterator[Section]:
+        """How well the probabilities of MET fit, and the decisions by them."""
+        if self.probabilities is None:
+            return
+        rows = [
+            fit_row(criterion.name, criterion.probabilities)
+            for criterion in shown
+            if criterion.probabilities is not None
+        ]
+        whole = fit_row("all", self.probabilities, "strong")
+        headings = ("n", "AUC", "Brier", "calibration error", "p")
+        title = f"{self.judge}'s probabilities of MET"
+        yield Table([CRITERION, *numbers(*headings)], rows, title, [whole] if rows[1:] else [])
+        yield from map(say, decision_texts(self.probabilities))
 
     def _annotators_table(self, without: Collection[str], most: int | None) -> Table:
         """Kappa, or the correlation of numbers: the judge with people, and people among
@@ -370,7 +392,7 @@ class AgreementReport(Report):
         if whole is not None:
             against = [*whole.against.values()]
             figures = whole.consensus, whole.ceiling, Estimate(whole.perfect), whole.alpha
-            totals = [_annotators_row("all, stratified", against, *figures, "strong")]
+            totals = [_annotators_row("all", against, *figures, "strong")]
         headings = (
             *("people", "judge, each", "judge, together", "one of them, others"),
             *("perfect judge", "alpha"),
@@ -681,8 +703,6 @@ def few_text(clusters: Mapping[str, int], groups: str | None) -> str | None:
 def _notes(criterion: CriterionAgreement) -> Iterator[Paragraph]:
     """What its row has no room for: probabilities, what is undefined or not decided."""
     name, agreement = criterion.name, criterion.agreement
-    if criterion.probabilities is not None:
-        yield say(f"{name}: {fit_text(criterion.probabilities)}")
     reasons: dict[str, list[str]] = {}
     for figure_name in ("accuracy", "kappa", "pearson"):
         estimate = figure_of(agreement, figure_name)

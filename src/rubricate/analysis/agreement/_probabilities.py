@@ -19,7 +19,7 @@ from rubricate.stats import (
     decision_threshold,
     roc_auc,
 )
-from rubricate.views import estimate_text, p_text, percent
+from rubricate.views import Row, Tone, estimate_text, p_text, percent
 
 LEAST, MOST = 1e-9, 1e9
 """The range of a cost."""
@@ -124,13 +124,11 @@ def probabilities_of(
     return Probabilities(len(known), fit, auc, threshold, sets)
 
 
-def fit_text(probabilities: Probabilities) -> str:
-    """How well they fit and separate, in one line."""
-    calibration = probabilities.calibration
-    return (
-        f"probabilities of MET: AUC {estimate_text(probabilities.auc)}, Brier "
-        f"{estimate_text(calibration.brier)}, {calibration_text(calibration)}, n {calibration.n}"
-    )
+def fit_row(name: str, probabilities: Probabilities, tone: Tone = "") -> Row:
+    """How well they separate and fit."""
+    fit = probabilities.calibration
+    figures = probabilities.auc, fit.brier, fit.calibration_error
+    return Row([name, str(fit.n), *figures, p_text(fit.miscalibration)], tone)
 
 
 def calibration_text(calibration: Calibration) -> str:

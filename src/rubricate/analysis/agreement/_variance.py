@@ -67,7 +67,7 @@ class VarianceReport(Report):
 
     def sections(self) -> Iterator[Section]:
         """Each criterion's shares, and which criteria are unstable."""
-        prompts = f" x {len(self.prompts)} prompts" if self.prompts else ""
+        prompts = f", prompts {len(self.prompts)}" if self.prompts else ""
         sources = [
             *dict.fromkeys(
                 name for criterion in self.criteria for name in criterion.variance.shares
@@ -90,7 +90,8 @@ class VarianceReport(Report):
                 )
                 for criterion in self.criteria
             ],
-            f"Shares of the spread: {len(self.judges)} judges{prompts} x {self.replicates} answers",
+            f"Shares of the spread: judges {len(self.judges)}{prompts}, answers to each "
+            f"question {self.replicates}",
         )
         lead = "Unstable (less than half of the spread is the items'): "
         yield say(f"{lead}{', '.join(self.unstable) or 'none'}.")

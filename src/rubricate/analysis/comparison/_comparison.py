@@ -42,7 +42,6 @@ from rubricate.stats import (
 )
 from rubricate.views import (
     NONE,
-    Apart,
     Change,
     Changes,
     Column,
@@ -328,9 +327,9 @@ class RunComparison(Report):
         by = self.groups or "item"
         return (
             f"n: items on which both decided. Intervals: 95 %, t, by {by}. p: permutation test by "
-            f"{by}; criteria corrected by Holm, q by Benjamini and Hochberg. Wilcoxon's and "
-            "McNemar's p are not corrected, and take items as independent. Detectable: the "
-            "smallest difference found with a power of 0.8."
+            f"{by}; of criteria corrected for their number (Holm). Other tests: --json, or -o "
+            "FILE.md (q: Benjamini and Hochberg; Wilcoxon's and McNemar's p: not corrected, items "
+            "as independent; detectable: the smallest difference found with a power of 0.8)."
         )
 
     @property
@@ -371,7 +370,7 @@ class RunComparison(Report):
                 ),
             ],
             f"{self.b} (B) against {self.a} (A): {self.score.n} items scored in both",
-            apart=Apart("Other tests", len(_OTHER_TESTS)),
+            details=len(_OTHER_TESTS),
         )
 
     @property

@@ -255,9 +255,9 @@ def _why(
     power = ""
     if latest.detectable is not None and test.power is not None:
         drop = figure(margin + latest.detectable, 3)
-        power = f" With these {test.n} items, a drop of {drop} is found in 80% of cases"
+        power = f" With these {test.n} items, a drop of {drop} is called worse in 80% of cases"
         if margin:
-            power += f", and an unchanged system is shown to be no worse in {test.power:.0%}"
+            power += f", and an unchanged system no worse in {test.power:.0%}"
         power += "."
     if outcome == "worse":
         return (
@@ -291,7 +291,9 @@ def _needed(test: BoundTest, price: tuple[float | None, ...]) -> str:
     if test.items_needed is None:
         return " Give a margin above 0: without one, no number of items shows that nothing changed."
     at = [f", for about {dollars(cost, digits=2)}" if cost else "" for cost in price]
-    text = f" About {test.items_needed} such items would show it in 80%{at[0]}"
+    text = (
+        f" About {test.items_needed} such items would call an unchanged one no worse in 80%{at[0]}"
+    )
     if test.replicates_needed is not None:
         text += f"; or these, each verdict asked {test.replicates_needed} times as often{at[1]}"
     return f"{text}."

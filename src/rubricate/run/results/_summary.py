@@ -53,8 +53,6 @@ from rubricate.views import (
 
 AGREEMENT = ("accuracy", "kappa", "n")
 """The columns for agreement with human labels."""
-STRATIFIED = ("accuracy", "stratified kappa", "n")
-"""The same for figures over several criteria."""
 
 
 class Summary(Report, Outcome):
@@ -300,7 +298,7 @@ def _judges_table(summary: Summary) -> Table:
     columns = [
         Column("judge", is_text=True),
         *numbers(*voted, "votes", *headings, "as verdict", "score alone", "cost"),
-        *(numbers(*_headings(summary), most=10) if labelled else []),
+        *(numbers(*AGREEMENT, most=10) if labelled else []),
     ]
     rows = [
         Row(
@@ -325,7 +323,7 @@ def _judges_table(summary: Summary) -> Table:
 
 def _stages_table(summary: Summary) -> Table:
     labelled = any(figures.agreement is not None for figures in summary.stages)
-    agreement = _headings(summary) if labelled else ()
+    agreement = AGREEMENT if labelled else ()
     headings = ("threshold", "asked", "decided", "cost", *agreement)
     rows = [
         Row(
@@ -382,14 +380,6 @@ def _agreement_cells(figures: AgreementFigures | None) -> list[Cell]:
     if figures is None:
         return [NONE, NONE, NONE]
     return [figure(figures.accuracy), figure(figures.kappa), str(figures.n)]
-
-
-def _is_stratified(summary: Summary) -> bool:
-    return summary.stratified is not None
-
-
-def _headings(summary: Summary) -> tuple[str, ...]:
-    return STRATIFIED if _is_stratified(summary) else AGREEMENT
 
 
 def _alone(judge: JudgeFigures, scored: int) -> str:
