@@ -261,10 +261,6 @@ def _defence_tables(figures: DefenceFigures) -> Iterator[Section]:
         )
         for row in (*figures.families, figures.all)
     ]
-    title = f"attack success{_DEFENCES[figures.defence]}"
-    columns = numbers("rate", "n", *headings, "no control")
-    yield Table([Column(title, is_text=True), *columns], attacks)
-    yield GAP
     controls = [
         Row(
             [
@@ -277,7 +273,11 @@ def _defence_tables(figures: DefenceFigures) -> Iterator[Section]:
         for control in figures.controls
     ]
     columns = numbers("accuracy", "n", *headings)
-    yield Table([Column("clean controls judged right", is_text=True), *columns], controls)
+    yield Table([Column("judged right without an attack", is_text=True), *columns], controls)
+    yield GAP
+    title = f"attack success{_DEFENCES[figures.defence]}"
+    columns = numbers("rate", "n", *headings, "left out")
+    yield Table([Column(title, is_text=True), *columns], attacks)
 
 
 def _counts(figures: AttackFigures | ControlFigures, statuses: Sequence[str]) -> list[Words]:

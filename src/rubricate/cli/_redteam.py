@@ -9,6 +9,7 @@ from pathlib import Path
 from rubricate._terminal import console
 from rubricate.choosing import chosen_dataset
 from rubricate.cli._commands import command
+from rubricate.cli._ending import ExitCode, print_next
 from rubricate.cli._judging import (
     NO_JUDGE,
     Shell,
@@ -72,7 +73,11 @@ def redteam(settings: RedTeamSettings) -> int:
                 raise
             return stopped.report
 
-    return print_judged(attacked, chosen, settings)
+    code = print_judged(attacked, chosen, settings)
+    if code == ExitCode.FINE:
+        then = "Next, to read what it got wrong: rubricate show {folder} --disagreements"
+        print_next(then, settings, folder=chosen.path)
+    return code
 
 
 def _run_dir(settings: RedTeamSettings) -> RunDir:

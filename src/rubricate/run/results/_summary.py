@@ -297,7 +297,7 @@ def _judges_table(summary: Summary) -> Table:
     headings = [STATUSES[status].text for status in without]
     columns = [
         Column("judge", is_text=True),
-        *numbers(*voted, "votes", *headings, "as verdict", "score alone", "cost"),
+        *numbers(*voted, "votes", *headings, "with panel", "own score", "cost"),
         *(numbers(*AGREEMENT, most=10) if labelled else []),
     ]
     rows = [
