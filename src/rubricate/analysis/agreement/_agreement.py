@@ -252,7 +252,7 @@ class AgreementReport(Report):
 
     @property
     def title(self) -> str:
-        return f"{self.judge} and people"
+        return f"How far {self.judge} agrees with people"
 
     def sections(self, *, every: bool = False) -> Iterator[Section]:
         """A table of the criteria with labels, one of those with numbers, and what is undefined.
@@ -274,6 +274,10 @@ class AgreementReport(Report):
                 text += f", not for {', '.join(unshown[:NAMED])}"
                 text += f" and {len(unshown) - NAMED} more" if len(unshown) > NAMED else ""
             yield say(f"Agreement beyond chance is {text}.", "strong")
+        if self.stratified is not None and self.stratified.strata > 1:
+            left_out = self.stratified.left_out
+            mean = stratified_text(self.stratified.strata - left_out, left_out)
+            yield say(f"kappa of all: {mean}")
         counts = [
             f"{criterion.name} {people.get('UNMET', 0)} and {people.get('MET', 0)}"
             for criterion in shown
@@ -287,10 +291,6 @@ class AgreementReport(Report):
         yield from self._numbers_table(shown)
         if any(len(criterion.agreement.against) > 1 for criterion in self.annotators):
             yield self._annotators_table(() if every else in_groups, None if every else MOST_ROWS)
-        if self.stratified is not None and self.stratified.strata > 1:
-            left_out = self.stratified.left_out
-            mean = stratified_text(self.stratified.strata - left_out, left_out)
-            yield say(f"kappa of all: {mean}")
         yield from self._probabilities_table(shown)
         for criterion in shown:
             yield from _notes(criterion)

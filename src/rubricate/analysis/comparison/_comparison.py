@@ -327,7 +327,7 @@ class RunComparison(Report):
         by = self.groups or "item"
         return (
             f"n: items on which both decided. Intervals: 95 %, t, by {by}. p: permutation test by "
-            f"{by}; of criteria corrected for their number (Holm). Other tests: --json, or -o "
+            f"{by}; criteria corrected by Holm. Other tests: --json, or -o "
             "FILE.md (q: Benjamini and Hochberg; Wilcoxon's and McNemar's p: not corrected, items "
             "as independent; detectable: the smallest difference found with a power of 0.8)."
         )
@@ -395,6 +395,8 @@ class RunComparison(Report):
     def sections(self) -> Iterator[Section]:
         """The score, every criterion, and every flip with both reasons."""
         before = int(bool(self.differences))
+        if self.decision is not None:
+            yield say(self.decision.why, "strong")
         yield from notes(*self.notes[:before])
         yield self.table
         yield from self.part_tables
@@ -405,8 +407,6 @@ class RunComparison(Report):
             yield Changes(heading, self.one_sided, "Only one run decided:")
         yield from notes(*self.notes[before:])
         yield say(self.method, "quiet")
-        if self.decision is not None:
-            yield say(self.decision.why, "strong")
 
 
 def _means(values: PairedComparison) -> tuple[str, str, Estimate]:
