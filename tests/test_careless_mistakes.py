@@ -306,6 +306,11 @@ MISTAKES = [
         ("Yes within 30 days", "path"),
         "grade_one('Yes within 30 days', ['Is polite'])",
     ),
+    python(
+        "an option of the shell",
+        ("fail_under", "assert_not_below"),
+        "grade('answers.csv', rubric='rubric.yaml', map='submission=answer', fail_under=0.5)",
+    ),
     python("texts as rows", ("a text", "dictionaries"), "grade(['a text'], rubric='rubric.yaml')"),
     python(
         "a class", ("HTTPModel",), "grade('answers.csv', package.HTTPModel, rubric='rubric.yaml')"

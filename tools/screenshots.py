@@ -3,7 +3,8 @@
     python tools/screenshots.py
 
 Needs Chromium (`apt-get install chromium`), the extra `dev`, and `pip install pillow`. The pages
-are those of runs of the built-in judge on `examples/physics.json` and `examples/returns.csv`.
+are those of a run of the built-in judge on `examples/physics.json`, and of the scripted model of
+`examples/model.yaml` on `examples/returns.csv`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from typing import Literal
 
 from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+
+from rubricate.testing import ScriptedEndpoint, load_rules
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -65,7 +68,7 @@ def report(browser: Browser, folder: Path) -> None:
 
 def item(browser: Browser, folder: Path) -> None:
     """One answer of the README's example, with verdicts, reasons and quotes."""
-    page = opened(browser, f"{(folder / 'returns.html').as_uri()}#/items?item=r1", "light")
+    page = opened(browser, f"{(folder / 'returns.html').as_uri()}#/items?item=r2", "light")
     page.set_viewport_size({"width": 1000, "height": 560})
     keep(page, "item")
 
@@ -133,8 +136,10 @@ def main() -> None:
         (folder / "blind.json").write_text(json.dumps(data))
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         returns = str(ROOT / "examples" / "returns")
-        options = ("--rubric", f"{returns}.yaml", "--run-dir", "returns", "--quiet")
-        rubricate(folder, "grade", f"{returns}.csv", *options)
+        with ScriptedEndpoint(load_rules(ROOT / "examples" / "model.yaml")) as endpoint:
+            options = ("--judge", "scripted-model", "--base-url", endpoint.url, "--quiet")
+            files = (f"{returns}.csv", "--rubric", f"{returns}.yaml", "--run-dir", "returns")
+            rubricate(folder, "grade", *files, *options)
         rubricate(folder, "report", "returns", "-o", "returns.html")
         report(browser, folder)
         view(browser, folder)

@@ -434,6 +434,10 @@ def _form(kind: type) -> _Form:
 
 _USUAL_NAMES = {"model": "judge", "models": "judge", "mapping": "map", "columns": "map"}
 """What other libraries call an argument, where the nearest name here is another's."""
+_OF_THE_SHELL = {
+    "fail_under": "is an option of the command line: in Python, use "
+    "rubricate.testing.assert_not_below(result, 0.8)",
+}
 
 
 def _wrong_call(kind: type, args: tuple[Any, ...], values: Mapping[str, Any]) -> TypeError:
@@ -442,6 +446,8 @@ def _wrong_call(kind: type, args: tuple[Any, ...], values: Mapping[str, Any]) ->
     for name in values:
         if name not in names:
             usual = _USUAL_NAMES.get(name)
+            if name in _OF_THE_SHELL:
+                return TypeError(f"'{name}' {_OF_THE_SHELL[name]}")
             hint = f"; did you mean '{usual}'?" if usual in names else did_you_mean(name, names)
             return TypeError(f"unexpected keyword argument '{name}'{hint}")
     try:

@@ -169,6 +169,12 @@ def test_rows_that_do_not_fit_can_be_left_out_and_are_listed(grade, tmp_path):
     assert "none of its 1 rows fits; the first: column 'human': criterion 'speed'" in done.stderr
 
 
+@pytest.mark.parametrize("argument", [MAP.replace(",", ", "), MAP.replace(",", " --map ")])
+def test_a_mapping_can_have_spaces_and_several_options(grade, tmp_path, argument):
+    assert grade("a.csv", "--map", *argument.split(), rows=ROWS).returncode == 0
+    assert [row["item"] for row in results(tmp_path)] == ["1", "1", "2", "2"]
+
+
 def test_an_empty_answer_is_graded(grade, tmp_path):
     rows = [*ROWS, {"qid": "3", "question": "?", "answer": "", "human": "0"}]
     assert grade("a.csv", "--map", MAP, rows=rows).returncode == 0
@@ -177,7 +183,7 @@ def test_an_empty_answer_is_graded(grade, tmp_path):
 
 def test_repeated_ids_and_a_missing_rubric_are_refused(grade, rubricate, tmp_path):
     done = grade("a.csv", "--map", MAP, rows=[ROWS[0], ROWS[0]])
-    assert "share an id: '1'" in done.stderr
+    assert "share an id: '1' (items 1, 2)" in done.stderr
     assert "give --rubric" in rubricate("grade", "a.csv").stderr
 
 

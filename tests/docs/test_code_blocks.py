@@ -1,6 +1,6 @@
 """Every code block of README.md and docs/ runs, and prints what the page says it prints.
 
-The model answers by keywords; on a page with rules in `rules/PAGE.yaml`, by these.
+The model answers by the rules in `examples/model.yaml`, and by keywords where none applies.
 
 Where that is to change (a word, a figure), renew the pages and read the diff:
 
@@ -42,7 +42,7 @@ OURS = re.compile(r"(?!.*\|\|)rubricate (?P<arguments>[^;&|<>`]+?)(?P<rest> [|>]
 """A line that runs our command, and what is done with its output."""
 PRINTS = re.compile(r"^ *print\(.*\)  # ([\[\d].*)$", re.MULTILINE)
 """What a line of Python prints, if its comment begins as a list or a number does."""
-INSTALLS = ("pip install", "git clone", "pytest", "python tools/")
+INSTALLS = ("python -m venv", ". .venv", "pip install", "git clone", "pytest", "python tools/")
 """Commands that a test cannot repeat from inside the suite; `.ci/run` runs them."""
 
 
@@ -50,6 +50,9 @@ def same_but_for_times(text: str) -> str:
     """Text without what differs from run to run, such as the progress of one that took long."""
     text = re.sub(r"^judged \d+ of \d+, .*\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"^(seconds\s+)[\d.]+\s*$", r"\g<1>N", text, flags=re.MULTILINE)
+    if re.search(r"\(\d+ cached\)", text):  # which request is the first to be cached differs
+        text = re.sub(r"\(\d+ cached\)", "(N cached)", text)
+        text = re.sub(r"^(cost\s+)\$[\d.]+$", r"\g<1>N", text, flags=re.MULTILINE)
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
@@ -62,8 +65,7 @@ class OpenPage:
         self._blocks = BLOCKS[page]
         self._next = 0
         self._names: dict[str, object] = {"__name__": "page"}
-        rules = Path(__file__).with_name("rules") / f"{page.stem}.yaml"
-        self._endpoint = ScriptedEndpoint(load_rules(rules) if rules.exists() else [])
+        self._endpoint = ScriptedEndpoint(load_rules(ROOT / "examples" / "model.yaml"))
         self._endpoint.__enter__()
         shutil.copytree(ROOT / "examples", folder / "examples")
 

@@ -390,3 +390,10 @@ def test_an_error_about_a_call_is_shown_at_the_call(make_dataset: Any) -> None:
     assert caught.value.__context__ is None or caught.value.__suppress_context__
     frames = [entry.path.name for entry in caught.traceback]
     assert frames == ["test_front_door.py", "settings.py"]
+
+
+def test_an_unknown_criterion_of_a_result_suggests_the_nearest() -> None:
+    item = rubricate.grade_one(RUBRIC, "rapid", judge=PythonModel(met))
+    with pytest.raises(KeyError, match=r"'ruder'.*fast.*did you mean 'rude'"):
+        item.criteria["ruder"]
+    assert item.criteria.get("ruder") is None

@@ -11,7 +11,7 @@ import inspect
 import logging
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -179,6 +179,24 @@ def built_command(name: str) -> Any:
     return built
 
 
+def _with_one_map(args: Sequence[str]) -> list[str]:
+    """The arguments with `--map a=x --map b=y` and `--map a=x, b=y` as `--map a=x,b=y`."""
+    others: list[str] = []
+    pairs: list[str] = []
+    for argument in args:
+        is_pair = "=" in argument and not argument.startswith("-")
+        if is_pair and others[-1:] == ["--map"]:
+            others.pop()
+            pairs.append(argument)
+        elif argument.startswith("--map="):
+            pairs.append(argument.removeprefix("--map="))
+        elif is_pair and pairs and pairs[-1].endswith(","):
+            pairs.append(argument)
+        else:
+            others.append(argument)
+    return [*others, "--map", ",".join(pairs).replace(",,", ",")] if pairs else others
+
+
 class _Command(TyperCommand):
     """A command whose arguments may not be empty.
 
@@ -208,7 +226,7 @@ class _Command(TyperCommand):
                 what = name or (before if before.startswith("-") else "an argument")
                 raise InputError(f"{what} is empty; is a variable of the shell not set?")
         try:
-            return super().parse_args(ctx, args)
+            return super().parse_args(ctx, _with_one_map(args) if "map" in self.declared else args)
         except Exception as error:
             vars(error)["ctx"] = ctx  # an option without its value has none
             raise

@@ -99,7 +99,8 @@ def init(settings: InitSettings) -> None:
         return
     print(f"Wrote {', '.join(names)} in {folder.resolve()}.")
     if texts is not None:
-        print(f"Columns: {columns}" + ("" if ",id=" in columns else "; none was taken as the id."))
+        no_id = "" if ",id=" in columns else "; if a column has ids, add id=COLUMN"
+        print(f"Columns: {columns}{no_id}.")
         print(
             "Write your own criteria into rubric.yaml, and change map in run.yaml if it is wrong."
         )

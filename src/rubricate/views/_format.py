@@ -79,7 +79,7 @@ def percent(share: float | None, digits: int = 0) -> str:
 def stratified_text(kappas: int, left_out: int) -> str:
     """What the kappa over several criteria is: the mean of `kappas`; `left_out` have none."""
     if not kappas:
-        return "none: each criterion has one answer throughout, or one pair"
+        return "none, because each criterion has one answer throughout, or one pair"
     text = f"mean of the kappas of {kappas} criteria, weighted by n"
     return (
         f"{text}; {left_out} have none (one answer throughout, or one pair)" if left_out else text

@@ -239,7 +239,7 @@ def test_items_of_the_same_content_are_numbered() -> None:
 
 
 def test_two_items_given_one_id_are_refused_by_name() -> None:
-    with pytest.raises(InputError, match="items share an id: 'q-1'; give each item a different id"):
+    with pytest.raises(InputError, match=r"share an id: 'q-1' \(items 1, 2\); give each item"):
         dataset(DataItem("one", id="q-1"), DataItem("two", id="q-1")).item_ids()
 
 

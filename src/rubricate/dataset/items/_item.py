@@ -265,13 +265,16 @@ class ItemIds:
             self._hashes = array("q")
             return
         self._hashes = array("q", ordered)
-        counts = Counter(
-            name for name, is_hash in names() if not is_hash and hash(name) in self._often
-        )
-        if repeated := [name for name, count in counts.items() if count > 1]:
-            shown = ", ".join(f"'{name}'" for name in repeated[:5])
+        places: dict[str, list[int]] = {}
+        for place, (name, is_hash) in enumerate(names(), start=1):
+            if not is_hash and hash(name) in self._often:
+                places.setdefault(name, []).append(place)
+        if repeated := [name for name, numbers in places.items() if len(numbers) > 1]:
+            shown = ", ".join(
+                f"'{name}' (items {', '.join(map(str, places[name][:5]))})" for name in repeated[:5]
+            )
             raise InputError(f"items share an id: {shown}; give each item a different id")
-        self._given = set(counts)
+        self._given = set(places)
 
     def assigner(self) -> Callable[[str, bool], str]:
         """A function that gives each item its final id; to be called in the items' order."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from rubricate._spelling import unknown_word
 from rubricate.dataset import DataItem, Item
 from rubricate.judge import Stage
 from rubricate.rubric import (
@@ -95,6 +96,15 @@ class ItemFacts:
     not in the text)."""
     metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     """The numbers, booleans and short texts in the item's metadata."""
+
+
+class Verdicts(dict[str, Verdict]):
+    """Verdicts by criterion name; the error about an unknown name suggests the nearest."""
+
+    __slots__ = ()
+
+    def __missing__(self, name: str) -> Verdict:
+        raise KeyError(unknown_word("criterion", name, self))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -205,7 +215,7 @@ class ItemResult(ItemFacts):
         return cls(
             item.id,
             rubric,
-            {name: criteria[name] for name in names},
+            Verdicts({name: criteria[name] for name in names}),
             own,
             labels,
             human,

@@ -399,11 +399,9 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
     if summary.strategies and not summary.nothing_judged:
         ways = ", ".join(f"{name} {value}" for name, value in summary.strategies.items())
         yield "votes", f"{sum(figures.tied for figures in summary.criteria)} tied; {ways}"
-    tokens = f"{usage.input_tokens} in, {usage.output_tokens} out"
-    if usage.cached_tokens:
-        tokens += f", {usage.cached_tokens} of those in cached"
-    if usage.reasoning_tokens:
-        tokens += f", {usage.reasoning_tokens} of those out reasoning"
+    cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
+    reasoning = f" ({usage.reasoning_tokens} reasoning)" if usage.reasoning_tokens else ""
+    tokens = f"{usage.input_tokens} in{cached}, {usage.output_tokens} out{reasoning}"
     if summary.mode is not None:
         yield "asked", summary.mode
     yield "calls", _calls(usage)
