@@ -69,7 +69,7 @@ def report(browser: Browser, folder: Path) -> None:
 def item(browser: Browser, folder: Path) -> None:
     """One answer of the README's example, with verdicts, reasons and quotes."""
     page = opened(browser, f"{(folder / 'returns.html').as_uri()}#/items?item=r2", "light")
-    page.set_viewport_size({"width": 1000, "height": 560})
+    page.set_viewport_size({"width": 1000, "height": 680})
     keep(page, "item")
 
 

@@ -142,7 +142,10 @@ class PairSummary(JudgedReport):
         fair = self.overall
         if fair.corrected_win_rate is not None:
             rate = _rate(fair.corrected_win_rate, fair.corrected_low, fair.corrected_high)
-            yield say(f"first wins {rate}, corrected for position: each order counts one half")
+            yield say(
+                f"points of the first {rate}: each answer in each order, by its weight; "
+                "a tie is one half"
+            )
         if self.labels is not None:
             people = self.labels
             rate = _rate(people.accuracy, people.low, people.high)
