@@ -92,11 +92,13 @@ def test_a_request_in_a_batch_costs_half_and_dry_runs_say_so(provider: str, tmp_
     assert estimates[1].cost.high == pytest.approx(estimates[0].cost.high / 2)
 
 
-def test_nobody_waits_where_that_is_asked_for_and_the_next_command_collects(tmp_path: Path):
+def test_nobody_waits_where_that_is_asked_for_and_the_next_command_collects(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
     options = QUICK | {"run_dir": tmp_path / "run", "wait": False}
     with endpoint(BatchScript(seconds=math.inf)) as provider:
         for _ in range(2):
-            with pytest.raises(RunStopped, match=r"answers are out: 6 requests in 1 batches"):
+            with pytest.raises(RunStopped, match=r"6 requests are out in 1 batch \(batch-1\)"):
                 rubricate.grade(dataset(), OPENAI, **options)
         [(run, batch)] = batches_in(tmp_path)
         assert (run, batch.state, batch.id) == (tmp_path / "run", "out", "batch-1")
@@ -105,6 +107,42 @@ def test_nobody_waits_where_that_is_asked_for_and_the_next_command_collects(tmp_
         result = rubricate.grade(dataset(), OPENAI, **options)
         assert result.failed == 0
         assert len(provider.batches.batches) == 1
+    assert not caplog.records
+
+
+def test_a_wait_for_a_day_and_a_batch_that_is_paid_and_not_collected_are_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    options = QUICK | {"run_dir": tmp_path}
+    with endpoint(BatchScript(seconds=math.inf)) as provider:
+        with pytest.raises(RunStopped, match="greatest time"):
+            rubricate.grade(dataset(), OPENAI, max_time=3.0, **options)
+        assert "waiting for batch batch-1 with 6 requests" in caplog.text
+        provider.batches.finish()
+        assert rubricate.grade(dataset(), OPENAI, fresh=True, **options).failed == 0
+    assert f"`rubricate batches {tmp_path} --cancel`" in caplog.text
+
+
+def test_a_batch_that_the_provider_no_longer_has_names_the_file_that_sends_it_again(tmp_path: Path):
+    options = QUICK | {"run_dir": tmp_path}
+    with endpoint(BatchScript(seconds=math.inf)) as provider:
+        with pytest.raises(RunStopped):
+            rubricate.grade(dataset(), OPENAI, wait=False, **options)
+        [file] = (tmp_path / "batches").iterdir()
+        file.write_text(file.read_text().replace("batch-1", "batch-9"))
+        provider.batches.finish()
+        with pytest.raises(RunStopped, match=rf"no longer has batch-9.* remove {file}"):
+            rubricate.grade(dataset(), OPENAI, **options)
+        file.unlink()
+        assert rubricate.grade(dataset(), OPENAI, **options).failed == 0
+
+
+def test_a_server_without_batches_is_an_error_before_anything_is_paid(tmp_path: Path):
+    with endpoint() as provider:
+        options = QUICK | {"base_url": f"{provider.url}/nowhere", "run_dir": tmp_path}
+        with pytest.raises(RunStopped, match=r"no batches of this model.* leave out --batch"):
+            rubricate.grade(dataset(), "a/model", **options)
+        assert provider.requests == []
 
 
 def test_what_a_batch_leaves_goes_live_where_that_is_asked_for(tmp_path: Path):
@@ -120,8 +158,11 @@ def test_what_a_batch_leaves_goes_live_where_that_is_asked_for(tmp_path: Path):
 
 def test_a_cancelled_batch_is_asked_again_by_the_next_command(tmp_path: Path):
     with endpoint(BatchScript(seconds=math.inf)) as provider:
-        with pytest.raises(RunStopped):
-            rubricate.grade(dataset(), OPENAI, run_dir=tmp_path / "run", wait=False, **QUICK)
+        dataset().to_file(tmp_path / "data.json")
+        line = ["grade", tmp_path / "data.json", "--judge", OPENAI, "--batch", "--no-wait"]
+        done = command(*line, "--batch-interval", "0.05", "--run-dir", tmp_path / "run")
+        assert done.returncode == 8
+        assert "6 requests are out in 1 batch (batch-1). The same command" in done.stderr
         done = command("batches", tmp_path, "--cancel", "--json")
         assert '"cancelled": "cancelled"' in done.stdout
         provider.batches.finish()
@@ -132,10 +173,11 @@ def test_a_cancelled_batch_is_asked_again_by_the_next_command(tmp_path: Path):
 
 @pytest.mark.parametrize("provider", JUDGES)
 def test_a_batch_whose_making_has_no_answer_is_found_and_not_sent_again(
-    provider: str, tmp_path: Path
+    provider: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
     with endpoint(BatchScript(hidden=1)) as provider_side:
         result = rubricate.grade(dataset(), JUDGES[provider], run_dir=tmp_path / "run", **QUICK)
+        assert "a batch has to wait, an hour at most: cannot reach" in caplog.text
         assert result.failed == 0
         assert len(provider_side.batches.batches) == 1
 
@@ -227,6 +269,8 @@ def test_max_cost_counts_what_is_committed(tmp_path: Path):
         assert len(provider.requests) == 40
         with pytest.raises(InputError, match="max_tokens"):
             rubricate.grade(dataset(), OPENAI, run_dir=tmp_path / "other", max_cost=1.0, **QUICK)
+        with pytest.raises(InputError, match="max_tokens"):
+            rubricate.estimate(dataset(), OPENAI, max_cost=1.0, **QUICK)
 
 
 @pytest.mark.parametrize(

@@ -107,18 +107,28 @@ def exit_code(
     if stopped is None:
         return ExitCode.SOME_FAILED if failed else ExitCode.FINE
     resume = f"What was judged is in {run_dir}; the same command resumes it."
+    pending = ""
+    if (run_dir / "batches").is_dir():
+        from rubricate.judge import batches_in
+
+        if out := sum(len(batch.rows) for _, batch in batches_in(run_dir) if batch.state == "out"):
+            pending = (
+                f" {out} requests are out in batches; `rubricate batches {run_dir}` lists them."
+            )
     if interrupted:
-        sys.stderr.write(f"Interrupted. {resume}\n")
+        sys.stderr.write(f"Interrupted. {resume}{pending}\n")
         return ExitCode.INTERRUPTED
     why = one_line(str(stopped)).rstrip(".")
     from rubricate.judge import OUT
 
     if why.startswith(OUT):
+        why = why.removeprefix(f"{OUT}: ")
         sys.stderr.write(
-            f"{why}. The same command collects them; `rubricate batches` lists them.\n"
+            f"{why}. The same command collects the answers; `rubricate batches` lists them.\n"
         )
         return ExitCode.OUT
-    sys.stderr.write(f"Error: {why}. {'Nothing was judged.' if nothing_judged else resume}\n")
+    resume = "Nothing was judged." if nothing_judged else resume
+    sys.stderr.write(f"Error: {why}. {resume}{pending}\n")
     return ExitCode.ERROR
 
 

@@ -182,7 +182,7 @@ def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Jud
     own = "any other has its own, or asks no model"
     reject_unsupported(Endpoint, endpoint, MODELS, own)
     if isinstance(endpoint, Batching) and endpoint.batch:
-        raise InputError(f"batch is for models given by name; {own}")
+        raise InputError("batch is for models given by name, such as openai/gpt-6-luna")
     if judge is None or judge == "builtin":
         from rubricate.judge.builtin import BuiltinJudge
 

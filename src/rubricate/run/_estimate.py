@@ -351,6 +351,10 @@ async def estimate(
     cache = _if_there(cache_place(options.cache))
     if judge.looks_at_run:
         judge = judge.of_run(plan.whole())
+    if judge.answers_later:
+        from rubricate.run._batching import check_batches
+
+        check_batches(judge, options)
     stages, documents = Stages(judge, plan, calibrate), DocumentTally()
     progress = Progress(total=stages.judgements)
     machine = ItemMachine(stages, progress, only_failed=options.retry_failed)

@@ -58,8 +58,13 @@ LONGEST_FILE = 2**30
 """Bytes of results that are read at most; 50,000 replies have 100 MB."""
 SECONDS = 600.0
 """What one upload or download may take."""
-OUT = "answers are out"
+OUT = "not waiting for answers"
 """How the error begins with which a run ends that does not wait for its batches."""
+
+WAITING = (
+    "waiting for batch %s with %d requests, up to a day. You can end this command: the same one "
+    "collects the answers"
+)
 
 _draw: ContextVar[Draw] = ContextVar("_draw")
 
@@ -176,11 +181,14 @@ class BatchModel(HTTPModel):
             raise self._unanswered(error, SECONDS) from None
         finally:
             await connections.aclose()
-        if answer.status == 404 and method == "POST":
-            text = f"{self._address} has no batches (POST {path}: HTTP 404): leave out --batch"
+        if answer.status == 404:
+            text = f"{self._address}{path}: HTTP 404"
+            if body:
+                text = f"no batches of this model at {self._address} (POST {path}: HTTP 404)"
+                text += ": correct its name, or leave out --batch"
             raise ModelError("not_found", text, status=404)
         if not 200 <= answer.status < 300:
-            raise self._refusal(answer.status, answer.body, answer.headers)
+            raise self._refusal(answer.status, answer.body, answer.headers, path)
         return answer.body
 
 
@@ -318,7 +326,8 @@ class Batches:
         """End all waiting, because nobody is to wait for batches."""
         ids = {batch.id for row in self._futures if (batch := self.folder.holding(row))}
         listed = ", ".join(sorted(map(str, ids)))
-        text = f"{OUT}: {len(self._futures)} requests in {len(ids)} batches ({listed})"
+        batches = f"{len(ids)} batch{'es' * (len(ids) > 1)} ({listed})"
+        text = f"{OUT}: {len(self._futures)} requests are out in {batches}"
         self._fail(list(self._futures), ModelError("not_run", text))
 
     def _send(self) -> None:
@@ -369,6 +378,11 @@ class Batches:
         except _Released as released:
             self._release(rows, counts=released.counts)
         except ModelError as error:
+            if error.kind == "not_found" and batch.id:
+                file = self.folder.path / f"{batch.key}.json"
+                text = f"the provider no longer has {batch.id}, or the key is of another account"
+                text = f"{text} ({error}); to send its requests again, remove {file}"
+                error = ModelError("not_found", text, status=404)
             self._fail(rows, error)
         except Exception as raised:  # of the disk, or what the provider says is in another form
             self._fail(rows, _unusable(raised))
@@ -388,7 +402,7 @@ class Batches:
                     if not error.retryable or attempt == TRIES - 1:
                         self.folder.drop(batch)
                         raise
-                    logger.info("sending a batch again: %s", error)
+                    _note(error, attempt)
             if batch.id is not None:
                 batch.state = "out"
                 self.folder.write(batch)
@@ -413,6 +427,8 @@ class Batches:
             look = await self._persist(partial(self._protocol.look, self._http, batch.id))
             if look.has_ended:
                 break
+            if self._model.waits and batch.key not in self._pending:
+                logger.warning(WAITING, batch.id, len(batch.rows))
             self._pending.add(batch.key)
             await asyncio.sleep(self._every)
         self._pending.discard(batch.key)
@@ -462,10 +478,10 @@ class Batches:
             try:
                 return await act()
             except ModelError as error:
-                attempt += 1
-                if not error.retryable or attempt >= TRIES:
+                if not error.retryable or attempt + 1 >= TRIES:
                     raise
-                logger.info("asking about a batch again: %s", error)
+                _note(error, attempt)
+                attempt += 1
             await asyncio.sleep(min(LONGEST_WAIT, self._every * 2.0 ** min(attempt, 8)))
 
     # A request
@@ -498,6 +514,12 @@ def _unusable(raised: Exception) -> ModelError:
     logger.debug("a batch", exc_info=raised)
     text = str(raised) if isinstance(raised, InputError) else described(raised)
     return ModelError("bad_request", text)
+
+
+def _note(error: ModelError, attempt: int) -> None:
+    """Say what keeps a batch from being sent or looked at; the first time to everybody."""
+    level = logging.INFO if attempt else logging.WARNING
+    logger.log(level, "a batch has to wait, an hour at most: %s", error)
 
 
 def _copy(error: ModelError) -> ModelError:

@@ -425,7 +425,9 @@ class HTTPModel(Model):
 
         return price(self._provider, self._model, *counts)
 
-    def _refusal(self, status: int, raw: bytes, headers: Mapping[str, str]) -> ModelError:
+    def _refusal(
+        self, status: int, raw: bytes, headers: Mapping[str, str], path: str | None = None
+    ) -> ModelError:
         if status == _PROXY_ASKS and self._proxy:
             return self._refused_by_proxy(status)
         refusal = self._redacted(status_error(status, raw, headers))
@@ -435,11 +437,11 @@ class HTTPModel(Model):
                 f"This one leads to {target.partition('?')[0]}"
             )
             return self._redacted(ModelError(refusal.kind, f"HTTP {status}: {text}", status=status))
-        return self._explained(refusal)
+        return self._explained(refusal, path)
 
-    def _explained(self, error: ModelError) -> ModelError:
+    def _explained(self, error: ModelError, path: str | None = None) -> ModelError:
         """The error with what to do, where that depends on the address, the model or the key."""
-        at = f"{self._url}{self._wire.PATH}"
+        at = f"{self._url}{path or self._wire.PATH}"
         match error.kind:
             case "not_found":
                 advice = f"the request was for model '{self._model}' at {at}"
