@@ -15,6 +15,7 @@ from rubricate.judge import Completion, Request
 from rubricate.judge.models import ModelPrice, read_prices
 from rubricate.rubric import Usage
 from rubricate.testing import Rule, ScriptedEndpoint
+from rubricate.views import unit_prices
 
 NO_THINKING = {"reasoning_effort": "none"}
 
@@ -107,6 +108,25 @@ def test_an_estimate_has_the_price_with_the_providers_cache_where_that_is_cheape
     shown = " ".join(str(found).split())
     assert f"${with_cache.high:.4f}) with the provider's cache of prompts" in shown
     assert found.to_dict()["cost_with_cache"] == asdict(with_cache)
+    plain, cached = (unit_prices(cost.likely, 12, 3) for cost in (found.cost, with_cache))
+    assert f"price {plain}; {cached} with the cache" in shown
+
+
+def test_a_verdict_and_an_item_have_a_price_before_and_after(make_dataset, prices, tmp_path):
+    options = {"prices": prices, "run_dir": tmp_path / "run", "cache": None}
+    with ScriptedEndpoint([Rule(verdict="MET")]) as endpoint:
+        options["base_url"] = endpoint.url
+        rubricate.grade(make_dataset(2), "m", limit=1, **options)
+        left = rubricate.estimate(make_dataset(2), "m", **options)
+        assert f"price     {unit_prices(left.cost.likely, left.requests, 1)}\n" in f"{left}\n"
+        result = rubricate.grade(make_dataset(2), "m", **options)
+        verdicts = sum(len(item.criteria) for item in result)
+        price = unit_prices(result.run_usage.cost, verdicts, 2)
+        assert f"price {price}" in " ".join(str(result.summary()).split())
+        again = rubricate.estimate(make_dataset(2), "m", **options)
+        assert "price" not in str(again)  # nothing is left to pay for
+    assert unit_prices(0.0012345, 3, 1) == "$0.00041 a verdict, $0.0012 an item"
+    assert unit_prices(25, 10, 2) == "$2.50 a verdict, $12.50 an item"
 
 
 def test_what_is_known_is_not_in_the_estimate(make_dataset, tmp_path, endpoint):

@@ -17,6 +17,7 @@ from rubricate.cli._grade_settings import GradeSettings, is_label_file, listed
 from rubricate.cli._judging import (
     NO_JUDGE,
     exit_code,
+    is_out,
     print_estimate,
     shared_places,
 )
@@ -300,7 +301,9 @@ def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
 def _print_summary(summary: Summary, settings: GradeSettings) -> None:
     if settings.json_output:
         print(summary.model_dump_json(indent=2))
-    elif not settings.quiet:
+    elif not settings.quiet and not (
+        summary.stopped and summary.nothing_judged and is_out(summary.stopped)
+    ):
         console().print(summary.without_the_error())
     if settings.quiet:
         for warning in summary.cautions():

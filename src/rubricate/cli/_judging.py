@@ -119,10 +119,8 @@ def exit_code(
         sys.stderr.write(f"Interrupted. {resume}{pending}\n")
         return ExitCode.INTERRUPTED
     why = one_line(str(stopped)).rstrip(".")
-    from rubricate.judge import OUT
-
-    if why.startswith(OUT):
-        why = why.removeprefix(f"{OUT}: ")
+    if is_out(stopped):
+        why = why.partition(": ")[2]
         sys.stderr.write(
             f"{why}. The same command collects the answers; `rubricate batches` lists them.\n"
         )
@@ -130,6 +128,13 @@ def exit_code(
     resume = "Nothing was judged." if nothing_judged else resume
     sys.stderr.write(f"Error: {why}. {resume}{pending}\n")
     return ExitCode.ERROR
+
+
+def is_out(stopped: object) -> bool:
+    """Whether a run ended early because it does not wait for its batches."""
+    from rubricate.judge import OUT
+
+    return str(stopped).startswith(OUT)
 
 
 def print_estimate(estimate: RunEstimate, json_output: bool, pairs: int | None = None) -> None:

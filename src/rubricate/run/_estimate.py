@@ -130,7 +130,7 @@ class RunEstimate(Report):
 
     def sections(self) -> Iterator[Section]:
         """Four facts, five with long documents."""
-        from rubricate.views import Facts
+        from rubricate.views import Facts, unit_prices
 
         models = ", ".join(f"{count} of {name}" for name, count in self.models.items())
         requests = f"{self.requests}"
@@ -155,6 +155,15 @@ class RunEstimate(Report):
             ("tokens", f"{read}, {written}"),
             ("cost", cost),
         ]
+        ways = [(self.cost, ""), (self.cost_with_cache, " with the cache")]
+        share = 1 - self.known / max(self.verdicts, 1)
+        prices = [
+            unit_prices(way.likely / share, self.verdicts, self.items) + words
+            for way, words in ways
+            if way is not None and way.likely and share
+        ]
+        if prices:
+            facts.append(("price", "; ".join(prices)))
         yield Facts((*facts, *self.documents.facts()))
 
 

@@ -19,6 +19,7 @@ from rubricate.views._format import (
     percent as percent,
     stratified_text as stratified_text,
     tell_apart as tell_apart,
+    unit_prices as unit_prices,
     weight_text as weight_text,
 )
 from rubricate.views._report import Report as Report

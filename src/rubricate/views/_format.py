@@ -104,6 +104,20 @@ def dollars(cost: float | None, estimated: float = 0.0, digits: int = 4) -> str:
     return f"{text}{part} estimated"
 
 
+def unit_prices(cost: float, verdicts: float, items: float) -> str:
+    """What a verdict and an item cost, to two figures: `$0.0018 a verdict, $0.037 an item`.
+
+    Args:
+        cost: US dollars, more than 0.
+        verdicts, items: how many it was for.
+    """
+    units = {"a verdict": cost / verdicts, "an item": cost / items}
+    return ", ".join(
+        f"${price:.{max(2, 1 - math.floor(math.log10(price)))}f} {name}"
+        for name, price in units.items()
+    )
+
+
 def weight_text(weight: float | None, between: tuple[float, float] | None = None) -> str:
     """A criterion's weight; the lowest and the highest, where items differ in it."""
     if weight is None and between is not None:

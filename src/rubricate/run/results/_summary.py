@@ -47,6 +47,7 @@ from rubricate.views import (
     say,
     status_counts,
     stratified_text,
+    unit_prices,
     weight_text,
     without_value,
 )
@@ -416,6 +417,9 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
         )
         cost += f" ({why})"
     yield "cost", cost
+    verdicts = sum(summary.verdicts.values()) - summary.verdicts.get("skipped", 0)
+    if usage.run_cost and verdicts and not (usage.cached or summary.stopped):
+        yield "price", unit_prices(usage.run_cost, verdicts, summary.items)
     if usage.saved_input_tokens or usage.saved_output_tokens:
         saved = f"{usage.saved_input_tokens} tokens in, {usage.saved_output_tokens} out"
         yield "stored answers", f"saved {saved}"
