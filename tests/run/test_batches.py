@@ -117,7 +117,7 @@ def test_a_wait_for_a_day_and_a_batch_that_is_paid_and_not_collected_are_said(
     with endpoint(BatchScript(seconds=math.inf)) as provider:
         with pytest.raises(RunStopped, match="greatest time"):
             rubricate.grade(dataset(), OPENAI, max_time=3.0, **options)
-        assert "waiting for batch batch-1 with 6 requests" in caplog.text
+        assert "waiting for batch-1 with 6 requests, up to a day" in caplog.text
         provider.batches.finish()
         assert rubricate.grade(dataset(), OPENAI, fresh=True, **options).failed == 0
     assert f"`rubricate batches {tmp_path} --cancel`" in caplog.text

@@ -18,6 +18,8 @@ from aiohttp import web
 from rubricate.testing._interfaces import Chat, Gemini, Messages, Responses
 
 BatchEvent = Literal["upload", "create", "look", "results"]
+Row = tuple[str, dict[str, Any]]
+"""A request's own name, and its body."""
 Answer = Callable[..., Awaitable[web.StreamResponse]]
 """Answers a chat request, given as its body and headers, and outside of batches as it came."""
 
@@ -70,7 +72,7 @@ class ScriptedBatch:
 
     id: str
     name: str
-    rows: list[tuple[str, dict[str, Any]]]
+    rows: list[Row]
     interface: Chat
     headers: dict[str, str]
     made: float = field(default_factory=time.time)
@@ -138,17 +140,17 @@ class BatchServer:
             ("POST", "/v1/files", self._upload),
             ("GET", "/v1/files/{file}/content", self._file),
             ("POST", "/v1/batches", self._create_openai),
-            ("GET", "/v1/batches", partial(self._list, _openai)),
+            ("GET", "/v1/batches", partial(self._list, _openai, "data")),
             ("GET", "/v1/batches/{id}", partial(self._look, _openai)),
             ("POST", "/v1/batches/{id}/cancel", self._cancel),
             ("POST", "/v1/messages/batches", self._create_anthropic),
-            ("GET", "/v1/messages/batches", partial(self._list, _anthropic)),
+            ("GET", "/v1/messages/batches", partial(self._list, _anthropic, "data")),
             ("GET", "/v1/messages/batches/{id}", partial(self._look, _anthropic)),
             ("GET", "/v1/messages/batches/{id}/results", self._results_anthropic),
             ("POST", "/v1/messages/batches/{id}/cancel", self._cancel),
             ("POST", "/v1beta/models/{model}:batchGenerateContent", self._create_gemini),
-            ("GET", "/v1beta/batches", self._list_gemini),
-            ("GET", "/v1beta/batches/{id}", self._look_gemini),
+            ("GET", "/v1beta/batches", partial(self._list, _gemini, "operations")),
+            ("GET", "/v1beta/batches/{id}", partial(self._look, _gemini)),
             ("POST", "/v1beta/batches/{id}:cancel", self._cancel),
         ):
             router.add_route(method, path, handler)
@@ -165,9 +167,10 @@ class BatchServer:
         assert isinstance(response.body, bytes)
         return web.json_response(interface.reply(body, orjson.loads(response.body)))
 
-    def _add(
-        self, raw: web.Request, name: str, rows: list[tuple[str, dict[str, Any]]], interface: Chat
-    ) -> ScriptedBatch:
+    def _create(
+        self, raw: web.Request, shown: Shown, name: str, rows: list[Row], interface: Chat
+    ) -> web.Response:
+        """Make a batch; the answer to the request that has made it."""
         batch_id = f"batch-{len(self.batches) + 1}"
         batch = ScriptedBatch(batch_id, name, rows, interface, dict(raw.headers))
         out = sum(len(each.rows) for each in self.batches if each.state == "running")
@@ -175,15 +178,11 @@ class BatchServer:
         if self.script.queue is not None and out + len(rows) > self.script.queue:
             batch.state = "failed"
         self.script.on_event("create")
-        return batch
-
-    def _creation_reply(self, raw: web.Request, body: dict[str, Any]) -> web.Response:
-        """The answer to the request that made a batch."""
         if self.script.hidden:
             self.script.hidden -= 1
             assert raw.transport is not None
             raw.transport.abort()
-        return web.json_response(body)
+        return web.json_response(shown(batch))
 
     async def _looked(self, raw: web.Request) -> ScriptedBatch:
         """The batch of a path, whose requests are answered where its time has come."""
@@ -197,10 +196,11 @@ class BatchServer:
         return batch
 
     async def _look(self, shown: Shown, raw: web.Request) -> web.Response:
-        return web.json_response(shown(await self._looked(raw)))
+        body = shown(await self._looked(raw))
+        return self._given([body]) if "response" in body else web.json_response(body)
 
-    async def _list(self, shown: Shown, raw: web.Request) -> web.Response:
-        return web.json_response({"data": [shown(batch) for batch in self.batches[::-1]]})
+    async def _list(self, shown: Shown, name: str, raw: web.Request) -> web.Response:
+        return web.json_response({name: [shown(batch) for batch in self.batches[::-1]]})
 
     def _of(self, raw: web.Request) -> ScriptedBatch:
         name = raw.match_info["id"]
@@ -266,8 +266,8 @@ class BatchServer:
         entries = [orjson.loads(line) for line in self._files[body["input_file_id"]].splitlines()]
         rows = [(entry["custom_id"], entry["body"]) for entry in entries]
         interface = self._interfaces[body["endpoint"].removeprefix("/v1/")]
-        batch = self._add(raw, (body.get("metadata") or {}).get("rubricate", ""), rows, interface)
-        return self._creation_reply(raw, _openai(batch))
+        name = (body.get("metadata") or {}).get("rubricate", "")
+        return self._create(raw, _openai, name, rows, interface)
 
     async def _file(self, raw: web.Request) -> web.Response:
         kind, _, number = raw.match_info["file"].partition("-")
@@ -289,8 +289,7 @@ class BatchServer:
         entries = orjson.loads(await raw.read())["requests"]
         rows = [(entry["custom_id"], entry["params"]) for entry in entries]
         self.script.on_event("upload")
-        batch = self._add(raw, "", rows, self._messages)
-        return self._creation_reply(raw, _anthropic(batch))
+        return self._create(raw, _anthropic, "", rows, self._messages)
 
     async def _results_anthropic(self, raw: web.Request) -> web.Response:
         batch, lines = self._of(raw), []
@@ -315,22 +314,7 @@ class BatchServer:
             for entry in wanted["input_config"]["requests"]["requests"]
         ]
         self.script.on_event("upload")
-        batch = self._add(raw, wanted["display_name"], rows, self._gemini)
-        return self._creation_reply(raw, _gemini(batch, with_results=False))
-
-    async def _list_gemini(self, raw: web.Request) -> web.Response:
-        listed = [_gemini(batch, with_results=False) for batch in self.batches[::-1]]
-        return web.json_response({"operations": listed})
-
-    async def _look_gemini(self, raw: web.Request) -> web.Response:
-        batch = await self._looked(raw)
-        if batch.state != "running":
-            self.script.on_event("results")
-        body = orjson.dumps(_gemini(batch, with_results=batch.state != "running"))
-        if self.script.truncated and batch.state != "running":
-            self.script.truncated -= 1
-            body = body[: len(body) // 2]
-        return web.Response(body=body, content_type="application/json")
+        return self._create(raw, _gemini, wanted["display_name"], rows, self._gemini)
 
 
 def _openai(batch: ScriptedBatch) -> dict[str, Any]:
@@ -359,7 +343,7 @@ def _anthropic(batch: ScriptedBatch) -> dict[str, Any]:
     }
 
 
-def _gemini(batch: ScriptedBatch, *, with_results: bool) -> dict[str, Any]:
+def _gemini(batch: ScriptedBatch) -> dict[str, Any]:
     states = {"running": "RUNNING", "ended": "SUCCEEDED", "expired": "SUCCEEDED"}
     state = states.get(batch.state, batch.state.upper())
     operation: dict[str, Any] = {
@@ -367,7 +351,7 @@ def _gemini(batch: ScriptedBatch, *, with_results: bool) -> dict[str, Any]:
         "metadata": {"displayName": batch.name, "state": f"BATCH_STATE_{state}"},
         "done": batch.state != "running",
     }
-    if not with_results:
+    if batch.state == "running":
         return operation
     entries = []
     for name, result in batch.results:

@@ -61,10 +61,7 @@ SECONDS = 600.0
 OUT = "not waiting for answers"
 """How the error begins with which a run ends that does not wait for its batches."""
 
-WAITING = (
-    "waiting for batch %s with %d requests, up to a day. You can end this command: the same one "
-    "collects the answers"
-)
+HINT = ", up to a day. You can end this command: the same one collects the answers"
 
 _draw: ContextVar[Draw] = ContextVar("_draw")
 
@@ -392,29 +389,31 @@ class Batches:
 
     async def _sent(self, batch: Batch, lines: list[bytes]) -> bool:
         """Send a batch, or find one that an earlier process may have sent; whether it is out."""
-        for attempt in range(TRIES if lines else 2):
-            if attempt or not lines:
-                batch.id = await self._persist(partial(self._found, batch))
-            if batch.id is None and lines:
-                try:
-                    batch.id = await self._protocol.create(self._http, batch, lines)
-                except ModelError as error:
-                    if not error.retryable or attempt == TRIES - 1:
-                        self.folder.drop(batch)
-                        raise
-                    _note(error, attempt)
-            if batch.id is not None:
-                batch.state = "out"
-                self.folder.write(batch)
-                logger.info("%s: %d requests are out", batch.id, len(batch.rows))
-                return True
-            await asyncio.sleep(min(LONGEST_WAIT, self._every * 2.0 ** min(attempt, 8)))
-        self.folder.drop(batch)
-        return False
+        batch.id = await self._persist(partial(self._sent_or_found, batch, lines))
+        if batch.id is None:
+            self.folder.drop(batch)
+            return False
+        batch.state = "out"
+        self.folder.write(batch)
+        return True
 
-    async def _found(self, batch: Batch) -> str | None:
+    async def _sent_or_found(self, batch: Batch, lines: list[bytes], attempt: int) -> str | None:
+        """The id of a batch; None if it was not sent before, and its requests are not at hand."""
         known = self.folder.ids(but=batch) | self._foreign
-        return await self._protocol.find(self._http, batch, known)
+        batch_id = None
+        if attempt or not lines:
+            batch_id = await self._protocol.find(self._http, batch, known)
+        if batch_id is None and not lines:
+            await asyncio.sleep(self._every)  # a new one is not in the list at once
+            batch_id = await self._protocol.find(self._http, batch, known)
+        if batch_id is None and lines:
+            try:
+                return await self._protocol.create(self._http, batch, lines)
+            except ModelError as error:
+                if not error.retryable:
+                    self.folder.drop(batch)
+                raise
+        return batch_id
 
     async def _wait_for(self, batch: Batch) -> None:
         """Wait until a batch has ended, and store its results.
@@ -422,13 +421,15 @@ class Batches:
         Raises:
             ModelError: it was refused as a whole, or cannot be asked about.
         """
+        assert batch.id is not None
+        batch_id = batch.id
         while True:
-            assert batch.id is not None
-            look = await self._persist(partial(self._protocol.look, self._http, batch.id))
+            look = await self._persist(lambda _: self._protocol.look(self._http, batch_id))
             if look.has_ended:
                 break
             if self._model.waits and batch.key not in self._pending:
-                logger.warning(WAITING, batch.id, len(batch.rows))
+                hint = "" if self._pending else HINT
+                logger.warning("waiting for %s with %d requests%s", batch_id, len(batch.rows), hint)
             self._pending.add(batch.key)
             await asyncio.sleep(self._every)
         self._pending.discard(batch.key)
@@ -438,13 +439,13 @@ class Batches:
         answers: dict[str, Answer | None] = {}
         for _ in range(3):  # a file that broke off is whole at the second time
             results = await self._persist(
-                partial(self._protocol.results, self._http, batch.id, look)
+                lambda _: self._protocol.results(self._http, batch_id, look)
             )
             answers = self._by_row(results)
             if answers.keys() >= set(batch.rows):
                 break
         if not self._protocol.is_named and answers and answers.keys().isdisjoint(batch.rows):
-            self._foreign.add(batch.id)
+            self._foreign.add(batch_id)
             batch.state, batch.id = "sending", None
             self.folder.write(batch)
             if await self._sent(batch, []):
@@ -471,18 +472,19 @@ class Batches:
                 answers[row] = answer
         return answers
 
-    async def _persist(self, act: Callable[[], Awaitable[_T]]) -> _T:
-        """What an exchange gives that is tried again after what may pass."""
+    async def _persist(self, act: Callable[[int], Awaitable[_T]]) -> _T:
+        """What an exchange gives that is tried again after what may pass; it gets the attempt."""
         attempt = 0
         while True:
             try:
-                return await act()
+                return await act(attempt)
             except ModelError as error:
-                if not error.retryable or attempt + 1 >= TRIES:
+                if not error.retryable or attempt + 1 == TRIES:
                     raise
-                _note(error, attempt)
-                attempt += 1
+                level = logging.INFO if attempt else logging.WARNING  # once is enough for a user
+                logger.log(level, "a batch has to wait, an hour at most: %s", error)
             await asyncio.sleep(min(LONGEST_WAIT, self._every * 2.0 ** min(attempt, 8)))
+            attempt += 1
 
     # A request
 
@@ -514,12 +516,6 @@ def _unusable(raised: Exception) -> ModelError:
     logger.debug("a batch", exc_info=raised)
     text = str(raised) if isinstance(raised, InputError) else described(raised)
     return ModelError("bad_request", text)
-
-
-def _note(error: ModelError, attempt: int) -> None:
-    """Say what keeps a batch from being sent or looked at; the first time to everybody."""
-    level = logging.INFO if attempt else logging.WARNING
-    logger.log(level, "a batch has to wait, an hour at most: %s", error)
 
 
 def _copy(error: ModelError) -> ModelError:
