@@ -265,22 +265,17 @@ def test_results_join_the_rows_that_were_graded_and_no_others(
     frame = made(tmp_path)
     columns = {**COLUMNS, "id": "tier"} if ids else COLUMNS
     result = rubricate.grade(frame, says_sorry, rubric=SENTENCES, map=columns)
-    reversed_rows = frame[::-1]
-    if ids:
-        joined = result.join(reversed_rows)
-        assert list(joined["tier"]) == [2, 1]
-        assert list(joined["score"]) == [0.0, 1.0]
-    else:
-        with pytest.raises(InputError, match="row 1 of the frame is not the row"):
-            result.join(reversed_rows)
+    joined = result.join(frame[::-1])
+    assert list(joined["tier"]) == [2, 1]
+    assert list(joined["score"]) == [0.0, 1.0]
     alone = frame[["tier"]] if made is as_pandas else frame.select("tier")
     if ids:
         assert list(result.join(alone)["score"]) == [1.0, 0.0]
     else:
-        with pytest.raises(InputError, match="row 1 of the frame is not the row"):
+        with pytest.raises(InputError, match="no column of the frame has the submissions"):
             result.join(alone)
     other = as_pandas(tmp_path).assign(answer=[ROWS[0]["answer"], "x"])
-    with pytest.raises(InputError, match="row 2 of the frame is not the row"):
+    with pytest.raises(InputError, match="row 2 of the frame is not a row"):
         result.join(other)
 
 
@@ -288,9 +283,17 @@ def test_rows_with_the_same_answer_are_told_apart_by_their_prompts() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"submission": ["no"] * 3, "prompt": ["a?", "b?", "c?"]})
     result = rubricate.grade(frame, says_sorry, rubric=SENTENCES)
-    with pytest.raises(InputError, match="row 1"):
-        result.join(frame.iloc[[1, 0, 2]])
+    assert list(result.join(frame.iloc[[1, 0, 2]]).index) == [1, 0, 2]
     assert len(result.join(frame.drop(columns="prompt"))) == 3
+
+
+def test_rows_that_nothing_tells_apart_are_joined_in_the_order_that_was_graded_only() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"submission": ["no", "no", "yes"]})
+    result = rubricate.grade(frame, says_sorry, rubric=SENTENCES)
+    assert len(result.join(frame)) == 3
+    with pytest.raises(InputError, match="several rows have the same texts"):
+        result.join(frame.iloc[[2, 0, 1]])
 
 
 def test_a_criterion_cannot_take_the_place_of_the_score_in_a_frame(tmp_path: Path) -> None:

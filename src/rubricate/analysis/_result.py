@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
     from rubricate.analysis._plots import Plots
 
 _Frame = TypeVar("_Frame")
+SAMPLE = 100
+"""Cells of a column that are read to see what it holds. To read all cells of all columns takes ten
+times as long; a text column without a graded text in so many rows is of another frame."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -69,8 +71,8 @@ class Result(RunFacts, Tabular):
             graded = result.join(frame)
 
         Args:
-            frame: a data frame of pandas or polars with the rows that were graded. They can be in
-                another order where a column has the items' ids.
+            frame: a data frame of pandas or polars with the rows that were graded, in any order.
+                Rows are found by their ids where a column has them, else by their texts.
 
         Raises:
             InputError: its rows are not those that were graded, or it has a column of one of these
@@ -126,12 +128,12 @@ class Result(RunFacts, Tabular):
 
 
 def _matched(items: list[ItemResult], frame: Any) -> list[ItemResult]:
-    """The items in the order of a frame's rows: by id where a column has all ids.
+    """The items in the order of a frame's rows: by id where a column has all ids, else by texts.
 
     Beside ids, the frame may lack the texts; those that it has must be those that were graded.
 
     Raises:
-        InputError: a row is not the one that was graded, by its submission or its prompt.
+        InputError: a row was not graded, or its texts do not say which item it is.
     """
     if not hasattr(frame, "columns"):
         raise InputError(f"join needs a data frame of pandas or polars, found {shown(frame)}")
@@ -142,19 +144,43 @@ def _matched(items: list[ItemResult], frame: Any) -> list[ItemResult]:
     ids = next((cells for cells in columns if {str(cell) for cell in cells} == by_id.keys()), None)
     if ids is not None:
         items = [by_id[str(cell)] for cell in ids]
-    texts = [item.texts for item in items]
-    columns = [[submission_of(cell) for cell in cells] for cells in columns]
-    for what in ("submission", "prompt"):
-        wanted = [getattr(text, what) for text in texts]
-        same = max([[*map(eq, cells, wanted)] for cells in columns], key=sum, default=[])
-        has_texts = any(text and is_same for text, is_same in zip(wanted, same, strict=True))
-        if not all(same) and (has_texts or (what == "submission" and ids is None)):
-            raise InputError(
-                f"row {same.index(False) + 1} of the frame is not the row that was graded (its "
-                f"{what} differs): join the frame that you passed to grade, in the same order; "
-                "with a column of ids (map id=COLUMN) the order does not matter"
-            )
-    return items
+    rows: list[tuple[str, ...]] = [()] * len(items)
+    graded = rows
+    for name in ("submission", "prompt", "reference"):
+        texts = [getattr(item.texts, name) or "" for item in items]
+        cells = _column_of(texts, columns)
+        if cells is None and name == "submission" and ids is None:
+            raise InputError("no column of the frame has the submissions that were graded")
+        if cells is not None:
+            rows = [(*row, cell) for row, cell in zip(rows, cells, strict=True)]
+            graded = [(*row, text) for row, text in zip(graded, texts, strict=True)]
+            known = {*graded}
+            for number, (row, item) in enumerate(zip(rows, graded, strict=True), 1):
+                if row != item and (ids is not None or row not in known):
+                    raise InputError(
+                        f"row {number} of the frame is not a row that was graded (its {name} "
+                        "differs): join the frame that you passed to grade"
+                    )
+    if rows == graded:
+        return items
+    by_texts = dict(zip(graded, items, strict=True))
+    if len({*rows}) < len(items):
+        raise InputError(
+            "several rows have the same texts, and the frame is not in the order that was graded: "
+            "join it in that order, or grade it with a column of ids (map id=COLUMN)"
+        )
+    return [by_texts[row] for row in rows]
+
+
+def _column_of(texts: list[str], columns: list[list[Any]]) -> list[str] | None:
+    """The column that has most of the texts, as texts; None if none begins with some of them."""
+    known = {*texts} - {""}
+    with_some = (
+        [submission_of(cell) or "" for cell in cells]
+        for cells in columns
+        if any(submission_of(cell) in known for cell in cells[:SAMPLE])
+    )
+    return max(with_some, key=lambda cells: sum(cell in known for cell in cells), default=None)
 
 
 def _label(verdict: Verdict | None) -> str | None:
