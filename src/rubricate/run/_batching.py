@@ -28,7 +28,7 @@ def keep_batches(judge: Judge, run_dir: Path | None, options: RunOptions) -> Non
         folder.rename(folder.with_name(f"{BATCHES}-{time.time_ns():x}"))
         if any(batch.state != "ended" for _, batch in batches_in(run_dir)):
             logger.warning(
-                "fresh asks for everything again; earlier batches are still pending and are billed: "
+                "fresh asks for everything again; earlier batches are pending and will be billed: "
                 "`rubricate batches %s --cancel` cancels them",
                 run_dir,
             )
