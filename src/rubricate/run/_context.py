@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
 from rubricate.rubric import NO_USAGE, UNANSWERED, Criterion, Usage, Verdict
+from rubricate.run._pool import Pool
 from rubricate.run._progress import Progress
 from rubricate.run.journal import (
     Answers,
@@ -39,8 +40,7 @@ class RunContext:
         on_progress: called after every part.
         places: how many parts may be asked at once, in all of the run.
         may_continue: whether judgements that have started may send anything more.
-        aside: called when a judgement starts and stops waiting to be sent again.
-        look_ahead: starts many more judgements; whether there are any.
+        pool: starts other judgements while one waits to be sent again.
         locks: keep a part, or a request that is kept, from being asked by two judgements at once.
     """
 
@@ -48,11 +48,10 @@ class RunContext:
     claim: Claim | None
     answers: Answers
     progress: Progress
-    on_progress: Callable[[Progress], None]
+    on_progress: Callable[[], None]
     places: asyncio.Semaphore
     may_continue: Callable[[], bool]
-    aside: Callable[[bool], None]
-    look_ahead: Callable[[], bool]
+    pool: Pool
     locks: Locks
 
 
@@ -98,10 +97,10 @@ class Context(Judgement):
             self._expense.takes(usage)
 
     def aside(self, waits: bool) -> None:
-        self._run.aside(waits)
+        self._run.pool.set_aside(waits)
 
     def look_ahead(self) -> bool:
-        return self._run.look_ahead()
+        return self._run.pool.look_ahead()
 
     async def __call__(self, model: Model, request: Request) -> Completion:
         run = self._run
@@ -164,7 +163,7 @@ class Context(Judgement):
                     run.answers.release([key])
                 progress.parts += 1
                 logger.debug("a part, %s: %s", name, verdict.label or verdict.status)
-        run.on_progress(progress)
+        run.on_progress()
         return verdict
 
     async def _asked(

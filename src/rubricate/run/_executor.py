@@ -140,11 +140,10 @@ class Execution:
             claim=claim,
             answers=answers,
             progress=progress,
-            on_progress=options.report_progress,
+            on_progress=self._report_progress,
             places=asyncio.Semaphore(options.concurrency + aside - ASIDE),
             may_continue=self._may_continue,
-            aside=self._pool.set_aside,
-            look_ahead=self._pool.look_ahead,
+            pool=self._pool,
             locks=WeakValueDictionary(),
         )
         logger.info("%d items, %d judgements", run.plan.items, progress.total)
@@ -348,12 +347,8 @@ class Execution:
             if raising.raised(call.voter) and not self._machine.stages.decides_without(
                 raising.broken
             ):
-                sender = self._run.sender
-                sender.stopped_by = sender.stopped_by or ModelError(
-                    "not_run",
-                    f"{call.judge.name} raised in each of its first {RAISED} judgements, last: "
-                    f"{failure.message}",
-                )
+                why = f"{call.judge.name} raised in each of its first {RAISED} judgements, last: "
+                self._run.sender.stop(ModelError("not_run", why + failure.message))
             return call.failed(question, failure)
         if question.criterion.needs_judge:
             raising.making.add(call.voter)
@@ -391,8 +386,7 @@ class Execution:
                 self._queue.turns.note_unshared(call)
         if item.has_next:
             self._queue.look_up(item, self._machine.next_calls(item))
-        if self._run.options.on_progress is not None:
-            self._run.options.on_progress(progress)
+        self._report_progress()
 
     # Listeners
 

@@ -10,14 +10,12 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from rubricate.run._plan import Plan
-from rubricate.run.items import Call, ItemMachine, JudgedItem
+from rubricate.run.items import Call, ItemMachine, JudgedItem, Pending
 from rubricate.run.journal import LOOK_AGAIN, Answers, Known, SingleFlight
 
 if TYPE_CHECKING:
     from rubricate.run._turns import Turns
 
-Pending = tuple[JudgedItem, Call | None]
-"""An item and one of its calls; None if it needs none."""
 Opened = tuple[JudgedItem, list[Call]]
 """An item and some of its calls."""
 BLOCK, LOCAL_BLOCK = 256, 16

@@ -8,10 +8,9 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
-from rubricate.run.items import Call, JudgedItem
+from rubricate.run.items import Call, JudgedItem, Pending
 from rubricate.run.journal import LOOK_AGAIN, Answers, SingleFlight
 
-Pending = tuple[JudgedItem, Call | None]
 QUICK, MOST_AHEAD = 0.1, 64
 """If calls follow each other within 0.1 s, twice as many are claimed together each time, up to 64;
 otherwise half as many. A claim of any size takes 0.1 ms with an SQLite file and 1 ms with a

@@ -26,8 +26,8 @@ from rubricate.judge.asking._replies import (
 
 
 def read_group(
-    text: str,
     names: Mapping[str, Sequence[str]],
+    text: str,
     material: str = "",
     schema: Mapping[str, Any] | None = None,
 ) -> list[Reply | UnreadableReply]:
@@ -37,8 +37,8 @@ def read_group(
     where an entry has a number that no criterion has, nobody knows which numbers the others mean.
 
     Args:
-        text, material, schema: as for `read_reply`.
         names: the names of the criteria that were asked about, by their numbers.
+        text, material, schema: as for `read_reply`.
 
     Raises:
         UnreadableReply: no JSON object closes the reply, or it has entries about other criteria.

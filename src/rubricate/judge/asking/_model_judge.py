@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 from rubricate.dataset import Item
@@ -37,7 +37,6 @@ from rubricate.rubric import (
     NO_USAGE,
     UNANSWERED,
     Criterion,
-    Evidence,
     Failure,
     Reading,
     Usage,
@@ -212,12 +211,12 @@ class ModelJudge(Judge):
         self, item: Item, criterion: Criterion, reply: Reply, reading: Reading, spent: Usage
     ) -> Verdict:
         prompting = self.prompting
-        quotes = reply.quotes + reading.quotes
+        quotes = dict.fromkeys(reply.quotes + reading.quotes)
         order = prompting.order(item, criterion)
         verdict = criterion.verdict_of(
             reading,
             reason=reply.reason,
-            evidence=_evidence(prompting, quotes, item) if quotes else (),
+            evidence=tuple([prompting.located(quote, item) for quote in quotes]),
             usage=spent,
             judge=self.name,
             order=None if order is None else _shown_order(criterion, order),
@@ -370,10 +369,6 @@ class _Group:
             self.spent[index] += part
 
 
-def _evidence(prompting: Prompting, quotes: tuple[str, ...], item: Item) -> tuple[Evidence, ...]:
-    return tuple([prompting.located(quote, item) for quote in dict.fromkeys(quotes)])
-
-
 def _replies(
     completion: Completion, request: Request, numbered: Mapping[str, Criterion]
 ) -> list[Reply | UnreadableReply]:
@@ -384,11 +379,7 @@ def _replies(
         number: (criterion.name, criterion.requirement) for number, criterion in numbered.items()
     }
     try:
-        return answer_of(
-            completion,
-            request,
-            lambda text, material, schema: read_group(text, names, material, schema),
-        )
+        return answer_of(completion, request, partial(read_group, names))
     except UnreadableReply as error:
         return [error] * len(numbered)
 

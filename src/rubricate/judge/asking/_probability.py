@@ -24,10 +24,17 @@ from rubricate.judge.asking._conversation import Conversation
 from rubricate.judge.asking._examples import Examples
 from rubricate.judge.asking._orders import answer_order, check_permutations
 from rubricate.judge.asking._prompting import Explained, Prompting, identity_of
-from rubricate.judge.asking._prompts import PROMPT_VERSION, Example, prefix, sendable, template
+from rubricate.judge.asking._prompts import (
+    PROMPT_VERSION,
+    Example,
+    prefix,
+    request_of,
+    sendable,
+    template,
+)
 from rubricate.judge.asking._reasoning import without_reasoning
 from rubricate.judge.asking._replies import Reply
-from rubricate.judge.models import Completion, Message, Request, token_text
+from rubricate.judge.models import Completion, Request, token_text
 from rubricate.rubric import ABSTENTION, Answer, Criterion, Obtained, Question
 
 NO_LOGPROBS = "the endpoint gives no logprobs"
@@ -456,13 +463,7 @@ def choice_request(
 ) -> Request:
     """`render_choice` with the system's message and how the user's begins."""
     text, tokens = _suffix(criterion, order, free)
-    return Request(
-        (Message(role="system", content=system), Message(role="user", content=material + text)),
-        None,
-        shared=material,
-        choices=tokens,
-        kept=True,
-    )
+    return request_of(system, material, text, choices=tokens, kept=True)
 
 
 @lru_cache(maxsize=4096)

@@ -65,13 +65,8 @@ def render(
     """
     system, material = prefix(item, False, examples, fenced)
     text, schema = suffix(criterion, order)
-    return Request(
-        ({"role": "system", "content": system}, {"role": "user", "content": material + text}),
-        schema,
-        True,
-        material,
-        is_one_of_several=len(item.rubric.criteria) != 1,
-    )
+    several = len(item.rubric.criteria) != 1
+    return request_of(system, material, text, schema, is_one_of_several=several)
 
 
 @lru_cache(maxsize=256)
@@ -106,13 +101,8 @@ def render_group(
     numbers = numbers or [str(number) for number in range(1, len(criteria) + 1)]
     orders = orders or [None] * len(criteria)
     text, schema = _group_part(tuple(criteria), tuple(orders), tuple(numbers))
-    return Request(
-        (Message(role="system", content=system), Message(role="user", content=material + text)),
-        schema,
-        tags=False,
-        shared=material,
-        is_one_of_several=len(criteria) != len(item.rubric.criteria),
-    )
+    several = len(criteria) != len(item.rubric.criteria)
+    return request_of(system, material, text, schema, tags=False, is_one_of_several=several)
 
 
 def neutral(text: str) -> str:
@@ -165,13 +155,18 @@ def sendable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def request_of(system: str, material: str, text: str, schema: dict[str, Any]) -> Request:
-    """A request whose user's message is an item's material and then a question."""
+def request_of(
+    system: str, material: str, text: str, schema: dict[str, Any] | None = None, **further: Any
+) -> Request:
+    """A request whose user's message is an item's material and then a question.
+
+    `further` are other attributes of the `Request`.
+    """
     messages = (
         Message(role="system", content=system),
         Message(role="user", content=material + text),
     )
-    return Request(messages, schema, shared=material)
+    return Request(messages, schema, shared=material, **further)
 
 
 def request_schema(verdict_schema: dict[str, object], *, quotes: bool = True) -> dict[str, object]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rubricate.run.items._machine import (
         ItemMachine as ItemMachine,
         JudgedItem as JudgedItem,
+        Pending as Pending,
     )
     from rubricate.run.items._stages import (
         NOT_RUN as NOT_RUN,

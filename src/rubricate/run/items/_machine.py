@@ -107,6 +107,10 @@ class JudgedItem:
         return self.followers.pop(id(call.judge), [])
 
 
+Pending = tuple[JudgedItem, Call | None]
+"""An item and one of its calls; None if it needs none."""
+
+
 class ItemMachine:
     """Which calls items need next, and what their verdicts are; one for all items of a run.
 

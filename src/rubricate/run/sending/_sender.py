@@ -134,6 +134,10 @@ class Sender:
         breaker = self._breakers.setdefault(model, CircuitBreaker())
         breaker.lost = self.lost[model] = ModelError("not_run", why)
 
+    def stop(self, error: ModelError) -> None:
+        """End the run because of an error, unless an earlier one has ended it."""
+        self.stopped_by = self.stopped_by or error
+
     @property
     def answered(self) -> set[ModelKey]:
         """The models that have answered."""
@@ -245,7 +249,7 @@ class Sender:
         if out.model.answers_later:
             from rubricate.run.sending._later import answered_later
 
-            return answered_later(out, self, self._stop, self._check_goes_on, self._bill)
+            return answered_later(out, self, self.stop, self._check_goes_on, self._bill)
         expected = 0.0
         if limiter.rate.counts_tokens:
             expected = limiter.rate.tokens(size_of(out.request))
@@ -351,9 +355,6 @@ class Sender:
         error = over_deadline(self._retries.deadline)
         error.usage = NO_USAGE
         return error
-
-    def _stop(self, error: ModelError) -> None:
-        self.stopped_by = self.stopped_by or error
 
     def _check_goes_on(self, out: Outgoing) -> None:
         """Raise if the run or the model has ended, or if the endpoint asks for too long a pause.
@@ -488,10 +489,6 @@ class Sender:
             if endpoint in self._limiters:
                 self._limiters[endpoint].send_away(each)
 
-    @property
-    def _estimates(self) -> bool:
-        return self._budget is not None and self._budget.estimates_usage
-
     def _bill(self, out: Outgoing, usage: Usage, reply: Completion | None) -> None:
         """Count the usage of one request, estimated if the endpoint does not report it."""
         bills = self._bills[out.breaker]
@@ -499,7 +496,7 @@ class Sender:
             bills.are_reported = True
         else:
             estimate = bills.estimate(out.model, out.request, reply)
-            if reply is None or self._estimates:
+            if reply is None or (self._budget is not None and self._budget.estimates_usage):
                 usage = replace(estimate, requests=usage.requests, seconds=usage.seconds)
             else:  # the cost stays unknown, but a later --max-cost counts the estimate
                 usage = replace(usage, estimated_cost=estimate.estimated_cost)
