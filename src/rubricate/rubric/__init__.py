@@ -1,10 +1,10 @@
-"""What is asked: criteria, rubrics, verdicts and the scorer. Pure: no network, no loop.
+"""Criteria, rubrics, verdicts and scores. Pure code: no network, no event loop.
 
-A `Rubric` is a list of criteria of any kind, each with a name and a weight, or a tree whose inner
-nodes are `Group`s of them. A kind is a class that
-knows what to ask (`ask`), how to read the answer (`read`), and the answer's `value` in [0, 1];
-nothing else switches on it. What comes back for an item, a criterion and a judge is a `Verdict`;
-`aggregate` makes one of several votes, and `score` makes one `Score` of an item's verdicts.
+A `Rubric` is a list of criteria, each with a name and a weight, or a tree whose inner nodes are
+`Group`s. Each kind of criterion is a class that knows what to ask (`ask`), how to read the answer
+(`read`), and the answer's `value` in [0, 1]; no other code depends on the kind. The result for an
+item, a criterion and a judge is a `Verdict`. `aggregate` combines several votes into one verdict,
+and `score` computes the `Score` of an item from its verdicts.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
-"""From the scores of items to that of a dataset: each aggregate once, with where it was published.
+"""Aggregates: the score of a dataset from the scores of its items, with the source of each.
 
-An aggregate makes numbers of the items' scores (most take them as they are), takes their mean, and
-may clip it. What is missing shows in the bounds: they hold whatever answers the missing verdicts
-get, and also where they get none.
+An aggregate converts the scores of items to numbers (most leave them unchanged), takes their mean,
+and may clip it. Its bounds hold whatever answers the missing verdicts get, and also if they get
+none.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from rubricate.errors import InputError
 
 
 class Scored(NamedTuple):
-    """What an aggregate is made of: an item's score, or its part under a tag.
+    """An input of an aggregate: an item's score, or its part for a tag.
 
     Attributes:
         value: None if there is none.
         lowest, highest: the range it could still take if verdicts are missing; None if no answer
             could have given a score.
-        pair: which items belong together: they have one reference, and intervals are by pair.
+        pair: identifies items that share one reference; intervals are computed over pairs.
         is_reference: whether the item is that reference.
-        certain: whether a value stays one, whatever the missing verdicts are.
-        groups: what the item belongs to, the outermost first; empty where the aggregate has none.
+        certain: whether there will be a value whatever the missing verdicts are.
+        groups: the groups of the item, outermost first; empty if the aggregate has none.
     """
 
     value: float | None
@@ -43,14 +43,14 @@ class Aggregated:
     """The score of several items together.
 
     Attributes:
-        value: None where no item has a score.
+        value: the score; None if no item has one.
         lowest, highest: the range it could still take if verdicts are missing.
-        values: the numbers that it is the mean of; of an aggregate in groups, those inside the
-            outermost.
-        pairs: of each of them what it is paired by.
-        strata: of each of them its outermost group.
-        n: items with a score, of an aggregate in pairs without the references.
-        without: items that have no such number.
+        values: the numbers whose mean it is; for an aggregate in groups, those directly inside the
+            outermost groups.
+        pairs: the pair of each of these numbers.
+        strata: the outermost group of each of these numbers.
+        n: items with a score; for an aggregate in pairs, without the references.
+        without: items without a score.
     """
 
     value: float | None
@@ -68,12 +68,12 @@ class Aggregate:
     """A formula for the score of several items.
 
     Attributes:
-        name: what files call it.
-        formula: what it is, in a few words.
-        source: where it was published; empty for the plain mean.
-        limits: what the mean is clipped to; None for nothing.
-        in_pairs: whether items are set against a reference.
-        in_groups: whether each group counts as its mean.
+        name: its name in files.
+        formula: the formula, in a few words.
+        source: the publication; empty for the plain mean.
+        limits: the range to clip the mean to; None for no clipping.
+        in_pairs: whether items are compared with a reference.
+        in_groups: whether each group counts with its mean.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Aggregate:
     in_groups: bool = False
 
     def of(self, scores: Sequence[Scored]) -> Aggregated:
-        """The score of items, whatever order they come in."""
+        """The score of these items, in any order."""
         numbers = against_references(scores) if self.in_pairs else list(scores)
         inner = means_of_groups(numbers, 1) if self.in_groups else numbers
         mean = _mean(means_of_groups(inner, 0) if self.in_groups else inner)
@@ -101,17 +101,16 @@ class Aggregate:
         )
 
     def clipped(self, mean: float | None) -> float | None:
-        """A mean inside the limits."""
+        """A mean, clipped to the limits."""
         if mean is None or self.limits is None:
             return mean
         return min(self.limits[1], max(self.limits[0], mean))
 
 
 def against_references(scores: Sequence[Scored]) -> list[Scored]:
-    """`t / (t + r)` of each item's score t and that of its reference, r.
+    """`t / (t + r)` for each item's score t and the score r of its reference.
 
-    It rises with t and falls with r, so its ends are those of theirs. Where both are 0 there is
-    none.
+    It rises with t and falls with r, so its bounds follow from theirs. If both are 0 there is none.
     """
     references = {score.pair: score for score in scores if score.is_reference}
     nothing = Scored(None, None, None)
@@ -147,11 +146,11 @@ def _share(target: float | None, reference: float | None) -> float | None:
 
 
 def means_of_groups(scores: Sequence[Scored], level: int) -> list[Scored]:
-    """The mean of each outermost group, made of the means of the groups inside it.
+    """The mean of each outermost group, computed from the means of the groups inside it.
 
     Args:
-        scores: each with its groups.
-        level: 0 for that; 1 for the means of what is directly inside the outermost groups.
+        scores: the scores with their groups.
+        level: 0 for the outermost groups; 1 for what is directly inside them.
     """
     depth = max((len(score.groups) for score in scores), default=0)
     for length in range(depth, level, -1):
@@ -163,7 +162,7 @@ def means_of_groups(scores: Sequence[Scored], level: int) -> list[Scored]:
 
 
 def _mean(scores: Sequence[Scored], groups: tuple[str, ...] = ()) -> Scored:
-    """The mean of those that have a value, with the least and the most that it could be."""
+    """The mean of those with a value, and the range that it could take."""
     known = [score.value for score in scores if score.value is not None]
     mean = fsum(known) / len(known) if known else None
     least, most = _least_mean(scores, 1), _least_mean(scores, -1)
@@ -175,9 +174,9 @@ def _mean(scores: Sequence[Scored], groups: tuple[str, ...] = ()) -> Scored:
 
 
 def _least_mean(scores: Sequence[Scored], sign: int) -> float | None:
-    """The least mean (sign 1), or that of the opposites (-1): an item without a value may get one.
+    """The lowest possible mean (sign 1), or that of the negated values (-1).
 
-    None where no answers could give a mean.
+    Items without a value may get one. None if no answers could give a mean.
     """
     ends = [(score, score.lowest if sign > 0 else score.highest) for score in scores]
     fixed = [
@@ -217,22 +216,22 @@ AGGREGATES: Mapping[str, Aggregate] = {
         ),
     )
 }
-"""The aggregates by their names. PaperBench (Starace et al. 2025, arXiv:2504.01848) takes the mean
-of its papers' trees."""
+"""The aggregates by name. PaperBench (Starace et al. 2025, arXiv:2504.01848) uses the mean over the
+trees of its papers."""
 
 
 def aggregate_named(name: str) -> Aggregate:
-    """The aggregate of a name, or an `InputError` that suggests the right one."""
+    """The aggregate with a name. Raises `InputError` with a suggestion for an unknown one."""
     if name not in AGGREGATES:
         raise InputError(unknown_word("aggregate", name, AGGREGATES))
     return AGGREGATES[name]
 
 
 def least_ratio(raw: float, total: float, optional: Sequence[tuple[float, float]]) -> float | None:
-    """The least `(raw + sum(w v)) / (total + sum(w))` over all subsets of (w, v), all w > 0.
+    """The lowest `(raw + sum(w v)) / (total + sum(w))` over all subsets of (w, v), with w > 0.
 
-    From a given start it pays to take the smallest values as long as they are below the ratio.
-    None if there is nothing to divide by. The greatest is `-least_ratio(-raw, total, [(w, -v)])`.
+    It takes the smallest values as long as they are below the ratio. None if there is nothing to
+    divide by. The highest is `-least_ratio(-raw, total, [(w, -v)])`.
     """
     if not total and not raw:
         return min((value for _, value in optional), default=None)
@@ -245,11 +244,11 @@ def least_ratio(raw: float, total: float, optional: Sequence[tuple[float, float]
 
 
 def _least_of_some(raw: float, optional: Sequence[tuple[float, float]]) -> float | None:
-    """The least `(raw + sum(w v)) / sum(w)` over all subsets of (w, v) but the empty one.
+    """The lowest `(raw + sum(w v)) / sum(w)` over all nonempty subsets of (w, v).
 
-    A value above the least ratio is in the subset only where it is alone: without it the ratio
-    would be lower. So the subset is one pair, or all of the smallest values up to some.
-    """
+    A value above the lowest ratio is in the subset only if it is alone, because the ratio would be
+    lower without it. So the subset is a single pair, or all of the smallest values up to some
+    point."""
     ratios = [raw / weight + value for weight, value in optional]
     total = 0.0
     for weight, value in sorted(optional, key=lambda pair: pair[1]):

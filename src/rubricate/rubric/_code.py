@@ -1,4 +1,4 @@
-"""A criterion decided by a Python callable, without a judge."""
+"""Criteria that a Python callable decides, without a judge."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from rubricate.rubric._question import ABSTENTION, Reading, read_label, read_sha
 
 
 class CodeCriterion(ComputedCriterion):
-    """What a callable finds: `(submission, item) -> bool | float | Verdict`, plain or async.
+    """A criterion decided by a plain or async `(submission, item) -> bool | float | Verdict`.
 
-    True is MET, False is UNMET, a number from 0 to 1 is the value itself, None means that it
-    cannot tell. `item` is the `DataItem`. An exception, another answer, or taking longer than
-    `time_limit` seconds makes the verdict `failed`.
+    True is MET, False is UNMET, a number from 0 to 1 is the value itself, and None is an
+    abstention. `item` is the `DataItem`. If the callable raises, returns something else, or takes
+    longer than `time_limit` seconds, the verdict is `failed`.
     """
 
     sees_item: ClassVar[bool] = True
@@ -36,8 +36,8 @@ class CodeCriterion(ComputedCriterion):
     function: Callable[..., Any] | str
     """The callable, or in a file its name, as `package.module:name`."""
     time_limit: float = Field(default=10.0, gt=0, allow_inf_nan=False)
-    """Seconds that one submission may take; past it the verdict is `failed`. A plain callable
-    that does not return keeps its thread busy, but the run does not wait for it."""
+    """Maximum seconds for one submission; after that the verdict is `failed`. A plain callable that
+    does not return keeps its thread busy, but the run does not wait for it."""
 
     @field_validator("function")
     @classmethod
@@ -55,7 +55,7 @@ class CodeCriterion(ComputedCriterion):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """None: any number from 0 to 1 may be the answer."""
+        """Empty, because any number from 0 to 1 can be the answer."""
         return ()
 
     @property
@@ -68,10 +68,10 @@ class CodeCriterion(ComputedCriterion):
         return f"{module}:{name}"
 
     def resolved(self) -> Callable[..., Any]:
-        """The callable; where it is given by name, its module is imported, which runs code.
+        """The callable. If only its name is set, this imports its module, which runs code.
 
         Raises:
-            InputError: there is no such module, or nothing callable of that name in it.
+            InputError: the module does not exist, or has no callable of that name.
         """
         if not isinstance(self.function, str):
             return self.function
@@ -104,14 +104,14 @@ class CodeCriterion(ComputedCriterion):
         return self.requirement or f"The function {self.function_name}"
 
     def compute(self, submission: str, item: object = None) -> Any:
-        """What the callable gives: a value, or something to await."""
+        """The result of the callable: a value or an awaitable."""
         return self.resolved()(submission, item)
 
     def identity(self) -> object:
         return [self.function_name, fingerprint(self.resolved())]
 
     def read(self, answer: object) -> Reading:
-        """Understand what the callable gave."""
+        """Read the result of the callable."""
         if answer is None:
             return Reading(ABSTENTION)
         if isinstance(answer, bool) or type(answer).__name__ in ("bool", "bool_"):  # numpy's too
@@ -163,11 +163,11 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None), types.EllipsisType)
 
 
 def fingerprint(value: object) -> Any:
-    """Everything that could change a callable's results, as JSON values.
+    """Everything that could change the results of a callable, as JSON values.
 
-    For a function: its compiled code, its defaults, the values that it holds (closures, partial
-    arguments, attributes of a callable object) and the plain values and functions of the same
-    module that it names. Not followed: other modules, files, and objects of other classes.
+    For a function: its compiled code, its defaults, the values that it captures (closures, partial
+    arguments, attributes of a callable object), and the plain values and functions of its module
+    that it uses. Other modules, files, and objects of other classes are not included.
     """
     return _of(value, set())
 
@@ -188,7 +188,7 @@ def _of(value: Any, seen: set[int]) -> Any:
 
 
 def _other(value: Any, seen: set[int]) -> Any:
-    """A callable, or an object of which only the class is looked at."""
+    """A callable, or an object that counts only by its class."""
     if isinstance(value, functools.partial):
         return ["partial", _of(value.func, seen), _of(value.args, seen), _of(value.keywords, seen)]
     if isinstance(value, types.MethodType):
@@ -203,7 +203,7 @@ def _other(value: Any, seen: set[int]) -> Any:
 
 
 def _held(owner: Any, seen: set[int]) -> Any:
-    """What the owner of a method is and keeps."""
+    """The class and attributes of the owner of a method."""
     if isinstance(owner, type):
         return _other(owner, seen)
     return [_other(type(owner), seen), _of(getattr(owner, "__dict__", {}), seen)]
@@ -236,7 +236,7 @@ def _code(code: types.CodeType) -> list[Any]:
 
 
 def _names(code: types.CodeType) -> set[str]:
-    """The names that code and the code within it look up."""
+    """The names that some code, including nested code, looks up."""
     names = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):

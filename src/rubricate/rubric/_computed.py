@@ -1,4 +1,4 @@
-"""What the kinds that need no judge have in common: their answer is computed from the text."""
+"""The base of criteria that need no judge because they are computed from the text."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rubricate.rubric._question import Question, label_question
 from rubricate.rubric._verdict import Evidence, Verdict
 
 NOT_APPLICABLE = "NOT_APPLICABLE"
-"""The label of what a callable says does not apply."""
+"""The label if a callable says that the criterion does not apply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """A computed answer, to be read as a judge's answer is, with its reason and evidence."""
+    """A computed answer with reason and evidence. It is read like a judge's answer."""
 
     answer: object
     reason: str | None = None
@@ -30,16 +30,16 @@ class ComputedCriterion(Criterion):
 
     needs_judge: ClassVar[bool] = False
     sees_item: ClassVar[bool] = False
-    """Whether the answer may depend on more of the item than its texts."""
+    """Whether the answer can depend on more of the item than its texts."""
     time_limit: float = Field(default=10.0, gt=0, allow_inf_nan=False)
-    """Seconds that one submission may take; past it the verdict is `failed`."""
+    """Maximum seconds for one submission; after that the verdict is `failed`."""
 
     def described(self) -> str:
         """What is checked, in words."""
         return self.requirement
 
     def compute_at_once(self, submission: str) -> Computed | None:
-        """The answer, where it can be had in a moment; None where that takes longer.
+        """The answer, if it can be computed in a moment; else None.
 
         Args:
             submission: the text.
@@ -49,21 +49,21 @@ class ComputedCriterion(Criterion):
     def compute(
         self, submission: str, item: object = None
     ) -> Computed | Verdict | Awaitable[Computed | Verdict]:
-        """The answer for one submission, as a value or as something to await.
+        """The answer for one submission, as a value or an awaitable.
 
         Args:
             submission: the text.
             item: what it belongs to.
 
         Raises:
-            TimeoutError: it took longer than `time_limit`, where that can be noticed from inside.
+            TimeoutError: it took longer than `time_limit`, if the code itself can notice that.
         """
         raise NotImplementedError
 
     def identity(self) -> object:
-        """Everything, as JSON values, that could change the answer for one and the same text."""
+        """Everything that could change the answer for the same text, as JSON values."""
         raise NotImplementedError
 
     def ask(self) -> Question:
-        """The question in words; nobody is asked it."""
+        """The question in words, for display only."""
         return label_question(self.described(), [])

@@ -1,4 +1,4 @@
-"""A criterion decided by counting: words, headings, links, citations, tables and the like."""
+"""Criteria decided by counting: words, headings, links, citations, tables and so on."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ COUNTERS = {
     "citations": "references in brackets ([3], [1, 4-6], [^note]) and by author and year "
     "((Smith et al., 2020))",
 }
-"""What can be counted in a Markdown text, and what each count is of."""
+"""What can be counted in a Markdown text, with descriptions."""
 SHORT = 20_000
-"""Characters up to which a text is counted at once; a longer one in a thread."""
+"""Longest text, in characters, that is counted directly; longer ones are counted in a thread."""
 _STARTS = {
     "heading_open": "headings",
     "list_item_open": "list_items",
@@ -53,10 +53,10 @@ _CITATION = re.compile(
 
 
 class CounterCriterion(ComputedCriterion):
-    """Whether a count of something in the submission, read as Markdown, keeps to a bound.
+    """Compares a count in the submission, read as Markdown, with bounds.
 
-    MET where it does, UNMET where it does not; the reason says the count. See `COUNTERS` for what
-    can be counted.
+    MET if the count is within the bounds, else UNMET; the reason has the count. See `COUNTERS` for
+    what can be counted.
     """
 
     telltale: ClassVar[Sequence[str]] = ("at_least", "at_most")
@@ -67,9 +67,9 @@ class CounterCriterion(ComputedCriterion):
     counter: str
     """What is counted: one of `COUNTERS`."""
     at_least: int | None = Field(default=None, ge=0)
-    """The smallest count that is met."""
+    """The minimum count."""
     at_most: int | None = Field(default=None, ge=0)
-    """The greatest count that is met."""
+    """The maximum count."""
 
     @field_validator("counter")
     @classmethod
@@ -143,7 +143,7 @@ def _tokens(tokens: list[Token]) -> Iterator[Token]:
 
 
 def _visible(token: Token) -> str:
-    """The words that a reader sees of a block's text; what a link is written on, with brackets."""
+    """The visible words of a block of text, with the text of links in brackets."""
     parts: list[str] = []
     hidden = False
     for child in token.children or ():

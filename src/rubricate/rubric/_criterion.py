@@ -1,7 +1,7 @@
-"""A criterion: what every kind of it has, and the two kinds that are answered with a label.
+"""The base class of criteria, which also covers yes/no and multiple choice.
 
-A kind is a class. It knows what to ask a judge (or that none is needed), how to read the answer,
-and the answer's value; nothing else in the program switches on the kind.
+Each other kind is a subclass. It knows what to ask a judge (or that none is needed), how to read
+the answer, and the answer's value. No other code depends on the kind.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from rubricate.rubric._verdict import CriterionVerdict, Evidence, Status, Verdic
 
 
 class Gate(PythonDocument):
-    """What another criterion must have come to.
+    """The answer that another criterion must have.
 
-    Without `label` and `at_least` it is the criterion's best answer, such as MET.
+    Without `label` and `at_least`, that is the best answer of the criterion, such as MET.
     """
 
     criterion: str
-    """The name of the criterion, or of a group, for which `at_least` is needed."""
+    """The name of a criterion, or of a group (which needs `at_least`)."""
     label: str | None = None
-    """The answer that it must have."""
+    """The required answer."""
     at_least: float | None = Field(default=None, ge=0, le=1)
-    """The least value, or the least score of a group, from 0 to 1."""
+    """The minimum value, or the minimum score of a group, from 0 to 1."""
 
     @model_validator(mode="after")
     def _asks_for_one_thing(self) -> Gate:
@@ -52,7 +52,7 @@ class Gate(PythonDocument):
         return self
 
     def to_value(self) -> Any:
-        """The gate as it is written to a file: a name alone where there is nothing else."""
+        """The gate as written to a file: only a name if nothing else is set."""
         fields = {"label": self.label, "at_least": self.at_least, **(self.model_extra or {})}
         beside = present(fields)
         return {"criterion": self.criterion, **beside} if beside else self.criterion
@@ -73,7 +73,7 @@ Requires = Annotated[tuple[Gate, ...], BeforeValidator(_gates), Field(strict=Fal
 
 
 def written_gates(gates: Sequence[Gate]) -> Any:
-    """What is written under `requires`; None for nothing."""
+    """The value of `requires` in a file; None for nothing."""
     written = [gate.to_value() for gate in gates]
     return written[0] if len(written) == 1 else written or None
 
@@ -83,18 +83,18 @@ _BINARY_VALUES = {"MET": 1.0, "UNMET": 0.0}
 BINARY_LABELS = ("MET", "UNMET", ABSTENTION)
 _BINARY_READINGS = dict(zip(BINARY_LABELS, map(Reading, BINARY_LABELS), strict=True))
 Measurement = Literal["binary", "ordinal", "nominal", "numeric"]
-"""What answers are: yes or no, in order, without order, or numbers."""
+"""The type of answers: yes or no, ordered, unordered, or numbers."""
 STRATEGIES: dict[Measurement, tuple[str, ...]] = {
     "binary": ("majority", "weighted", "unanimous", "any"),
     "ordinal": ("mean", "median", "weighted_mean", "mode", "min", "max"),
     "nominal": ("mode", "weighted_mode", "unanimous"),
     "numeric": ("mean", "median", "weighted_mean"),
 }
-"""How votes can be put together, by what a criterion's answers are."""
+"""How votes can be combined, by the type of answers."""
 
 
 def binary_reading(answer: object) -> Reading:
-    """Understand an answer that is MET, UNMET or CANNOT_ASSESS."""
+    """Read an answer that is MET, UNMET or CANNOT_ASSESS."""
     reading = _BINARY_READINGS.get(answer) if isinstance(answer, str) else None
     return reading or _BINARY_READINGS[read_label(answer, BINARY_LABELS)]
 
@@ -111,7 +111,7 @@ def binary_value(label: str) -> float | None:
 
 
 def check_strategy(measurement: Measurement, strategy: str) -> None:
-    """Refuse a strategy that criteria of this measurement do not have."""
+    """Raise `InputError` for a strategy that these answers do not support."""
     known = STRATEGIES[measurement]
     if strategy not in known:
         raise InputError(
@@ -121,12 +121,12 @@ def check_strategy(measurement: Measurement, strategy: str) -> None:
 
 
 def present(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What is not None."""
+    """The entries that are not None."""
     return {key: value for key, value in data.items() if value is not None}
 
 
 def checked_name(name: str) -> str:
-    """A name that is not empty and that a file can hold; `InputError` for another."""
+    """The name, if it is not empty and can be written to a file; else `InputError`."""
     if not name.strip():
         raise InputError("must not be empty")
     check_writable(name)
@@ -137,11 +137,11 @@ class CriterionOption(PythonDocument):
     """One answer of a multi-choice criterion."""
 
     label: str
-    """What a judge and a label say to choose it."""
+    """The text with which judges and labels choose it."""
     value: float | None = None
-    """Its value, between 0 and 1. Not needed where `na` is true."""
+    """Its value, between 0 and 1. Not needed if `na` is true."""
     na: bool = False
-    """Whether choosing it means that the criterion does not apply (it then leaves the score)."""
+    """Whether it means that the criterion does not apply, which leaves it out of the score."""
     description: str | None = None
     """What the option means, shown to the judge."""
 
@@ -196,7 +196,7 @@ def _refuse_keys_of_other_kinds(kind_class: type[Criterion], data: Mapping[str, 
 
 
 def _with_weight(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The data of a criterion with its `points`, if it has any, as its weight."""
+    """The data of a criterion with its `points`, if any, as its weight."""
     if "points" not in data:
         return data
     points, weight = data["points"], data.get("weight", data["points"])
@@ -223,48 +223,48 @@ class Criterion(PythonDocument):
     """
 
     telltale: ClassVar[Sequence[str]] = ("options", "scale_type", "labels", "choices")
-    """Keys by which a criterion of another kind is seen to be meant as one of this. Others that a
-    kind has may well be somebody's notes in a criterion of another kind (`levels: 3`, `flags`)."""
+    """Keys which show that a criterion of another kind was intended to be of this kind. Other keys
+    of this kind can be notes in criteria of another kind (`levels: 3`, `flags`)."""
     written: ClassVar[str] = "whose answers are options, each with a label and a value"
-    """How the kind is written, for an error about a telltale key."""
+    """How to write this kind, for an error about a telltale key."""
     own_fields: ClassVar[Sequence[str]] = ()
-    """The fields that only this kind has, in the order in which a file has them."""
+    """The fields that only this kind has, in the order of a file."""
     always_written: ClassVar[Sequence[str]] = ()
-    """Those of them that a file has although they are the default."""
+    """Those of them that are written even if they have their default."""
     needs_judge: ClassVar[bool] = True
     """Whether a judge is asked; the other kinds compute their answer from the text."""
 
     name: str = ""
-    """Short name, unique in its rubric. Default: `criterion_N` by its index there, from 1; outside
-    a rubric there is none."""
+    """Short name, unique in its rubric. Default: `criterion_N`, numbered from 1 within its rubric;
+    outside a rubric there is none."""
     weight: float = Field(default=1.0, allow_inf_nan=False)
     """Its weight in the score; any finite number, negative for a penalty."""
     requirement: str
     """What is required, in words; the judge sees this."""
     note: str | None = None
-    """What explains the requirement, such as what counts and what does not; a judge sees it."""
+    """An explanation for the judge, for example of what counts and what does not."""
     kind: str | None = None
-    """The kind of criterion; need not be given, and must fit `options` if it is."""
+    """The kind of criterion. Optional; if set, it must fit `options`."""
     scale_type: Literal["ordinal", "nominal"] | None = None
     """Whether the options of a multi-choice criterion are in order. Default: ordinal."""
     options: tuple[CriterionOption, ...] | None = Field(default=None, strict=False)
     """The options of a multi-choice criterion, at least two of them scorable."""
     aggregation: str | None = None
-    """How a panel puts the votes on it together. Default: as the panel does for its kind."""
+    """How a panel combines the votes on it. Default: the panel's setting for its kind."""
     tags: tuple[str, ...] = Field(default=(), strict=False)
-    """Free labels, or `field:value` such as `axis:accuracy`, by which scores can be broken down;
-    the names of the sections that a rubric file puts the criterion in. A file may write them as an
-    object: `{axis: accuracy}`."""
+    """Words, or `field:value` such as `axis:accuracy`, by which scores can be broken down. They
+    include the names of the sections in a rubric file. A file may also write them as an object:
+    `{axis: accuracy}`."""
     requires: Requires = ()
-    """Criteria that must hold before this one is asked about, each a `Gate` or a name. If one does
-    not hold, this criterion is skipped."""
+    """Criteria that must hold before this one is judged, each a `Gate` or a name. If one does not
+    hold, this criterion is skipped."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         if kind := cls.model_fields["kind"].default:
             if not cls.__module__.startswith(f"{_PACKAGE}."):
-                kinds()  # the names of the package's own are taken
+                kinds()  # reserve the names of the built-in kinds
             KINDS.setdefault(kind, cls)
 
     @model_validator(mode="before")
@@ -351,16 +351,16 @@ class Criterion(PythonDocument):
 
     @property
     def is_named(self) -> bool:
-        """Whether it was given its name; else it has that of its index in the rubric, if any."""
+        """Whether its name was set; otherwise it is numbered by its rubric."""
         return "name" in self.model_fields_set
 
     @property
     def title(self) -> str:
-        """The name that it was given, else its requirement."""
+        """Its name if it was set, else its requirement."""
         return self.name if self.is_named else self.requirement
 
     def at(self, index: int) -> Self:
-        """The criterion as part of a rubric, at an index from 0: with a name."""
+        """The criterion with a name, as part of a rubric at an index from 0."""
         if self.is_named:
             return self
         named = self.model_copy(update={"name": f"criterion_{index + 1}"})
@@ -379,14 +379,14 @@ class Criterion(PythonDocument):
 
     @property
     def measurement(self) -> Measurement:
-        """What the answers are; it decides how the votes of several judges can be put together."""
+        """The type of its answers, which determines how votes can be combined."""
         if self.options is None:
             return "binary"
         return self.scale_type or "ordinal"
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels that a person may give, in their order; empty where they are too many."""
+        """The possible labels in order; empty if there are too many."""
         if self.options is None:
             return BINARY_LABELS
         return tuple(option.label for option in self.options)
@@ -395,7 +395,7 @@ class Criterion(PythonDocument):
         """The index in `options` of the option with this label, from 0.
 
         Raises:
-            InputError: there is none, or the criterion is binary.
+            InputError: there is no such option, or the criterion is binary.
         """
         if self.options is None:
             raise InputError("the criterion is binary and has no options")
@@ -406,7 +406,7 @@ class Criterion(PythonDocument):
         """The value of the option at an index from 0, in [0, 1]; None for N/A.
 
         Raises:
-            InputError: there is none, or the criterion is binary.
+            InputError: there is no such option, or the criterion is binary.
         """
         if self.options is None:
             raise InputError("the criterion is binary and has no options")
@@ -416,17 +416,17 @@ class Criterion(PythonDocument):
 
     @cached_property
     def question(self) -> Question:
-        """What a judge is asked about this criterion: what `ask` makes, made once."""
+        """The question to a judge about this criterion: the cached result of `ask`."""
         return self.ask()
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy; its `question` is made anew, because other fields may change it."""
+        """A copy without the cached `question`, which other fields may change."""
         copied = super().model_copy(update=update, deep=deep)
         copied.__dict__.pop("question", None)
         return copied
 
     def ask(self) -> Question:
-        """Make the question about this criterion; each kind makes its own."""
+        """Create the question about this criterion."""
         if self.options is not None:
             answers = [Answer(option.label, option.description) for option in self.options]
             cannot = "the material does not allow a decision between the options"
@@ -443,10 +443,10 @@ class Criterion(PythonDocument):
         return label_question(self.requirement, [*answers, Answer(ABSTENTION, cannot)])
 
     def read(self, answer: object) -> Reading:
-        """Understand an answer.
+        """Read an answer.
 
         Raises:
-            UnreadableReply: it is not one of those allowed.
+            UnreadableReply: it is not an allowed answer.
         """
         if self.options is None:
             return binary_reading(answer)
@@ -468,21 +468,21 @@ class Criterion(PythonDocument):
 
     @property
     def named_code(self) -> str | None:
-        """The code that a file only names, and that judging would run; None for none."""
+        """The code that a file names and that judging would run; None for none."""
         return None
 
     def load_code(self) -> None:
-        """Import the code that is named, which runs it; `InputError` if it is not there."""
+        """Import the named code, which runs it. Raises `InputError` if it does not exist."""
 
     @property
     def quotes_items(self) -> bool:
-        """Whether an answer quotes the text for each of several items."""
+        """Whether an answer has a quote for each of several items."""
         return False
 
     def must_quote(self, label: str) -> bool:
-        """Whether an answer says that something is in the text, which can be quoted.
+        """Whether an answer claims that something is in the text and so can be quoted.
 
-        All do but the one of the least value (UNMET), which may rest on what is not there.
+        All do except the answer with the lowest value (UNMET), which can rest on an absence.
 
         Args:
             label: one of `labels`.
@@ -492,7 +492,7 @@ class Criterion(PythonDocument):
 
     @property
     def value_range(self) -> tuple[float, float]:
-        """The least and the greatest value that an answer to this criterion can have."""
+        """The lowest and the highest value of an answer to this criterion."""
         values = [
             option.value
             for option in self.options or ()
@@ -501,9 +501,9 @@ class Criterion(PythonDocument):
         return (min(values), max(values)) if values else (0.0, 1.0)
 
     def nearest_label(self, value: float) -> str:
-        """The answer whose value is nearest to this; of two as near, what scores lower.
+        """The answer with the nearest value; if two are equally near, the one that scores lower.
 
-        Where the labels are too many to be listed, it is the value itself, to four digits.
+        If there are too many labels to list, it is the value itself, to four digits.
         """
         answers = [(self.value(label), label) for label in self.labels]
         if not answers:
@@ -514,22 +514,22 @@ class Criterion(PythonDocument):
 
     @property
     def has_steps(self) -> bool:
-        """Whether the answers are in order and are whole numbers, such as those of a scale."""
+        """Whether the answers are ordered whole numbers, such as those of a scale."""
         scored = [option.label for option in self.options or () if not option.na]
         return self.measurement == "ordinal" and all(map(_WHOLE.match, scored))
 
     def step(self, label: str, value: float) -> float:
-        """An answer of a criterion that `has_steps` as a number on its scale.
+        """An answer as a number on the scale of a criterion that `has_steps`.
 
-        A mean of answers (of annotators, or of a panel) has a value between those of the labels:
-        its number is between them, too, and is not that of the nearest label.
+        The mean of several answers (by annotators or a panel) has a value between labels. Its
+        number is then between steps as well, and not that of the nearest label.
 
         Args:
             label: the answer.
-            value: what it is worth, in [0, 1].
+            value: its value, in [0, 1].
 
         Returns:
-            A number on the scale: from its lowest to its highest step.
+            A number from the lowest to the highest step.
         """
         known = sorted(
             (option.value, int(option.label))
@@ -550,7 +550,7 @@ class Criterion(PythonDocument):
         return round(first + (value - low) / (high - low) * (last - first), 9)
 
     def verdict(self, label: object) -> Verdict:
-        """The verdict for a label, such as one given by a person.
+        """The verdict for a label, for example one given by a person.
 
         Raises:
             InputError: it is not one of the criterion's answers.
@@ -567,11 +567,11 @@ class Criterion(PythonDocument):
         judge: str | None = None,
         order: Mapping[str, Any] | None = None,
     ) -> Verdict:
-        """The verdict that an answer is, as `read` has understood it.
+        """The verdict for an answer that was read by `read`.
 
         Args:
             reading: the answer.
-            reason, evidence, usage, judge, order: what else the verdict has; see `Verdict`.
+            reason, evidence, usage, judge, order: other fields of the verdict; see `Verdict`.
 
         Raises:
             InputError: its label is not one of the criterion's answers.
@@ -593,20 +593,20 @@ class Criterion(PythonDocument):
         )
 
     def worth(self, reading: Reading) -> tuple[Status, float | None]:
-        """What kind of answer this is, and its value in [0, 1] where it is judged."""
+        """The status of an answer, and its value in [0, 1] if it is judged."""
         if reading.label == ABSTENTION:
             return "abstained", None
         value = self.value(reading.label) if reading.value is None else reading.value
         return ("not_applicable" if value is None else "judged"), value
 
     def status(self, label: str) -> Status:
-        """What kind of answer a label is."""
+        """The status of a label."""
         return self.worth(Reading(label))[0]
 
     def label_of(self, label: object) -> str:
-        """A person's label, spelled as the criterion spells it.
+        """A person's label in the spelling of the criterion.
 
-        People, too, may say of any criterion that it cannot be assessed.
+        People may also answer CANNOT_ASSESS on any criterion.
 
         Args:
             label: the person's label, such as MET.
@@ -629,7 +629,7 @@ class Criterion(PythonDocument):
         raise InputError(f"has no label '{label}'; allowed: {listed(labels)}")
 
     def to_dict(self) -> dict[str, Any]:
-        """The criterion as it is written to a file."""
+        """The criterion as written to a file."""
         data: dict[str, Any] = {
             "name": self.name if self.is_named else None,
             "weight": self.weight,
@@ -647,7 +647,7 @@ class Criterion(PythonDocument):
         return {**present(data), **(self.model_extra or {})}
 
     def _own_fields(self) -> dict[str, Any]:
-        """Those of `own_fields` that a file needs: in `always_written`, or not the default."""
+        """The `own_fields` to write: those in `always_written`, or different from the default."""
         written: dict[str, Any] = {}
         for name in self.own_fields:
             value = getattr(self, name)
@@ -661,9 +661,9 @@ KINDS: dict[str, type[Criterion]] = {"binary": Criterion, "multi_choice": Criter
 
 
 def kinds() -> Mapping[str, type[Criterion]]:
-    """The class of each kind, by the name that files have: a class that sets `kind` is one.
+    """The class of each kind, by its name in files. Every subclass that sets `kind` is included.
 
-    Those that the package exports are included, whether or not they have been imported yet.
+    The built-in kinds are included even if they have not been imported yet.
     """
     _load_kinds()
     return KINDS
@@ -677,7 +677,7 @@ def _load_kinds() -> None:
 
 
 def with_bounds(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The data of a criterion whose `scale` is its highest score, or its lowest and highest."""
+    """The data of a criterion with `scale` (its highest score, or both ends) as bounds."""
     scale = data["scale"]
     bounds = [1, scale] if type(scale) is int else scale
     if data.get("kind", "scale") != "scale":
@@ -693,10 +693,10 @@ def with_bounds(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def build_criterion(data: Any, path: Sequence[str | int] = ()) -> Criterion:
-    """A criterion of the kind that loaded data names.
+    """Build a criterion of the right kind from loaded data.
 
     Raises:
-        InputError: the kind is unknown, or the data do not fit it; says where.
+        InputError: the kind is unknown, or the data do not fit it. The error has the path.
     """
     if isinstance(data, Criterion):
         return data

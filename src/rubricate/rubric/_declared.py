@@ -1,4 +1,4 @@
-"""The scoring that a rubric or a dataset declares: what an item scores, and what all of them do."""
+"""Declared scoring: how a rubric or a dataset computes the score of an item and of all items."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from rubricate.rubric._aggregates import Aggregate, aggregate_named
 from rubricate.rubric._tags import split_tag
 
 CannotAssess = Literal["skip", "zero", "partial", "fail"]
-"""What an abstention or a not-applicable answer does to the score.
+"""How an abstention or a not-applicable answer counts in the score.
 
-`skip`: leaves numerator and denominator. `zero`: counts 0 and stays in the denominator.
-`partial`: a given fraction of a positive weight, 0 for a negative one. `fail`: the worst outcome
-by the weight's sign.
+`skip`: not at all. `zero`: 0 in the numerator, full weight in the denominator. `partial`: a
+fraction of a positive weight, 0 for a negative one. `fail`: the worst outcome for the sign of the
+weight.
 """
 Skipped = Literal["zero", "skip"]
-"""What a criterion that was not asked does to the score, because its gate does not hold.
+"""How a criterion counts in the score if it was skipped because its gate does not hold.
 
-`zero`: counts 0 and stays in the denominator. `skip`: leaves numerator and denominator.
+`zero`: 0 in the numerator, full weight in the denominator. `skip`: not at all.
 """
 Alone = Literal["avoided", "none"]
 
@@ -32,11 +32,11 @@ class ItemScoring(NamedTuple):
     """How an item is scored, as its rubric declares it.
 
     Attributes:
-        raw: whether the score is not clamped to [0, 1]; penalty criteria alone then make a score
+        raw: whether the score is not clamped to [0, 1]; penalty criteria alone then give a score
             only if the rubric has no others.
-        avoids: whether penalty criteria alone make a score: the share of their weight that does
-            not apply.
-        skipped: what a criterion counts whose gate does not hold.
+        avoids: whether penalty criteria alone give a score: the share of their weight that was
+            avoided.
+        skipped: how a criterion counts if its gate does not hold.
     """
 
     raw: bool = False
@@ -45,11 +45,11 @@ class ItemScoring(NamedTuple):
 
 
 CLAMPED = ItemScoring()
-"""As it is where nothing is declared."""
+"""The scoring if nothing is declared."""
 
 
 def check_cannot_assess(strategy: str, partial: float) -> CannotAssess:
-    """The strategy by its name in any case, or an `InputError` that suggests the right one."""
+    """The strategy with this name in any letter case. Raises `InputError` with a suggestion."""
     known = get_args(CannotAssess)
     for name in known:
         if strategy.casefold() == name:
@@ -65,38 +65,37 @@ class DeclaredScoring(PythonDocument):
         scoring: {items: raw, aggregate: clipped_mean, by: tags}      # HealthBench
 
     Raises:
-        InputError: a word is not known (with the one that is near), or two do not go together.
+        InputError: a word is unknown (the error suggests one), or two cannot be combined.
     """
 
     items: Literal["clamped", "raw"] = "clamped"
-    """What an item scores: `sum(w v) / sum(w+)`, with w+ the positive weights, clamped to [0, 1],
-    or as it is. A raw score has no penalty criteria alone in it: where none of the criteria that
-    give points was judged, there is none."""
+    """The score of an item: `sum(w v) / sum(w+)` with the positive weights w+, either clamped to
+    [0, 1] or raw. There is no raw score if none of the criteria that give points was judged."""
     penalties_only: Alone | None = None
-    """What an item scores that has penalty criteria only, or its part under a tag: `avoided`, which
-    is `1 + sum(w v) / sum(|w|)`, or `none`. Default: `avoided` where items are clamped, `none`
-    where they are raw."""
+    """The score of an item, or of its part with a tag, that has only penalty criteria: `avoided`,
+    which is `1 + sum(w v) / sum(|w|)`, or `none`. Default: `avoided` for clamped scores, `none` for
+    raw ones."""
     skipped: Skipped = "zero"
-    """What a criterion counts whose gate does not hold: `zero`, or `skip` to leave it out."""
+    """How a criterion counts if its gate does not hold: `zero`, or `skip` to leave it out."""
     aggregate: str = "mean"
-    """What all items score together; see `AGGREGATES`."""
+    """The aggregate over all items; see `AGGREGATES`."""
     by: tuple[str, ...] = Field(default=(), strict=False)
-    """What scores are also broken down by: `tags`, or fields such as `axis` and `domain`."""
+    """By what to break scores down: `tags`, or fields such as `axis` and `domain`."""
     pooled: tuple[str, ...] = Field(default=(), strict=False)
-    """Fields of criteria's tags for which the plain mean of all verdicts' values is reported; each
+    """Fields of criteria's tags for which to report the plain mean of all verdict values. Each
     verdict counts once, whatever its weight and item."""
     groups: tuple[str, ...] = Field(default=(), strict=False)
-    """Of an aggregate in groups, the fields of an item that they are made by, the outermost first:
+    """For an aggregate in groups: the fields of items that define the groups, outermost first.
     `[domain, task]` is the mean over domains of the mean over tasks of the items' mean."""
     pairs: str | None = None
-    """The field of an item that says which items belong together, such as the task that they
-    answer: intervals are by it, and an aggregate in pairs sets them against their reference."""
+    """The field that says which items belong together, such as their task. Intervals are computed
+    over these groups, and an aggregate in pairs compares items with their reference."""
     reference: str | None = None
-    """Of an aggregate in pairs, the tag (`field:value`) of the item that is their reference."""
+    """For an aggregate in pairs: the tag (`field:value`) of the reference items."""
     cannot_assess: CannotAssess | None = None
-    """What an abstention or an N/A answer scores. Default: the run's option, else `skip`."""
+    """How an abstention or an N/A answer counts. Default: the option of the run, else `skip`."""
     partial: float | None = Field(default=None, ge=0, le=1)
-    """The fraction of a positive weight that `partial` gives. Default: 0.5, or as the run says."""
+    """The fraction of a positive weight for `partial`. Default: the option of the run, else 0.5."""
 
     @model_validator(mode="before")
     @classmethod
@@ -147,17 +146,17 @@ class DeclaredScoring(PythonDocument):
 
     @property
     def formula(self) -> Aggregate:
-        """The aggregate that is named."""
+        """The aggregate with that name."""
         return aggregate_named(self.aggregate)
 
     @property
     def of_items(self) -> ItemScoring:
-        """What the scorer needs to know of it."""
+        """The part that concerns single items."""
         alone = self.penalties_only or ("avoided" if self.items == "clamped" else "none")
         return ItemScoring(self.items == "raw", alone == "avoided", self.skipped)
 
     def to_dict(self) -> dict[str, Any]:
-        """The declaration as it is written to a file: what was given."""
+        """The declaration as written to a file: only the fields that were set."""
         return self.model_dump(mode="json", exclude_unset=True)
 
 
@@ -170,10 +169,10 @@ IN_PAIRS = (
 def agreed(
     first: DeclaredScoring | None, second: DeclaredScoring | None, where: str
 ) -> DeclaredScoring | None:
-    """The scoring that two places declare.
+    """The scoring declared in two places.
 
     Raises:
-        InputError: they declare different ones.
+        InputError: they differ.
     """
     if first is None or second is None or first == second:
         return first if second is None else second

@@ -1,4 +1,4 @@
-"""An answer that is a probability for each label: how it is understood, and its value.
+"""Answers that give a probability for each label: how to read them, and their value.
 
 The journal keeps the probabilities, not the value: weights and option values can change without
 asking the judge again.
@@ -16,32 +16,32 @@ from rubricate.rubric._question import ABSTENTION, Reading
 from rubricate.rubric._verdict import Status
 
 Obtained = Literal["logprobs", "replicates", "model"]
-"""How probabilities were obtained: from the model's own for the verdict's token, as frequencies of
-sampled answers, or reported by a judge that has its own probabilities."""
+"""How probabilities were obtained: from the model's token probabilities, as frequencies of sampled
+answers, or reported by the judge itself."""
 _STATUSES: tuple[Status, ...] = ("judged", "not_applicable", "abstained")
 
 
 def read_kept(criterion: Criterion, answer: Any) -> Reading:
-    """Understand an answer as the journal keeps it: probabilities, or one that `read` takes."""
+    """Read an answer from the journal: probabilities, or any answer that `read` accepts."""
     if isinstance(answer, Mapping) and {"probabilities", "obtained"} <= set(answer):
         return read_distribution(criterion, answer)
     return criterion.read(answer)
 
 
 def read_distribution(criterion: Criterion, answer: Mapping[str, Any]) -> Reading:
-    """Understand an answer that is a probability for each label.
+    """Read an answer that gives a probability for each label.
 
-    The label of a criterion whose answers have no order is the one of the greatest probability; of
-    equal ones that which scores least. Where they have an order, the value is the expected one,
-    `sum(p * value) / sum(p)` over the labels that have a value, and the label the nearest; it
-    abstains, or does not apply, where that has more of the probability than all of those.
+    If the answers have no order, the label is the most probable one (of equally probable ones, the
+    one that scores lowest). If they are ordered, the value is the expected value,
+    `sum(p * value) / sum(p)` over the labels with a value, and the label is the nearest one. If
+    abstaining or N/A is more probable than all of these together, that is the answer.
 
     Args:
-        criterion: what was asked.
+        criterion: the criterion.
         answer: `{"probabilities": {label: probability}, "obtained": ...}`.
 
     Raises:
-        UnreadableReply: a label is none of the criterion's, or there is none.
+        UnreadableReply: a label is unknown, or there are no labels.
     """
     shares: dict[str, float] = dict(answer["probabilities"])
     for label in shares:

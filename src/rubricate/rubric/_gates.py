@@ -1,4 +1,4 @@
-"""The gates of a rubric: which criteria wait for which, and what becomes of them."""
+"""The gates of a rubric: which criteria depend on which, and the consequences."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from rubricate.rubric._scoring import Score, ScoringRules, score
 from rubricate.rubric._verdict import GATE, NOT_RUN, UNANSWERED, Failure, Status, Verdict
 
 SHOWN = 3
-"""Names of a long circle that are shown at each of its ends."""
+"""Names to show at each end of a long circle."""
 _WORST: tuple[Status, ...] = ("skipped", "failed", "not_run", "abstained")
-"""What becomes of a criterion, where its gates come to different things: the first of these."""
+"""The outcome of a criterion if its gates have different ones: the first of these."""
 _EXACT = 1e-9
-"""What a group's score may lack of `at_least`, for rounding."""
+"""Tolerance for rounding when comparing a group's score with `at_least`."""
 
 
 class Gates:
-    """What the criteria of a rubric require.
+    """The requirements between the criteria of a rubric.
 
     Args:
-        tree: the rubric's criteria and groups, whose names differ.
+        tree: the criteria and groups of the rubric, with unique names.
 
     Attributes:
-        waves: of each criterion, from 0, how many must be settled one after the other before it.
+        waves: for each criterion, how many others must be settled one after the other before it.
 
     Raises:
-        InputError: a gate is on nothing, on an answer that cannot be, or they go in a circle.
+        InputError: a gate refers to something unknown or to an impossible answer, or gates form a
+            circle.
     """
 
     def __init__(self, tree: Sequence[Node]) -> None:
@@ -52,7 +53,7 @@ class Gates:
             for required in {gate.criterion: None for gate in gates}:
                 self._needed_by[required].append(name)
         self._above: dict[str, list[str]] = {}
-        """What is required of each criterion's own: itself, and the groups that it is in."""
+        """For each criterion, itself and the groups that contain it."""
         self._sizes: Counter[str] = Counter()
         for name, groups in paths(tree):
             if name in self.waves:
@@ -60,7 +61,7 @@ class Gates:
                 self._sizes.update(self._above[name])
 
     def _check(self, name: str, gate: Gate) -> None:
-        """Refuse a gate that can never hold, or that does not say when it does."""
+        """Raise `InputError` for a gate that can never hold, or that is ambiguous."""
         wanted, node = gate.criterion, self._nodes.get(gate.criterion)
         if node is None:
             hint = did_you_mean(wanted, self._nodes) or f"; there are: {', '.join(self._nodes)}"
@@ -92,7 +93,7 @@ class Gates:
             )
 
     def _all_waves(self) -> dict[str, int]:
-        """The wave of each criterion, and of a group the last one of what is in it."""
+        """The wave of each criterion; for a group, the last wave of its criteria."""
         needs: dict[str, list[str]] = {}
         for name, node in self._nodes.items():
             if isinstance(node, Group):
@@ -116,28 +117,28 @@ class Gates:
         return waves
 
     def __len__(self) -> int:
-        """How many criteria require something."""
+        """The number of criteria with requirements."""
         return len(self._gates)
 
     def waiting(self) -> Waiting:
-        """The criteria of an item that wait, nothing being settled yet."""
+        """The waiting criteria of a new item, with nothing settled yet."""
         required = {
             name: len({gate.criterion for gate in gates}) for name, gates in self._gates.items()
         }
         return Waiting(dict(self._sizes), required, self._above, self._needed_by)
 
     def criterion(self, name: str) -> Criterion:
-        """The criterion of a name."""
+        """The criterion with a name."""
         node = self._nodes[name]
         assert not isinstance(node, Group)
         return node
 
     def of(self, name: str) -> tuple[Gate, ...]:
-        """What a criterion requires, also by the groups that it is in; empty for nothing."""
+        """The gates of a criterion, including those of the groups that contain it."""
         return self._gates.get(name, ())
 
     def awaited(self, name: str) -> Iterator[str]:
-        """The criteria that must be settled before a criterion's gates are known."""
+        """The criteria that must be settled before the gates of a criterion are known."""
         for gate in self.of(name):
             node = self._nodes[gate.criterion]
             if isinstance(node, Group):
@@ -148,15 +149,15 @@ class Gates:
     def outcome(
         self, name: str, verdicts: Mapping[str, Verdict], declared: DeclaredScoring | None = None
     ) -> Verdict | None:
-        """What becomes of a criterion without its being asked; None where all its gates hold.
+        """The verdict on a criterion that is not asked because of its gates; None if all hold.
 
-        `skipped` where one does not hold; else `failed` or `not_run` where one is so;
-        else `abstained`.
+        `skipped` if a gate does not hold; else `failed` or `not_run` if a required criterion did
+        or was; else `abstained`.
 
         Args:
-            name: the criterion's name.
-            verdicts: by name, those of all that it has `awaited`.
-            declared: how items are scored, and so the groups that are required.
+            name: the name of the criterion.
+            verdicts: the verdicts by name on all criteria in `awaited`.
+            declared: the declared scoring, for required groups.
         """
         outcomes: dict[Status, Verdict] = {}
         for gate in self.of(name):
@@ -174,7 +175,7 @@ class Gates:
     def applied(
         self, verdicts: Mapping[str, Verdict], declared: DeclaredScoring | None = None
     ) -> dict[str, Verdict]:
-        """Labels with `skipped` for what nobody had to be asked by them, labelled or not."""
+        """Labels, with `skipped` for every criterion whose gates do not hold by them."""
         settled = dict(verdicts)
         for name in sorted(self._gates, key=self.waves.__getitem__):
             if all(required in settled for required in self.awaited(name)):
@@ -186,13 +187,13 @@ class Gates:
 
 @dataclass(slots=True)
 class Waiting:
-    """The criteria of one item that wait until what they require is settled.
+    """The criteria of one item that wait for others to be settled.
 
     Attributes:
-        open: how many criteria are not settled of each criterion or group that is required.
-        required: how many of these each criterion still waits for.
-        above: of each criterion, those that it belongs to.
-        needed_by: the criteria that require each.
+        open: for each required criterion or group, how many of its criteria are not settled.
+        required: for each waiting criterion, how many requirements are not settled.
+        above: for each criterion, the required ones that it belongs to.
+        needed_by: for each required one, the criteria that wait for it.
     """
 
     open: dict[str, int]
@@ -201,7 +202,7 @@ class Waiting:
     needed_by: Mapping[str, Sequence[str]]
 
     def settle(self, name: str) -> list[str]:
-        """Note that a criterion is settled; the criteria whose gates are all known by that."""
+        """Mark a criterion as settled. Returns the criteria whose gates are now all known."""
         known: list[str] = []
         for node in self.above[name]:
             self.open[node] -= 1
@@ -215,7 +216,7 @@ class Waiting:
 
 
 def _unmet(name: str, gate: Gate, required: Criterion, verdict: Verdict) -> Verdict | None:
-    """What a gate on a criterion makes of another one; None where it holds."""
+    """The verdict that a gate on a criterion imposes; None if it holds."""
     if verdict.status in UNANSWERED or verdict.status == "abstained":
         return _undecided(name, gate.criterion, [verdict])
     if verdict.status == "skipped":
@@ -232,7 +233,7 @@ def _unmet(name: str, gate: Gate, required: Criterion, verdict: Verdict) -> Verd
 def _unmet_by_group(
     name: str, gate: Gate, group: Score, verdicts: Sequence[Verdict]
 ) -> Verdict | None:
-    """The same for a gate on a group: decided where the bounds of its score leave no doubt."""
+    """The same for a gate on a group, decided once the bounds of its score leave no doubt."""
     assert gate.at_least is not None
     if group.lowest is None or group.highest is None:
         return _skipped(name, gate.criterion, "which has no score")
@@ -251,12 +252,12 @@ def _skipped(name: str, gate: str, why: str) -> Verdict:
 
 
 def _undecided(name: str, gate: str, verdicts: Sequence[Verdict]) -> Verdict:
-    """What becomes of a criterion whose gate has no answer, or else abstained."""
+    """The verdict if a required criterion has no answer or abstained."""
     for verdict in verdicts:
         if verdict.status in UNANSWERED:
             error = verdict.error
             cause: str = verdict.status
-            if error is not None:  # of a failure that has come down several gates, the first cause
+            if error is not None:  # keep the original cause of a failure across several gates
                 cause = error.message if error.kind == GATE else f"{error.kind}: {error.message}"
             message = f"not asked: it requires '{gate}': {cause}"
             failure = Failure(NOT_RUN if verdict.status == "not_run" else GATE, message)
@@ -268,7 +269,7 @@ def _undecided(name: str, gate: str, verdicts: Sequence[Verdict]) -> Verdict:
 def _inherited(
     nodes: Sequence[Node], above: tuple[Gate, ...]
 ) -> Iterator[tuple[str, tuple[Gate, ...]]]:
-    """Each criterion with all its gates, those of the groups that it is in first."""
+    """Each criterion with all of its gates, starting with those of its groups."""
     for node in nodes:
         gates = (*above, *node.requires) if node.requires else above
         if isinstance(node, Group):

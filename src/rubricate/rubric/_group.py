@@ -28,31 +28,31 @@ from rubricate.rubric._criterion import (
 )
 
 MOST_LEVELS = 100
-"""How deep the groups of a tree may be, in files and in Python."""
+"""Maximum depth of nested groups, in files and in Python."""
 _OF_LEAVES = ("kind", "options", "scale_type", "note", "tags")
-"""What only a criterion has: nobody is asked about a group."""
+"""Fields of criteria only, because a group is not judged."""
 
 
 @final
 class Group(PythonDocument):
     """Criteria that are scored together: their weighted mean counts as one value.
 
-    `Group(name="code", weight=2, criteria=[Criterion(...), Group(...), ...])`. Weights count among
-    those of the same group.
+    `Group(name="code", weight=2, criteria=[Criterion(...), Group(...), ...])`. Weights are relative
+    to those of the same group.
     """
 
     name: str
-    """Short name; no other group or criterion of the rubric has it."""
+    """Short name, unique in the rubric."""
     weight: float = Field(default=1.0, allow_inf_nan=False)
     """Its weight among its siblings; a finite number, not negative."""
     requirement: str | None = None
-    """What it is about, in words; no judge sees it."""
+    """A description, which judges do not see."""
     requires: Requires = ()
-    """What is required of each criterion in it; see `Criterion.requires`."""
+    """Requirements of every criterion in it; see `Criterion.requires`."""
     criteria: tuple[AnyNode, ...] = Field(strict=False)
     """Its criteria and groups, at least one."""
     _levels: int = PrivateAttr(default=1)
-    """How many levels of groups it is."""
+    """Its number of nested levels."""
 
     @model_validator(mode="before")
     @classmethod
@@ -87,7 +87,7 @@ class Group(PythonDocument):
         return self
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy; one with other criteria is checked as a new group is."""
+        """A copy. New criteria are validated as in a new group."""
         if update and "criteria" in update:
             fields = {name: getattr(self, name) for name in type(self).model_fields}
             return type(self)(**{**fields, **(self.model_extra or {}), **update})
@@ -97,7 +97,7 @@ class Group(PythonDocument):
         return hash((type(self), self.name, self.weight, self.criteria))
 
     def to_dict(self) -> dict[str, Any]:
-        """The group as it is written to a file."""
+        """The group as written to a file."""
         data = {
             "name": self.name,
             "weight": self.weight,
@@ -109,7 +109,7 @@ class Group(PythonDocument):
 
 
 Node = Criterion | Group
-"""What a rubric is made of."""
+"""An element of a rubric."""
 
 
 def check_levels(levels: int) -> None:
@@ -119,18 +119,18 @@ def check_levels(levels: int) -> None:
 
 
 def with_sentences(entries: Iterable[Any]) -> list[Any]:
-    """The entries of a rubric, each sentence among them as a criterion that asks for it.
+    """The entries of a rubric, with a criterion for each sentence among them.
 
-    Its name is made of its first words, as many as tell it from the others: five at least. The same
-    sentence has the same name.
+    Its name consists of its first words: at least five, and enough to be unique. Equal sentences
+    have equal names.
     """
     if isinstance(entries, str | Criterion):
         raise InputError("a rubric is a list of criteria, found one alone: write Rubric([...])")
     built: list[Any] = []
-    names: dict[str, str] = {}  # with the sentence of each
+    names: dict[str, str] = {}  # with their sentences
     for entry in entries:
         words = re.findall(r"\w+", entry.casefold()) if isinstance(entry, str) else []
-        if len(words) < 2:  # a single word asks nothing
+        if len(words) < 2:  # a single word is no requirement
             built.append(entry)
             continue
         of_words = ["_".join(words[:count]) for count in range(5, max(6, len(words) + 1))]
@@ -140,10 +140,10 @@ def with_sentences(entries: Iterable[Any]) -> list[Any]:
 
 
 def build_node(data: Any, path: Sequence[str | int] = ()) -> Node:
-    """A group of loaded data that has `criteria`, else a criterion.
+    """Build a group from loaded data with `criteria`, else a criterion.
 
     Raises:
-        InputError: the data fit neither; says where.
+        InputError: the data fit neither. The error has the path.
     """
     if isinstance(data, Criterion | Group):
         return data
@@ -175,7 +175,7 @@ AnyNode = Annotated[SerializeAsAny[Criterion] | SerializeAsAny["Group"], PlainVa
 
 
 def restricted(nodes: Sequence[Node], names: Collection[str]) -> tuple[Node, ...]:
-    """A tree with the criteria of these names alone, and the groups that hold one of them."""
+    """The tree reduced to the criteria with these names, and the groups that contain them."""
     kept: list[Node] = []
     for node in nodes:
         if not isinstance(node, Group):
@@ -187,10 +187,10 @@ def restricted(nodes: Sequence[Node], names: Collection[str]) -> tuple[Node, ...
 
 
 def flat_weights(nodes: Sequence[Node]) -> dict[str, float]:
-    """What each criterion of a tree counts in the whole, were the whole one list.
+    """The weight of each criterion of a tree in the whole, as if it was one list.
 
-    A group's weight is shared out among its own in proportion to theirs, signs apart. Of a list of
-    criteria these are their weights.
+    The weight of a group is divided among its members in proportion to the absolute values of their
+    weights. For a list of criteria, these are simply their weights.
     """
     weights: dict[str, float] = {}
     for node in nodes:
@@ -209,7 +209,7 @@ def flat_weights(nodes: Sequence[Node]) -> dict[str, float]:
 def paths(
     nodes: Sequence[Node], above: tuple[str, ...] = ()
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each node's name, with those of the groups around it, from the outermost."""
+    """The name of each node, with the names of the groups around it, outermost first."""
     for node in nodes:
         yield node.name, above
         if isinstance(node, Group):
@@ -217,7 +217,7 @@ def paths(
 
 
 def placed(nodes: Sequence[Node], path: str = "criteria") -> Iterator[tuple[str, Node]]:
-    """Each node of a tree, a group before its own, with its place in the file."""
+    """The nodes of a tree, groups before their members, with their paths in the file."""
     for index, node in enumerate(nodes):
         place = f"{path}[{index}]"
         yield place, node

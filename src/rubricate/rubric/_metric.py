@@ -1,4 +1,4 @@
-"""A criterion measured by a confusion matrix over items that a text should and should not name."""
+"""Criteria measured by a confusion matrix over items that a text should or should not name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LABEL = re.compile(r"\s*tp (\d{1,9}), fp (\d{1,9}), tn (\d{1,9}), fn (\d{1,9})\
 
 @dataclass(frozen=True, slots=True)
 class ConfusionCounts:
-    """How many items are in each cell of a confusion matrix."""
+    """The cells of a confusion matrix."""
 
     tp: int
     fp: int
@@ -44,7 +44,7 @@ class ConfusionCounts:
         return f"tp {self.tp}, fp {self.fp}, tn {self.tn}, fn {self.fn}"
 
     def metric(self, name: str) -> float | None:
-        """A metric in [0, 1] by its name; None where its denominator is 0."""
+        """A metric in [0, 1] by name; None if its denominator is 0."""
         above, below = {
             "precision": (self.tp, self.tp + self.fp),
             "recall": (self.tp, self.tp + self.fn),
@@ -56,10 +56,10 @@ class ConfusionCounts:
 
 
 class MetricCriterion(Criterion):
-    """How well a text picks, or classifies, a list of items.
+    """Measures how well a text names, or classifies, a list of items.
 
-    A judge says how the text classifies each item in the lists, without knowing which list it is
-    in; code does the counting. Without `tn_instructions` (`tp_only`) an item that the
+    A judge says how the text classifies each item, without knowing which list it is in; code does
+    the counting. Without `tn_instructions` (`tp_only`) an item that the
     text names as positive is a true positive if it is expected, else a false positive, and an
     expected item that it does not name is a false negative. With them (`full_matrix`) only items
     that the text classifies count; the others are `unmentioned`.
@@ -85,11 +85,11 @@ class MetricCriterion(Criterion):
     tn_instructions: tuple[str, ...] = Field(default=(), strict=False)
     """Items that the text should classify as negative."""
     fp_instructions: tuple[str, ...] = Field(default=(), strict=False)
-    """Mistakes to be expected: items often wrongly named, or wrongly classified as positive."""
+    """Expected mistakes: items that are often wrongly named or classified as positive."""
     fn_instructions: tuple[str, ...] = Field(default=(), strict=False)
-    """Mistakes to be expected: positive items that are often missed."""
+    """Expected mistakes: positive items that are often missed."""
     metrics: tuple[str, ...] = Field(default=("precision", "recall", "f1"), strict=False)
-    """What is computed: `precision`, `recall`, `f1`, `accuracy`, `specificity`."""
+    """The metrics to compute: `precision`, `recall`, `f1`, `accuracy`, `specificity`."""
     score_metric: str | None = None
     """The metric that enters the score. Default: the first of `metrics`."""
     repeated_extraction: bool = True
@@ -142,7 +142,7 @@ class MetricCriterion(Criterion):
 
     @property
     def evaluation_mode(self) -> Literal["tp_only", "full_matrix"]:
-        """`full_matrix` where there are `tn_instructions`, else `tp_only`."""
+        """`full_matrix` if there are `tn_instructions`, else `tp_only`."""
         return "full_matrix" if self.tn_instructions else "tp_only"
 
     @property
@@ -151,12 +151,12 @@ class MetricCriterion(Criterion):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """None: there are as many labels as there are counts."""
+        """Empty, because every combination of counts is a label."""
         return ()
 
     @property
     def items(self) -> tuple[str, ...]:
-        """Every item of the four lists once, in alphabetical order, which gives nothing away."""
+        """Every item of the four lists once, sorted so that the order reveals nothing."""
         lists = (
             *self.tp_instructions,
             *self.fn_instructions,
@@ -214,11 +214,11 @@ class MetricCriterion(Criterion):
         return form
 
     def read(self, answer: object) -> Reading:
-        """Understand an answer about every item.
+        """Read an answer about every item.
 
         Raises:
-            UnreadableReply: an item is missing, unknown, there twice or said to be two things, or a
-                part has another form.
+            UnreadableReply: an item is missing, unknown, repeated or contradictory, or a part has
+                another form.
         """
         data = read_object(answer, "an object with 'items'")
         if data is None:
@@ -239,7 +239,7 @@ class MetricCriterion(Criterion):
         return Reading(str(counts), tuple(dict.fromkeys(quotes)), detail, kept, claims=claims)
 
     def _entries(self, answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """The answer's entries by item, checked, one for each."""
+        """The checked entries of the answer, by item."""
         known = {_key(item): item for item in self.items}
         entries: dict[str, dict[str, Any]] = {}
         for raw in _objects(answer.get("items"), "items"):
@@ -262,7 +262,7 @@ class MetricCriterion(Criterion):
     def _others(
         self, answer: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]]
     ) -> list[dict[str, Any]]:
-        """What else the text names; listed items and, where asked for, repetitions left out."""
+        """Other items that the text names, without listed ones and, if set, repetitions."""
         known = {_key(item) for item in self.items}
         others: list[dict[str, Any]] = []
         for raw in _objects(answer.get("others", []), "others"):
@@ -293,7 +293,7 @@ class MetricCriterion(Criterion):
     def _cells(
         self, entries: Mapping[str, Mapping[str, Any]], others: Iterable[Mapping[str, Any]]
     ) -> tuple[dict[str, list[tuple[str, int]]], list[str]]:
-        """The items of each cell with how often they count, and those that are in none."""
+        """The items of each cell with their counts, and those in no cell."""
         positive = {_key(item) for item in (*self.tp_instructions, *self.fn_instructions)}
         cells: dict[str, list[tuple[str, int]]] = {name: [] for name in CELLS}
         unmentioned: list[str] = []
@@ -320,7 +320,7 @@ class MetricCriterion(Criterion):
         """The counts in a label such as `tp 2, fp 1, tn 0, fn 2`.
 
         Raises:
-            InputError: it is of another form.
+            InputError: the label has another form.
         """
         match = _LABEL.fullmatch(label)
         if match is None:
@@ -340,7 +340,7 @@ class MetricCriterion(Criterion):
         }
 
     def value(self, label: str) -> float | None:
-        """The score metric of a label, which is the four counts or, from a person, the value."""
+        """The score metric of a label: of four counts, or the value itself if a person gave it."""
         share = read_share(label)
         if share is not None:
             return share
@@ -354,7 +354,7 @@ class MetricCriterion(Criterion):
         return False  # its items do
 
     def label_of(self, label: object) -> str:
-        """A label from a person: the four counts, or the score metric's value in [0, 1]."""
+        """A person's label: the four counts, or the value of the score metric in [0, 1]."""
         if label == ABSTENTION:
             return ABSTENTION
         share = read_share(label)
@@ -369,7 +369,7 @@ class MetricCriterion(Criterion):
 
 
 def _key(item: str) -> str:
-    """By what two spellings of an item are the same."""
+    """A key that is equal for different spellings of an item."""
     return " ".join(item.split()).casefold()
 
 

@@ -17,10 +17,10 @@ _T = TypeVar("_T")
 
 
 class Scoring(Settings, group="Scores"):
-    """What verdicts are worth: abstentions, and length.
+    """How verdicts count in scores: abstentions, and a length penalty.
 
     Raises:
-        InputError: there is no such strategy or penalty, or a number is not in its bounds.
+        InputError: a strategy or penalty is unknown, or a number is out of bounds.
     """
 
     cannot_assess: Literal["skip", "zero", "partial", "fail"] | None = option(
@@ -49,7 +49,7 @@ class Scoring(Settings, group="Scores"):
         self.under(None)
 
     def under(self, declared: DeclaredScoring | None) -> ScoringRules:
-        """The rules of a run with these options, for a rubric or dataset that declares its scoring.
+        """The scoring rules from these options and the declared scoring.
 
         Raises:
             InputError: the two contradict each other.

@@ -1,4 +1,4 @@
-"""What length costs: a penalty on texts that go on beyond a budget."""
+"""Length penalties for texts that exceed a budget."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rubricate._spelling import unknown_word
 from rubricate.errors import InputError
 
 PenaltyType = Literal["ALL", "OUTPUT_ONLY", "THINKING_ONLY"]
-"""Which text counts: all of it, what it says, or what it thinks."""
+"""Which text counts: all of it, the output, or the thinking."""
 
 _TAGGED = re.compile(r"<(think|thinking)>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
 _OUTPUT = re.compile(r"<output>(.*?)</output>", re.DOTALL | re.IGNORECASE)
@@ -22,14 +22,14 @@ _OPEN = re.compile(r"<(?:think|thinking)>", re.IGNORECASE)
 
 
 class Parts(NamedTuple):
-    """A submission's thinking and its output; the thinking is empty where there is none."""
+    """A submission's thinking, which may be empty, and its output."""
 
     thinking: str
     output: str
 
 
 class SpokenParts(NamedTuple):
-    """What the graded side of a conversation thinks and says, and what the others say."""
+    """The thinking and output of the graded side of a conversation, and the other messages."""
 
     thinking: str
     output: str
@@ -37,7 +37,7 @@ class SpokenParts(NamedTuple):
 
 
 def split_thinking(submission: str | Mapping[str, str]) -> Parts:
-    """Tell what a submission thinks from what it says.
+    """Separate the thinking of a submission from its output.
 
     Args:
         submission: `{"thinking": ..., "output": ...}` as a dict or as JSON text, or text with
@@ -80,19 +80,19 @@ def count_words(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LengthPenalty:
-    """What is subtracted from the score of a text of n words.
+    """A penalty that is subtracted from the score of a text of n words.
 
-    Nothing up to `free_budget`, `penalty_at_cap` from `max_cap` on, and between them
+    It is 0 up to `free_budget`, `penalty_at_cap` from `max_cap` on, and between them
     `penalty_at_cap * ((n - free_budget) / (max_cap - free_budget)) ** exponent`. The score never
     goes below 0.
 
     Attributes:
-        free_budget: the most words that cost nothing.
-        max_cap: the words from which the whole penalty is due.
-        penalty_at_cap: the whole penalty, from 0 to 1.
-        exponent: how it grows: 1 evenly, above 1 slowly at first.
+        free_budget: the number of words without a penalty.
+        max_cap: the number of words from which the full penalty applies.
+        penalty_at_cap: the full penalty, from 0 to 1.
+        exponent: the growth in between: 1 is linear, above 1 is slow at first.
         penalty_type: which text counts: `ALL`, `OUTPUT_ONLY` or `THINKING_ONLY`.
-        count: what counts a text in place of words, such as a tokenizer.
+        count: a function to measure a text instead of counting words, such as a tokenizer.
 
     Raises:
         InputError: the cap is not above the budget, or a number is out of its range.
@@ -155,7 +155,7 @@ class LengthPenalty:
         return cls.from_dict(settings)
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings as JSON values; what counts, where that is not words, by its name."""
+        """The settings as JSON values, with the name of a custom `count`."""
         settings: dict[str, Any] = {name: getattr(self, name) for name in _FIELDS}
         if self.count is not count_words:
             settings["count"] = getattr(self.count, "__qualname__", type(self.count).__name__)
@@ -166,20 +166,20 @@ class LengthPenalty:
         return self.at(self.length(submission))
 
     def length(self, submission: str | Parts | SpokenParts) -> int:
-        """How long the text that counts is; of a text, as `split_thinking` takes it apart.
+        """The length of the part that counts. A text is split by `split_thinking`.
 
         Args:
             submission: a text, or its parts.
 
         Returns:
-            How many of what `count` counts (words), 0 or more.
+            The number of words, or the result of `count`.
         """
         parts = (
             submission
             if isinstance(submission, Parts | SpokenParts)
             else split_thinking(submission)
         )
-        if self.penalty_type == "ALL":  # the keys and tags around the parts are nobody's words
+        if self.penalty_type == "ALL":  # keys and tags around the parts do not count
             return self.count("\n".join(part for part in parts if part))
         return self.count(parts.output if self.penalty_type == "OUTPUT_ONLY" else parts.thinking)
 
@@ -187,7 +187,7 @@ class LengthPenalty:
         """The penalty for a length.
 
         Args:
-            length: as `length` gives it.
+            length: the result of `length`.
 
         Returns:
             From 0 to `penalty_at_cap`.

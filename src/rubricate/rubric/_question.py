@@ -1,4 +1,4 @@
-"""What a judge is asked about a criterion, and how its answer is understood."""
+"""The question to a judge about a criterion, and how to read the answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ONE_OF_THE_LABELS = "The verdict is one of the labels above, letter for letter."
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer that a judge may give, and what it means in words."""
+    """A possible answer and its meaning."""
 
     label: str
     meaning: str | None = None
@@ -31,14 +31,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a judge is asked about one criterion. Weights and values are not in it.
+    """The question to a judge about one criterion, without weights and values.
 
     Attributes:
         requirement: what is required, in words.
-        answers: the answers to be shown, in their order.
+        answers: the answers to show, in order.
         verdict_schema: the JSON Schema of the answer's `verdict` field.
-        form: how the verdict is to be written, in words.
-        material: what the judge needs beside the requirement, such as a list to go through.
+        form: how to write the verdict, in words.
+        material: further material for the judge, such as a list to go through.
     """
 
     requirement: str
@@ -49,12 +49,12 @@ class Question:
 
     @property
     def is_choice(self) -> bool:
-        """Whether the verdict is one of the answers shown, and nothing else."""
+        """Whether the verdict must be one of the answers shown."""
         labels = [answer.label for answer in self.answers]
         return bool(labels) and self.verdict_schema.get("enum") == labels
 
     def in_order(self, order: Sequence[int]) -> Question:
-        """The same question with its answers, by their indices, in another order."""
+        """The same question with its answers in another order, given by indices."""
         answers = tuple(self.answers[index] for index in order)
         schema = self.verdict_schema
         if self.is_choice:
@@ -65,17 +65,16 @@ class Question:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """An answer as understood.
+    """An answer after reading it.
 
     Attributes:
-        label: the answer as the rubric spells it; what values are computed from.
-        quotes: passages that the answer itself quotes.
-        detail: what the answer says beyond its label, as JSON values.
-        answer: the answer as JSON values, where the label alone does not hold it.
-        value: the answer's value, where it is not the label's.
-        probability: the judge's probability for the label, where the answer says it.
-        claims: the items that the answer says something of, each with its own quote, which may be
-            empty.
+        label: the answer in the spelling of the rubric; values are computed from it.
+        quotes: quotes within the answer.
+        detail: the parts of the answer beyond its label, as JSON values.
+        answer: the answer as JSON values, if the label is not enough to restore it.
+        value: the value of the answer, if it differs from that of the label.
+        probability: the judge's probability for the label, if the answer has it.
+        claims: the items in the answer, each with its quote, which may be empty.
     """
 
     label: str
@@ -88,12 +87,12 @@ class Reading:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in quotes, with commas."""
+    """Names in quotes, separated by commas."""
     return ", ".join(f"'{name}'" for name in names)
 
 
 def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of an object that has all of these properties and no other."""
+    """The JSON Schema of an object with exactly these properties."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -109,11 +108,11 @@ def label_question(requirement: str, answers: Sequence[Answer]) -> Question:
 
 
 def read_label(answer: object, labels: Sequence[str]) -> str:
-    """The allowed label that `answer` is, letter case and surrounding space aside.
+    """The allowed label that equals `answer`, ignoring letter case and surrounding space.
 
-    So are quotes, markup and a full stop around it, and spaces for underscores ('**Met.**', 'cannot
-    assess'), where no other label differs by them alone. A number or truth value in JSON (1, 0.5,
-    true) is the label that is written like it.
+    Quotes, markup and a full stop around it, and spaces instead of underscores, are also ignored
+    ('**Met.**', 'cannot assess'), unless labels differ only in these. A number or boolean in JSON
+    (1, 0.5, true) matches the label that is written like it.
     """
     written = answer
     if isinstance(answer, bool | int | float):
@@ -139,11 +138,11 @@ def _bare(label: str) -> str:
 
 
 def read_object(answer: object, form: str = "an object") -> Mapping[str, Any] | None:
-    """An answer that is an object, or JSON text of one; None where the judge abstains.
+    """An answer that is an object, or an object as JSON text; None if the judge abstains.
 
     Args:
-        answer: what the judge said.
-        form: what it should have been, in words.
+        answer: the judge's answer.
+        form: the expected form, in words.
 
     Raises:
         UnreadableReply: it is something else.
@@ -161,7 +160,7 @@ def read_object(answer: object, form: str = "an object") -> Mapping[str, Any] | 
 
 
 def read_share(value: object) -> float | None:
-    """A number from 0 to 1, given as one or as text; None if it is none."""
+    """A number from 0 to 1, also as text; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, Real | str):
         return None
     try:
@@ -172,5 +171,5 @@ def read_share(value: object) -> float | None:
 
 
 def unknown_label(label: str, labels: Sequence[str]) -> InputError:
-    """The error for a label that none of a criterion's answers has."""
+    """The error for an unknown label."""
     return InputError(unknown_word("label", label, labels))

@@ -1,4 +1,4 @@
-"""A criterion decided by a regular expression, without a judge."""
+"""Criteria decided by a regular expression, without a judge."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ if TYPE_CHECKING:
     import regex
 
 MOMENT = 0.005
-"""Seconds that matching may hold up everything else; a longer search goes to a thread."""
+"""Seconds that matching may block the event loop; longer searches continue in a thread."""
 SHOWN = 80
 FLAGS = ("ASCII", "DOTALL", "MULTILINE", "VERBOSE")
 
 
 class RegexCriterion(ComputedCriterion):
-    """Whether a pattern is found anywhere in the submission (`re.search`).
+    """Searches for a pattern in the submission (`re.search`).
 
-    MET where it is, UNMET where it is not, and the other way round with `invert`. The passage
-    found is the evidence.
+    MET if it is found, else UNMET; the other way round with `invert`. The match is the evidence.
     """
 
     telltale: ClassVar[Sequence[str]] = ("pattern", "regex", "case_sensitive", "invert")
@@ -46,11 +45,11 @@ class RegexCriterion(ComputedCriterion):
     case_sensitive: bool = False
     """Whether upper and lower case differ."""
     invert: bool = False
-    """Whether the criterion is met where the pattern is *not* found."""
+    """Whether the criterion is met if the pattern is *not* found."""
     flags: tuple[str, ...] = Field(default=(), strict=False)
     """Any of `ASCII`, `DOTALL`, `MULTILINE`, `VERBOSE`, as in the `re` module."""
     time_limit: float = Field(default=0.5, gt=0, allow_inf_nan=False)
-    """Seconds that matching one submission may take; past it the verdict is `failed`."""
+    """Maximum seconds for one submission; after that the verdict is `failed`."""
 
     @model_validator(mode="after")
     def _pattern_compiles(self) -> RegexCriterion:

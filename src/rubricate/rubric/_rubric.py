@@ -40,28 +40,28 @@ _SHAPES = (
 
 
 Entry = Annotated[SerializeAsAny[Criterion], PlainValidator(build_node)]
-"""A criterion; while a rubric is made, also a group."""
+"""A criterion; during validation of a rubric also a group."""
 
 
 class Rubric(PythonDocument):
-    """A list or a tree of criteria with optional name and guidelines.
+    """A list or a tree of criteria, with optional name and guidelines.
 
-    `Rubric([Criterion(...), Group(...), "The reply says sorry.", ...])`: a sentence is a criterion
-    that is named by its first words. All criteria are in `criteria` (also under the name
-    `rubric`), those in groups too, depth-first; their names are in `names`. `tree` has them with
-    the groups that they are in. For example:
+    `Rubric([Criterion(...), Group(...), "The reply says sorry.", ...])`: a sentence becomes a
+    criterion named by its first words. `criteria` (also available as `rubric`) has all criteria,
+    including those in groups, depth-first; `names` has their names. `tree` has the criteria and
+    groups of the first level. For example:
 
         Rubric(["The reply apologises.", Criterion(name="blame", weight=-1, requirement="Blames")])
     """
 
     criteria: tuple[Entry, ...] = Field(strict=False)
-    """The criteria, at least one, with names that differ; one without a name gets one here."""
+    """The criteria: at least one, with unique names. Unnamed ones are numbered."""
     name: str | None = None
-    """The rubric's own name."""
+    """The name of the rubric."""
     guidelines: str | None = None
-    """What a judge should know beside the criteria; shown with every one of them."""
+    """Guidelines for judges, shown with every criterion."""
     scoring: DeclaredScoring | None = None
-    """How its verdicts become scores, where that is not as usual."""
+    """How verdicts become scores, if different from the default."""
     _nested: tuple[Node, ...] | None = PrivateAttr(default=None)
 
     def __init__(
@@ -110,7 +110,7 @@ class Rubric(PythonDocument):
         return self
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy; one with other `criteria` has the tree that these are."""
+        """A copy. New `criteria` define a new tree."""
         if update and "criteria" in update:
             fields = {name: getattr(self, name) for name in type(self).model_fields}
             return type(self)(**{**fields, "extra": self.model_extra, **update})
@@ -118,27 +118,27 @@ class Rubric(PythonDocument):
 
     @property
     def tree(self) -> tuple[Node, ...]:
-        """The criteria and groups of the first level; the others are in the groups' `criteria`.
+        """The criteria and groups of the first level; the others are in the `criteria` of groups.
 
-        Of a rubric without groups it is `criteria`.
+        Without groups, it equals `criteria`.
         """
         return self.criteria if self._nested is None else self._nested
 
     @property
     def groups(self) -> dict[str, Group]:
-        """All groups by name, each before those in it; empty where the rubric is a list."""
+        """All groups by name, each before those inside it; empty for a list."""
         return {node.name: node for _, node in placed(self.tree) if isinstance(node, Group)}
 
     @cached_property
     def gates(self) -> Gates | None:
-        """What criteria require of each other; None where none requires anything."""
+        """The requirements between criteria; None if there are none."""
         if any(node.requires for _, node in placed(self.tree)):
             return _gates(self.tree)
         return None
 
     @cached_property
     def paths(self) -> dict[str, tuple[str, ...]]:
-        """The names of the groups around each criterion and group, from the outermost."""
+        """The names of the groups around each criterion and group, outermost first."""
         return dict(paths(self.tree))
 
     @property
@@ -148,17 +148,17 @@ class Rubric(PythonDocument):
 
     @property
     def names(self) -> list[str]:
-        """The criteria's names; one that was given none is `criterion_N`, counted from 1."""
+        """The names of the criteria; unnamed ones are `criterion_N`, numbered from 1."""
         return [criterion.name for criterion in self.criteria]
 
     @property
     def by_name(self) -> dict[str, Criterion]:
-        """The criteria by their names, in order."""
+        """The criteria by name, in order."""
         return {criterion.name: criterion for criterion in self.criteria}
 
     @property
     def total_positive_weight(self) -> float:
-        """The sum of the positive weights; of a tree, those of its first level."""
+        """The sum of the positive weights; for a tree, on its first level."""
         return sum(node.weight for node in self.tree if node.weight > 0)
 
     def __len__(self) -> int:
@@ -180,15 +180,14 @@ class Rubric(PythonDocument):
         """Build a rubric from loaded JSON or YAML.
 
         Accepts a list of criteria, `{criteria: [...]}`, `{rubric: ...}` (any of the shapes), or
-        `{sections: [{name, criteria}]}`; name, guidelines and scoring may be beside them. An
-        entry that has `criteria` itself is a group; a sentence is a criterion that is named by its
-        first words.
+        `{sections: [{name, criteria}]}`, optionally with name, guidelines and scoring. An entry
+        with `criteria` is a group; a sentence becomes a criterion named by its first words.
 
         Args:
-            data: what JSON or YAML was read to.
+            data: the loaded JSON or YAML.
 
         Raises:
-            InputError: with the path inside the document of what is wrong.
+            InputError: the data are invalid. The error has the path inside the document.
         """
         if isinstance(data, Rubric):
             return data
@@ -228,7 +227,7 @@ class Rubric(PythonDocument):
         """Build a rubric from JSON text; see `from_dict`.
 
         Raises:
-            InputError: it is no JSON, or as for `from_dict`.
+            InputError: the text is not JSON, or as for `from_dict`.
         """
         return cls.from_dict(parse_json(text))
 
@@ -237,7 +236,7 @@ class Rubric(PythonDocument):
         """Build a rubric from YAML text; see `from_dict`.
 
         Raises:
-            InputError: it is no YAML, or as for `from_dict`.
+            InputError: the text is not YAML, or as for `from_dict`.
         """
         return cls.from_dict(parse_yaml(text))
 
@@ -262,7 +261,7 @@ class Rubric(PythonDocument):
     # Writing
 
     def to_dict(self) -> dict[str, Any] | list[dict[str, Any]]:
-        """The rubric as it is written to a file: a plain list where it has nothing but criteria."""
+        """The rubric as written to a file: a plain list if it has only criteria."""
         criteria = [node.to_dict() for node in self.tree]
         beside = _top_level(self)
         return {**beside, "criteria": criteria} if beside else criteria
@@ -271,7 +270,7 @@ class Rubric(PythonDocument):
         """The rubric as JSON text.
 
         Args:
-            indent: spaces a level; None for one line.
+            indent: spaces for each level; None for a single line.
         """
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
@@ -280,9 +279,9 @@ class Rubric(PythonDocument):
         return format_yaml(self.to_dict())
 
     def to_file(self, path: str | Path) -> None:
-        """Write the rubric to a file: YAML where the name ends in .yaml or .yml, else JSON.
+        """Write the rubric to a file: YAML if the name ends in .yaml or .yml, else JSON.
 
-        A file that is there is replaced once the new one is whole.
+        An existing file is replaced only after the new one is complete.
 
         Args:
             path: the file.
@@ -296,7 +295,7 @@ class Rubric(PythonDocument):
 
 
 def _gates(tree: tuple[Node, ...]) -> Gates:
-    from rubricate.rubric._gates import Gates  # few rubrics have some
+    from rubricate.rubric._gates import Gates  # few rubrics have gates
 
     return Gates(tree)
 
@@ -309,7 +308,7 @@ def _top_level(rubric: Rubric) -> dict[str, Any]:
 
 
 def _together(inside: Mapping[str, Any], beside: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields inside `rubric` and beside it; `InputError` for two texts of guidelines."""
+    """The fields inside and beside `rubric`. Raises `InputError` for two different guidelines."""
     texts = [fields.get("guidelines") for fields in (inside, beside)]
     if not any(map(_blank, texts)):
         raise InputError("'guidelines' are inside 'rubric' and beside it; keep one of them")
@@ -334,7 +333,7 @@ def _criteria(data: Any, path: tuple[str | int, ...]) -> list[Node]:
 
 
 def _named(nodes: Sequence[Node], leaves: list[Criterion]) -> tuple[Node, ...]:
-    """The nodes with a name for each criterion, which are also added to `leaves`."""
+    """The nodes with a name for each criterion. Criteria are also added to `leaves`."""
     named: list[Node] = []
     for node in nodes:
         if isinstance(node, Group):
@@ -377,7 +376,7 @@ _LEFT = ' style="text-align: left"'
 
 
 def rubric_html(rubric: Rubric) -> str:
-    """The criteria in their order, those of a group below it."""
+    """The criteria in order, those of a group below it."""
     named = f"Rubric {rubric.name}" if rubric.name else "Rubric"
     count = "1 criterion" if len(rubric) == 1 else f"{len(rubric)} criteria"
     guidelines = f"<p>{escape(rubric.guidelines)}</p>" if rubric.guidelines else ""

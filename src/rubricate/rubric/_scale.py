@@ -1,4 +1,4 @@
-"""A criterion answered with a whole number between two bounds."""
+"""Criteria answered with a whole number between two bounds."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from rubricate.rubric._criterion import Criterion, Measurement, with_bounds
 from rubricate.rubric._question import ABSTENTION, Answer, Question, Reading
 
 LISTED = 21
-"""The most levels of which each is shown to the judge; of longer scales only described ones."""
+"""The most levels that are all shown to the judge; of longer scales only described ones are."""
 WIDEST = 10**9 - 1
-"""How far from 0 a bound may be: nine digits, which is what answers are read with."""
+"""Largest absolute value of a bound: nine digits, the longest number that is read."""
 
 
 class ScaleCriterion(Criterion):
-    """One thing judged by degree: a whole number from `low` to `high`.
+    """A criterion judged by degree: a whole number from `low` to `high`.
 
     Its value is `(score - low) / (high - low)`, or 1 minus that where lower is better. In a file,
     `scale: 5` and `scale: [1, 5]` also give the bounds.
@@ -44,7 +44,7 @@ class ScaleCriterion(Criterion):
     high: int = 5
     """The highest score. Default: the highest of `levels`, else 5."""
     levels: dict[int, str] | None = None
-    """What the scores mean, shown to the judge: all of them, or the lowest and the highest.
+    """The meaning of the scores for the judge: all of them, or the lowest and the highest.
 
     A dict by score, or a list from the lowest up.
     """
@@ -113,7 +113,7 @@ class ScaleCriterion(Criterion):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The scores as text, from the lowest; empty where they are more than are listed."""
+        """The scores as text, from the lowest; empty if there are too many to list."""
         if self.high - self.low >= LISTED:
             return ()
         return tuple(str(score) for score in range(self.low, self.high + 1))
@@ -134,7 +134,7 @@ class ScaleCriterion(Criterion):
         )
 
     def read(self, answer: object) -> Reading:
-        """Understand a whole number, or text that is one; anything else is unreadable."""
+        """Read a whole number, also as text; anything else is unreadable."""
         if isinstance(answer, str) and answer.strip().casefold() == ABSTENTION.casefold():
             return Reading(ABSTENTION)
         if (score := self._score(answer)) is None:
@@ -151,7 +151,7 @@ class ScaleCriterion(Criterion):
         return share if self.higher_is_better else 1.0 - share
 
     def _score(self, answer: object) -> int | None:
-        """The score that an answer is; None for any other."""
+        """The score in an answer; None for anything else."""
         score = _whole(answer)
         return score if score is not None and self.low <= score <= self.high else None
 
@@ -183,7 +183,7 @@ class ScaleCriterion(Criterion):
 
 
 def _whole(value: object) -> int | None:
-    """The whole number that something is or says; None if it is none."""
+    """A whole number, also as text; None for anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):

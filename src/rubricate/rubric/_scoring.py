@@ -1,9 +1,9 @@
-"""From verdicts to a score: the one scorer, for live runs, replays and ground truth alike.
+"""From verdicts to scores, for live runs, replays and ground truth alike.
 
 The score of judged criteria with weights w and values v is `clamp(sum(w v) / sum(w+), 0, 1)`,
-where w+ are the positive weights; where only negative weights are left it is
-`clamp(1 + sum(w v) / sum(|w|), 0, 1)`; where nothing is left there is none. A rubric can declare
-that scores are not clamped (`ItemScoring`).
+where w+ are the positive weights. If only negative weights remain, it is
+`clamp(1 + sum(w v) / sum(|w|), 0, 1)`; if nothing remains, there is none. A rubric can declare that
+scores are not clamped (`ItemScoring`).
 
 In a tree, a group's score is its value among its siblings: the same formula at every
 level. A group without a score is left out. A list of criteria is a tree of one level.
@@ -30,25 +30,24 @@ if TYPE_CHECKING:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The score of an item, or of a group of its criteria, and what it was made of.
+    """The score of an item, or of a group of its criteria, with details.
 
     Attributes:
-        value: in [0, 1], or of any size where the rubric declares raw scores; None where no
+        value: the score, in [0, 1], or any number if the rubric declares raw scores; None if no
             criterion could be scored.
-        lowest, highest: the least and the most the score could have been had the missing
-            verdicts (abstained or failed) come: any of them, with any answer. Both equal `value`
-            when none is missing; None when no answer could have given a score.
-        raw: the weighted sum before division, in units of the weights; of a tree, that of its first
+        lowest, highest: the range that the score could take if the missing verdicts (abstained or
+            failed) were there: any of them, with any answer. Both equal `value` if none is missing;
+            None if no answer could have given a score.
+        raw: the weighted sum before division, in units of the weights; for a tree, on its first
             level.
-        coverage: the share of the applicable criteria that were judged, in [0, 1]. Of a tree, all
-            criteria count alike; what was not asked because its gate does not hold is not
-            applicable.
-        faults_only: whether criteria that give points are missing (abstained or failed) so that
-            only penalty criteria are left, in a tree also where that is so in one of its groups: a
-            fault that is absent then gives a full score, where the worst answer to what is missing
-            would have given none.
-        penalty: what was subtracted for length, in [0, 1].
-        before_penalty: the value before that; None where length does not count.
+        coverage: the share of the applicable criteria that were judged, in [0, 1]. In a tree, all
+            criteria count equally. A criterion whose gate does not hold is not applicable.
+        faults_only: whether only penalty criteria are left, because those that give points are
+            missing (abstained or failed); in a tree, also if that is so in one of its groups. An
+            absent fault then gives a full score, although the missing answers could have given
+            none.
+        penalty: the length penalty that was subtracted, in [0, 1].
+        before_penalty: the value before it; None without a length penalty.
     """
 
     value: float | None
@@ -61,7 +60,7 @@ class Score:
     before_penalty: float | None = None
 
     def less(self, penalty: float) -> Score:
-        """The score after a penalty for length, from 0 to 1: its value and bounds are lower."""
+        """The score after a length penalty from 0 to 1, which lowers its value and bounds."""
         ends = (self.value, self.lowest, self.highest)
         value, lowest, highest = (None if end is None else max(0.0, end - penalty) for end in ends)
         return replace(
@@ -87,7 +86,7 @@ class Tally:
     negative: float = 0.0
 
     def share(self, scoring: ItemScoring) -> float | None:
-        """The score as it is declared, None where there is no weight to divide by."""
+        """The declared score; None if there is no weight to divide by."""
         if self.positive > 0:
             share = self.raw / self.positive
             return share if scoring.raw else min(1.0, max(0.0, share))
@@ -110,15 +109,14 @@ def tally(pairs: Iterable[tuple[float, float]]) -> Tally:
 
 @dataclass(frozen=True, slots=True)
 class ScoringRules:
-    """What verdicts are worth: what a run was asked for, and what its rubric declares.
+    """The scoring rules of a run, from its options and from its rubric.
 
     Attributes:
-        cannot_assess: what abstentions and not-applicable answers do (see `CannotAssess`). A failed
-            verdict never enters the value: it shows in the bounds and the coverage.
-        partial: the fraction of a positive weight that `partial` gives, in [0, 1].
-        penalty: what length costs; None where it costs nothing. `score` leaves it to its caller,
-            who has the text.
-        declared: the declaration of the rubric or the dataset; None where there is none.
+        cannot_assess: how abstentions and not-applicable answers count (see `CannotAssess`). A
+            failed verdict never enters the value; it shows in the bounds and the coverage.
+        partial: the fraction of a positive weight for `partial`, in [0, 1].
+        penalty: the length penalty, if any. `score` leaves it to its caller, who has the text.
+        declared: the declared scoring of the rubric or the dataset, if any.
     """
 
     cannot_assess: CannotAssess = "skip"
@@ -128,12 +126,12 @@ class ScoringRules:
 
     @property
     def of_items(self) -> ItemScoring:
-        """What an item scores, as it is declared."""
+        """The declared scoring of items."""
         return CLAMPED if self.declared is None else self.declared.of_items
 
     @property
     def aggregate(self) -> Aggregate:
-        """What all items score together."""
+        """The aggregate over items."""
         return AGGREGATES["mean"] if self.declared is None else self.declared.formula
 
 
@@ -148,14 +146,12 @@ def score(nodes: Sequence[Node], verdicts: Sequence[Verdict], rules: ScoringRule
 def score_with_groups(
     nodes: Sequence[Node], verdicts: Sequence[Verdict], rules: ScoringRules = USUAL
 ) -> tuple[Score, dict[str, Score]]:
-    """The score of an item, and that of each group by name, a group before those in it.
-
-    Of a list of criteria there are no groups.
+    """The score of an item, and the scores of its groups by name, outer groups first.
 
     Args:
         nodes: the criteria and groups of the first level: `Rubric.tree`.
-        verdicts: one a criterion, in the same order, of a tree depth-first.
-        rules: what abstentions count, and what the rubric declares. Default: the usual way.
+        verdicts: one for each criterion, in the same order; for a tree depth-first.
+        rules: the scoring rules. Default: the usual ones.
 
     Returns:
         The item's score, and the groups' scores by name.
@@ -174,27 +170,26 @@ def score_with_groups(
 
 
 class _Rules(NamedTuple):
-    """What counts in place of what was not judged."""
+    """How criteria without a judged value count."""
 
     cannot_assess: CannotAssess
     partial: float
     scoring: ItemScoring
     gated: bool = False
-    """Whether all that is looked at has gates, which may skip what is missing."""
+    """Whether all of these criteria have gates, which may skip missing ones."""
 
 
 _Range = tuple[float, float, float]
-"""A weight with the least and the greatest value that it may get."""
+"""A weight with the lowest and the highest possible value."""
 
 
 @dataclass(slots=True, eq=False)
 class _Level:
-    """What counts of nodes at one level of a tree.
+    """The sums at one level of a tree.
 
-    `known` are the weights and values that make the value; those in `certain` count however the
-    missing verdicts come, those in `optional` may also stay out. `judged` and `missing` count
-    criteria, also those in groups. `stays` says, once there is a score, whether there is one
-    however the missing verdicts come.
+    `known` has the weights and values of the score. Those in `certain` count whatever the missing
+    verdicts are; those in `optional` may also stay out. `judged` and `missing` count criteria,
+    including those in groups. `stays` says whether there will be a score in any case.
     """
 
     known: list[tuple[float, float]] = field(default_factory=list)
@@ -207,7 +202,7 @@ class _Level:
     stays: bool = False
 
     def add_unjudged(self, criterion: Criterion, status: Status, rules: _Rules) -> None:
-        """Count in a verdict without a value."""
+        """Add a verdict without a value."""
         weight = criterion.weight
         stand_in = _stand_in(criterion, status, rules)
         value = None if status in UNANSWERED else stand_in
@@ -219,7 +214,7 @@ class _Level:
             if stand_in is not None:
                 low, high = min(low, stand_in), max(high, stand_in)
             stays = value is not None
-            if rules.gated or criterion.requires:  # its gates may come to skip it
+            if rules.gated or criterion.requires:  # its gates may still skip it
                 counts = rules.scoring.skipped == "zero"
                 stays, low = stays and counts, min(low, 0.0) if counts else low
             (self.certain if stays else self.optional).append((weight, low, high))
@@ -228,11 +223,11 @@ class _Level:
             self.certain.append((weight, value, value))
 
     def add_group(self, weight: float, inner: _Level, score: Score) -> None:
-        """Count in a group, which keeps a value where it has one that is certain."""
+        """Add a group, which counts as certain if its score is."""
         self.judged += inner.judged
         self.missing += inner.missing
         low, high = score.lowest, score.highest
-        if low is None or high is None:  # no answer could give it a score
+        if low is None or high is None:  # no answer could give a score
             return
         if score.value is None:
             self.points_missing |= weight > 0
@@ -242,7 +237,7 @@ class _Level:
         (self.certain if inner.stays else self.optional).append((weight, low, high))
 
     def score(self, scoring: ItemScoring, nodes: Sequence[Node]) -> Score:
-        """The score of all that was counted in of some nodes."""
+        """The score of these nodes from the sums."""
         if scoring.raw and scoring.avoids and any(node.weight > 0 for node in nodes):
             scoring = ItemScoring(raw=True, avoids=False)
         result = tally(self.known)
@@ -273,12 +268,12 @@ class _Level:
 def _level(
     nodes: Sequence[Node], verdicts: Iterator[Verdict], rules: _Rules, groups: dict[str, Score]
 ) -> _Level | None:
-    """What counts of nodes, once the groups below are scored; None for too few verdicts."""
+    """The sums of these nodes, after scoring the groups below; None for too few verdicts."""
     level = _Level()
     known, certain = level.known, level.certain
     for node in nodes:
         if type(node) is Group:
-            groups[node.name] = NO_SCORE  # so that it is listed before those in it
+            groups[node.name] = NO_SCORE  # so that it comes before the groups inside it
             below = rules._replace(gated=True) if node.requires else rules
             inner = _level(node.criteria, verdicts, below, groups)
             if inner is None:
@@ -303,9 +298,9 @@ def _level(
 def _extremes(
     certain: Sequence[_Range], optional: Sequence[_Range], sign: int, scoring: ItemScoring
 ) -> list[float]:
-    """The least scores (sign 1), or the greatest (-1), with and without positive weights in them.
+    """The lowest scores (sign 1) or highest (-1), with and without positive weights among them.
 
-    Values in `certain` count in any case; those in `optional` may also stay out of the score.
+    Values in `certain` always count; those in `optional` may also stay out of the score.
     """
 
     def outermost(ranges: Sequence[_Range]) -> list[tuple[float, float]]:
@@ -314,7 +309,7 @@ def _extremes(
     sums = tally(outermost(certain))
     good = [(weight, sign * value) for weight, value in outermost(optional) if weight > 0]
     bad = [(-weight, -sign * value) for weight, value in outermost(optional) if weight < 0]
-    # Beside positive weights a negative one moves only the numerator.
+    # If there are positive weights, a negative one changes only the numerator.
     shift = sum(min(0.0, weight * value) for weight, value in bad)
     ends = [(0.0, least_ratio(sign * sums.raw + shift, sums.positive, good))]
     if not sums.positive and scoring.avoids:
@@ -324,12 +319,12 @@ def _extremes(
 
 
 def _stand_in(criterion: Criterion, status: Status, rules: _Rules) -> float | None:
-    """The value that an answer outside the score gets; None to leave it out."""
+    """The value used for an answer without one; None to leave it out."""
     if status == "skipped":
         return 0.0 if rules.scoring.skipped == "zero" else None
     strategy = rules.cannot_assess
     if strategy == "skip":
         return None
-    if strategy == "fail":  # the worst answer; of options that need not be worth 0
+    if strategy == "fail":  # the worst answer, which need not have the value 0
         return criterion.value_range[criterion.weight < 0]
     return rules.partial if strategy == "partial" and criterion.weight > 0 else 0.0

@@ -8,11 +8,11 @@ from typing import Any
 from rubricate.errors import InputError
 
 TAGS = "tags"
-"""The field that is all tags, whatever they say."""
+"""The field name that stands for all tags."""
 
 
 def split_tag(tag: str) -> tuple[str, str]:
-    """The field of a tag and its value; a tag that is a word has no field."""
+    """The field and the value of a tag; a plain word has no field."""
     field, colon, value = tag.partition(":")
     field, value = field.strip(), value.strip()
     return (field, value) if colon and field and value else ("", tag)
@@ -24,7 +24,7 @@ def read_tags(data: Any) -> tuple[str, ...]:
     `{axis: accuracy, theme: [a, b]}` is the same as `[axis:accuracy, theme:a, theme:b]`.
 
     Raises:
-        InputError: they are something else.
+        InputError: the data have another form.
     """
     if isinstance(data, str):
         raise InputError(f"tags are a list, or an object such as {{axis: {data}}}; found a text")
@@ -40,14 +40,14 @@ def read_tags(data: Any) -> tuple[str, ...]:
 
 
 def tags_by(field: str, tags: Iterable[str]) -> list[str]:
-    """The tags of a field, by which scores can be broken down; of `tags`, all."""
+    """The tags with a field; all of them for `tags`."""
     return [tag for tag in tags if field == TAGS or split_tag(tag)[0] == field]
 
 
 def values_of(field: str, tags: Iterable[str], metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """What an item has for a field: the values of its tags, else that of its metadata.
+    """The values of an item for a field: from its tags, else from its metadata.
 
-    For `tags` it is the tags as they are.
+    For `tags` these are the tags themselves.
     """
     if field == TAGS:
         return tuple(tags)

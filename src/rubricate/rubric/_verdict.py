@@ -1,4 +1,4 @@
-"""What comes back for one (item, criterion, judge), and the answers a binary criterion has."""
+"""Verdicts: the result for one item, criterion and judge; and the answers of binary criteria."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rubricate._usage import NO_USAGE, Usage
 
 Status = Literal["judged", "abstained", "not_applicable", "failed", "skipped", "not_run"]
 NOT_RUN = "not_run"
-"""The kind of a failure that is none: nobody was asked, because the run or the model had ended."""
+"""The failure kind of verdicts that were not asked because the run or the model had ended."""
 UNANSWERED: frozenset[Status] = frozenset({"failed", "not_run"})
-"""What a verdict is that has no answer."""
+"""The statuses of verdicts without an answer."""
 
 
 class CriterionVerdict(StrEnum):
@@ -55,16 +55,16 @@ class Evidence:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Paraphrase(Evidence):
-    """A passage that says nearly the same as what was quoted for it, in other words.
+    """A passage that says nearly the same as the quote, in other words.
 
-    Other evidence is the passage, but for spacing, letter case and marks.
+    In other evidence, quote and passage differ only in spacing, letter case and punctuation.
     """
 
     paraphrase: bool = True
 
 
 GATE = "gate"
-"""The kind of a failure whose cause is that of a gate."""
+"""The failure kind if a required criterion failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Failure:
 
     @property
     def status(self) -> Status:
-        """What a verdict is for want of an answer: `failed`, or `not_run` if nobody was asked."""
+        """The status of a verdict with this failure: `failed` or `not_run`."""
         return "not_run" if self.kind == NOT_RUN else "failed"
 
     def __str__(self) -> str:
@@ -88,28 +88,30 @@ class Failure:
 class Verdict:
     """A judge's answer for one item and one criterion.
 
-    `status` says what kind of answer it is: `judged` (has a label and a value), `abstained` (the
-    judge cannot tell), `not_applicable`, `failed` (no usable answer; `error` says why), `skipped`
-    (nobody was asked: what the criterion requires does not hold; `reason` says what), or `not_run`
-    (nobody was asked because the run ended early; `error` says so).
-    `value`, between 0 and 1, is there only when `judged`. `probability` is the judge's own
-    probability for its label, where it has one. `resumed` marks an answer read from the journal
-    of an earlier run instead of being asked for. `detail` is what the answer says beyond its
-    label, as JSON values, such as the items of a confusion matrix; `answer` is the answer itself
-    where the label alone does not hold it, and what the journal keeps. `votes` are the verdicts of
-    a panel's judges, from which this one was made; `tied` says that they were evenly split. `stage`
-    is the place, from 1, of the judge in a cascade that gave it; `votes` are then the verdicts of
-    all that were asked.
-    `order` is how things stood in the prompt, where that was not the rubric's own order: `answers`
-    (labels), and `criteria` (names) where several were asked about together.
-
     Attributes:
         criterion: the criterion's name.
-        label: MET, UNMET, an option's label or a number as text; CANNOT_ASSESS where it abstained,
-            None where it failed.
+        status: `judged` (with a label and a value), `abstained` (the judge cannot tell),
+            `not_applicable`, `failed` (no usable answer; see `error`), `skipped` (not asked because
+            a required criterion does not hold; see `reason`), or `not_run` (not asked because the
+            run ended early).
+        label: MET, UNMET, the label of an option, or a number as text; CANNOT_ASSESS if it
+            abstained, None if it failed.
+        value: the value of the label, between 0 and 1; only if `judged`.
+        probability: the judge's probability for its label, if it gave one.
+        reason: the judge's explanation.
         evidence: the judge's quotes.
+        usage: what the answer cost.
+        error: why there is no usable answer.
         judge: the judge's name.
-        usage: what it took.
+        resumed: whether the answer comes from the journal of an earlier run.
+        detail: parts of the answer beyond its label, as JSON values, such as the items of a
+            confusion matrix.
+        answer: the answer itself, if the label is not enough to restore it; kept in the journal.
+        votes: the verdicts of a panel's judges, or of all judges asked in a cascade.
+        tied: whether the votes were evenly split.
+        stage: the number, from 1, of the deciding stage of a cascade.
+        order: the order in the prompt, if it differed from the rubric's: `answers` (labels), and
+            `criteria` (names) if several were asked together.
     """
 
     criterion: str
@@ -132,11 +134,10 @@ class Verdict:
 
 
 def confidence(verdict: Verdict) -> float | None:
-    """How sure a verdict is, from 0 to 1; None where nothing was decided or nothing tells.
+    """The confidence of a verdict, from 0 to 1; None if nothing was decided or it is unknown.
 
-    It is the judge's own probability for its label and, where several voted, the share of all
-    votes that are this label (those that abstained or have no answer are none); of both, the lower
-    one.
+    It is the judge's probability for its label or, if several voted, the share of all votes for
+    this label (abstentions and missing answers count against it). If there are both, the lower one.
     """
     if verdict.status not in ("judged", "not_applicable"):
         return None

@@ -1,7 +1,7 @@
-"""From the votes of several judges on one criterion to one verdict.
+"""Combines the votes of several judges on a criterion into one verdict.
 
-Abstentions leave first, and failed votes are no votes; what is left decides. An even count goes to
-the answer that scores lower, and is flagged.
+Abstentions and failed votes are left out; the remaining votes decide. A tie goes to the answer that
+scores lower, and is flagged.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ class Aggregation:
     """How votes become a verdict.
 
     Attributes:
-        binary: `majority`, `weighted`, `unanimous` (MET only if all say so) or `any` (MET if one
-            says so).
-        ordinal: of options in order and scales: `mean`, `median`, `weighted_mean`, `mode`, `min`
-            or `max` of the votes' values. The value scores as it is; the label is the nearest.
-        nominal: of options without order: `mode`, `weighted_mode` or `unanimous` (votes that
-            differ abstain).
-        numeric: of metric criteria: `mean`, `median` or `weighted_mean`.
-        min_votes: with fewer votes that decide, the verdict is `failed`.
+        binary: `majority`, `weighted`, `unanimous` (MET only if all votes are) or `any` (MET if one
+            vote is).
+        ordinal: for scales and ordered options: `mean`, `median`, `weighted_mean`, `mode`, `min` or
+            `max` of the votes' values. The score uses that value; the label is the nearest one.
+        nominal: for unordered options: `mode`, `weighted_mode` or `unanimous` (abstains if votes
+            differ).
+        numeric: for metric criteria: `mean`, `median` or `weighted_mean`.
+        min_votes: the minimum number of deciding votes; with fewer, the verdict is `failed`.
 
     Raises:
-        InputError: there is no such strategy, or fewer than one vote is asked for.
+        InputError: a strategy is unknown, or `min_votes` is below 1.
     """
 
     binary: str = "majority"
@@ -52,11 +52,11 @@ class Aggregation:
 
     @property
     def is_weighted(self) -> bool:
-        """Whether any of the strategies looks at weights."""
+        """Whether any of the strategies uses weights."""
         return any("weighted" in getattr(self, measurement) for measurement in STRATEGIES)
 
     def of(self, criterion: Criterion) -> Aggregation:
-        """The same, with the strategy that a criterion asks for itself."""
+        """The same, with the strategy that a criterion sets itself."""
         if criterion.aggregation is None:
             return self
         strategy: dict[str, Any] = {criterion.measurement: criterion.aggregation}
@@ -64,7 +64,7 @@ class Aggregation:
 
 
 class _Ballot(NamedTuple):
-    """A vote that decides, and how much it counts."""
+    """A deciding vote and its weight."""
 
     vote: Verdict
     weight: float
@@ -86,24 +86,23 @@ def aggregate(
 ) -> Verdict:
     """One verdict from the votes on a criterion.
 
-    A criterion does not apply where more than half of the votes that decide say so. Where all
-    that came abstained, so does the verdict. Its reason and evidence are those of the first vote
-    that it agrees with, or is nearest to. It has no probability, but for that of a single vote: the
-    votes' own tell nothing of what a strategy makes of them, unless judges erred independently.
+    A criterion does not apply if more than half of the deciding votes say so. If all votes
+    abstained, so does the verdict. Its reason and evidence come from the first vote that agrees
+    with it, or is nearest to it. It has no probability unless there is a single vote, because the
+    probabilities of votes could only be combined if judges erred independently.
 
     Args:
-        criterion: what was asked.
-        votes: one verdict a judge; they are kept in the verdict.
-        aggregation: how.
-        weights: how much each vote counts, all above 0, for strategies that are weighted.
-            Default: all alike.
-        judge: what those who voted are called together.
+        criterion: the criterion.
+        votes: one verdict for each judge; they are kept in the result.
+        aggregation: how to combine them.
+        weights: the weights of the votes, all above 0, for weighted strategies. Default: equal.
+        judge: the name for all voters together.
 
     Returns:
         The verdict; `failed` (`quorum`) with fewer than `aggregation.min_votes` votes.
 
     Raises:
-        InputError: the weights are not as many as the votes, or not positive numbers.
+        InputError: the number of weights is wrong, or they are not positive numbers.
     """
     weights = check_weights(weights, len(votes))
     strategy = getattr(aggregation, criterion.measurement)
@@ -176,7 +175,7 @@ def _distance(first: float | None, second: float | None) -> float:
 
 
 def _decided(criterion: Criterion, ballots: list[_Ballot], strategy: str) -> _Outcome | None:
-    """What the ballots come to; None where they do not agree and have to."""
+    """The outcome of the ballots; None if they must agree and do not."""
     if strategy == "unanimous" and criterion.measurement == "nominal":
         first = ballots[0].vote
         same = all(ballot.vote.label == first.label for ballot in ballots)
@@ -196,12 +195,13 @@ def _total(ballots: Sequence[_Ballot]) -> float:
 
 
 def _same(first: float, second: float) -> bool:
-    """Whether two sums of weights are equal, but for rounding."""
+    """Whether two sums of weights are equal, apart from rounding."""
     return math.isclose(first, second, rel_tol=1e-9)
 
 
 def _most(ballots: Sequence[_Ballot], value: Callable[[Verdict], float]) -> tuple[Verdict, bool]:
-    """A vote for the label with the most weight, of equal ones that of least value; if a tie."""
+    """A vote for the label with the most weight (in a tie, the lowest value), and whether it
+    tied."""
     first: dict[str, Verdict] = {}
     for ballot in ballots:
         first.setdefault(ballot.vote.label or "", ballot.vote)
@@ -223,7 +223,7 @@ def _mode(criterion: Criterion, ballots: Sequence[_Ballot]) -> _Outcome:
 def _at(
     choose: Callable[[Sequence[_Ballot]], float], criterion: Criterion, ballots: Sequence[_Ballot]
 ) -> _Outcome:
-    """The value that `choose` makes of the ballots, and the nearest label."""
+    """The value that `choose` computes from the ballots, and the nearest label."""
     value = min(1.0, max(0.0, choose(ballots)))
     for ballot in ballots:
         if ballot.vote.value is not None and math.isclose(
