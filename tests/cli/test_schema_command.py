@@ -16,8 +16,8 @@ from rubricate.cli._schemas import SCHEMAS, schema_of
 from rubricate.testing import Rule, ScriptedEndpoint
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-RUBRIC = EXAMPLES / "returns.yaml"
-DATASETS = sorted({*EXAMPLES.glob("*.json"), *EXAMPLES.glob("*.yaml")} - {RUBRIC})
+OTHERS = {EXAMPLES / "returns.yaml", EXAMPLES / "model.yaml"}  # a rubric, a scripted model
+DATASETS = sorted({*EXAMPLES.glob("*.json"), *EXAMPLES.glob("*.yaml")} - OTHERS)
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

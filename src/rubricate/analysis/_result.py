@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _Frame = TypeVar("_Frame")
 SAMPLE = 100
 """Cells of a column that are read to see what it holds. To read all cells of all columns takes ten
-times as long; a text column without a graded text in so many rows is of another frame."""
+times as long; if none of them is a graded text, the column has other texts."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

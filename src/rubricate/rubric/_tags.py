@@ -8,7 +8,7 @@ from typing import Any
 from rubricate.errors import InputError
 
 TAGS = "tags"
-"""The field name that stands for all tags."""
+"""The field name for all tags."""
 
 
 def split_tag(tag: str) -> tuple[str, str]:

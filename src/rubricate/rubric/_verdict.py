@@ -91,9 +91,8 @@ class Verdict:
     Attributes:
         criterion: the criterion's name.
         status: `judged` (with a label and a value), `abstained` (the judge cannot tell),
-            `not_applicable`, `failed` (no usable answer; see `error`), `skipped` (not asked because
-            a required criterion does not hold; see `reason`), or `not_run` (not asked because the
-            run ended early).
+            `not_applicable`, `failed` (no usable answer; see `error`), `skipped` (a required
+            criterion does not hold; see `reason`), or `not_run` (the run ended early).
         label: MET, UNMET, the label of an option, or a number as text; CANNOT_ASSESS if it
             abstained, None if it failed.
         value: the value of the label, between 0 and 1; only if `judged`.
