@@ -54,7 +54,7 @@ def same_but_for_times(text: str) -> str:
     text = re.sub(r"^(seconds\s+)[\d.]+\s*$", r"\g<1>N", text, flags=re.MULTILINE)
     if re.search(r"\(\d+ cached\)", text):  # which request is the first to be cached differs
         text = re.sub(r"\(\d+ cached\)", "(N cached)", text)
-        text = re.sub(r"^(cost\s+)\$.*$", r"\g<1>N", text, flags=re.MULTILINE)
+        text = re.sub(r"^((?:cost|price)\s+)\$.*$", r"\g<1>N", text, flags=re.MULTILINE)
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
