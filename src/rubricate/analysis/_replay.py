@@ -8,18 +8,7 @@ from typing import Any
 
 from rubricate.judge import UnknownVote
 from rubricate.run.results import AgreementFigures, Summary
-from rubricate.views import (
-    Cell,
-    Column,
-    Report,
-    Row,
-    Section,
-    Table,
-    figure,
-    numbers,
-    say,
-    stratified_text,
-)
+from rubricate.views import Cell, Column, Report, Row, Section, Table, figure, numbers, say
 
 NAMED = 3
 """Unknown answers that are named; --json has all."""
@@ -80,8 +69,6 @@ class ReplayReport(Report):
             totals.append(Row(cells, "strong"))
         columns = [Column("judge", is_text=True), *numbers(*headings, most=10)]
         yield Table(columns, rows, self.title, totals)
-        if (over := self.majority.stratified) is not None:
-            yield say(f"kappa: {stratified_text(over.criteria, over.left_out)}", "quiet")
         for known, lead in (
             (True, "No labels of their criteria, counted as failed"),
             (False, "On criteria that the rubric does not have, not counted"),

@@ -153,22 +153,23 @@ def _threshold_text(choice: DecisionThreshold) -> str:
     if choice.threshold is None:
         return f"threshold for costs ({costs}): none: {choice.undefined}"
     return (
-        f"threshold for costs ({costs}): MET from {round(choice.threshold, DIGITS):g} on. Cost a "
-        f"verdict on data held out {estimate_text(choice.cost)}, at 0.5 "
-        f"{estimate_text(choice.cost_at_half)}: saves {estimate_text(choice.saved)}"
+        f"threshold for costs ({costs}): MET from a probability of "
+        f"{round(choice.threshold, DIGITS):g} on. Mean cost of a verdict on data held out: "
+        f"{estimate_text(choice.cost)}; with a threshold of 0.5: "
+        f"{estimate_text(choice.cost_at_half)}; saved: {estimate_text(choice.saved)}"
     )
 
 
 def _sets_text(sets: ConformalSets) -> str:
     if not any(sets.thresholds.values()):
         return (
-            f"sets of labels that hold people's in {percent(sets.coverage)}: "
+            f"sets of labels that contain people's in {percent(sets.coverage)}: "
             f"{sets.clusters} items or groups are too few to leave any label out"
         )
     met, unmet = (round(sets.thresholds[label], DIGITS) for label in ("MET", "UNMET"))
     return (
-        f"sets of labels that hold people's in {percent(sets.coverage)}: MET from a probability "
-        f"of {met:g} on, UNMET up to {round(1 - unmet, DIGITS):g}. On data held out they held it "
-        f"in {estimate_text(sets.held_out)}; {estimate_text(sets.single)} have one label, right "
-        f"in {estimate_text(sets.single_right)}"
+        f"sets of labels that contain people's in {percent(sets.coverage)}: MET from a probability "
+        f"of {met:g} on, UNMET up to {round(1 - unmet, DIGITS):g}. Of sets on data held out, "
+        f"{estimate_text(sets.held_out)} contain it, and {estimate_text(sets.single)} are one "
+        f"label, which is right in {estimate_text(sets.single_right)}"
     )

@@ -328,7 +328,7 @@ def _kappa_of_table(options: PlanOptions, kappa: float, share: float) -> Design:
         f"kappa {shown(kappa)}",
         draw,
         options,
-        "pairs of two who say MET equally often",
+        "pairs of two raters who say MET equally often",
         labels=1.0,
         assumed={"kappa": kappa, "share of MET": share},
     )
