@@ -17,8 +17,23 @@ from rubricate.settings import options_of
 PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
 HEAD = """# Commands
 
-Every command of the shell. `rubricate COMMAND --help` shows the same text. Options that
-`rubricate grade` has too are described in [options.md](options.md); here they are only named.
+Which command do you need?
+
+| to | run |
+|---|---|
+| start from your own table, or from an example | `rubricate init --from FILE`, `rubricate init` |
+| grade | `rubricate grade DATA --rubric RUBRIC --judge NAME` |
+| read a run: its figures, one item, what failed | `rubricate show RUN`, `--item ID`, `--failed` |
+| read answers beside verdicts | `rubricate view RUN`; as a file to send `rubricate report RUN` |
+| compare two runs | `rubricate compare BEFORE AFTER` |
+| label by hand | `rubricate label DATA --rubric RUBRIC` |
+| know how far to trust the judge | `rubricate trust agree RUN` and the other `trust` commands |
+| get the verdicts as a table | `rubricate export RUN -o verdicts.csv` |
+| find a judge, or try it | `rubricate judges`, `rubricate judges --check --judge NAME` |
+
+`rubricate COMMAND --help` shows the text of this page. Options that `rubricate grade` has too are
+described in [options.md](options.md); here they are only named. The [exit
+codes](options.md#exit-codes) are those of all commands.
 """
 SHARED = {
     name.replace("_", "-") for name in (*options_of(GradingOptions), *options_of(GradeSettings))
