@@ -86,7 +86,7 @@ class ModelJudge(Judge):
         self.probability_mode = self.prompting.probability_mode
         self.is_trusted = type(self) is ModelJudge and type(self.prompting) is Explained
         self._reasks = reasks
-        self._memory = self.prompting.memory()
+        self._memory = self.prompting.memory() if self.prompting.asks_several else None
         other = self.prompting.otherwise
         self._other = None if other is None else self.with_prompting(other)
         self._unfit: dict[str, None] = {}

@@ -150,7 +150,7 @@ class Prompting:
         return True
 
     def memory(self) -> Any:
-        """What a judge keeps for its way from one judgement to the next; None for nothing."""
+        """What a judge keeps between judgements, if the way `asks_several`; None for nothing."""
         return None
 
     def note(self, memory: Any, unfit: Collection[str]) -> str | None:
