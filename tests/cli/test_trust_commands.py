@@ -283,7 +283,7 @@ def test_items_that_belong_together_are_grouped_by_their_metadata(
     assert one["figures"]["accuracy"] != other["figures"]["accuracy"]
     assert grouped["stratified"]["clusters"] == 3
     shown = " ".join(rubricate("trust", "agree", "run", "--groups", "source").stdout.split())
-    assert "the jackknife over groups by source" in shown
+    assert "over groups by source" in shown
     assert "Rough intervals, of fewer than 8 groups by source: " in shown
     assert "Rough" in grouped["few"]
     assert plain["few"] is None

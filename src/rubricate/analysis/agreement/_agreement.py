@@ -312,9 +312,8 @@ class AgreementReport(Report):
         if self.simultaneous:
             together = f" for all {len(self.criteria)} criteria together (Bonferroni)"
         yield say(
-            f"Intervals: {percent(self.bootstrap.confidence)}{together}, exact for shares, of the "
-            f"posterior for kappa ({self.bootstrap.resamples} draws), else the jackknife over "
-            f"{with_way_out(self.groups)}. Undecided pairs: "
+            f"In brackets: intervals of {percent(self.bootstrap.confidence)}{together}, over "
+            f"{with_way_out(self.groups)}; see the guide 'Statistics'. Undecided pairs: "
             f"{_UNDECIDED[self.undecided]}. --json has all figures.",
             "quiet",
         )
