@@ -98,7 +98,7 @@ def test_nobody_waits_where_that_is_asked_for_and_the_next_command_collects(
     options = QUICK | {"run_dir": tmp_path / "run", "wait": False}
     with endpoint(BatchScript(seconds=math.inf)) as provider:
         for _ in range(2):
-            with pytest.raises(RunStopped, match=r"6 requests are out in 1 batch \(batch-1\)"):
+            with pytest.raises(RunStopped, match="6 requests are out in 1 batch"):
                 rubricate.grade(dataset(), OPENAI, **options)
         [(run, batch)] = batches_in(tmp_path)
         assert (run, batch.state, batch.id) == (tmp_path / "run", "out", "batch-1")
@@ -121,6 +121,23 @@ def test_a_wait_for_a_day_and_a_batch_that_is_paid_and_not_collected_are_said(
         provider.batches.finish()
         assert rubricate.grade(dataset(), OPENAI, fresh=True, **options).failed == 0
     assert f"`rubricate batches {tmp_path} --cancel`" in caplog.text
+
+
+def test_a_batch_that_the_command_of_another_day_does_not_ask_for_is_said(tmp_path: Path):
+    """Other options are other requests, which are paid; those of before are paid for nothing."""
+    options = QUICK | {"run_dir": tmp_path / "run", "wait": False}
+    dataset().to_file(tmp_path / "data.json")
+    with endpoint(BatchScript(seconds=math.inf)) as provider:
+        with pytest.raises(RunStopped, match=r"6 requests are out in 1 batch$"):
+            rubricate.grade(dataset(), OPENAI, max_tokens=200, **options)
+        with pytest.raises(
+            RunStopped, match="12 requests are out in 2 batches; batch-1 of another"
+        ):
+            rubricate.grade(dataset(), OPENAI, **options)
+        provider.batches.finish()
+        done = started(tmp_path, OPENAI, stderr=subprocess.PIPE)
+        assert b"This run is complete. 6 requests are out in batches" in done.communicate()[1]
+        assert done.returncode == 0
 
 
 def test_a_batch_that_the_provider_no_longer_has_names_the_file_that_sends_it_again(tmp_path: Path):
@@ -162,7 +179,7 @@ def test_a_cancelled_batch_is_asked_again_by_the_next_command(tmp_path: Path):
         line = ["grade", tmp_path / "data.json", "--judge", OPENAI, "--batch", "--no-wait"]
         done = command(*line, "--batch-interval", "0.05", "--run-dir", tmp_path / "run")
         assert done.returncode == 8
-        assert "6 requests are out in 1 batch (batch-1). The same command" in done.stderr
+        assert "6 requests are out in 1 batch. The same command" in done.stderr
         done = command("batches", tmp_path, "--cancel", "--json")
         assert '"cancelled": "cancelled"' in done.stdout
         provider.batches.finish()
@@ -582,11 +599,14 @@ def command(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, capture_output=True, text=True, check=False)
 
 
-def started(folder: Path, judge: str, *arguments: object) -> subprocess.Popen[bytes]:
+def started(
+    folder: Path, judge: str, *arguments: object, stderr: int | None = None
+) -> subprocess.Popen[bytes]:
     line = [sys.executable, "-m", "rubricate", "grade", folder / "data.json", "--judge", judge]
     line += ["--batch", "--batch-interval", "0.05", "--run-dir", folder / "run", "-q"]
     line += ["--no-cache", *arguments]
-    return subprocess.Popen([str(part) for part in line], stdout=subprocess.DEVNULL)
+    line = [str(part) for part in line]
+    return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=stderr)
 
 
 class Killer:

@@ -104,9 +104,6 @@ def exit_code(
         failed: whether a verdict failed.
         nothing_judged: whether no verdict has an answer.
     """
-    if stopped is None:
-        return ExitCode.SOME_FAILED if failed else ExitCode.FINE
-    resume = f"What was judged is in {run_dir}; the same command resumes it."
     pending = ""
     if (run_dir / "batches").is_dir():
         from rubricate.judge import batches_in
@@ -115,6 +112,11 @@ def exit_code(
             pending = (
                 f" {out} requests are out in batches; `rubricate batches {run_dir}` lists them."
             )
+    if stopped is None:
+        if pending:
+            sys.stderr.write(f"This run is complete.{pending}\n")
+        return ExitCode.SOME_FAILED if failed else ExitCode.FINE
+    resume = f"What was judged is in {run_dir}; the same command resumes it."
     if interrupted:
         sys.stderr.write(f"Interrupted. {resume}{pending}\n")
         return ExitCode.INTERRUPTED

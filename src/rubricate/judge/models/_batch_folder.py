@@ -98,6 +98,11 @@ class BatchFolder:
         """The provider's names for all other batches."""
         return {batch.id for batch in self._by_row.values() if batch.id and batch.key != but.key}
 
+    def out(self) -> list[Batch]:
+        """The batches that have not ended."""
+        pending = {b.key: b for b in self._by_row.values() if b.state != "ended"}
+        return list(pending.values())
+
     def holding(self, row: str) -> Batch | None:
         """The batch that a request is in, and that will answer it or has."""
         return self._by_row.get(row)

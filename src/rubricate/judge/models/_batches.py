@@ -321,10 +321,13 @@ class Batches:
 
     def _leave(self) -> None:
         """End all waiting, because nobody is to wait for batches."""
-        ids = {batch.id for row in self._futures if (batch := self.folder.holding(row))}
-        listed = ", ".join(sorted(map(str, ids)))
-        batches = f"{len(ids)} batch{'es' * (len(ids) > 1)} ({listed})"
-        text = f"{OUT}: {len(self._futures)} requests are out in {batches}"
+        out = self.folder.out()
+        rows = [row for batch in out for row in batch.rows]
+        text = f"{OUT}: {len(rows)} requests are out in {len(out)} batch{'es' * (len(out) > 1)}"
+        own = [batch for batch in out if batch.model == self._model.name]
+        if others := [batch for batch in own if self._futures.keys().isdisjoint(batch.rows)]:
+            listed = ", ".join(str(batch.id) for batch in others)
+            text += f"; {listed} of another shard, or of other options or texts than this command's"
         self._fail(list(self._futures), ModelError("not_run", text))
 
     def _send(self) -> None:
