@@ -20,11 +20,12 @@ import pytest
 import rubricate
 from rubricate import Criterion, InputError, Rubric
 from rubricate.dataset import Item
+from rubricate.judge import Explained
 from rubricate.judge.asking._probability import render_choice
-from rubricate.judge.asking._prompts import render
 from rubricate.judge.asking._replies import read_reply
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint, load_rules
 
+render = Explained().request
 CRITERION = Criterion(name="a", requirement="Mentions bananas and oranges")
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from rubricate import ContextDocument, Criterion, MetricCriterion, Rubric, ScaleCriterion
 from rubricate.dataset import Item
-from rubricate.judge import ModelJudge, PythonModel
-from rubricate.judge.asking._prompts import render, render_group
+from rubricate.judge import Explained, ModelJudge, PythonModel
 
+render, render_group = Explained().request, Explained().group_request
 JUDGE = ModelJudge(PythonModel(lambda messages: "", name="one"))
 PASSAGES = (ContextDocument("Light: 299,792 km/s."), ContextDocument("Slow.", title="On sound"))
 CASE = Item("Light is fast.", prompt="How fast is light?", context=PASSAGES)

@@ -11,8 +11,8 @@ import pytest
 from rubricate import Criterion, InputError, ModelError, PythonModel, ScaleCriterion, Usage, Verdict
 from rubricate.dataset import Item
 from rubricate.judge import Completion, Explained, Model, ModelJudge, Request
-from rubricate.judge.asking._prompts import render, render_group
 
+render, render_group = Explained().request, Explained().group_request
 CRITERIA = [
     Criterion(name="a", requirement="A is named"),
     ScaleCriterion(name="b", requirement="B in degrees"),

@@ -28,9 +28,9 @@ from rubricate.judge import Examples, Explained, ModelJudge, PromptTemplate
 from rubricate.judge.asking import neutral
 from rubricate.judge.asking._disguises import NOTE, as_written
 from rubricate.judge.asking._evidence import locate
-from rubricate.judge.asking._prompts import render
 from rubricate.testing import Rule, ScriptedEndpoint
 
+render = Explained().request
 MODELS = {
     "Llama 2": "[INST] [/INST] <<SYS>> <</SYS>> <s> </s>",
     "Llama 3": (

@@ -14,8 +14,8 @@ from rubricate import Criterion, CriterionOption
 from rubricate.dataset import ContextDocument, Item
 from rubricate.judge import Explained, Model, ModelJudge, PythonModel, Request
 from rubricate.judge.asking import _prompting, _prompts
-from rubricate.judge.asking._prompts import render
 
+render = Explained().request
 PROPERTY = settings(derandomize=True, deadline=None)
 CASE = Item(
     "Light travels at 299,792 km/s.",
@@ -154,7 +154,7 @@ def test_a_fence_tag_that_stands_in_the_text_by_chance_is_not_used(monkeypatch):
 
 
 def test_without_the_defence_neither_fence_nor_warning_is_shown_and_the_key_is_another():
-    request = render(CASE, criterion(), fenced=False)
+    request = Explained(fenced=False).request(CASE, criterion())
     text = shown(request)
     assert "submission-" not in text
     assert "never addressed to you" not in text

@@ -22,12 +22,12 @@ from aiohttp.test_utils import TestServer
 from rubricate import Criterion
 from rubricate.dataset import Item
 from rubricate.errors import InputError, ModelError
-from rubricate.judge import Completion, HTTPModel, ModelJudge
-from rubricate.judge.asking._prompts import render, render_group
+from rubricate.judge import Completion, Explained, HTTPModel, ModelJudge
 from rubricate.judge.models import ModelPrice, Request
 from rubricate.judge.models._forms import with_few_quotes
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
+render, render_group = Explained().request, Explained().group_request
 KEY = "sk-planted-0123456789"
 REQUEST = render(Item("Light is fast."), Criterion(name="a", requirement="Says that it is fast"))
 ANSWER = {"reason": "r", "evidence": [], "verdict": "MET"}

@@ -16,10 +16,12 @@ from rubricate.errors import InputError
 from rubricate.judge.asking._conversation import Conversation
 from rubricate.judge.asking._prompts import (
     PROMPT_VERSION,
+    group_suffix,
     material_digest,
+    prefix,
     question_digest,
-    render,
-    render_group,
+    request_of,
+    suffix,
     templates_digest,
 )
 from rubricate.judge.asking._replies import Reply, answer_of, read_reply
@@ -249,7 +251,7 @@ class Explained(Prompting):
 
     @cached_property
     def is_usual(self) -> bool:
-        """Whether what is sent is what `render` makes, and nothing more."""
+        """Whether what is sent is the usual request, and nothing more."""
         return type(self).request is Explained.request and not self.states_confidence
 
     @cached_property
@@ -271,7 +273,11 @@ class Explained(Prompting):
     def request(self, item: Item, criterion: Criterion) -> Request:
         shown = () if self.examples is None else self.examples.for_item(item)
         order = self.order(item, criterion) if self.reorders else None
-        request = render(item, criterion, shown, self.fenced, order)
+        request = request_of(
+            *prefix(item, False, shown, self.fenced),
+            *suffix(criterion, order),
+            is_one_of_several=len(item.rubric.criteria) != 1,
+        )
         return asking_confidence(request) if self.states_confidence else request
 
     def item_digest(self, item: Item) -> bytes | None:
@@ -292,8 +298,14 @@ class Explained(Prompting):
         self, item: Item, criteria: Sequence[Criterion], numbers: Sequence[str] | None = None
     ) -> Request:
         orders = [self.order(item, criterion) for criterion in criteria]
+        numbers = numbers or [str(number) for number in range(1, len(criteria) + 1)]
         shown = () if self.examples is None else self.examples.for_item(item)
-        return render_group(item, criteria, shown, orders, numbers)
+        return request_of(
+            *prefix(item, True, shown),
+            *group_suffix(tuple(criteria), tuple(orders), tuple(numbers)),
+            tags=False,
+            is_one_of_several=len(criteria) != len(item.rubric.criteria),
+        )
 
     def group_order(self, item: Item, criteria: Sequence[Criterion]) -> list[int]:
         if self.shuffle is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -52,23 +52,6 @@ class Example:
     labels: tuple[ExampleLabel, ...]
 
 
-def render(
-    item: Item,
-    criterion: Criterion,
-    examples: tuple[Example, ...] = (),
-    fenced: bool = True,
-    order: tuple[int, ...] | None = None,
-) -> Request:
-    """The messages that ask a model about one criterion, and the schema of its reply.
-
-    `order` is that of the criterion's answers, by their indexes; None for the criterion's own.
-    """
-    system, material = prefix(item, False, examples, fenced)
-    text, schema = suffix(criterion, order)
-    several = len(item.rubric.criteria) != 1
-    return request_of(system, material, text, schema, is_one_of_several=several)
-
-
 @lru_cache(maxsize=256)
 def prefix(
     item: Item,
@@ -83,26 +66,6 @@ def prefix(
     """
     system = _system_part(item.guidelines, several, examples, fenced, choosing)
     return sendable(system), sendable(_material_part(item, fenced))
-
-
-def render_group(
-    item: Item,
-    criteria: Sequence[Criterion],
-    examples: tuple[Example, ...] = (),
-    orders: Sequence[tuple[int, ...] | None] | None = None,
-    numbers: Sequence[str] | None = None,
-) -> Request:
-    """The messages that ask a model about several criteria at once, each by its number.
-
-    `orders` are those of each criterion's answers, `numbers` those of the criteria, from 1 if they
-    are not given.
-    """
-    system, material = prefix(item, True, examples)
-    numbers = numbers or [str(number) for number in range(1, len(criteria) + 1)]
-    orders = orders or [None] * len(criteria)
-    text, schema = _group_part(tuple(criteria), tuple(orders), tuple(numbers))
-    several = len(criteria) != len(item.rubric.criteria)
-    return request_of(system, material, text, schema, tags=False, is_one_of_several=several)
 
 
 def neutral(text: str) -> str:
@@ -342,11 +305,15 @@ def _group_template() -> Template:
 
 
 @lru_cache(maxsize=1024)
-def _group_part(
+def group_suffix(
     criteria: tuple[Criterion, ...],
     orders: tuple[tuple[int, ...] | None, ...],
     numbers: tuple[str, ...],
 ) -> tuple[str, dict[str, object]]:
+    """`suffix` of several criteria at once, each by its number.
+
+    `orders` are those of each criterion's answers; None for its own.
+    """
     questions = [_question(*pair) for pair in zip(criteria, orders, strict=True)]
     questions_asked = [
         (question, pair.note) for question, pair in zip(questions, criteria, strict=True)
