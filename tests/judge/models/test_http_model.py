@@ -661,7 +661,6 @@ def test_a_server_of_ones_own_is_told_how_many_quotes_a_reply_may_have(
     group = render_group(
         Item("Light is fast."),
         [Criterion(name=one, requirement="Says so") for one in "ab"],
-        orders=[None, None],
     )
     for request in (REQUEST, group):
         sent = payload_of(model, request)["response_format"]["json_schema"]["schema"]

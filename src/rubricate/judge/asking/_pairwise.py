@@ -86,8 +86,8 @@ class Pair(Prompting):
     def request(self, item: Item, criterion: Criterion) -> Request:
         seen, second = neutral_item(item), neutral(item.data.metadata[OTHER])
         note = "" if seen is item and second == item.data.metadata[OTHER] else NOTE
-        system = template(f"{PAIR_PROMPT}/system").render(guidelines=item.guidelines)
-        material = template(f"{PAIR_PROMPT}/material").render(
+        system = template("system", PAIR_PROMPT).render(guidelines=item.guidelines)
+        material = template("material", PAIR_PROMPT).render(
             tag=code_for((*texts_of(item), second)),
             prompt=seen.prompt,
             context=seen.context,
@@ -96,7 +96,7 @@ class Pair(Prompting):
             second=second,
         )
         question = criterion.question
-        text = template(f"{PAIR_PROMPT}/criterion").render(question=question)
+        text = template("criterion", PAIR_PROMPT).render(question=question)
         schema = request_schema(question.verdict_schema, quotes=False)
         return request_of(sendable(system), sendable(note + material), sendable(text), schema)
 

@@ -25,7 +25,6 @@ from rubricate.judge.asking._examples import Examples
 from rubricate.judge.asking._orders import answer_order, check_permutations
 from rubricate.judge.asking._prompting import Explained, Prompting, identity_of
 from rubricate.judge.asking._prompts import (
-    PROMPT_VERSION,
     Example,
     prefix,
     request_of,
@@ -477,7 +476,7 @@ def _suffix(
         question = replace(question, requirement=CONTENT_FREE, material=None, answers=answers)
         note = None
     tokens = choice_tokens([answer.label for answer in question.answers])
-    text = template(f"{PROMPT_VERSION}/choice").render(question=question, note=note, tokens=tokens)
+    text = template("choice").render(question=question, note=note, tokens=tokens)
     return sendable(text), tokens
 
 

@@ -145,8 +145,8 @@ def request_schema(verdict_schema: dict[str, object], *, quotes: bool = True) ->
 
 
 @cache
-def template(name: str) -> Template:
-    """A template by its folder and name, without the suffix."""
+def template(name: str, folder: str = PROMPT_VERSION) -> Template:
+    """A template of a folder, by its name without the suffix."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -155,11 +155,7 @@ def template(name: str) -> Template:
         keep_trailing_newline=False,
         autoescape=False,
     )
-    return environment.get_template(f"{name}.jinja")
-
-
-def _usual(name: str) -> Template:
-    return template(f"{PROMPT_VERSION}/{name}")
+    return environment.get_template(f"{folder}/{name}.jinja")
 
 
 @lru_cache(maxsize=64)
@@ -170,7 +166,7 @@ def _system_part(
     fenced: bool,
     choosing: bool,
 ) -> str:
-    return _usual("system").render(
+    return template("system").render(
         guidelines=guidelines,
         several=several,
         examples=examples,
@@ -182,7 +178,7 @@ def _system_part(
 
 def examples_text(examples: tuple[Example, ...]) -> str:
     """Labelled examples as the system's message has them."""
-    return _usual("examples").render(examples=examples, tag=_examples_tag(examples))
+    return template("examples").render(examples=examples, tag=_examples_tag(examples))
 
 
 def _examples_tag(examples: tuple[Example, ...]) -> str:
@@ -191,7 +187,7 @@ def _examples_tag(examples: tuple[Example, ...]) -> str:
 
 def _material_part(item: Item, fenced: bool) -> str:
     seen = neutral_item(item) if fenced else item
-    text = _usual("material" if fenced else "unfenced").render(
+    text = template("material" if fenced else "unfenced").render(
         tag=material_tag(item),
         prompt=seen.prompt,
         context=seen.context,
@@ -246,7 +242,7 @@ def suffix(
 ) -> tuple[str, dict[str, object]]:
     """How the user's message ends, and the schema of the reply: the same for all items."""
     question = _question(criterion, order)
-    text = _usual("criterion").render(question=question, note=criterion.note)
+    text = template("criterion").render(question=question, note=criterion.note)
     return sendable(text), request_schema(question.verdict_schema)
 
 
@@ -289,7 +285,7 @@ def asked_parts(criterion: Criterion) -> list[str]:
 
 def answer_form(criterion: Criterion) -> str:
     """What the reply about a criterion is to look like, in words."""
-    return _usual("answer").render(question=criterion.question)
+    return template("answer").render(question=criterion.question)
 
 
 @cache
@@ -299,7 +295,7 @@ def _group_template() -> Template:
     Its file counts them from 1. The file is part of all journal keys, so that it can only be
     changed together with `PROMPT_VERSION`; until then this is done here.
     """
-    environment = _usual("group").environment
+    environment = template("group").environment
     source = environment.loader.get_source(environment, f"{PROMPT_VERSION}/group.jinja")[0]  # type: ignore[union-attr]
     return environment.from_string(source.replace("{{ loop.index }}", "{{ numbers[loop.index0] }}"))
 

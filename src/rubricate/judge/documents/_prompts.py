@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache, partial
+from typing import Any
 
 from rubricate.dataset import Item
 from rubricate.judge.asking import (
@@ -22,11 +22,9 @@ from rubricate.judge.asking import (
 from rubricate.judge.models import Request
 from rubricate.rubric import Criterion
 
-if TYPE_CHECKING:
-    from jinja2 import Template
-
 DOCUMENT_PROMPTS = "documents-1"
 """The folder of templates in use. A changed wording is a new folder, and a new journal key."""
+_template = partial(template, folder=DOCUMENT_PROMPTS)
 RELEVANT, NOTHING_HERE = "RELEVANT", "NOTHING"
 LABELS = (RELEVANT, NOTHING_HERE)
 """What a reader may find in a part."""
@@ -65,27 +63,31 @@ def render_whole_choice(
 
 
 def _whole_prefix(item: Item, kind: str, choosing: bool) -> tuple[str, str]:
-    system = _ours("whole_system").render(kind=kind, guidelines=item.guidelines, choosing=choosing)
+    system = _template("whole_system").render(
+        kind=kind, guidelines=item.guidelines, choosing=choosing
+    )
     return sendable(system), _material("whole", item, kind=kind)
 
 
 @lru_cache(maxsize=64)
 def _part_prefix(item: Item, place: str) -> tuple[str, str]:
-    system = _ours("part_system").render(guidelines=item.guidelines)
+    system = _template("part_system").render(guidelines=item.guidelines)
     return sendable(system), _material("part", item, place=place)
 
 
 @lru_cache(maxsize=1024)
 def _finding_suffix(criterion: Criterion) -> tuple[str, dict[str, Any]]:
     fault = criterion.weight < 0
-    text = _ours("finding").render(question=criterion.question, note=criterion.note, fault=fault)
+    text = _template("finding").render(
+        question=criterion.question, note=criterion.note, fault=fault
+    )
     return sendable(text), request_schema({"type": "string", "enum": list(LABELS)})
 
 
 def _material(name: str, item: Item, **more: str) -> str:
     seen = neutral_item(item)
     shown = {key: neutral(text) for key, text in more.items()}
-    text = _ours(name).render(
+    text = _template(name).render(
         tag=code_for([*texts_of(item), *shown.values()]),
         prompt=seen.prompt,
         context=seen.context,
@@ -94,7 +96,3 @@ def _material(name: str, item: Item, **more: str) -> str:
         **shown,
     )
     return sendable(text if seen is item and shown == more else NOTE + text)
-
-
-def _ours(name: str) -> Template:
-    return template(f"{DOCUMENT_PROMPTS}/{name}")
