@@ -20,7 +20,8 @@ from rubricate.rubric import Criterion
 Pick = Literal["balanced", "nearest"]
 NEAR = 95.0
 """How alike (0 to 100, `rapidfuzz.fuzz.ratio`) texts are that count as the same: another answer to
-the same question, in other words, is far below, a copy with a word exchanged above."""
+the same question, in other words, is far below, a copy with a word exchanged above. At 90, a text
+of 40 letters with another word of four is a copy; at 99, one with a misspelt word is none."""
 LONG = 40
 """Letters and digits from which that is looked at: in a short answer, one word is the answer."""
 REASONS = "reasons"

@@ -368,10 +368,10 @@ REQUIRED = "require_evidence"
 """Where a verdict's detail says how often its judge was asked again for quotes (`asked_again`), and
 whether it abstains for want of them (`abstained`)."""
 ASKED_AGAIN, ABSTAINED = "asked_again", "abstained"
-LONGEST = 200
-"""Characters of a quote that are shown to the judge again."""
-SEVERAL = 5
-"""How many quotes are."""
+LONGEST, SEVERAL = 200, 5
+"""Characters of a quote that are shown to the judge again, and how many quotes are: a sentence or
+two of each, 250 tokens in all. Reasoned, not measured: at half, a judge does not see which of two
+similar passages is meant; at double, asking again costs 500 tokens."""
 
 
 def key_suffix(required: bool | None, criterion: Criterion) -> bytes:

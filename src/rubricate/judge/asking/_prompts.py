@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 PROMPT_VERSION = "grading-2"
 """The folder of templates in use. A changed wording is a new folder, and a new journal key."""
 CODE_BYTES = 8
-"""The length of a tag's code; twice as many hexadecimal digits."""
+"""The length of a tag's code; twice as many hexadecimal digits. It is a hash of all texts, which no
+author knows, so that a guess is right once in 2^64 times. At half, once in 2^32; at double, each
+tag takes some ten tokens more."""
 _MAYBE_TURN = re.compile(
     r"\n(?:Human|Assistant|\#\#\# (?:Instruction|Response|User|Assistant|Human|System)):"
 )

@@ -131,7 +131,9 @@ def failure_of(error: ModelError, wrong: str) -> tuple[str, str]:
 
 
 _SHOWN = 1000
-"""How many characters of a reply that was cut off are shown to the model again."""
+"""How many characters of a reply that was cut off are shown to the model again: 250 tokens, in
+which it sees what it began with. Reasoned, not measured: at half, that may be a part of its reason;
+at double, asking again costs twice as much, and such a reply is mostly a repetition."""
 
 
 def shown_again(completion: Completion) -> str:
@@ -367,7 +369,9 @@ _FENCE = re.compile(
 """A fence around an answer. One with another language or name (`example`) says what it holds."""
 _START = re.compile(r"\{(?=\s*\")")
 _MOST_STARTS = 50
-"""How many braces of a reply are tried as the beginning of its answer."""
+"""How many braces of a reply are tried as the beginning of its answer. In a reply of 100 kB they
+take up to 0.4 s, in which nothing else runs. At half, 0.2 s, and an answer behind 25 braces is
+asked again; at double, 0.7 s."""
 
 
 def _closing(text: str, keys: Sequence[str], tags: bool) -> tuple[str, dict[str, Any]]:
