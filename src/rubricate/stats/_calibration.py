@@ -344,7 +344,7 @@ def _most_likely(score: Floats, target: Floats, intercept: float) -> Floats:
     while np.abs(gradient).max() > 1e-12:
         chance = special.expit(design @ best)
         curvature = (design * (chance * (1 - chance))[:, None]).T @ design / n
-        step = np.linalg.lstsq(curvature, gradient)[0]
+        step = np.linalg.lstsq(curvature, gradient, rcond=None)[0]
         now, gradient = loss(best - step)
         while not now < least:  # the loss is convex: a step is too long, or there is none left
             step = step / 2

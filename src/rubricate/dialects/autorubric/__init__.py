@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         Rubric as Rubric,
     )
     from rubricate.dialects.autorubric.types import (
+        AggregationStrategy as AggregationStrategy,
         AggregatedMultiChoiceVerdict as AggregatedMultiChoiceVerdict,
         CannotAssessConfig as CannotAssessConfig,
         CannotAssessStrategy as CannotAssessStrategy,
@@ -70,8 +71,11 @@ if TYPE_CHECKING:
         FewShotConfig as FewShotConfig,
         JudgeVote as JudgeVote,
         LengthPenalty as LengthPenalty,
+        LLMCalls as LLMCalls,
         MultiChoiceJudgeVote as MultiChoiceJudgeVote,
         MultiChoiceVerdict as MultiChoiceVerdict,
+        NominalAggregation as NominalAggregation,
+        OrdinalAggregation as OrdinalAggregation,
         TokenUsage as TokenUsage,
     )
     from rubricate.dialects.autorubric.utils import (

@@ -64,6 +64,11 @@ class Criterion(core.Criterion):
         check_keys(data, cls.model_fields)  # before what is missing is filled in
         return criterion_document(data)
 
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        """The fields as a dict, without those of the core that are empty."""
+        fields = super().model_dump(**options)
+        return {name: value for name, value in fields.items() if value != ()}
+
     def label_of(self, label: object) -> str:
         return super().label_of(self._own_spelling(label))
 

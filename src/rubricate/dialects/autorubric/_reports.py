@@ -67,8 +67,14 @@ class _MayFail(_Report):
         return self.error is not None
 
 
+class _Vote(_MayFail):
+    """What AutoRubric keeps of a vote, and no model's vote has here, is None."""
+
+    reasoning = probabilities = confidence = None
+
+
 @dataclass(frozen=True)
-class JudgeVote(_MayFail):
+class JudgeVote(_Vote):
     """One judge's vote on a binary criterion. Of a failed one the verdict is None."""
 
     judge_id: str
@@ -79,8 +85,10 @@ class JudgeVote(_MayFail):
 
 
 @dataclass(frozen=True)
-class MultiChoiceJudgeVote(_MayFail):
+class MultiChoiceJudgeVote(_Vote):
     """One judge's vote on a criterion with options. Of one that chose none the option is None."""
+
+    shuffle_order = None
 
     judge_id: str
     selected_index: int | None
@@ -254,7 +262,7 @@ def _chosen(criterion: core.Criterion, verdict: Verdict) -> AggregatedMultiChoic
         verdict.label,
         None if index is None else criterion.get_option_value(index),
         verdict.status != "judged",
-        verdict.value,
+        (verdict.detail or {}).get("aggregated_value", verdict.value),
     )
 
 

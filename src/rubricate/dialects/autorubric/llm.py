@@ -9,8 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import to_jsonable_python
+
+from rubricate._documents import format_yaml, read_document
+from rubricate._files import user_path, write_text
 from rubricate.dialects.autorubric._criteria import ShownEnum
-from rubricate.errors import InputError
+from rubricate.errors import InputError, errors_within
 from rubricate.judge import HTTPModel
 from rubricate.settings import Settings
 
@@ -102,6 +106,27 @@ class LLMConfig(Settings, kw_only=False):
             if getattr(self, name) != getattr(LLMConfig, name):
                 warnings.warn(f"LLMConfig: {name} is ignored: {why}", stacklevel=4)
         _level(self.thinking)
+
+    @classmethod
+    def from_yaml(cls, path: str | Path) -> LLMConfig:
+        """Load a configuration; what is no field of it is sent with each request."""
+        with errors_within(file=path):
+            data = read_document(path)
+            if not isinstance(data, dict) or "model" not in data:
+                raise InputError("expected a mapping with the field model")
+            values = {name: data.pop(name) for name in cls.__dataclass_fields__ if name in data}
+            if isinstance(thinking := values.get("thinking"), dict):
+                values["thinking"] = ThinkingConfig(**thinking)
+            if data:
+                values["extra_params"] = {**(values.get("extra_params") or {}), **data}
+            return cls(**values)
+
+    def to_yaml(self, path: str | Path) -> None:
+        """Write the fields that are set to a file, without the key."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        del values["api_key"]
+        set_values = {name: value for name, value in values.items() if value is not None}
+        write_text(user_path(path), format_yaml(to_jsonable_python(set_values)))
 
     def to_model(self) -> HTTPModel:
         """The model, as the core reaches it.

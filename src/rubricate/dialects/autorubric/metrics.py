@@ -105,10 +105,20 @@ class BootstrapResults:
 
 @dataclass(frozen=True)
 class ConfusionMatrix:
-    """How often each pair of answers came; people's in rows, the judge's in columns."""
+    """How often each pair of answers came; people's in rows, the judge's in columns.
+
+    A binary criterion's also has `tp`, `fn`, `fp` and `tn`, counted for MET.
+    """
 
     matrix: list[list[int]]
     labels: list[str]
+
+    def __getattr__(self, name: str) -> int:
+        counts = ("tp", "fn", "fp", "tn")
+        if name not in counts or self.labels != [MET, UNMET]:
+            raise AttributeError(f"a ConfusionMatrix of {self.labels} has no {name}")
+        row, column = divmod(counts.index(name), 2)
+        return self.matrix[row][column]
 
 
 @dataclass(frozen=True)
@@ -169,6 +179,11 @@ class CriterionMetrics:
     def exact_accuracy(self) -> float | None:
         """The same as `accuracy`."""
         return self.accuracy
+
+    @property
+    def is_degenerate(self) -> bool:
+        """Whether there are pairs, but kappa is undefined: one class alone."""
+        return self.n_samples > 0 and self.kappa is None
 
     @property
     def weighted_kappa(self) -> float | None:

@@ -16,9 +16,13 @@ from rubricate.dialects.autorubric._reports import (
     TokenUsage as TokenUsage,
 )
 from rubricate.dialects.autorubric.graders import (
+    AggregationStrategy as AggregationStrategy,
     CannotAssessConfig as CannotAssessConfig,
     CannotAssessStrategy as CannotAssessStrategy,
     FewShotConfig as FewShotConfig,
+    LLMCalls as LLMCalls,
+    NominalAggregation as NominalAggregation,
+    OrdinalAggregation as OrdinalAggregation,
 )
 
 CriterionReport = EnsembleCriterionReport

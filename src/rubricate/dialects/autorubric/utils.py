@@ -22,7 +22,9 @@ def word_count(text: str) -> int:
 
 def normalize_to_grade_input(to_grade: ToGrade) -> dict[str, str]:
     """What is graded as `{thinking, output}`; a text may have `<thinking>` and `<output>` marks."""
-    return core.split_thinking(to_grade)._asdict()
+    parts = core.split_thinking(to_grade)._asdict()
+    marked = isinstance(to_grade, str) and parts["output"] != to_grade
+    return {name: text.strip() if marked else text for name, text in parts.items()}
 
 
 parse_thinking_output = normalize_to_grade_input

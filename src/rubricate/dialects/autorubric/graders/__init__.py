@@ -17,13 +17,17 @@ from rubricate.dialects.autorubric.llm import LLMConfig
 from rubricate.dialects.autorubric.rubric import Rubric
 from rubricate.errors import InputError
 from rubricate.judge import Asking, Examples, Judge, Panel, named_judge
-from rubricate.rubric import Scoring
+from rubricate.rubric import Scoring, Verdict
 from rubricate.settings import Settings
 
 if TYPE_CHECKING:
     from rubricate.analysis import Result
 
 
+AggregationStrategy = Literal["majority", "weighted", "unanimous", "any"]
+OrdinalAggregation = Literal["mean", "median", "weighted_mean", "mode", "min", "max"]
+NominalAggregation = Literal["mode", "weighted_mode", "unanimous"]
+LLMCalls = Literal["per_criterion", "per_item"]
 ALONE = "default"
 """The `judge_id` of a judge that is alone."""
 _REPLY = "replies have one form here; derive your own kind of criterion from rubricate.Criterion"
@@ -99,6 +103,28 @@ class JudgeSpec(Settings, kw_only=False):
         return self.llm_config or self.judge_model_config
 
 
+class Jury(Panel):
+    """A panel whose votes on options are put together as AutoRubric puts them together.
+
+    N/A votes count only where no other vote scores, and the option that the others come to scores
+    its own value, not their mean. The mean is kept in the verdict's detail.
+    """
+
+    def verdict(self, criterion: core.Criterion, votes: Sequence[Verdict | None]) -> Verdict:
+        verdict = super().verdict(criterion, votes)
+        if not criterion.is_multi_choice:
+            return verdict
+        apart = [vote is not None and vote.status == "not_applicable" for vote in votes]
+        if any(apart) and any(vote is not None and vote.status == "judged" for vote in votes):
+            scoring = [None if na else vote for vote, na in zip(votes, apart, strict=True)]
+            kept = {name: getattr(verdict, name) for name in ("votes", "usage", "resumed")}
+            verdict = replace(super().verdict(criterion, scoring), **kept)
+        if verdict.status != "judged":
+            return verdict
+        value = criterion.value(verdict.label or "")
+        return replace(verdict, value=value, detail={"aggregated_value": verdict.value})
+
+
 class GraderOptions(Scoring, DialectOptions):
     """The options of a grader's run."""
 
@@ -130,9 +156,9 @@ class CriterionGrader(Settings):
     needs_argument = True
     judge_model_config: LLMConfig | None = None
     judges: Sequence[JudgeSpec] | None = None
-    aggregation: str = "majority"
-    ordinal_aggregation: str = "mean"
-    nominal_aggregation: str = "mode"
+    aggregation: AggregationStrategy | str = "majority"
+    ordinal_aggregation: OrdinalAggregation | str = "mean"
+    nominal_aggregation: NominalAggregation | str = "mode"
     training_data: core_dataset.RubricDataset | None = None
     few_shot_config: FewShotConfig | None = None
     system_prompt: str | None = None
@@ -142,11 +168,11 @@ class CriterionGrader(Settings):
     cannot_assess_config: CannotAssessConfig | None = None
     shuffle_options: bool = True
     auto_na_option: bool = True
-    seed: int | None = None
+    seed: int | None = 0
     binary_response_format: Any = None
     multi_choice_response_format: Any = None
     escalation: Any = None
-    llm_calls: Literal["per_criterion", "per_item"] | str = "per_criterion"
+    llm_calls: LLMCalls | str = "per_criterion"
     llm_config: LLMConfig | None = None
 
     def check(self) -> None:
@@ -210,7 +236,7 @@ class CriterionGrader(Settings):
             return judges[0], {judges[0].name: voters[0]}
         ways = (self.aggregation, self.ordinal_aggregation, self.nominal_aggregation)
         weighted = any("weighted" in way for way in ways)
-        panel = Panel(
+        panel = Jury(
             judges,
             strategy=self.aggregation,
             ordinal=self.ordinal_aggregation,
