@@ -77,6 +77,11 @@ class EvaluationResult:
         mean = fmean(scores) if scores else None
         return MeanScore(mean, len(scores), failed, len(statuses) - len(scores) - failed)
 
+    @property
+    def dataset(self) -> EvaluationDataset:
+        """What was evaluated, as a dataset."""
+        return EvaluationDataset(self.samples)
+
     def raise_failures(self) -> None:
         """Raise `NoScoreError` for the first sample that a metric has no score for."""
         for index, item in enumerate(self.result.items):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rubricate.dialects import names_elsewhere
@@ -22,17 +21,27 @@ from rubricate.judge import closing
 FIELDS = ("user_input", "response", "retrieved_contexts", "reference_contexts", "reference")
 
 
-@dataclass(frozen=True)
-class MetricResult:
-    """A score and why it is right.
+class MetricResult(float):
+    """A score, which is a number to compute with, and why it is right.
 
     Attributes:
         value: the score.
         reason: the judge's feedback.
     """
 
-    value: float
-    reason: str | None = None
+    reason: str | None
+
+    def __new__(cls, value: float, reason: str | None = None) -> MetricResult:
+        result = super().__new__(cls, value)
+        result.reason = reason
+        return result
+
+    @property
+    def value(self) -> float:
+        return float(self)
+
+    def __repr__(self) -> str:
+        return f"MetricResult(value={self.value}, reason={self.reason!r})"
 
 
 class _Metric:
