@@ -215,7 +215,7 @@ def test_all_views_of_a_run_say_the_same_agreement_over_the_same_pairs(
     headline = source[source.index("<dt>Agreement</dt>") :][:600]
     assert f"<dd>{together[0]}</dd>" in headline
     assert f"kappa {together[1]}" in headline
-    assert f"{together[2]} pairs" in headline
+    assert f"<br>{together[2]} " in headline
 
 
 def test_judge_and_people_have_their_means_on_the_same_items(run: Any, rubricate: Any):
