@@ -108,10 +108,11 @@ def exit_code(
     if (run_dir / "batches").is_dir():
         from rubricate.judge import batches_in
 
-        if out := sum(len(batch.rows) for _, batch in batches_in(run_dir) if batch.state == "out"):
-            pending = (
-                f" {out} requests are out in batches; `rubricate batches {run_dir}` lists them."
-            )
+        with contextlib.suppress(InputError):  # of a damaged note: `rubricate batches` names it
+            out = [batch for _, batch in batches_in(run_dir) if batch.state == "out"]
+            count = sum(len(batch.rows) for batch in out)
+            lists = f"`rubricate batches {run_dir}` lists them"
+            pending = f" {count} requests are out in batches; {lists}." if out else ""
     if stopped is None:
         if pending:
             sys.stderr.write(f"This run is complete.{pending}\n")

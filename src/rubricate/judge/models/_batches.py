@@ -183,7 +183,7 @@ class BatchModel(HTTPModel):
             if body:
                 text = f"no batches of this model at {self._address} (POST {path}: HTTP 404)"
                 text += ": correct its name, or leave out --batch"
-            raise ModelError("not_found", text, status=404)
+            raise ModelError("not_found", self._clean(text), status=404)
         if not 200 <= answer.status < 300:
             raise self._refusal(answer.status, answer.body, answer.headers, path)
         return answer.body
