@@ -114,13 +114,21 @@ def test_a_wait_for_a_day_and_a_batch_that_is_paid_and_not_collected_are_said(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
     options = QUICK | {"run_dir": tmp_path}
+    looks: list[str] = []
+
+    def look(event: str) -> None:
+        looks.append(event)
+        if looks.count("look") == 3:
+            provider.batches.finish()
+
     with endpoint(BatchScript(seconds=math.inf)) as provider:
-        with pytest.raises(RunStopped, match="greatest time"):
-            rubricate.grade(dataset(), OPENAI, max_time=3.0, **options)
-        assert "waiting for batch-1 with 6 requests, up to a day" in caplog.text
-        provider.batches.finish()
+        with pytest.raises(RunStopped):
+            rubricate.grade(dataset(), OPENAI, wait=False, **options)
+        provider.batches.script.on_event = look
         assert rubricate.grade(dataset(), OPENAI, fresh=True, **options).failed == 0
-    assert f"`rubricate batches {tmp_path} --cancel`" in caplog.text
+    said, waits = (record.getMessage() for record in caplog.records)
+    assert f"`rubricate batches {tmp_path} --cancel`" in said
+    assert waits.startswith("waiting for batch-2 with 6 requests, up to a day.")
 
 
 def test_a_batch_that_the_command_of_another_day_does_not_ask_for_is_said(tmp_path: Path):
