@@ -94,14 +94,10 @@ class BatchFolder:
         file = self._results(batch)
         return file.read_bytes() if file.exists() else None
 
-    def ids(self, but: Batch) -> set[str]:
-        """The provider's names for all other batches."""
-        return {batch.id for batch in self._by_row.values() if batch.id and batch.key != but.key}
-
-    def out(self) -> list[Batch]:
-        """The batches that have not ended."""
-        pending = {b.key: b for b in self._by_row.values() if b.state != "ended"}
-        return list(pending.values())
+    @property
+    def batches(self) -> list[Batch]:
+        """All batches that have a request."""
+        return list({batch.key: batch for batch in self._by_row.values()}.values())
 
     def holding(self, row: str) -> Batch | None:
         """The batch that a request is in, and that will answer it or has."""

@@ -321,13 +321,13 @@ class Batches:
 
     def _leave(self) -> None:
         """End all waiting, because nobody is to wait for batches."""
-        out = self.folder.out()
+        out = [batch for batch in self.folder.batches if batch.state != "ended"]
         rows = [row for batch in out for row in batch.rows]
         text = f"{OUT}: {len(rows)} requests are out in {len(out)} batch{'es' * (len(out) > 1)}"
-        own = [batch for batch in out if batch.model == self._model.name]
-        if others := [batch for batch in own if self._futures.keys().isdisjoint(batch.rows)]:
-            listed = ", ".join(str(batch.id) for batch in others)
-            text += f"; {listed} of another shard, or of other options or texts than this command's"
+        own = [batch for batch in out if batch.id and batch.model == self._model.name]
+        unasked = [str(b.id) for b in own if self._futures.keys().isdisjoint(b.rows)]
+        if unasked:
+            text += f"; {', '.join(unasked)} of another shard, or of other options or texts"
         self._fail(list(self._futures), ModelError("not_run", text))
 
     def _send(self) -> None:
@@ -402,7 +402,8 @@ class Batches:
 
     async def _sent_or_found(self, batch: Batch, lines: list[bytes], attempt: int) -> str | None:
         """The id of a batch; None if it was not sent before, and its requests are not at hand."""
-        known = self.folder.ids(but=batch) | self._foreign
+        others = {each.id for each in self.folder.batches if each.id and each.key != batch.key}
+        known = others | self._foreign
         batch_id = None
         if attempt or not lines:
             batch_id = await self._protocol.find(self._http, batch, known)
