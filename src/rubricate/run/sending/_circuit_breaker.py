@@ -16,16 +16,24 @@ from rubricate.run.sending._judgement import Judgement
 
 DIFFERENT = 10
 """Failed items, with no prompt accepted in between, before a model counts as dead; fewer if there
-are no others to try."""
+are no others to try. Reasoned, not measured: if a tenth of the prompts fail by themselves, ten in a
+row do so once in 10^10 times. At half, once in 10^5, which a large run may meet; at double, a dead
+endpoint is sent 20 judgements with all their attempts."""
 DIFFERENT_IN_SILENCE = 3
-"""The same if there was no answer at all, because each of them takes the whole timeout."""
+"""The same if there was no answer at all, because each of them takes the whole timeout. With one, a
+single prompt that hangs would end a run; at double, a run with few requests in flight waits for
+another timeout before it ends."""
 REFUSALS_AT_FIRST = 5
-"""The same if prompts were refused as invalid and none was ever accepted."""
+"""The same if prompts were refused as invalid and none was ever accepted. With one or two, a
+dataset that begins with unsuitable prompts would end a run; at double, an option that the endpoint
+does not support costs ten requests."""
 REFUSED_KEYS, NOT_FOUND = 2, 20
 """Prompts refused because of the key (401), or because the model was not found (403, 404), with
 none accepted in between, after some had been accepted before."""
 FAILED_AGAIN = 100
-"""Failed judgements before a model counts as dead, if they had failed in an earlier run as well."""
+"""Failed judgements before a model counts as dead, if they had failed in an earlier run as well:
+many of them fail again, and say little of the endpoint. At half, a retry of 50 bad prompts ends
+before the others are asked; at double, a dead endpoint is asked 200 times."""
 RAISED = 100
 """Judgements in which a judge's own code raised, with no success so far, before the judge counts as
 broken. That costs 100 failed verdicts or requests. Half of it would stop runs that begin with a
