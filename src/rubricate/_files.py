@@ -1,4 +1,4 @@
-"""Paths and addresses that a user names, and files that a reader sees whole or not at all."""
+"""Paths and addresses named by users, and files that are replaced atomically."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from rubricate._spelling import did_you_mean
 from rubricate.errors import InputError, MissingFileError
 
 PIPE_SECONDS = 1.0
-"""How long a pipe may take to its first byte. A planted one has nobody who writes to it, and
-opening it would wait for ever. At half of it, slow commands in `<(...)` are cut off; at double,
-people take a planted pipe for a hang."""
+"""Seconds that a pipe may take until its first byte. A planted pipe has no writer, so opening it
+would block forever. At half, slow commands in `<(...)` are cut off; at double, a planted pipe looks
+like a hang."""
 MOST_NAMES = 10_000
-"""How many names of a folder are compared with that of a missing file: comparing takes 0.1 s. At
-double it is felt; at half, the right name is more likely to be missed."""
+"""How many names in a folder are compared with a missing file, which takes 0.1 s. At double, the
+delay is noticeable; at half, the right name is missed more often."""
 HF = "hf:"
-"""What the name of a dataset of the Hugging Face Hub begins with: `hf:NAME@SPLIT`."""
+"""Prefix of datasets of the Hugging Face Hub: `hf:NAME@SPLIT`."""
 SCHEMES = ("postgresql://", "postgres://")
 NOT_SHOWN = ("password=", "sslpassword=", "run=", "connect_timeout=", "tcp_user_timeout=")
-"""What of an address's query is not shown, is not part of the address, or matters to nobody."""
+"""Query parameters that are not shown: secrets, those that are not part of the address,
+timeouts."""
 
 
 def user_path(path: str | os.PathLike[str]) -> Path:
-    """A path that a user names; `~` is the home folder, `~name` that of somebody who has one."""
+    """The path that a user names, with `~` and `~name` expanded to home folders."""
     if "\0" in str(path):
         raise InputError(f"no name of a file has a NUL character in it, found {str(path)!r}")
     try:
@@ -39,11 +40,11 @@ def user_path(path: str | os.PathLike[str]) -> Path:
 
 
 def missing_file(path: Path, shown: str | None = None) -> MissingFileError:
-    """The error for a file that does not exist, with the file of the folder that has a like name.
+    """The error for a file that does not exist, with a similar name in the same folder.
 
     Args:
         path: the file.
-        shown: what the error calls it. Default: the path.
+        shown: its name in the error. Default: the path.
     """
     if path.is_symlink():
         return MissingFileError("is a link to a file that is not there", file=shown or path)
@@ -62,13 +63,13 @@ def missing_file(path: Path, shown: str | None = None) -> MissingFileError:
 
 
 def open_file(path: Path, buffering: int = -1) -> BinaryIO:
-    """Open a file for reading: an ordinary one, or a pipe that somebody writes to.
+    """Open a regular file, or a pipe with a writer, for reading.
 
     Raises:
         OSError: it is anything else, such as a device, or cannot be read.
     """
     mode = path.stat().st_mode
-    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # opening a folder says what it is
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # opening a folder raises the right error
         return path.open("rb", buffering)
     if not stat.S_ISFIFO(mode):
         raise OSError(errno.EINVAL, "is no ordinary file")
@@ -89,9 +90,9 @@ def open_file(path: Path, buffering: int = -1) -> BinaryIO:
 
 
 def check_no_links(folder: Path) -> None:
-    """Refuse a folder of rubricate's own in which there is a link, a pipe or a device.
+    """Reject one of rubricate's folders if it contains a link, a pipe or a device.
 
-    Somebody else may have put it there, in the place of a file that is then read or written.
+    Someone else may have planted it in place of a file that would be read or written.
 
     Raises:
         InputError: there is one.
@@ -106,36 +107,35 @@ def check_no_links(folder: Path) -> None:
                         "folder or, if you trust it, copy the folder with what its links lead to",
                         file=entry.path,
                     )
-    except OSError:  # no folder yet, or none that can be listed: opening it says so
+    except OSError:  # missing or unreadable, which is reported when it is opened
         return
 
 
 def leads_out(path: Path, folder: Path) -> bool:
-    """Whether a path in a folder is a link that leads out of it."""
+    """Whether a path in a folder is a link to somewhere outside."""
     if not path.is_symlink():
         return False
     return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 class Replacement:
-    """A file to be written so that a reader sees the old one or the new one, never half of it.
+    """Writes a file atomically: readers see the old or the new content, never a part.
 
-    The new one has the mode of the old one, also while it is written. What is no ordinary file
-    (`/dev/stdout`, a pipe) is written as it is; a link stays, and what it leads to is replaced.
+    The new file has the mode of the old one from the start. Special files (`/dev/stdout`, a pipe)
+    are written directly; for a link, its target is replaced.
 
     Args:
-        path: the file; it need not be there.
-        private: whether a new one is for its owner only.
-        durable: whether the file is on the disk once this is closed, so that not even a power cut
-            takes it back.
+        path: the file. It need not exist.
+        private: whether a new file is readable only by its owner.
+        durable: whether to sync it to disk when it is closed, so that it survives a power cut.
 
     Raises:
-        InputError: it cannot be written; the old one is then as it was.
+        InputError: it cannot be written. The old file is then unchanged.
     """
 
     def __init__(self, path: Path, *, private: bool = False, durable: bool = False) -> None:
         path = user_path(path)
-        real = Path(os.path.realpath(path))  # a circle of links is an error when it is opened
+        real = Path(os.path.realpath(path))  # a circle of links fails when it is opened
         is_plain = real.is_file() or not path.exists()
         self._path = real if is_plain and path.is_symlink() else path
         self._part = self._path.with_name(f".{self._path.name}.{os.getpid()}") if is_plain else None
@@ -156,7 +156,7 @@ class Replacement:
             if self._private:
                 self._part.touch(mode=0o600)
             return self._part.open("wb")
-        if not os.access(self._path, os.W_OK):  # to replace it, its folder's consent would do
+        if not os.access(self._path, os.W_OK):  # replacing needs less
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         self._part.touch(mode=0o600)
         file = self._part.open("wb")
@@ -189,7 +189,7 @@ def write_text(path: Path, text: str, *, durable: bool = False) -> None:
 
 
 def _sync_folder(path: Path) -> None:
-    """Put a folder's names onto the disk, where the system can."""
+    """Sync a folder's entries to disk, if the system can."""
     if hasattr(os, "O_DIRECTORY"):
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -199,11 +199,11 @@ def _sync_folder(path: Path) -> None:
 
 
 _UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
-"""What file systems say (FUSE, network shares) to what they do not have."""
+"""Errors of file systems (FUSE, network shares) for unsupported operations."""
 
 
 def _sync(handle: int) -> None:
-    """Put a file or a folder onto the disk, where its file system can."""
+    """Sync a file or a folder to disk, if its file system can."""
     try:
         os.fsync(handle)
     except OSError as error:
@@ -212,7 +212,7 @@ def _sync(handle: int) -> None:
 
 
 def set_mode(path: Path, mode: int) -> None:
-    """Give a file a mode, where its file system has modes: vfat and many of FUSE have none."""
+    """Set the mode of a file, if its file system has modes (vfat and many of FUSE have none)."""
     try:
         path.chmod(mode)
     except OSError as error:
@@ -226,7 +226,7 @@ def not_written(path: Path, error: OSError) -> InputError:
 
 
 def table_name(data: str) -> str:
-    """A table's name: that of its file without the suffix, or of its dataset and split."""
+    """The name of a table: its file without the suffix, or its dataset and split."""
     if data.startswith(HF):
         return data.removeprefix(HF).replace("@", "-").strip("./")
     is_web = data.lower().startswith(("http://", "https://"))
@@ -234,14 +234,14 @@ def table_name(data: str) -> str:
 
 
 def is_address(place: object) -> TypeGuard[str]:
-    """Whether this is the address of a database, and no path."""
+    """Whether this is the address of a database, not a path."""
     return isinstance(place, str) and place.startswith(SCHEMES)
 
 
 def shown_address(address: str) -> str:
-    """An address without passwords, for people."""
+    """An address without passwords, for display."""
     scheme, _, rest = address.partition("://")
-    account, at, place = rest.rpartition("@")  # a password may have any character in it
+    account, at, place = rest.rpartition("@")  # a password can contain any character
     user = account.partition(":")[0]
     place, _, query = place.partition("?")
     kept = [part for part in query.split("&") if part and not part.startswith(NOT_SHOWN)]
@@ -249,7 +249,7 @@ def shown_address(address: str) -> str:
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a host of an address is the machine itself, so that it is another on each machine."""
+    """Whether a host in an address means the local machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -1,4 +1,4 @@
-"""Between plain code and event loops, and between the tasks of a loop."""
+"""Helpers between synchronous code and event loops, and between tasks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def running_loop() -> asyncio.AbstractEventLoop:
     """The running event loop.
 
     Raises:
-        RubricateError: there is none, or it is not asyncio's.
+        RubricateError: there is none, or it does not belong to asyncio.
     """
     try:
         return asyncio.get_running_loop()
@@ -38,9 +38,9 @@ def running_loop() -> asyncio.AbstractEventLoop:
 
 
 def free_after_fork(lock: threading.Lock) -> None:
-    """Have a lock free in forked processes: a fork waits for the thread that holds it.
+    """Keep a lock usable in forked processes, by making forks wait for its holder.
 
-    A thread is not in a forked process, and what it held would be held there for ever.
+    Threads do not exist in the forked process, so a lock they held would stay locked forever.
     """
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(
@@ -51,20 +51,20 @@ def free_after_fork(lock: threading.Lock) -> None:
 def run_sync(make: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     """Run a coroutine to its end and return its result.
 
-    Where a loop is running already (a notebook), the coroutine gets a thread and a loop of its
-    own, and the caller waits.
+    If an event loop is already running (in a notebook), the coroutine runs in a separate thread
+    with its own loop while the caller waits.
 
     Args:
-        make: makes the coroutine; called in the thread that runs it.
+        make: creates the coroutine, in the thread that runs it.
     """
     try:
         asyncio.get_running_loop()
         is_running = True
     except RuntimeError:
         is_running = False
-    if not is_running:  # outside of `except`: an error of the run is no consequence of that one
+    if not is_running:  # outside of `except`, so that errors of the run are not chained to it
         return asyncio.run(make())
-    from concurrent.futures import ThreadPoolExecutor  # in a running loop alone
+    from concurrent.futures import ThreadPoolExecutor  # needed only here
 
     tasks: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
 
@@ -87,13 +87,13 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
 
 
 class Channel(Generic[_T]):
-    """Hands things to one task; who puts more into it than there is room for waits.
+    """A bounded queue with one consumer. Producers wait while it is full.
 
-    It does what `asyncio.Queue` with a bound does, in a third of the time: every item of a run goes
-    through two.
+    It does what a bounded `asyncio.Queue` does, in a third of the time; every item of a run passes
+    two of them.
 
     Args:
-        room: how many things may wait in it.
+        room: its capacity.
     """
 
     def __init__(self, room: int) -> None:
@@ -104,7 +104,7 @@ class Channel(Generic[_T]):
         self._is_closed = False
 
     async def put(self, thing: _T) -> None:
-        """Put a thing in; returns when there is room for further ones."""
+        """Add something. Returns when there is room for more."""
         self._things.append(thing)
         self._wake_taker()
         if len(self._things) > self._room:
@@ -113,12 +113,12 @@ class Channel(Generic[_T]):
             await space
 
     def close(self) -> None:
-        """Say that nothing more comes."""
+        """Mark the end of the input."""
         self._is_closed = True
         self._wake_taker()
 
     async def take(self) -> _T | None:
-        """The next thing; None when it is closed and empty."""
+        """The next element; None once the channel is closed and empty."""
         while not self._things:
             if self._is_closed:
                 return None
@@ -131,7 +131,7 @@ class Channel(Generic[_T]):
         return self._things.popleft()
 
     def remaining(self) -> Iterator[_T]:
-        """What has not been taken, when nobody takes any more."""
+        """The remaining elements, when there is no consumer any longer."""
         while self._things:
             yield self._things.popleft()
 
@@ -144,12 +144,12 @@ class Channel(Generic[_T]):
 async def in_thread(act: Callable[[], _T], late: Callable[[_T], None] | None = None) -> _T:
     """Run a blocking call in a thread, while the loop continues.
 
-    Unlike those of `asyncio.to_thread`, the thread keeps no program from ending: it may be waiting
-    for a server that never answers.
+    Unlike with `asyncio.to_thread`, the thread does not keep the program from exiting, because it
+    may be waiting for a server that never answers.
 
     Args:
-        act: what to do.
-        late: called with what comes of it when nobody waits for that any more.
+        act: the call.
+        late: called with the result if nothing is waiting for it any longer.
     """
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[_T] = loop.create_future()
@@ -180,13 +180,13 @@ async def in_thread(act: Callable[[], _T], late: Callable[[_T], None] | None = N
 
 
 class BackgroundLoop:
-    """An event loop in its own thread, for plain code that uses it several times.
+    """An event loop in its own thread, for synchronous code that uses it several times.
 
-    A forked process has the loop but not its thread: there it gets another one on first use.
+    A forked process inherits the loop but not its thread, so it gets a new one on first use.
     """
 
     def __init__(self) -> None:
-        # Of parent processes. To close one would also close it there: its sockets are shared.
+        # Loops of parent processes. Closing one would also close the sockets of the parent.
         self._inherited: list[asyncio.AbstractEventLoop] = []
         self._starting = threading.Lock()
         self._start()
@@ -204,7 +204,7 @@ class BackgroundLoop:
 
     @property
     def is_inherited(self) -> bool:
-        """Whether the loop runs in the process that this one was forked from, and not here."""
+        """Whether the loop runs in the parent process, and not here."""
         return self._process != os.getpid()
 
     def run(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
@@ -227,7 +227,7 @@ class BackgroundLoop:
         def give_up() -> None:
             for task in tasks:
                 task.cancel()
-            if not tasks:  # interrupted before it began
+            if not tasks:  # interrupted before it started
                 coroutine.close()
                 outcome.cancel()
 
@@ -263,7 +263,7 @@ class BackgroundLoop:
 
 
 def _pass_on(ended: asyncio.Task[_T], outcome: Future[_T]) -> None:
-    """Give a task's outcome to who waits for it in another thread."""
+    """Pass the outcome of a task on to a future of another thread."""
     if ended.cancelled():
         outcome.set_exception(CancelledError())
     elif (problem := ended.exception()) is not None:

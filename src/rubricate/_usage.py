@@ -1,4 +1,4 @@
-"""What requests took: tokens, time and money."""
+"""The usage of requests: tokens, time and money."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from typing import Any
 from rubricate._frozen import quickly_made
 
 MOST_TOKENS, MOST = 2**40, 1e9
-"""Beyond which a usage cannot be right: 100,000 requests of the longest context that there is, and
-a billion dollars or 30 years. Sums of millions of them still fit into the 64 bits of a journal, as
-would those of half or double."""
+"""Limits of plausible usage: 100,000 requests of the longest existing context, and a billion
+dollars or 30 years. Sums of millions of them still fit into 64 bits, as they would at half or
+double."""
 _NUMBERS = frozenset((float, int))
 
 
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a verdict, or many, took.
-
-    `requests` counts what was sent, retries and re-asks included. `cached_tokens` are those of
-    `input_tokens` that the endpoint served from its cache. `cost` is in US dollars, None where it
-    is not known. `seconds` is time spent waiting for answers, summed over requests.
+    """The usage of one verdict, or of many.
 
     Attributes:
-        output_tokens: those of the replies, reasoning included where the endpoint counts it.
-        reasoning_tokens: those of `output_tokens` that the endpoint counts as reasoning.
-        estimated_cost: US dollars of `cost` that are an estimate, because the endpoint did not
-            report what a request took: its answer never came, or came without token counts. Where
-            `cost` is None because of that, those that it would have.
+        requests: requests sent, including retries and repeated questions.
+        input_tokens: tokens of the prompts.
+        cached_tokens: the part of `input_tokens` that the endpoint served from its cache.
+        output_tokens: tokens of the replies, including reasoning if the endpoint counts it.
+        cost: US dollars; None if unknown.
+        seconds: time spent waiting for answers, summed over requests.
+        reasoning_tokens: the part of `output_tokens` that the endpoint counts as reasoning.
+        estimated_cost: the part of `cost` that is an estimate, because a request got no answer or
+            no token counts. If `cost` is None for that reason, what it is estimated to be.
     """
 
     requests: int = 0
@@ -55,7 +55,7 @@ class Usage:
         )
 
     def __sub__(self, other: Usage) -> Usage:
-        """What is left of a sum without one of its parts."""
+        """The usage without a part of it."""
         return Usage(
             self.requests - other.requests,
             self.input_tokens - other.input_tokens,
@@ -69,16 +69,16 @@ class Usage:
 
     @property
     def is_possible(self) -> bool:
-        """Whether all of it are numbers, and none is negative or more than can be right.
+        """Whether all fields are numbers that are not negative and not implausibly large.
 
-        Models and judges of your own say what they took; one wrong number must not end a run, nor
-        make it cheaper.
+        Custom models and judges report their usage themselves. A wrong number must neither end a
+        run nor make it cheaper.
         """
         requests, read, cached, written, cost, seconds, reasoning, estimated = _fields(self)
         try:
-            # Of whole numbers, the bits of all say whether one is negative or too large.
+            # The combined bits of all integers show whether one is negative or too large.
             counts = requests | read | cached | written | reasoning
-            total = (cost or 0.0) + seconds + estimated  # not a number if one of them is none
+            total = (cost or 0.0) + seconds + estimated  # fails for what is no number
             return (
                 type(counts) is int
                 and 0 <= counts < MOST_TOKENS
@@ -92,9 +92,9 @@ class Usage:
             return False
 
     def to_dict(self) -> dict[str, Any]:
-        """It as JSON values; what few endpoints report is left out where it is 0.
+        """The usage as JSON values, without fields that few endpoints report if they are 0.
 
-        orjson takes ten times as long for a dataclass as for a dictionary.
+        orjson is ten times slower for a dataclass than for a dictionary.
         """
         values: dict[str, Any] = {
             "requests": self.requests,
@@ -112,7 +112,7 @@ class Usage:
 
     @staticmethod
     def total(usages: Iterable[Usage]) -> Usage:
-        """The sum of usages; that of none is what takes nothing."""
+        """The sum of usages; zero for none."""
         requests = input_tokens = cached_tokens = output_tokens = reasoning_tokens = 0
         cost: float | None = 0.0
         seconds = estimated_cost = 0.0
@@ -137,7 +137,7 @@ class Usage:
         )
 
     def split(self, parts: int) -> list[Usage]:
-        """The usage in equal parts that add up to it; what cannot be shared is in the first."""
+        """The usage in equal parts that add up to it. The first part gets the remainder."""
 
         def part(count: int, is_first: bool) -> int:
             return count // parts + (count % parts if is_first else 0)
@@ -158,6 +158,6 @@ class Usage:
 
 
 _fields = attrgetter(*Usage.__slots__)
-"""All fields of a usage, in their order: twice as fast as one after the other."""
+"""Gets all fields of a usage in order, twice as fast as one by one."""
 NO_USAGE = Usage()
-"""The usage of what took nothing."""
+"""The empty usage."""

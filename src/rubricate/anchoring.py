@@ -1,4 +1,4 @@
-"""Anchors: keep some answers of a judge, and see later whether it still gives them.
+"""Anchors: store some answers of a judge, and check later whether it still gives them.
 
 rubricate.anchors("runs/main", judge="openai/gpt-6-luna").to_file("anchors.json")
 print(rubricate.check_anchors("anchors.json", judge="openai/gpt-6-luna"))
@@ -55,7 +55,7 @@ class AnchorsCall(ConfirmOptions, Choice, kw_only=False):
 
 @takes(AnchorsCall)
 async def aanchors(call: AnchorsCall) -> RubricDataset:
-    """Keep some verdicts of a run with several answers to each, as anchors of its judge.
+    """Store some verdicts of a run as anchors of its judge, with several answers to each.
 
     For example:
 
@@ -64,7 +64,7 @@ async def aanchors(call: AnchorsCall) -> RubricDataset:
 
     Args:
         run: a run, or its folder.
-        judge: who judged it, with the same options of asking.
+        judge: the judge of the run, with the same options.
 
     Returns:
         The anchors as a dataset, whose `to_file` writes the file.
@@ -89,7 +89,7 @@ async def kept_anchors(
     judge: JudgesLike,
     stop: asyncio.Event | None = None,
 ) -> RubricDataset:
-    """`aanchors` with its verdicts chosen.
+    """`aanchors` after choosing the verdicts.
 
     Raises:
         RunStopped: the run ended before all was answered.
@@ -112,7 +112,7 @@ class CheckCall(ConfirmOptions, kw_only=False):
 async def acheck_anchors(call: CheckCall) -> AnchorCheck:
     """Ask a judge about its anchors, and say whether it has changed.
 
-    Each anchor is asked about once; if that leaves a doubt, up to four more times. Stored answers
+    Each anchor is asked once, and up to four more times if that is not conclusive. Stored answers
     are not used.
 
     For example:
@@ -122,10 +122,10 @@ async def acheck_anchors(call: CheckCall) -> AnchorCheck:
 
     Args:
         file: the anchors.
-        judge: who is asked, with the options of asking that it had.
+        judge: the judge to check, with the same options as before.
 
     Raises:
-        InputError: the file has no anchors, or those of another judge.
+        InputError: the file has no anchors, or anchors of another judge.
         RunStopped: the run ended before all was answered.
     """
     return await checked_anchors(call.file, call, call.judge, moment=int(time.time()))
@@ -142,7 +142,7 @@ async def checked_anchors(
     moment: int,
     stop: asyncio.Event | None = None,
 ) -> AnchorCheck:
-    """`acheck_anchors` at a moment: what was answered at the same one is not asked again.
+    """`acheck_anchors` for a given time. Answers of the same time are reused.
 
     Raises:
         RunStopped: the run ended before all was answered.

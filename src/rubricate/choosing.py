@@ -1,4 +1,4 @@
-"""From what a user named to what is graded, and to who grades."""
+"""Turns what a user names into a dataset, a rubric and a judge."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 
 _BUILTIN: tuple[AppliesTo, ...] = ("any judge",)
-"""To whom options of a plan must say something, to do so to the built-in judge."""
+"""Which options of a plan apply to the built-in judge."""
 
 
 def chosen_dataset(
     data: Data, rubric: RubricLike | None = None, columns: Columns | None = None
 ) -> Gradable:
-    """What a user has given to be graded, as a dataset.
+    """The dataset for what a user passes as data.
 
     Args:
         data: a `RubricDataset`, a table of `read_table`, a path or an address, a data frame, or a
             list of rows.
         rubric: the rubric of rows, or another one for a dataset.
-        columns: which column of rows, or of the table at the path, is what.
+        columns: the meaning of the columns of rows or of a table.
 
     Raises:
         InputError: it cannot be read, or is none of these.
@@ -73,7 +73,7 @@ def chosen_dataset(
 
 
 def chosen_rubric(rubric: RubricLike) -> Rubric:
-    """What a user has given as a rubric: one, a file of one, or its criteria.
+    """The rubric for what a user passes: a rubric, a file, or criteria.
 
     Raises:
         InputError: it cannot be read, or is none of these.
@@ -93,7 +93,7 @@ def chosen_rubric(rubric: RubricLike) -> Rubric:
 def _rows(data: object) -> list[Mapping[str, Any]]:
     """The rows of a data frame, of a table in memory, or of a list, as mappings.
 
-    That is known by what it can do, because none of these libraries need be there: `to_dicts` of
+    Recognised by methods, because none of these libraries need to be installed: `to_dicts` of
     polars, `to_pylist` of pyarrow, `to_dict("records")` of pandas.
     """
     frame: Any = data
@@ -125,7 +125,7 @@ def _rows(data: object) -> list[Mapping[str, Any]]:
 
 
 def _without_arrays(value: Any) -> Any:
-    """A value of a data frame with lists in place of arrays, which pandas reads from Parquet."""
+    """A value of a data frame with lists instead of arrays, which pandas reads from Parquet."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list):
@@ -136,7 +136,7 @@ def _without_arrays(value: Any) -> Any:
 
 
 def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:
-    """The judge, panel or cascade of the argument `judge` and the options of `agrade`."""
+    """The judge, panel or cascade for the argument `judge` and the options of `agrade`."""
     voting = options_set(Voting, options)
     endpoint: Endpoint = options
     asking: Asking = options
@@ -196,7 +196,7 @@ def _one_of_several(judge: JudgeLike, endpoint: Endpoint, asking: Asking) -> Jud
 def chosen_calibrator(
     value: str | Path | FittedCalibration | None, judge: Judge, rubric: Rubric | None
 ) -> Calibrator | None:
-    """The calibration to apply; `InputError` if it was fitted for another judge or rubric."""
+    """The calibration to apply. Raises `InputError` if it belongs to another judge or rubric."""
     if value is None:
         return None
     from rubricate.analysis import Calibrator, FittedCalibration, read_calibration

@@ -1,10 +1,10 @@
-"""Which of two submissions is better: asked criterion by criterion, in both orders.
+"""Pairwise comparison: which of two submissions is better, by criterion and in both orders.
 
     report = rubricate.compare_pair(before, after, rubric=rubric, judge="openai/gpt-6-luna")
     print(report)
 
-Every pair is two items of an ordinary run, one for each order: journal, cache, limits and resume
-are the engine's.
+Every pair becomes two items of an ordinary run, one for each order, with the same journal, cache,
+limits and resuming.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from rubricate.options import Columns, Data, RubricLike
 
 PAIRS_NAME = "pairs.jsonl"
-"""The run folder's file of pairs."""
+"""The file for pairs in the run folder."""
 
 
 class PairOptions(AskingOptions, PairVoting, group="What is graded"):
@@ -117,9 +117,9 @@ class AsyncPairCall(PairCall, kw_only=False):
 async def acompare_pair(call: PairCall) -> PairReport:
     """Ask a language model which of two submissions is better, by each criterion, in both orders.
 
-    Answers that differ between the orders are a tie, which is counted by itself. Of a fault (a
-    negative weight) it is asked which one shows it more; that one loses. Into the same `run_dir`,
-    nothing that has been answered is asked again; its `pairs.jsonl` has a line a pair.
+    Answers that differ between the orders count as a tie, and are also counted separately. For a
+    fault (a negative weight), the one that shows it more loses. With the same `run_dir`, stored
+    answers are reused; its `pairs.jsonl` has one line for each pair.
 
     For example, with two tables of answers to the same questions:
 
@@ -130,10 +130,10 @@ async def acompare_pair(call: PairCall) -> PairReport:
 
     Args:
         first, second: two texts; or two datasets, tables, data frames or lists of rows whose items
-            have the same ids (items without ids are paired by their place). Prompt, reference,
-            context and rubric are the first's.
-        context: documents that two texts rest on.
-        judge: who is asked, as for `agrade`; judges in a list vote. It must be a language model.
+            have the same ids (items without ids are paired by position). Prompt, reference, context
+            and rubric come from the first.
+        context: documents that two texts are based on.
+        judge: as for `agrade`; judges in a list vote. It must be a language model.
 
     Raises:
         InputError: something given cannot be used; nothing has been sent.
@@ -159,10 +159,10 @@ compare_pair = plain(PairCall, acompare_pair)
 
 @takes(AsyncPairCall)
 def acompare_pair_stream(call: PairCall) -> PairStream:
-    """Compare, and give what came of each pair as soon as it is there; holds none of them.
+    """Compare, and yield each pair as soon as it is done, without keeping them in memory.
 
-    Every pair comes once, in the order in which they get done. A run that ends early gives the
-    pairs that are left too, with their stored answers, before `RunStopped` is raised.
+    Every pair comes once, in the order of completion. If the run ends early, the remaining pairs
+    follow with their stored answers before `RunStopped` is raised.
 
         async with rubricate.acompare_pair_stream(before, after, judge=judge) as stream:
             async for pair in stream:
@@ -184,7 +184,7 @@ def stream_of_pairs(
     options: PairOptions,
     stop: asyncio.Event | None = None,
 ) -> PairStream:
-    """`acompare_pair_stream`, with its options as one value."""
+    """The stream of `acompare_pair_stream`, with its options as one value."""
     return PairStream(_pairs(first, second, options), stop or asyncio.Event(), options)
 
 
@@ -193,7 +193,7 @@ compare_pair_stream = plain_stream(PairCall, acompare_pair_stream, PairResult)
 
 @takes(PairCall)
 async def aestimate_pair(call: PairCall) -> RunEstimate:
-    """What `acompare_pair` with these arguments would take; sends nothing and writes nothing.
+    """Estimate what `acompare_pair` with these arguments would take, without sending anything.
 
     A pair is two items, one for each order.
 
@@ -217,7 +217,7 @@ estimate_pair = plain(PairCall, aestimate_pair)
 
 
 class PairStream(Stream[PairResult]):
-    """The pairs of a comparison on their way; see `acompare_pair_stream`."""
+    """The pairs of a comparison in progress; see `acompare_pair_stream`."""
 
     def __init__(self, pairs: Pairs, stop: asyncio.Event, options: PairOptions) -> None:
         self._pairs = pairs
@@ -251,7 +251,7 @@ class PairStream(Stream[PairResult]):
         raise StopAsyncIteration
 
     def _begin(self) -> None:
-        """Take away the pairs of an earlier run, once this one has the folder."""
+        """Delete the pairs of an earlier run, once this one owns the folder."""
         if not self._begun and self._file is not None:
             try:
                 self._file.unlink(missing_ok=True)
@@ -272,15 +272,15 @@ class PairStream(Stream[PairResult]):
         )
 
     async def aclose(self) -> None:
-        """End the run if it has not ended, and let go of connections that it made."""
+        """End the run if it is still going, and close the connections that it opened."""
         await self._items.aclose()
         self._write()
 
     def _write(self) -> None:
-        """Write the pairs in their order, once the run's results are written."""
+        """Write the pairs in order, after the results of the run."""
         try:
             folder = self._items.outcome.run_dir
-        except RuntimeError:  # the run did not begin, or could not write its results
+        except RuntimeError:  # the run did not start, or could not write its results
             return
         if folder is None or self._written:
             return
@@ -310,12 +310,12 @@ def _pairs(first: Data, second: Data, options: PairOptions) -> Pairs:
 
 
 def _running(options: PairOptions) -> RunOptions:
-    """Of the options, those of the run; the pairs that it takes are chosen already."""
+    """The options of the run itself."""
     return replace(part(RunOptions, options), limit=None)
 
 
 def _judge(options: PairOptions) -> Judge:
-    """Who judges pairs."""
+    """The judge of pairs."""
     several = isinstance(options.judge, Sequence) and not isinstance(options.judge, str)
     listed = list(cast("Sequence[Any]", options.judge)) if several else [options.judge]
     if not listed:

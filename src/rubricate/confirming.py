@@ -1,9 +1,9 @@
-"""Two finished runs, compared after their flips were asked about again: which of them hold.
+"""Compares two finished runs after asking again about the verdicts that differ.
 
     comparison = rubricate.confirm("runs/main", "runs/change", judge="openai/gpt-6-luna")
     print(comparison.gate(margin=0.02))
 
-What is asked about again is an ordinary run, in a folder of run B.
+The additional answers are an ordinary run, in a folder within run B.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ class ConfirmCall(ConfirmOptions, kw_only=False):
 
 @takes(ConfirmCall)
 async def aconfirm(call: ConfirmCall) -> RunComparison:
-    """Compare two runs, and ask again about the verdicts that differ, in both.
+    """Compare two runs, and ask again in both about the verdicts that differ.
 
-    The flips are asked about once more, then all other verdicts, and so on up to `times`: until a
-    drop of more than the margin is shown by all answers, or is no longer likely. The comparison's
-    `gate` decides by the mean of all answers. Answers are kept in the folder `confirm-A` of run B
-    (or in `run_dir`), so that the same call asks for nothing twice.
+    First the flips are asked again, then all other verdicts, and so on up to `times`, until the
+    answers show a drop of more than the margin, or make it unlikely. The `gate` of the comparison
+    uses the mean of all answers. Answers are stored in the folder `confirm-A` of run B (or in
+    `run_dir`), so the same call never asks twice.
 
     For example:
 
@@ -86,11 +86,11 @@ async def aconfirm(call: ConfirmCall) -> RunComparison:
 
     Args:
         before, after: the runs, or their folders.
-        judge: who judged both, with the same options of asking.
+        judge: the judge of both runs, with the same options.
 
     Raises:
-        InputError: something given cannot be used, or this judge would not be asked what the runs
-            asked; nothing has been sent.
+        InputError: an argument cannot be used, or this judge would not be asked the same questions
+            as in the runs. Nothing was sent.
         RunStopped: the run ended before all was answered.
     """
     runs = _run(call.before), _run(call.after)
@@ -117,10 +117,10 @@ async def confirmed(
     margin: float | None,
     stop: asyncio.Event | None = None,
 ) -> RunComparison:
-    """`aconfirm` of runs that are compared already.
+    """`aconfirm` for runs that are compared already.
 
     Args:
-        margin: of the gate; None where there is none, and all answers to flips are asked for.
+        margin: the margin of the gate; None without a gate, which asks for all answers to flips.
 
     Raises:
         RunStopped: the run ended before all was answered.
@@ -149,8 +149,7 @@ async def _settled(
     judge: JudgesLike,
     stop: asyncio.Event | None,
 ) -> GivenAnew:
-    """The verdicts that are given anew: by more than half of the answers where these are alike, and
-    by all of them where they are not.
+    """The new verdicts: the answer of more than half, or of the mean of all if there is none.
 
     Raises:
         RunStopped: the run ended before all was answered.
@@ -176,10 +175,10 @@ async def answered(
     """The results of a run that asks again.
 
     Args:
-        dataset: what to ask about.
-        panel: who is asked.
-        options: how.
-        judge: what the caller has named, of which the panel was made: what a name made is closed.
+        dataset: the items to ask about.
+        panel: the judges to ask.
+        options: how to ask.
+        judge: what the caller has named; judges made from names are closed afterwards.
         stop: set it to end early.
 
     Raises:
@@ -201,15 +200,15 @@ async def confirmed_thresholds(
     groups: str | None = None,
     stop: asyncio.Event | None = None,
 ) -> ThresholdOutcome:
-    """What thresholds come to once the verdicts that keep figures below were asked about again.
+    """The outcome of thresholds after asking again about the verdicts that keep figures below.
 
     Args:
         run: the run.
-        outcome: what they came to before.
+        outcome: the outcome so far.
         options: how to ask.
-        judge: who judged the run.
-        times: how often each verdict is asked about again.
-        groups: metadata that says which items belong together.
+        judge: the judge of the run.
+        times: how often to ask again about each verdict.
+        groups: the metadata field that says which items belong together.
         stop: set it to end early.
 
     Raises:
@@ -228,7 +227,7 @@ async def confirmed_thresholds(
 async def estimate_confirmed(
     check: Recheck, runs: tuple[FinishedRun, FinishedRun], options: ConfirmOptions
 ) -> RunEstimate | None:
-    """What it would take at most to ask about the flips; None where there are none."""
+    """The most that asking about the flips would take; None if there are none."""
     if check.dataset is None:
         return None
     running = running_options(runs, options)
@@ -241,7 +240,7 @@ def running_options(runs: tuple[FinishedRun, FinishedRun], options: ConfirmOptio
 
 
 def confirm_folder(runs: tuple[FinishedRun, FinishedRun], options: ConfirmOptions) -> Path:
-    """Where the answers are kept: as set, else in the folder of run B."""
+    """The folder for the answers: as set, else within the folder of run B."""
     before, after = runs
     if options.run_dir is not None:
         return user_path(options.run_dir)

@@ -70,7 +70,7 @@ Group = Literal[
     "Output",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
-"""What options are about, in the order of help and documentation."""
+"""The groups of options, in the order of help and documentation."""
 AppliesTo = Literal[
     "any judge",
     "models given by name",
@@ -85,9 +85,9 @@ _R = TypeVar("_R")
 _S = TypeVar("_S")
 _T = TypeVar("_T")
 _WRITTEN = {bool, int, float, str, NoneType}
-"""Types whose values a file and the shell can have."""
+"""Types of values in a file and in the shell."""
 WIDTH = 96
-"""Columns of the documentation of an option."""
+"""Width of the documentation of an option, in columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,28 +95,27 @@ class Option:
     """The declaration of an option, as the default of a field.
 
     Attributes:
-        default: its value where it is not set.
+        default: its default value.
         help: what it does, in a sentence or two.
-        more: what Python's documentation adds to that.
-        group: what it is about.
-        default_text: what applies where it is not set, if `default` does not show it.
+        more: further documentation for Python.
+        group: its group in help and documentation.
+        default_text: what applies by default, if `default` does not show it.
         unit: the unit of its number.
         applies_to: the judges that it is for.
-        input_type: the type of its value in a file and in the shell, where `written_types` does not
-            see it by that of the field.
-        has_other_words: whether who uses it takes other words than those of its `Literal`, such as
-            the same in capitals, and says what is wrong with any: its type is then for editors.
-        is_path: whether it names a file or a folder; a settings file's are relative to it.
+        input_type: the type of its value in a file and in the shell, if `written_types` cannot
+            derive it from the field.
+        has_other_words: whether its user accepts further words besides its `Literal`, such as
+            capitals, and reports wrong ones itself. The type is then only for editors.
+        is_path: whether it names a file or a folder; in a settings file, paths are relative to it.
         common: whether the shell's short help shows it.
-        shell: its names in the shell, such as `--quiet -q`, where `name` does not give them.
-        is_argument: whether it is an argument of the shell's command.
-        required: whether the shell's command must have it; it must have an argument without a
-            default.
-        may_have_password: whether its value may be an address with a password, to be hidden.
+        shell: its names in the shell, such as `--quiet -q`, if they do not follow from its name.
+        is_argument: whether it is a positional argument in the shell.
+        required: whether the shell requires it. Arguments without a default are required anyway.
+        may_have_password: whether its value can be an address with a password to hide.
         ge, gt, le, lt: the bounds of its number, as in `pydantic.Field`.
-        across_processes: how far a limit counts: `run` (all processes that share the journal),
-            `endpoint` (all processes that share the endpoint's limits) or `worker` (each process by
-            itself); None for what is no limit.
+        across_processes: the scope of a limit: `run` (all processes that share the journal),
+            `endpoint` (all processes that share the endpoint's limits) or `worker` (each process
+            separately); None if it is no limit.
     """
 
     default: Any
@@ -142,7 +141,7 @@ class Option:
 
     @property
     def shown_default(self) -> str | None:
-        """What applies where it is not set, in words; None where that goes without saying."""
+        """The default in words; None if there is nothing to say."""
         if self.default_text is not None:
             return self.default_text
         if isinstance(self.default, bool):
@@ -152,28 +151,28 @@ class Option:
         return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
 
     def key(self, name: str) -> str:
-        """What a settings file calls the option that has this name in Python."""
+        """The key in a settings file for an option with this name in Python."""
         return name if self.shell is None else self.shell.split()[0].lstrip("-")
 
 
 if TYPE_CHECKING:
 
     def option(default: _T, help: str, **declared: Any) -> _T:
-        """A field that is an option; `declared` are attributes of `Option`."""
+        """Declare a field as an option; `declared` are attributes of `Option`."""
 
 else:
     option = Option
 
 
 def again(kind: type, name: str, default: _T, **changes: Any) -> _T:
-    """The field of an option that another class declares, with another default or other words."""
+    """Declare an option of another class again, with another default or other attributes."""
     inherited: Any = replace(options_of(kind)[name], default=default, **changes)
     return cast("_T", inherited)
 
 
 @cache
 def options_of(kind: type) -> Mapping[str, Option]:
-    """The options that a class declares and inherits, by name; those of a group together."""
+    """The options of a class, including inherited ones, by name and ordered by group."""
     by_place = defaultdict[tuple[Group, bool], dict[str, Option]](dict)
     for own in fields(kind):
         if isinstance(own.default, Option):
@@ -186,9 +185,9 @@ def options_of(kind: type) -> Mapping[str, Option]:
 
 @cache
 def python_types(kind: type) -> dict[str, Any]:
-    """The types of a class's options, without those imported for type checkers alone.
+    """The types of a class's options, without types that are imported only for type checkers.
 
-    These are objects that only Python can give, such as a `Rubric`; who uses them checks them.
+    Those are objects that exist only in Python, such as a `Rubric`, and their users check them.
     """
     modules = dict[str, str]()
     for base in reversed(kind.__mro__):
@@ -204,9 +203,9 @@ def python_types(kind: type) -> dict[str, Any]:
 
 @cache
 def written_types(kind: type) -> dict[str, Any]:
-    """The types of options in a file and in the shell, without what only Python can give.
+    """The types of options in a file and in the shell, without types that exist only in Python.
 
-    Sequences are lists there.
+    Sequences become lists.
     """
     types: dict[str, Any] = {}
     of_python = python_types(kind)
@@ -225,13 +224,13 @@ def written_types(kind: type) -> dict[str, Any]:
 
 
 def check_value(name: str, option: Option, value: Any, type_: Any) -> None:
-    """Raise `InputError` for a value of an option that is not of a type, or out of bounds."""
+    """Raise `InputError` if the value of an option has another type or is out of bounds."""
     from pydantic import ValidationError
 
     if option.has_other_words:
         type_ = option.input_type
     validator = _validator(type_, option.ge, option.gt, option.le, option.lt)
-    is_numpy = isinstance(value, Number) and hasattr(value, "item")  # no number for pydantic
+    is_numpy = isinstance(value, Number) and hasattr(value, "item")  # pydantic rejects these
     try:
         validator.validate_python(value.item() if is_numpy else value)
     except ValidationError as error:
@@ -248,7 +247,7 @@ def _validator(type_: Any, ge: Any, gt: Any, le: Any, lt: Any) -> Any:
 
 
 def _wrong_value(name: str, errors: list[Any]) -> InputError:
-    """The error for a value that pydantic refuses; of a union, there is an error for each type."""
+    """The error for a value that pydantic rejects. For a union, `errors` has one for each type."""
     path = (name, *errors[0]["loc"]) if len(errors) == 1 else (name,)
     text = " or ".join(
         dict.fromkeys(error["msg"].removeprefix("Input should be ") for error in errors)
@@ -279,7 +278,7 @@ _SHORTER = {
 
 
 def options_set(kind: type, options: object) -> dict[str, Any]:
-    """The options of a class that are not the default in a value, with their values there."""
+    """The options of a class that differ from their default, with their values."""
     changed: dict[str, Any] = {}
     for name, option in options_of(kind).items():
         if (value := getattr(options, name)) != option.default:
@@ -295,11 +294,11 @@ def reject_unsupported(
     Args:
         kind: the class of the options.
         options: a value that has them.
-        supported: what the current judge is, of `Option.applies_to`.
+        supported: the values of `Option.applies_to` that match the current judge.
         why: the end of the error, such as `builtin is none`.
 
     Raises:
-        InputError: there is one.
+        InputError: such an option was set.
     """
     for name, option in options_of(kind).items():
         if option.applies_to not in supported and getattr(options, name) != option.default:
@@ -308,19 +307,18 @@ def reject_unsupported(
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class Settings:
-    """Base of the values that options belong to.
+    """Base class of option values.
 
-    A class that derives from it is a frozen dataclass without a decorator. Its fields are set by
-    name, or also by position with `kw_only=False`. Further arguments of the class, such as
-    `group="Limits"`, are attributes of each option that it declares without them. Its `check`
-    raises `InputError` for values that do not go together; it is called if one of the class's
-    fields is not the default, or where `needs_argument`, because the defaults alone are wrong.
-    `elsewhere` has arguments of another library's function of that name, with what to do instead:
-    they are rejected unless empty.
+    Subclasses are frozen dataclasses without a decorator. Fields are set by name, or also by
+    position with `kw_only=False`. Further class arguments, such as `group="Limits"`, are default
+    attributes of the options that it declares. Its `check` raises `InputError` for values that
+    cannot be combined. It is called if a field of the class differs from its default, or with
+    `needs_argument`, because the defaults alone are invalid. `elsewhere` lists arguments of another
+    library's function of the same name with advice; they are rejected unless empty.
 
     Raises:
-        TypeError: there is no such field, or one is missing.
-        InputError: an option's value has another type, is out of bounds, or cannot be used.
+        TypeError: a field is unknown or missing.
+        InputError: the value of an option has another type, is out of bounds, or cannot be used.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -331,7 +329,7 @@ class Settings:
         for own in vars(cls).values():
             for key, value in usual.items() if isinstance(own, Option) else ():
                 if getattr(own, key) == Option.__dataclass_fields__[key].default:
-                    object.__setattr__(own, key, value)  # frozen for those who see it later
+                    object.__setattr__(own, key, value)  # it is frozen afterwards
         dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
 
     def __init__(self, *args: Any, **values: Any) -> None:
@@ -352,7 +350,7 @@ class Settings:
             self._check(changed)
 
     def _check(self, changed: Collection[str]) -> None:
-        """Check options that were set, and whether they go together with the others."""
+        """Check the options that were set, and their combination with the others."""
         kind: type = type(self)
         types, options = python_types(kind), options_of(kind)
         for name in changed:
@@ -363,7 +361,7 @@ class Settings:
                 check(self)
 
     def changed(self, **values: Any) -> Self:
-        """A copy with other values of options, which alone are checked.
+        """A copy with changed options. Only these are checked.
 
         Raises:
             TypeError, InputError: as for the class.
@@ -404,10 +402,10 @@ class _Form:
     """The fields of a class of settings.
 
     Attributes:
-        names: all of them.
-        positional: those that can be given by position.
-        defaults: the values of those that have one.
-        checks: the `check` of the class and of its bases, with the fields that each is about.
+        names: all fields.
+        positional: fields that can be set by position.
+        defaults: the default values.
+        checks: the `check` of the class and of its bases, with the fields of each.
     """
 
     names: set[str]
@@ -433,7 +431,7 @@ def _form(kind: type) -> _Form:
 
 
 _USUAL_NAMES = {"model": "judge", "models": "judge", "mapping": "map", "columns": "map"}
-"""What other libraries call an argument, where the nearest name here is another's."""
+"""Names of arguments in other libraries, for suggestions that similarity would get wrong."""
 _OF_THE_SHELL = {
     "fail_under": "is an option of the command line: in Python, use "
     "rubricate.testing.assert_not_below(result, 0.8)",
@@ -441,7 +439,7 @@ _OF_THE_SHELL = {
 
 
 def _wrong_call(kind: type, args: tuple[Any, ...], values: Mapping[str, Any]) -> TypeError:
-    """Why these are no arguments of a class of settings."""
+    """The error for wrong arguments of a settings class."""
     names = _form(kind).names
     for name in values:
         if name not in names:
@@ -458,7 +456,7 @@ def _wrong_call(kind: type, args: tuple[Any, ...], values: Mapping[str, Any]) ->
 
 
 def part(kind: type[_T], options: object) -> _T:
-    """The value of a class that has the options of another value, which has checked them."""
+    """A value of a class with the already checked options of another value."""
     names = _form(cast("type", kind)).names
     values = vars(options)
     if not isinstance(options, cast("type", kind)):
@@ -469,10 +467,10 @@ def part(kind: type[_T], options: object) -> _T:
 
 
 def takes(kind: Callable[_P, _G]) -> Callable[[Callable[[_G], _R]], Callable[_P, _R]]:
-    """Let a function be called with the fields of a class of settings, and receive their value.
+    """Let a function be called with the fields of a settings class, and receive one value.
 
-    Its signature is that of the class, for type checkers and for `help`. Its documentation also
-    explains each option. Its attribute `of_call` is the function of the value.
+    Its signature is that of the class, for type checkers and for `help`, and its documentation
+    explains each option. Its attribute `of_call` is the original function.
     """
 
     def decorate(function: Callable[[_G], _R]) -> Callable[_P, _R]:
@@ -480,7 +478,7 @@ def takes(kind: Callable[_P, _G]) -> Callable[[Callable[[_G], _R]], Callable[_P,
 
             @wraps(function)
             async def asynchronous(*args: Any, **values: Any) -> Any:
-                __tracebackhide__ = True  # pytest shows the line that calls
+                __tracebackhide__ = True  # pytest then shows the calling line
                 return await function(_call(kind, function, args, values))
 
             vars(asynchronous)["of_call"] = function
@@ -501,9 +499,9 @@ def takes(kind: Callable[_P, _G]) -> Callable[[Callable[[_G], _R]], Callable[_P,
 
 
 def _with_code_of_others(error: InputError) -> TracebackType | None:
-    """The traceback of an error where the user's code is part of it; else None.
+    """The traceback of an error if user code is part of it; else None.
 
-    An error about the arguments of a call is then shown at the call, without our own frames.
+    Other errors about the arguments of a call are shown at the call, without our own frames.
     """
     libraries = (str(Path(__file__).parent), str(Path(os.__file__).parent))
     frame = error.__traceback__
@@ -535,7 +533,7 @@ def _call(
     args: tuple[Any, ...],
     values: dict[str, Any],
 ) -> _G:
-    """The value of a call; the errors are those of `Settings`."""
+    """The settings value of a call. The errors are those of `Settings`."""
     elsewhere: Mapping[str, str] = getattr(kind, "elsewhere", {})
     for name in elsewhere.keys() & values.keys():
         if values.pop(name):
@@ -547,7 +545,7 @@ def _call(
 
 
 class _Annotation(str):
-    """A type as `help` shows it: without quotes."""
+    """A type that `help` shows without quotes."""
 
     __slots__ = ()
     __repr__ = str.__str__
@@ -555,7 +553,7 @@ class _Annotation(str):
 
 @cache
 def signature_of(kind: type) -> inspect.Signature:
-    """The signature of a class of settings: its other fields, then its options by group."""
+    """The signature of a settings class: other fields first, then options by group."""
     options, defaults = options_of(kind), _form(kind).defaults
     declared = {own.name: own for own in fields(kind)}
     others = [own for own in declared.values() if own.name not in options]
@@ -578,7 +576,7 @@ def signature_of(kind: type) -> inspect.Signature:
 def documented(
     function: Callable[_P, _R], kind: Callable[..., Any], *, is_method: bool = False
 ) -> Callable[_P, _R]:
-    """Give a function the signature of a class of settings, and its options' documentation."""
+    """Give a function the signature of a settings class and the documentation of its options."""
     returned = _Annotation(function.__annotations__.get("return", ""))
     parameters = [*signature_of(cast("type", kind)).parameters.values()]
     if is_method:
@@ -595,7 +593,7 @@ def documented(
 
 
 def _with_options(text: str, kind: type) -> str:
-    """A docstring whose `Args` also explain every option."""
+    """A docstring whose `Args` include every option."""
     lines = [line for name, option in options_of(kind).items() for line in _explained(name, option)]
     head, separator, rest = text.partition("\nArgs:\n")
     if separator:

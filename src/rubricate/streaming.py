@@ -1,4 +1,4 @@
-"""A run on its way: its results one after the other."""
+"""Streams: the results of a run in progress, one after the other."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from rubricate.options import Data
 
 AHEAD = 16
-"""Results that wait to be taken before the run waits too."""
+"""How many results may wait to be taken before the run waits, too."""
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _T = TypeVar("_T")
@@ -59,7 +59,7 @@ def stream_of(
     options: GradingOptions,
     stop: asyncio.Event | None = None,
 ) -> ResultStream:
-    """`agrade_stream`, with its options as one value."""
+    """The stream of `agrade_stream`, with its options as one value."""
     dataset = chosen_dataset(data, options.rubric, options.map)
     chosen = chosen_judge(judge, options)
     plan = Plan(dataset, options)
@@ -71,11 +71,12 @@ def stream_of(
 def plain(
     kind: Callable[_P, Any], function: Callable[..., Coroutine[Any, Any, _R]]
 ) -> Callable[_P, _R]:
-    """The plain form of an asynchronous public function: it waits for the result.
+    """The synchronous form of an async public function.
 
     Args:
-        kind: the class of its arguments, with the judge, or several, as `judge`. Judges that a
-            caller passes are closed, because their connections belong to the loop that ends.
+        kind: the class of its arguments, with the judge or judges as `judge`. Judges passed by the
+            caller are closed afterwards, because their connections belong to the event loop, which
+            ends.
         function: the function, made by `takes`.
     """
     of_call: Callable[[Any], Coroutine[Any, Any, _R]] = vars(function)["of_call"]
@@ -91,7 +92,7 @@ def plain(
 def plain_stream(
     kind: Callable[_P, Any], function: Callable[..., Stream[_T]], result: type[_T]
 ) -> Callable[_P, Iterator[_T]]:
-    """The plain form of a public function that gives a stream: an iterator over its results.
+    """The synchronous form of a public function that returns a stream: an iterator.
 
     The arguments are those of `plain`, and the class of the results.
     """
@@ -123,7 +124,7 @@ def plain_stream(
 def _named_like(
     form: Callable[..., _R], function: Callable[..., Any], about: str, returned: str
 ) -> Any:
-    """The plain form of a function with its name, without the first `a`, and its documentation."""
+    """Give the synchronous form its name (without the first `a`) and documentation."""
     form.__name__ = form.__qualname__ = function.__name__.removeprefix("a")
     form.__module__ = function.__module__
     form.__annotations__["return"] = returned
@@ -134,12 +135,12 @@ def _named_like(
 
 
 class Stream(ABC, Generic[_T]):
-    """Results on their way, whose run ends when nobody takes them any more."""
+    """Results in progress. The run ends when nothing refers to the stream any longer."""
 
     _loop: asyncio.AbstractEventLoop | None = None
-    """Where it runs, once it has started."""
+    """The event loop in which it runs, once it has started."""
     _is_kept = False
-    """Whether it is in an `async with` block, which ends it."""
+    """Whether an `async with` block will end it."""
     _ending: asyncio.Task[None] | None = None
 
     @abstractmethod
@@ -148,13 +149,13 @@ class Stream(ABC, Generic[_T]):
 
     @abstractmethod
     async def aclose(self) -> None:
-        """End the run if it has not ended, and let go of connections that it made."""
+        """End the run if it is still going, and close the connections that it opened."""
 
     def __aiter__(self) -> AsyncIterator[_T]:
         return self if self._is_kept else _Loop(self)
 
     def drop(self) -> None:
-        """End the run soon; may be called in any thread, and again."""
+        """End the run soon. It can be called from any thread, and repeatedly."""
         if self._loop is not None and not self._loop.is_closed():
             with suppress(RuntimeError):  # closed meanwhile
                 self._loop.call_soon_threadsafe(self._end)
@@ -178,7 +179,7 @@ class Stream(ABC, Generic[_T]):
 
 
 class _Loop(AsyncIterator[_T]):
-    """An `async for` over a stream: when it is left, nobody refers to this any more."""
+    """An `async for` loop over a stream. When the loop is left, nothing refers to this object."""
 
     def __init__(self, stream: Stream[_T]) -> None:
         self._stream = stream
@@ -191,17 +192,17 @@ class _Loop(AsyncIterator[_T]):
 
 
 class ResultStream(Stream[ItemResult]):
-    """The results of a run on their way; see `agrade_stream`.
+    """The results of a run in progress; see `agrade_stream`.
 
     Args:
-        plan: what is graded.
-        judge: who grades, from `chosen_judge`.
-        options: how the run is made.
+        plan: the items to grade.
+        judge: the judge, from `chosen_judge`.
+        options: the options of the run.
         stop: set it to end the run early.
         calibrator: maps the judge's probabilities.
-        sender: how models are reached, where several runs share it.
-        on_verdict: called with every verdict as soon as it is there.
-        closes: judges and models that are closed when the run has ended.
+        sender: sends requests, if several runs share it.
+        on_verdict: called with every verdict as soon as it exists.
+        closes: judges and models to close when the run has ended.
     """
 
     def __init__(
@@ -216,10 +217,10 @@ class ResultStream(Stream[ItemResult]):
         on_verdict: OnVerdict | None = None,
         closes: Iterable[Judge | Model] = (),
     ) -> None:
-        if not isinstance(stop, asyncio.Event | None):  # a thread's would block the loop
+        if not isinstance(stop, asyncio.Event | None):  # a threading.Event would block the loop
             raise InputError(f"stop must be an asyncio.Event or None, found {reprlib.repr(stop)}")
         self._closes = list(closes)
-        if sender is None and "IPython" in sys.modules:  # not one of many runs, as of a reward
+        if sender is None and "IPython" in sys.modules:  # not for rewards, which make many runs
             from rubricate.run import shown_in_notebook
 
             options = shown_in_notebook(options)
@@ -229,7 +230,7 @@ class ResultStream(Stream[ItemResult]):
             _check_table(options)
         self._figures = _Figures(storage.folder, with_table=with_table)
         self._judging: asyncio.Task[None] | None = None
-        self._has_told = False  # what has gone wrong, if anything has
+        self._has_told = False  # whether the error of the run was raised
         self._results: Channel[ItemResult] = Channel(AHEAD)
         self._run = partial(
             run,
@@ -246,15 +247,15 @@ class ResultStream(Stream[ItemResult]):
 
     @property
     def outcome(self) -> RunFacts:
-        """What the run was and what it took. Raises `RuntimeError` before it has ended."""
+        """The facts of the run. Raises `RuntimeError` before it has ended."""
         if self._figures.outcome is None:
             if self._judging is not None and self._judging.done():
-                self._judging.result()  # why it could not begin
+                self._judging.result()  # raises the reason why it could not start
             raise RuntimeError("the run has not ended: iterate to the end, or close the stream")
         return self._figures.outcome
 
     def summary(self) -> Summary:
-        """The figures of the run, once it has ended: the same as `Result.summary`."""
+        """The figures of the run after its end, as in `Result.summary`."""
         return self._figures.tallies.summary(self.outcome)
 
     async def __anext__(self) -> ItemResult:
@@ -275,7 +276,7 @@ class ResultStream(Stream[ItemResult]):
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """End the run if it has not ended, and let go of connections that it made."""
+        """End the run if it is still going, and close the connections that it opened."""
         judging = self._judging
         if judging is None:
             await _close(self._closes)
@@ -295,11 +296,11 @@ class ResultStream(Stream[ItemResult]):
 
 
 class _Figures:
-    """What a run comes to. It knows nothing of the stream, so that this can be dropped.
+    """Collects the figures of a run, without a reference to the stream.
 
     Attributes:
-        tallies: what has come of the items.
-        outcome: what the run was and what it took, once it has ended.
+        tallies: the figures of the items so far.
+        outcome: the facts of the run, once it has ended.
     """
 
     def __init__(self, folder: RunFolder | None, *, with_table: bool = False) -> None:
@@ -312,15 +313,15 @@ class _Figures:
         return Tallies()
 
     def get_ready(self) -> None:
-        """Do what takes a while before the first item is counted in."""
+        """Prepare what takes a while before the first item is counted."""
         self.tallies.get_ready()
 
     def add(self, item: ItemResult) -> None:
-        """Count an item in."""
+        """Count an item."""
         self.tallies.add(item)
 
     def end(self, outcome: RunFacts) -> None:
-        """Note that the run has ended, also in its folder."""
+        """Record the end of the run, and write its summary into the folder."""
         self.outcome = outcome
         if self._folder:
             self._folder.write_summary(self.tallies.summary(outcome).to_dict())
@@ -332,11 +333,11 @@ class _Figures:
 
 
 def _check_table(options: RunOptions) -> None:
-    """Check that the verdicts can be written as a table, too.
+    """Check that verdicts can be written as a table as well.
 
     Raises:
-        InputError: there is no folder for it.
-        MissingExtraError: what writes it is not installed.
+        InputError: there is no run folder.
+        MissingExtraError: pyarrow is not installed.
     """
     if options.run_dir is None:
         raise InputError("results='parquet' is written into the run folder: give run_dir")
@@ -347,7 +348,7 @@ def _check_table(options: RunOptions) -> None:
 
 
 def _cancel(task: asyncio.Task[None]) -> None:
-    """Cancel a task that nobody has cancelled yet: it may be putting things in order."""
+    """Cancel a task once; a second cancellation would disturb its cleanup."""
     if not task.cancelling():
         task.cancel()
 
@@ -357,9 +358,9 @@ async def _judged(
     results: Channel[ItemResult],
     closes: Iterable[Judge | Model],
 ) -> None:
-    """Make a run whose results go into a channel, and close that behind the last.
+    """Make a run that puts its results into a channel, and close the channel at the end.
 
-    It does not know the stream, so that this can be dropped.
+    It has no reference to the stream, so that the stream can be garbage collected.
     """
     try:
         await run()
@@ -376,7 +377,7 @@ async def _close(owned: Iterable[Judge | Model]) -> None:
 
 
 def shared_sender(judge: Judge, options: RunOptions) -> Sender:
-    """A way to a judge's models that several streams share, with its limits."""
+    """A sender that several streams share, with its limits."""
     return Sender(
         limits=part(Limits, options),
         retries=options,
