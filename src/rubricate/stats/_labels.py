@@ -35,16 +35,6 @@ NO_PAIR = "there is no pair in which both decided"
 ONE_CHOICE = "there is only one label to choose"
 ONE_LABEL = "both gave one and the same label throughout"
 
-FIGURES = (
-    "accuracy",
-    "balanced_accuracy",
-    "macro_f1",
-    "cohen_kappa",
-    "gwet_ac1",
-    "krippendorff_alpha",
-    "matthews",
-)
-IN_ORDER = ("linear_kappa", "quadratic_kappa", "linear_ac2", "quadratic_ac2")
 BY_LABEL = ("precision", "recall", "f1", "false_positive_rate", "false_negative_rate")
 
 MEANS = {"balanced_accuracy": "recall", "macro_f1": "f1"}
@@ -206,7 +196,7 @@ def label_agreement(
         clusters=len(set(members.tolist())),
         labels=tuple(names),
         confusion=tuple(tuple(int(count) for count in row) for row in confusion),
-        figures={name: figure(name) for name in (*FIGURES, *(IN_ORDER if ordered else ()))},
+        figures={name: figure(name) for name in ("accuracy", *MEANS, *spreads)},
         by_label=dict(zip(names, by_label, strict=True)),
         undecided=undecided,
         not_decided=dict(sorted(Counter(filter(None, causes)).items())),
