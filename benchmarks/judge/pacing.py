@@ -131,7 +131,7 @@ def _run(endpoint: Endpoint, now: list[float]) -> tuple[float, float]:
     while left and now[0] - begin < MOST_SECONDS:
         while waiting and (wait := rate.wait(now[0], 0.0)) == 0.0:
             attempt = waiting.popleft()
-            rate.let(0.0)
+            rate.admitted(0.0)
             rate.refusals.sent.append(now[0])
             is_taken = endpoint.takes(now[0] - begin)
             latency = endpoint.latency * chance.uniform(0.7, 1.3) if is_taken else 0.05
@@ -144,7 +144,7 @@ def _run(endpoint: Endpoint, now: list[float]) -> tuple[float, float]:
             if what == "again":
                 waiting.append(attempt)
                 continue
-            rate.concurrency.back()
+            rate.concurrency.returned()
             if what == "answer":
                 left -= 1
                 rate.accepted(sent, Usage(requests=1, seconds=now[0] - sent))

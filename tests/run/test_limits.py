@@ -383,16 +383,16 @@ def test_refusals_of_requests_sent_before_a_pace_was_learnt_do_not_give_it_up(no
         for _ in range(count):
             now[0] += 0.001
             rate.refusals.sent.append(now[0])
-            rate.let(0.0)
-            rate.concurrency.back()
+            rate.admitted(0.0)
+            rate.concurrency.returned()
             rate.accepted(now[0], Usage(requests=1, seconds=0.01))
 
     def refused(count: int, ago: float = 0.0) -> None:
         for _ in range(count):
             now[0] += 0.001
             rate.refusals.sent.append(now[0] - ago)
-            rate.let(0.0)
-            rate.concurrency.back()
+            rate.admitted(0.0)
+            rate.concurrency.returned()
             rate.refused(now[0] - ago, None)
 
     answered(64)
@@ -421,7 +421,7 @@ def sent_within(rate: AdaptiveRate, now: list[float], seconds: float) -> int:
     while now[0] < end:
         while rate.wait(now[0], 0.0) == 0.0:
             rate.refusals.sent.append(now[0])
-            rate.let(0.0)
+            rate.admitted(0.0)
             sent += 1
         now[0] += 0.001
     return sent
@@ -436,9 +436,9 @@ def test_a_run_starts_by_as_many_requests_as_the_first_answer_is_quick(
     for refused in (False, True):
         rate = AdaptiveRate()
         rate.join(Limits(concurrency=1000))
-        rate.let(0.0)
+        rate.admitted(0.0)
         now[0] += latency
-        rate.concurrency.back()
+        rate.concurrency.returned()
         rate.accepted(now[0] - latency, Usage(requests=1, seconds=latency))
         if refused:
             burst = sent_within(rate, now, 0.001)

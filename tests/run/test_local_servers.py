@@ -116,14 +116,14 @@ def asked(in_flight: int) -> AdaptiveRate:
     rate = AdaptiveRate()
     rate.join(Limits(concurrency=32))
     for _ in range(in_flight):
-        rate.let(0.0)
+        rate.admitted(0.0)
     return rate
 
 
 def room(rate: AdaptiveRate, in_flight: int) -> int:
     """How many requests may be in flight at once."""
     for count in range(in_flight, 0, -1):
-        rate.concurrency.back()
+        rate.concurrency.returned()
         if rate.wait(time.monotonic() + 60.0, 0.0) == 0.0:
             return count
     raise AssertionError("nothing may go")

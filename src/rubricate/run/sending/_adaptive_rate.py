@@ -87,7 +87,7 @@ class AdaptiveRate:
         self._descriptors = INFINITE  # requests that there are file descriptors for
         self._last_cut = self.pace.mark  # what was sent before says nothing new
         # Allowances that users set, and that headers tell of: of requests, and of tokens.
-        self._given: TokenBucket | None = None
+        self._allowed: TokenBucket | None = None
         self._planned: TokenBucket | None = None
         self._tokens: TokenBucket | None = None
         self._planned_tokens: TokenBucket | None = None
@@ -128,7 +128,7 @@ class AdaptiveRate:
         self._own_rates = min(requests, default=None), min(tokens, default=None)
         requests += self.shared.others.requests
         tokens += self.shared.others.tokens
-        self._given = self._bucket_of(self._given, min(requests)) if requests else None
+        self._allowed = self._bucket_of(self._allowed, min(requests)) if requests else None
         self._tokens = self._bucket_of(self._tokens, min(tokens)) if tokens else None
         self.counts_tokens = self._tokens is not None or self._planned_tokens is not None
         if self._starts_slowly and not self.pace.is_learnt and self.pace.bucket is None:
@@ -178,28 +178,24 @@ class AdaptiveRate:
             self.keep_share()
         paused = self.outage.paused_until
         wait = paused - now if paused else 0.0
-        allowed, paced, planned = self._given, self.pace.bucket, self._planned
-        if allowed or paced or planned:
-            for bucket in (allowed, paced, planned):
-                if bucket is not None:
-                    wait = max(wait, bucket.wait(now, 1.0))
+        for bucket in (self._allowed, self.pace.bucket, self._planned):
+            if bucket is not None:
+                wait = max(wait, bucket.wait(now, 1.0))
         if tokens:
             for bucket in (self._tokens, self._planned_tokens):
                 if bucket is not None:
                     wait = max(wait, bucket.wait(now, tokens))
         return wait if wait > 0.0 else 0.0
 
-    def let(self, tokens: float) -> None:
+    def admitted(self, tokens: float) -> None:
         """Note that a request of about this many tokens is in flight."""
         self.concurrency.in_flight += 1
-        self.shared.let += 1
-        allowed, paced, planned = self._given, self.pace.bucket, self._planned
-        if allowed or paced or planned:
-            for bucket in (allowed, paced, planned):
-                if bucket is not None:
-                    bucket.level -= 1.0
+        self.shared.admitted += 1
+        for bucket in (self._allowed, self.pace.bucket, self._planned):
+            if bucket is not None:
+                bucket.level -= 1.0
         if tokens:
-            self.shared.let_tokens += tokens
+            self.shared.admitted_tokens += tokens
             self._take_tokens(tokens)
 
     def _take_tokens(self, tokens: float) -> None:
@@ -324,7 +320,7 @@ class AdaptiveRate:
     @property
     def is_busy(self) -> bool:
         """Whether requests are in flight, or were let through since the last report."""
-        return self.concurrency.in_flight > 0 or self.shared.let > 0
+        return self.concurrency.in_flight > 0 or self.shared.admitted > 0
 
     @property
     def has_news(self) -> bool:
@@ -353,13 +349,13 @@ class AdaptiveRate:
         reported = self._reported(now)
         elapsed = max(0.01, now - reported.at)
         used = max(
-            _used(shared.let / elapsed, (self._given, bucket, self._planned)),
-            _used(shared.let_tokens / elapsed, (self._tokens, self._planned_tokens)),
+            _used(shared.admitted / elapsed, (self._allowed, bucket, self._planned)),
+            _used(shared.admitted_tokens / elapsed, (self._tokens, self._planned_tokens)),
         )
         reported.used += min(1.0, elapsed) * (used - reported.used)
         rate = None if bucket is None else bucket.rate
         reported.begin(now, self.pace.answers)
-        shared.let, shared.let_tokens = 0, 0.0
+        shared.admitted, shared.admitted_tokens = 0, 0.0
         places = self.concurrency
         is_held_back = waits and places.in_flight < min(places.most, places.room + places.stuck)
         requests, tokens = self._own_rates
@@ -451,7 +447,7 @@ class AdaptiveRate:
     @property
     def _buckets(self) -> list[TokenBucket]:
         buckets = (
-            *(self._given, self.pace.bucket, self._planned),
+            *(self._allowed, self.pace.bucket, self._planned),
             *(self._tokens, self._planned_tokens),
         )
         return [bucket for bucket in buckets if bucket is not None]

@@ -39,7 +39,7 @@ class Concurrency:
         """Lower the learnt limit to this many, at least one."""
         self.room = self.threshold = max(1.0, room)
 
-    def back(self) -> None:
+    def returned(self) -> None:
         """Note that a request is no longer in flight."""
         self.in_flight -= 1
         if self.stuck:

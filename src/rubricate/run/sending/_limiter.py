@@ -140,7 +140,7 @@ class Limiter:
         with self.lock:
             if self._waiting or self.rate.wait(time.monotonic(), tokens) != 0.0:
                 return False
-            self.rate.let(tokens)
+            self.rate.admitted(tokens)
             return True
 
     async def acquire(
@@ -173,12 +173,12 @@ class Limiter:
         with self.lock:
             for waiter in self._waiting:
                 if waiter.asker is asker:
-                    waiter.tell(False)
+                    waiter.settle(False)
 
     def release(self) -> None:
         """Note that a request is no longer in flight."""
         with self.lock:
-            self.rate.concurrency.back()
+            self.rate.concurrency.returned()
             if self._waiting:
                 self._wake()
 
@@ -195,7 +195,7 @@ class Limiter:
                 continue
             if self.rate.outage.since is not None:
                 first = next(
-                    (waiter for waiter in reversed(self._waiting) if waiter.may_tell), first
+                    (waiter for waiter in reversed(self._waiting) if waiter.is_fresh), first
                 )
             wait = self.rate.wait(now, first.tokens)
             if wait == float("inf"):
@@ -209,8 +209,8 @@ class Limiter:
                 self._waiting.popleft()
             else:
                 self._waiting.remove(first)
-            self.rate.let(first.tokens)
-            first.tell(True)
+            self.rate.admitted(first.tokens)
+            first.settle(True)
 
     def _look_again(
         self,
@@ -233,7 +233,7 @@ class Limiter:
     def answered(self, sent: float, completion: Completion, expected: float = 0.0) -> None:
         """Note an answer to a request sent at `sent`, for which `expected` tokens were reserved."""
         with self.lock:
-            self.rate.concurrency.back()
+            self.rate.concurrency.returned()
             if self._waiting:
                 self._wake()
             self.rate.accepted(sent, completion.usage, expected)
@@ -271,11 +271,11 @@ class _Waiter:
         return self.outcome is not None or self.loop.is_closed()
 
     @property
-    def may_tell(self) -> bool:
+    def is_fresh(self) -> bool:
         """Whether a fresh request is waiting here, whose outcome may be news."""
         return self.is_new and not self.is_gone
 
-    def tell(self, outcome: bool) -> None:
+    def settle(self, outcome: bool) -> None:
         """End the wait, from any thread."""
         if self.outcome is not None:
             return

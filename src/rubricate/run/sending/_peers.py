@@ -117,12 +117,12 @@ class KeyShare:
         ends: when the grant expires (monotonic clock); 0 before the first one.
         others: the other processes.
         reported: the last report to them; None if nothing is shared.
-        let, let_tokens: requests admitted since the last report, and their tokens.
+        admitted, admitted_tokens: requests admitted since the last report, and their tokens.
     """
 
     part: float = 1.0
     ends: float = float("inf")
     others: Others = NOBODY
     reported: Reported | None = None
-    let: int = 0
-    let_tokens: float = 0.0
+    admitted: int = 0
+    admitted_tokens: float = 0.0

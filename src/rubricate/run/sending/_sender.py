@@ -95,7 +95,7 @@ class Sender:
         self._on_trouble = on_trouble
         self._goes_on_without = goes_on_without
         self._limiters: dict[str, Limiter] = {}
-        self._given: dict[str, Limits] = {}
+        self._joined_limits: dict[str, Limits] = {}
         self._sharing: Sharing | None = None
         if limits.share_limits:
             from rubricate.run.sending._sharing import sharing_at
@@ -126,7 +126,7 @@ class Sender:
     def leave(self) -> None:
         """Release the endpoints' limits. The next request joins them again."""
         for endpoint, limiter in self._limiters.items():
-            limiter.leave(self._given[endpoint])
+            limiter.leave(self._joined_limits[endpoint])
         for limiter in self._shared:
             assert self._sharing is not None
             self._sharing.leave(limiter)
@@ -237,7 +237,7 @@ class Sender:
         limiter = limiter_of(model.endpoint, starts_slowly=not model.is_local)
         self._limiters[model.endpoint] = limiter
         limiter.join(limits)
-        self._given[model.endpoint] = limits
+        self._joined_limits[model.endpoint] = limits
         if self._sharing is not None and model.account is not None:
             self._sharing.join(limiter, model.endpoint, model.account)
             self._shared.append(limiter)

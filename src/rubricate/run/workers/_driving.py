@@ -137,7 +137,7 @@ class Driving:
             self._job = replace(job, holder=run.answers.lease.holder)
         self._has_a_past = run.answers.has_a_past
         self._fleet = Fleet.parse(run.options.workers or 1)
-        self._given = bytearray(run.plan.items)  # for each item, whether it was passed on,
+        self._passed_on = bytearray(run.plan.items)  # for each item, whether it was passed on,
         self._handed = bytearray(run.plan.items)  # and whether a worker has had it
         self._ended: deque[JudgedItem] = deque()  # judged, at least in part
         self._crew: Crew | None = None
@@ -184,12 +184,12 @@ class Driving:
         """
         while self._ended:
             yield self._give(self._ended.popleft())
-        if 0 not in self._given:
+        if 0 not in self._passed_on:
             return
         self._run.answers.expect_others()
         batch: list[Numbered] = []
         for number, item in self._numbered():
-            if self._given[number]:
+            if self._passed_on[number]:
                 continue
             if self._has_a_past or self._handed[number] or item.data.unreadable is not None:
                 batch.append(Numbered(number, item))
@@ -223,7 +223,7 @@ class Driving:
 
     def _give(self, item: JudgedItem) -> JudgedItem:
         """Mark an item as passed on, and report its verdicts."""
-        self._given[item.index] = 1
+        self._passed_on[item.index] = 1
         on_verdict = self._run.listeners.on_verdict
         if on_verdict is not None:
             for name in item.item.rubric.names:
