@@ -1,8 +1,8 @@
-"""JSON and YAML documents: reading them with errors that say where, and their common model.
+"""JSON and YAML documents: reading with precise errors, and their common base class.
 
-Two rules hold for every document that people write for rubricate. A key that nearly is a known
-one, which the document does not have, is an error with the right spelling. Any other unknown key is
-kept and written back. In Python, what is only to be kept is given as `extra`.
+Two rules apply to every document that people write for rubricate. A key that is similar to a known
+key which the document lacks is an error that shows the right spelling. Any other unknown key is
+kept and written back. In Python, pass such data as `extra`.
 """
 
 from __future__ import annotations
@@ -25,22 +25,24 @@ if TYPE_CHECKING:
     import yaml
 
 MOST_VALUES, VALUES_FOR_ONE = 100_000, 100
-"""How many values a YAML document may have once its aliases are followed: the first, and the second
-for each that is written. Where all items name one rubric of 50 criteria, there are 70 for each that
-is written; at half, that is refused. At double, a file of nothing but aliases takes twice as long:
-half a second and 30 MB as it is."""
+"""How many values a YAML document may have after expanding aliases: the first number, plus the
+second for each value in the text. If all items refer to one rubric of 50 criteria, there are 70 for
+each; at half, that is rejected. At double, a file that consists of aliases takes twice as long as
+now (half a second and 30 MB)."""
 MOST_LEVELS = 250
-"""How deep a YAML document may be: a rubric may have 100 levels of groups, which are two each."""
+"""Maximum depth of a YAML document. A rubric may have 100 levels of groups, with two levels
+each."""
 LONGEST_NUMBER = 400
-"""Characters of a number: a float has 309 digits at most, and more take long to read."""
+"""Longest number in characters: a float has at most 309 digits, and longer ones are slow to
+read."""
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 YAML_SUFFIXES = frozenset({".yaml", ".yml"})
 
 
 def check_writable(text: str) -> None:
-    """`InputError` for text with half a surrogate pair, such as JSON's `\\ud800`.
+    """Raise `InputError` for text with half a surrogate pair, such as JSON's `\\ud800`.
 
-    UTF-8 cannot hold it, so that a name with it would be another once it is written to a file.
+    UTF-8 cannot encode it, so a name would change when it is written to a file.
     """
     try:
         text.encode()
@@ -51,9 +53,9 @@ def check_writable(text: str) -> None:
 
 
 def check_keys(data: Mapping[str, Any], known: Collection[str]) -> None:
-    """Raise `InputError` for a key that nearly is a known one; others pass.
+    """Raise `InputError` for a key that is similar to a known one. Other keys are accepted.
 
-    Beside the right key, another is no misspelling of it; nor is the name of an id: `prompt_id`.
+    A key is no misspelling if the right key is present as well, or if it names an id: `prompt_id`.
     """
     for key in data:
         if not isinstance(key, str):
@@ -66,7 +68,7 @@ def check_keys(data: Mapping[str, Any], known: Collection[str]) -> None:
 
 
 class Document(BaseModel):
-    """Base of what people write in files: strict about misspelt keys, keeping the rest.
+    """Base class of documents: strict about misspelt keys, and keeping unknown ones.
 
     Unknown keys are in `model_extra` and are written back.
     """
@@ -82,12 +84,12 @@ class Document(BaseModel):
 
 
 class PythonDocument(Document):
-    """A document that is made in Python, too: then every unknown argument is an error.
+    """A document that is also created in Python, where every unknown argument is an error.
 
-    What is wrong is an `InputError` of one line.
+    Errors are an `InputError` of one line.
     """
 
-    if TYPE_CHECKING:  # what pydantic makes of the fields is known to type checkers
+    if TYPE_CHECKING:  # type checkers know the signature from the fields
         extra: Mapping[str, Any] = Field(default_factory=dict)
     else:
 
@@ -112,16 +114,17 @@ class PythonDocument(Document):
                     f"goes into extra={{'{name}': ...}}"
                 )
 
-        __init__.__pydantic_base_init__ = True  # one within another, or of a file, is made as ever
+        # Nested documents, and those from files, are created as usual.
+        __init__.__pydantic_base_init__ = True
 
         @property
         def extra(self) -> Mapping[str, Any]:
-            """What it has beside its own fields, such as unknown keys of the file it came from."""
+            """Further data besides its fields, such as unknown keys of its file."""
             return self.model_extra or {}
 
 
 def unknown_argument(name: str, known: Collection[str]) -> str:
-    """What is wrong with an argument that there is not."""
+    """The error about an unknown argument."""
     hint = did_you_mean(name, known) or f" (known: {', '.join(known)})"
     return f"unexpected keyword argument '{name}'{hint}"
 
@@ -130,7 +133,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def validate(model: type[_Model], data: Any, path: Sequence[str | int] = ()) -> _Model:
-    """Build `model` from loaded data; the first thing wrong becomes one `InputError`."""
+    """Build `model` from loaded data. The first problem becomes an `InputError`."""
     if not isinstance(data, Mapping):
         raise InputError(f"expected an object, found {shown(data)}", path=path)
     try:
@@ -143,7 +146,7 @@ _Dataclass = TypeVar("_Dataclass")
 
 
 def with_one_line_errors(cls: type[_Dataclass]) -> type[_Dataclass]:
-    """Let a pydantic dataclass say in one line, as `InputError`, which argument is wrong."""
+    """Let a pydantic dataclass report a wrong argument as an `InputError` of one line."""
     made = cls.__init__
     names = [field.name for field in fields(cls) if not field.kw_only]  # type: ignore[arg-type]
 
@@ -162,7 +165,7 @@ def with_one_line_errors(cls: type[_Dataclass]) -> type[_Dataclass]:
                 problem = InputError(problem.message, path=(names[place], *rest))
             raise problem from None
         finally:
-            if cls.__init__ is not init:  # pydantic has put its own there, at the first use
+            if cls.__init__ is not init:  # pydantic replaces it on first use
                 cls.__init__ = init  # type: ignore[method-assign]
 
     cls.__init__ = init  # type: ignore[method-assign]
@@ -170,9 +173,9 @@ def with_one_line_errors(cls: type[_Dataclass]) -> type[_Dataclass]:
 
 
 def _advice_on(kind: str, value: object) -> str:
-    """What to do about a value of another type, by pydantic's name of the error and what there is.
+    """Advice on a value of the wrong type, by pydantic's name of the error and the value.
 
-    The table is made here, so that a job without an error does not make it.
+    The table is local, so that it is built only if there is an error.
     """
     quotes = "put quotes around it"
     advice = {
@@ -208,7 +211,7 @@ def input_error(error: ValidationError, path: Sequence[str | int] = ()) -> Input
         return InputError(unknown_word("word", first["input"], words), path=where)
     message = str(cause) if cause is not None else first["msg"][:1].lower() + first["msg"][1:]
     if cause is None:
-        message = message.replace("a valid tuple", "a valid list")  # files have only lists
+        message = message.replace("a valid tuple", "a valid list")  # in files there are only lists
         message += f", found {shown(first['input'])}"
         if advice := _advice_on(first["type"], first["input"]):
             message += f" ({advice})"
@@ -216,7 +219,7 @@ def input_error(error: ValidationError, path: Sequence[str | int] = ()) -> Input
 
 
 def read_text(path: str | Path) -> str:
-    """The file's text (UTF-8, with or without a byte order mark); `InputError` if it has none."""
+    """The text of a file (UTF-8, with or without BOM). Raises `InputError` if it is empty."""
     path = user_path(path)
     try:
         with open_file(path) as file:
@@ -239,7 +242,7 @@ def read_text(path: str | Path) -> str:
 
 
 def parse_json(text: str, *, file: Path | str | None = None, line: int | None = None) -> Any:
-    """Parse JSON; `line` is where `text` starts in the file when it is one line of many."""
+    """Parse JSON. `line` is the line of `text` in its file, if it is one of several."""
     try:
         return json.loads(text, object_pairs_hook=_without_repeats)
     except json.JSONDecodeError as error:
@@ -259,7 +262,7 @@ def parse_json(text: str, *, file: Path | str | None = None, line: int | None = 
 
 
 def json_advice(error: json.JSONDecodeError) -> str:
-    """What to do, if what follows where the JSON ends shows it."""
+    """Advice on a JSON error, if the text around it shows the cause."""
     rest = error.doc[error.pos :].lstrip()
     if rest.startswith(("//", "/*", "#")):
         return "; JSON has no comments: take them out"
@@ -275,7 +278,7 @@ def json_advice(error: json.JSONDecodeError) -> str:
 
 
 def parse_json_lines(text: str, *, file: Path | str | None = None) -> Iterator[tuple[int, Any]]:
-    """The values of JSON Lines, each with the number of its line; blank lines are passed over."""
+    """The values of JSON Lines with their line numbers. Blank lines are skipped."""
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield number, parse_json(line, file=file, line=number)
@@ -293,10 +296,10 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse_pairs(text: str, example: str) -> dict[str, Any]:
-    """Names and JSON values from text such as `low=1,high=5`; what is no JSON is text.
+    """Names and JSON values from text such as `low=1,high=5`. Other values are text.
 
     Raises:
-        InputError: a part is not of the form of the example, or a name is given twice.
+        InputError: a part has another form than the example, or a name is repeated.
     """
     values: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
@@ -314,7 +317,7 @@ def parse_pairs(text: str, example: str) -> dict[str, Any]:
 
 
 def parse_yaml(text: str, *, file: Path | str | None = None) -> Any:
-    """Parse one YAML document. What YAML would make a date stays text, as it is in JSON."""
+    """Parse one YAML document. Dates stay text, as in JSON."""
     import yaml
 
     loader = _yaml_loader()(text)
@@ -350,7 +353,7 @@ def parse_yaml(text: str, *, file: Path | str | None = None) -> Any:
 
 
 def with_line(error: InputError, path: str | Path) -> InputError:
-    """An error about a document's file, in YAML with the line of the part that it is about."""
+    """The error with its file and, for YAML, the line of the part that it is about."""
     error = error.within(file=path)
     path = user_path(path)
     if error.line is not None or not error.path or path.suffix.lower() not in YAML_SUFFIXES:
@@ -364,20 +367,20 @@ def with_line(error: InputError, path: str | Path) -> InputError:
     for key in error.path:
         entries = enumerate(node.value) if node.id == "sequence" else node.value
         inner = {} if isinstance(node.value, str) else dict(_children(entries))
-        if key in inner:  # a part that names what the others lead to is not in the file
+        if key in inner:  # a name in the path is not a key of the file
             node, line = inner[key]
     return error.within(line=line)
 
 
 def _children(entries: Iterable[Any]) -> Iterator[tuple[str | int, tuple[Any, int]]]:
-    """The parts of a YAML list or object by index or key, each with the line where it begins."""
+    """The parts of a YAML list or object by index or key, with the line of each."""
     for key, value in entries:
         place, begin = (key, value) if isinstance(key, int) else (key.value, key)
         yield place, (value, begin.start_mark.line + 1)
 
 
 def _yaml_advice(error: yaml.MarkedYAMLError, text: str) -> str:
-    """What is likely wrong where YAML cannot be read: a tab, the indent, or missing quotes."""
+    """The likely cause of a YAML error: a tab, the indentation, or missing quotes."""
     problem, mark = error.problem or "", error.problem_mark
     if problem.startswith("the key '"):
         return ": keep one of them"
@@ -393,20 +396,20 @@ def _yaml_advice(error: yaml.MarkedYAMLError, text: str) -> str:
 
 
 def _check_size(root: yaml.Node, most: int) -> None:
-    """Refuse a document whose aliases make it endless, too deep, or far more than is written.
+    """Reject a document whose aliases make it endless, too deep, or far larger than its text.
 
-    A node that several aliases name is one object, and so is quickly read; whatever then walks
-    through it meets it as often as it is named, which a few lines can make billions of times.
+    A node with several aliases is a single object, so it is read quickly. But any code that walks
+    through the document visits it once for each alias, and a few lines can make that billions.
 
     Args:
         root: the document.
-        most: how many values it may have, each counted as often as it is met.
+        most: the maximum number of values, counted once for each visit.
 
     Raises:
-        InputError: it has more.
+        InputError: it has more values.
         RecursionError: it is nested too deeply.
     """
-    sizes: dict[int, tuple[int, int]] = {}  # values and levels; 0 values while they are counted
+    sizes: dict[int, tuple[int, int]] = {}  # values and levels; 0 values while counting
 
     def measured(node: yaml.Node) -> tuple[int, int]:
         size_of_node = sizes.get(id(node))
@@ -479,7 +482,7 @@ def _yaml_loader() -> Any:
 
 
 def format_yaml(data: Any) -> str:
-    """Write YAML that `parse_yaml` reads back to the same data."""
+    """Write YAML that `parse_yaml` reads back as the same data."""
     import yaml
 
     for allow_unicode in (True, False):
@@ -490,11 +493,11 @@ def format_yaml(data: Any) -> str:
 
 
 _LINE_BREAKS = re.compile("[\x85\u2028\u2029]")
-"""Line breaks of Unicode beside the usual ones: written as such, they would be read as spaces."""
+"""Further line breaks of Unicode, which YAML would read back as spaces."""
 
 
 def read_document(path: str | Path) -> Any:
-    """Load a JSON or YAML file by its suffix (anything but .yaml and .yml is JSON)."""
+    """Load a JSON or YAML file, by its suffix (anything but .yaml and .yml is JSON)."""
     path = user_path(path)
     text = read_text(path)
     if path.suffix.lower() in YAML_SUFFIXES:

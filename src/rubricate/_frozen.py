@@ -1,4 +1,4 @@
-"""Frozen dataclasses of which there are several for every judgement."""
+"""A fast `__init__` for frozen dataclasses that are created several times in every judgement."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ _T = TypeVar("_T")
 def quickly_made(cls: type[_T]) -> type[_T]:
     """Give a frozen, slotted dataclass an `__init__` that sets its fields as plain attributes.
 
-    That of `dataclasses` calls `object.__setattr__` for every field, because the class refuses to
-    have one set. Here a new instance is of a twin class that does not, until all fields are set: a
-    field takes 20 instructions of the processor instead of 700 (CPython 3.11), which is 3 % of a
-    run's CPU time. An instance is also unpickled by its `__init__`: a `Verdict` with its `Usage`
-    takes 2.7 us and not 9.9. Everything else stays: signature, defaults, and that a field cannot be
-    set afterwards.
+    The standard one calls `object.__setattr__` for every field, because the class is frozen. Here,
+    a new instance belongs to an unfrozen twin class until all fields are set. A field then takes 20
+    CPU instructions instead of 700 (CPython 3.11), which is 3 % of a run's CPU time. Instances are
+    also unpickled by `__init__`: a `Verdict` with its `Usage` takes 2.7 us instead of 9.9.
+    Signature and defaults are the same, and fields cannot be set afterwards.
 
         @quickly_made
         @dataclass(frozen=True, slots=True)
         class Usage: ...
 
     Raises:
-        TypeError: a field has a `default_factory` or is set by keyword only.
+        TypeError: a field has a `default_factory` or is keyword-only.
     """
     space = {"__slots__": cls.__dict__["__slots__"], "__setattr__": object.__setattr__}
     twin = type(cls.__name__, cls.__bases__, space)

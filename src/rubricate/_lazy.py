@@ -1,16 +1,16 @@
-"""Packages that load a name when it is first used.
+"""Packages that load their names on first use.
 
-An `__init__.py` imports its names for type checkers alone, each `as` itself, which tells them that
-the name is public:
+An `__init__.py` imports its names only for type checkers, each `as` itself, which marks it as
+public:
 
     if TYPE_CHECKING:
         from rubricate.stats._labels import LabelAgreement as LabelAgreement
     else:
         __getattr__, __dir__ = lazy_door(__name__)
 
-These imports are read from the source, so that each name is written once. It takes 0.2 ms for a
-package, when one of its names is first used. `from PACKAGE import *` means the names that a
-lazy package imports itself.
+These imports are parsed from the source, so that each name is written only once. That takes 0.2 ms
+for a package, on first use. `from PACKAGE import *` stands for the names that a lazy package
+imports itself.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def lazy_door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         try:
             loaded = vars(import_module(home))
-        except AttributeError as error:  # else it would be taken for "there is no such name"
+        except AttributeError as error:  # else it would mean that the name does not exist
             raise ImportError(f"{home} cannot be loaded: {error}") from error
-        for other, its_home in homes.items():  # also of homes that were loaded meanwhile
+        for other, its_home in homes.items():  # including modules loaded in the meantime
             names = vars(sys.modules[its_home]) if its_home in sys.modules else {}
             if other in names:
                 vars(module).setdefault(other, names[other])
-        if name not in loaded:  # itself a lazy name of its home
+        if name not in loaded:  # it is a lazy name there, too
             return vars(module).setdefault(name, getattr(sys.modules[home], name))
         return vars(module)[name]
 
@@ -53,12 +53,12 @@ def lazy_door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
 
 
 def _note_homes(homes: dict[str, str], packages: list[str]) -> None:
-    """Note of each public name of packages, imported `as` itself, from which module it is."""
-    import ast  # not at the top: `import rubricate` does not need them
+    """Record the module of each public name (imported `as` itself) of these packages."""
+    import ast  # not at the top, because `import rubricate` does not need it
     import pkgutil
 
-    for package in packages:  # it grows
-        import_module(package)  # `get_data` would load it, too, but not bind it to its parent
+    for package in packages:  # the list grows
+        import_module(package)  # `get_data` would load it as well, but not bind it to its parent
         source = pkgutil.get_data(package, "__init__.py")
         if source is None:
             raise ImportError(f"{package} needs its source, to know its names")

@@ -1,7 +1,7 @@
-"""Text on its way to a terminal: what other people wrote does nothing there.
+"""Makes text safe for terminals, because other people's text may contain control codes.
 
-Everything that the shell prints passes `clean`: what goes through `print` and `sys.stderr` by
-`CleanStream`, tables and progress by `console`, whose own colours are the only codes that remain.
+Everything that the shell prints passes `clean`: output of `print` and `sys.stderr` through
+`CleanStream`, tables and progress through `console`, whose colours are the only codes that remain.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _HIDING = (
     "\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
 )
-"""Characters that cannot be seen, or turn the direction of what follows."""
+"""Characters that are invisible or change the direction of text."""
 _VARIANTS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
-"""Of these one may follow what it changes; more hide something."""
+"""Variation selectors: one may follow a character; more of them hide something."""
 _JOINERS = "\u200c\u200d"
-"""These belong to the writing of Persian, Hindi and others, and to emoji: between such letters."""
+"""Joiners, which Persian, Hindi, other scripts and emoji need between letters."""
 _UNSAFE = re.compile(
     f"[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff{_HIDING}]"
     f"|(?<=[{_VARIANTS}])[{_VARIANTS}]"
@@ -36,23 +36,23 @@ _UNSAFE = re.compile(
     f"|(?<=[{_JOINERS}])[{_JOINERS}]"
 )
 FIGURES = 80
-"""Columns that tables of figures get at least: a narrower terminal breaks lines, it cuts none."""
+"""Minimum width of tables, in columns: a narrower terminal wraps lines but cuts nothing."""
 NARROWEST = 40
-"""Columns that other text gets at least."""
+"""Minimum width of other text, in columns."""
 _SHORT = {"\t": "\\t", "\r": "\\r"}
 
 
 def clean(text: str) -> str:
-    """The text with an escape such as `\\u001b` for whatever could do something to a terminal.
+    """The text with escapes such as `\\u001b` for everything that could affect a terminal.
 
-    These are control characters but the line break, and characters that hide or turn text. The
-    escapes are those of JSON: JSON stays the same value.
+    These are control characters except the line break, and characters that hide or reverse text.
+    The escapes are those of JSON, so JSON keeps its value.
     """
     return text if text.isascii() and text.isprintable() else _UNSAFE.sub(_escape, text)
 
 
 def one_line(text: str) -> str:
-    """The clean text without line breaks: for places where a further line would be ours."""
+    """The clean text without line breaks, so that it cannot imitate further output."""
     return clean(text).replace("\n", "\\n")
 
 
@@ -65,18 +65,18 @@ def _escape(match: re.Match[str]) -> str:
 
 
 class CleanStream:
-    """A text stream that gets clean text only; for the rest it is the stream behind it."""
+    """A text stream that cleans what is written to the stream behind it."""
 
     def __init__(self, stream: TextIO) -> None:
         self.behind = stream
 
     def write(self, text: str) -> int:
-        """Write a text, clean."""
+        """Write text after cleaning it."""
         self.behind.write(clean(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write texts, clean."""
+        """Write texts after cleaning them."""
         for line in lines:
             self.write(line)
 
@@ -92,16 +92,16 @@ def console(
     least: int | None = None,
     **options: Any,
 ) -> Console:
-    """Where tables, styled text and progress are printed, clean but for their own styles.
+    """A console for tables, styled text and progress, which cleans everything but its own styles.
 
     Markup (`[red]`) and names of emoji are text like any other.
 
     Args:
         stderr: print to standard error.
         quiet: print nothing.
-        file: print there.
-        least: columns, at least. Default: those of tables of figures; on standard error fewer.
-        options: further ones of rich's `Console`.
+        file: print to this file.
+        least: minimum width. Default: that of tables; less on standard error.
+        options: further options of rich's `Console`.
     """
     stream = file or (sys.stderr if stderr else sys.stdout)
     if isinstance(stream, CleanStream):
@@ -122,11 +122,11 @@ def console(
 
 
 class Lines:
-    """A text of several lines on purpose; in any other a line break is escaped.
+    """Text that may have several lines. In other text, line breaks are escaped.
 
     Args:
         text: the text.
-        margin: whether each line begins with a rule: none of them can be taken for ours.
+        margin: whether to mark each line with a rule, so that it cannot imitate our output.
     """
 
     def __init__(self, text: Text, *, margin: bool = False) -> None:
@@ -156,7 +156,7 @@ def _console_class() -> type[Console]:
     from rich.text import Text
 
     class CleanConsole(Console):
-        """Cleans every segment of what it renders."""
+        """Cleans every segment that it renders."""
 
         def render(
             self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -175,5 +175,5 @@ def _console_class() -> type[Console]:
 
 
 def cleaned(stream: TextIO) -> TextIO:
-    """The stream behind a `CleanStream`, once."""
+    """The stream wrapped in a `CleanStream`, unless it is one already."""
     return stream if isinstance(stream, CleanStream) else cast("TextIO", CleanStream(stream))

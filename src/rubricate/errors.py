@@ -8,13 +8,13 @@
     ├── ModelError                      one request to a model failed; carries a kind
     ├── UnreadableReply                 a model answered, but not in the agreed form
     ├── NoScoreError                    the judge gave no usable score; says why
-    ├── JudgementError                  a text that something is asserted of could not be judged
+    ├── JudgementError                  a text in an assertion could not be judged
     ├── JournalError                    a run folder cannot be written, read or locked
     └── RunStopped                      a run ended early; what was judged is kept
 
-A failed judgement is not an exception: it is a `Verdict` whose status is `failed`. What an error
-carries from another room has the type `Any` here, and its docstring names the class: every room
-raises these errors, so that this module imports none.
+A failed judgement is not an exception but a `Verdict` with the status `failed`. Attributes from
+other packages have the type `Any` here, and docstrings name the class: every package raises these
+errors, so this module cannot import them.
 """
 
 from __future__ import annotations
@@ -55,22 +55,22 @@ InputProblem = Literal[
 """Problems for which those further out know more to do than the message says."""
 
 LONGEST_KEY = 100
-"""Characters of a key in the place of an error; an annotator's name can be one."""
+"""Longest key in the path of an error, in characters; an annotator's name can be one."""
 LONGEST = 2000
-"""Characters of a message about input: some list all names that there are, and a file's names and
-values can be of any length."""
+"""Longest message about input, in characters. Some messages list all names, and names and values
+in a file can have any length."""
 RETRYABLE: frozenset[str] = frozenset(
     {"connection", "timeout", "rate_limit", "loading", "server", "truncated"}
 )
 FATAL: frozenset[str] = frozenset({"auth", "not_found"})
 WHATEVER_THE_TEXT: frozenset[str] = FATAL | {"connection", "timeout", "deadline"}
-"""Kinds that say that the endpoint is dead, whatever text it was asked about."""
+"""Kinds which mean that the endpoint is dead, independent of the text."""
 UNANSWERED: frozenset[str] = frozenset(
     {"connection", "timeout", "truncated", "refused", "deadline"}
 )
-"""Kinds whose request may have been processed, and then is billed."""
+"""Kinds whose request may have been processed and billed."""
 GAVE_UP = frozenset({499, 504, 524})
-"""Statuses of a gateway that did not wait for the model, which may have answered it."""
+"""Statuses of a gateway that stopped waiting for the model, which may still have answered."""
 
 
 class RubricateError(Exception):
@@ -78,11 +78,11 @@ class RubricateError(Exception):
 
 
 class NamedPart(str):
-    """In a path, the name of what the parts before it lead to: `criterion 'tone'`."""
+    """A part of a path that names what the parts before it refer to: `criterion 'tone'`."""
 
 
 def document_path(parts: Sequence[str | int]) -> str:
-    """Write a place in a document the way people do: `items[3].ground_truth[1]`.
+    """Format a path in a document: `items[3].ground_truth[1]`.
 
     A name replaces the index before it: `criterion 'tone': options[1]`.
     """
@@ -108,9 +108,9 @@ def document_path(parts: Sequence[str | int]) -> str:
 
 
 def shown(value: object) -> str:
-    """A value for a message: as JSON, at most 60 characters.
+    """A value for a message, as JSON of at most 60 characters.
 
-    No more of it is looked at than is shown: what a file holds may be far larger than the file.
+    Only that much of it is serialised, because aliases can make data far larger than their file.
     """
     if isinstance(value, float):
         return str(value)
@@ -131,14 +131,14 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, default=lambda other: type(other
 
 
 LONGEST_ERROR = 300
-"""Characters of another's error that are shown: a message of a line or two. Pydantic's and
-tracebacks in a message are cut; the log at debug level has them whole."""
+"""Longest shown message of a foreign error, in characters: a line or two. Longer ones, such as
+tracebacks, are cut; the log at debug level has them in full."""
 
 
 def described(error: BaseException) -> str:
-    """An error of code that is not ours, in one short line: `KeyError: 'score'`.
+    """An error of foreign code in one short line: `KeyError: 'score'`.
 
-    Whatever its message is: long, several lines, characters that a terminal acts on, or code that
+    Its message can be anything: long, of several lines, with control characters, or code that
     raises.
     """
     from rubricate._terminal import clean
@@ -156,11 +156,11 @@ class InputError(RubricateError, ValueError):
     """Something given to rubricate cannot be used.
 
     Attributes:
-        message: what is wrong and what to do, without the place.
-        file: the file it is in, if it came from one.
-        path: keys and indices that lead to it inside the document.
-        line, column: 1-based position in the file, where known.
-        problem: what is wrong, where those further out may add what to do.
+        message: what is wrong and what to do, without the location.
+        file: the file, if it came from one.
+        path: keys and indices that lead to the problem inside the document.
+        line, column: 1-based position in the file, if known.
+        problem: the kind of problem, if callers may want to add advice.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class InputError(RubricateError, ValueError):
         self.line = line
         self.column = column
         self.problem = problem
-        Exception.__init__(self, str(self))  # what else it is may be made of other arguments
+        Exception.__init__(self, str(self))  # a second base class may take other arguments
 
     def __str__(self) -> str:
         place = self.file or ""
@@ -197,12 +197,12 @@ class InputError(RubricateError, ValueError):
         file: Path | str | None = None,
         line: int | None = None,
     ) -> InputError:
-        """The same error seen from further out: `path` leads to where it was found.
+        """The same error with a longer path.
 
         Args:
-            path: keys and indices that lead to the part that was read.
-            file: the file, where it is not known yet.
-            line: the line, from 1, where it is not known yet.
+            path: keys and indices that lead to the part in which it occurred.
+            file: the file, if not known yet.
+            line: the line, from 1, if not known yet.
         """
         return type(self)(
             self.message,
@@ -218,7 +218,7 @@ class InputError(RubricateError, ValueError):
 def errors_within(
     *path: str | int, file: Path | str | None = None, line: int | None = None
 ) -> Iterator[None]:
-    """Let an `InputError` say where what is read here is; see `InputError.within`."""
+    """Add the location to any `InputError` raised inside; see `InputError.within`."""
     try:
         yield
     except InputError as error:
@@ -228,13 +228,13 @@ def errors_within(
 def check_type(
     value: object, kind: type | UnionType, expected: str, path: Sequence[str | int] = ()
 ) -> None:
-    """Raise `InputError` for a value that is not of a type.
+    """Raise `InputError` if a value has the wrong type.
 
     Args:
-        value: what is looked at.
-        kind: the types that it may have.
-        expected: what it should be, in words.
-        path: where it is.
+        value: the value.
+        kind: the allowed types.
+        expected: the expected type, in words.
+        path: its path in the document.
     """
     if not isinstance(value, kind):
         raise InputError(f"expected {expected}, found {shown(value)}", path=path)
@@ -248,15 +248,15 @@ class MissingFileError(InputError, FileNotFoundError):
 
 
 class MissingKeyError(InputError):
-    """No API key for the judge that was asked for. The message names the variable."""
+    """There is no API key for the judge. The message names the variable."""
 
 
 class MissingExtraError(RubricateError, ImportError):
     """A feature needs an optional package. The message has the pip line.
 
     Args:
-        feature: what needs it.
-        extra: its name in pyproject.toml, such as `ray`.
+        feature: the feature that needs it.
+        extra: the name of the extra, such as `ray`.
     """
 
     def __init__(self, feature: str, extra: str) -> None:
@@ -265,7 +265,7 @@ class MissingExtraError(RubricateError, ImportError):
 
 @contextmanager
 def extra_needed(feature: str, extra: str) -> Iterator[None]:
-    """Let an `ImportError` say which extra has what is imported here; see `MissingExtraError`."""
+    """Turn an `ImportError` raised inside into a `MissingExtraError`."""
     try:
         yield
     except ImportError:
@@ -273,7 +273,7 @@ def extra_needed(feature: str, extra: str) -> Iterator[None]:
 
 
 def _with_extra(extra: str) -> str:
-    """What pip installs this package with an extra from: where it was installed from."""
+    """The argument for pip to install this package with an extra, from its present source."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:  # absent if it came from the index; PEP 610
@@ -299,11 +299,10 @@ class ModelError(RubricateError):
         kind: what went wrong, one of `ModelErrorKind`.
         status: the HTTP status, if an answer came.
         retry_after: seconds that the endpoint asked us to wait, if it did.
-        unsent: whether there was no connection to send the request over: what is in it cannot be
-            the cause.
-        usage: what the requests took that were sent before giving up. Default: one request, whose
-            cost is not known (None) if it may have been processed, and 0 if not.
-        sent: the messages as they went out, each a `Message`, where the model changed them.
+        unsent: whether there was no connection, so that the request itself cannot be the cause.
+        usage: the usage of the requests sent before giving up. Default: one request, with an
+            unknown cost (None) if it may have been processed, else 0.
+        sent: the messages as sent, each a `Message`, if the model changed them.
     """
 
     def __init__(
@@ -334,19 +333,19 @@ class ModelError(RubricateError):
 
     @property
     def fatal(self) -> bool:
-        """Whether every other request of the run would fail the same way."""
+        """Whether every other request of the run would fail in the same way."""
         return self.kind in FATAL
 
 
 class UnreadableReply(RubricateError):
-    """A model's reply is not in the agreed form. The message says what is wrong with it."""
+    """A model's reply does not have the required form. The message says what is wrong."""
 
 
 class NoScoreError(RubricateError):
-    """One score was asked for, and the judge gave none.
+    """The judge gave no score.
 
     Attributes:
-        verdict: the `Verdict` that there is instead: `failed` with its cause, or `abstained`.
+        verdict: the `Verdict`: `failed` with its cause, or `abstained`.
     """
 
     def __init__(self, message: str, *, verdict: Any) -> None:
@@ -355,7 +354,7 @@ class NoScoreError(RubricateError):
 
 
 class JudgementError(RubricateError):
-    """A text was to be asserted of, and could not be judged. The message says why.
+    """A text in an assertion could not be judged. The message says why.
 
     Attributes:
         result: the `Result` with what was judged, and the failed verdicts.
@@ -377,10 +376,10 @@ class RunStopped(RubricateError):
         message: why it ended, in a line.
 
     Attributes:
-        result: the `Result` with what was judged; also in the run folder, if there is one. None
-            where results were streamed: all of them have been given by then.
-        report: the `PairReport` or `RedTeamReport` on what was judged, where it was one of these.
-        interrupted: whether somebody stopped it, not an error.
+        result: the `Result` with what was judged, which is also in the run folder, if any. None for
+            a stream, which has passed all results on by then.
+        report: the `PairReport` or `RedTeamReport` on what was judged, for such a run.
+        interrupted: whether someone stopped it, rather than an error.
     """
 
     def __init__(

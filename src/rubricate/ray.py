@@ -1,4 +1,4 @@
-"""Grading inside other people's Ray programs: in data pipelines, and as a reward of trainers.
+"""Grading inside Ray programs: in data pipelines, and as a reward for trainers.
 
     from rubricate.ray import Grader
 
@@ -48,17 +48,17 @@ if TYPE_CHECKING:
 __all__ = ["Grader", "SharedReward", "shared_reward"]
 
 NAMESPACE = "rubricate"
-"""Where Ray keeps shared rewards by their names."""
+"""Ray's namespace for shared rewards."""
 AT_ONCE = 1000
-"""Calls that a shared reward answers at once."""
+"""Maximum number of concurrent calls to a shared reward."""
 MOST_SHOWN = 5
-"""Differences between two rewards that an error names; usually there are one or two."""
+"""Maximum number of differences between two rewards in an error; usually there are one or two."""
 LIBRARIES = ("rubricate", "pydantic", "abc", "builtins", "typing")
-"""Whose classes have versions, and no code of the user's."""
+"""Packages whose classes are identified by version, because they contain no user code."""
 
 
 class GraderCall(RewardOptions, kw_only=False):
-    """What a `Grader` is made with."""
+    """The arguments of a `Grader`."""
 
     rubric: Rubric
     judge: JudgesLike = None
@@ -72,23 +72,23 @@ class GraderCall(RewardOptions, kw_only=False):
 class Grader:
     """Adds verdicts to the rows of a Ray dataset, for `ray.data.Dataset.map_batches`.
 
-    Rows keep their columns, in their order, and get these: `score` (null where there is none),
-    `failed` (whether a judgement failed), `error` (the first failure's cause), and for each
-    criterion `verdict.NAME` (a label, or the status where there is no label) and `value.NAME`
-    (from 0 to 1, or null). A row that cannot be graded is a failed row, never an error of the job;
-    what is wrong with rubric, judge or options is an error when the pipeline begins.
+    Rows keep their columns and their order, and get these: `score` (null if there is none),
+    `failed` (whether a judgement failed), `error` (the cause of the first failure), and for each
+    criterion `verdict.NAME` (a label, or the status if there is no label) and `value.NAME` (from 0
+    to 1, or null). A row that cannot be graded is marked as failed and never fails the job. An
+    invalid rubric, judge or option is an error when the pipeline starts.
 
-    With `cache="postgresql://..."` workers share what they were answered: blocks that Ray makes
-    again ask nothing again. With `share_limits` they share the limits of the judge's key.
+    With `cache="postgresql://..."`, workers share their answers, so that blocks which Ray repeats
+    send nothing again. With `share_limits`, they share the limits of the judge's key.
 
     Args:
-        rubric: what to judge by.
-        judge: who judges, as for `rubricate.grade`.
-        prompt: the task that all rows answer, where no column has it.
-        submission: the column of the texts to be judged.
-        prompts: the column of the tasks.
-        references: the column of exemplary responses.
-        options: those of `RewardFunction`.
+        rubric: the rubric.
+        judge: the judge, as for `rubricate.grade`.
+        prompt: the task of all rows, if no column has it.
+        submission: the column with the texts to judge.
+        prompts: the column with the tasks.
+        references: the column with exemplary responses.
+        options: the options of `RewardFunction`.
 
     Raises:
         InputError: something given cannot be used, or rows do not have a column.
@@ -119,7 +119,7 @@ class Grader:
                 _picked(prompts, there),
                 reference=_picked(references, there),
             )
-        except Exception as error:  # a job of hours is not to end for a batch
+        except Exception as error:  # one batch must not end a job of hours
             failed = self._failed(f"{type(error).__name__}: {error}")
             judged = [failed] * len(there)
         else:
@@ -154,7 +154,7 @@ class Grader:
         return {"score": None, "failed": True, "error": why, **verdicts}
 
     def _extended(self, table: pyarrow.Table, rows: Sequence[Mapping[str, Any]]) -> pyarrow.Table:
-        """The table with scores; columns of these names are replaced."""
+        """The table with scores. Existing columns of these names are replaced."""
         import pyarrow
 
         types = {
@@ -183,15 +183,16 @@ def _as_table(batch: Any) -> pyarrow.Table:
 
 
 def _picked(column: list[Any] | None, places: Sequence[int]) -> list[Any] | None:
-    """The texts of a column at places; None for what is no text."""
+    """The texts of a column at these positions; None for other values."""
     if column is None:
         return None
     return [column[place] if isinstance(column[place], str) else None for place in places]
 
 
 class _RewardActor:
-    """A reward function in a process of Ray's. It is made by the first call, which can say what is
-    wrong with it on its node.
+    """A reward function in a Ray actor.
+
+    The first call creates it, so that it can report problems on its node.
 
     Args:
         made: rubric, judge and options, pickled.
@@ -215,20 +216,20 @@ class _RewardActor:
         try:
             rubric, judge, options = pickle.loads(self._pickled)
             return RewardFunction(rubric, judge, **options)
-        except Exception as error:  # such as a key or a module that is not on this node
+        except Exception as error:  # such as a key or a module missing on this node
             kind = "" if isinstance(error, RubricateError) else f"{type(error).__name__}: "
             raise InputError(f"on {socket.gethostname()}: {kind}{error}") from None
 
 
 class SharedReward:
-    """A reward function in one process of a Ray cluster, for all who know its name.
+    """A reward function in one process of a Ray cluster, available by name.
 
-    It is called as a `RewardFunction` is, and can be sent to other processes of the cluster. All
-    its callers have one way to the judge: limits, connections and budget are shared.
+    Call it like a `RewardFunction`; it can be sent to other processes of the cluster. All callers
+    share limits, connections and budget.
 
     Args:
         actor: Ray's handle.
-        name: what trainers log it as.
+        name: its name in trainers' logs.
     """
 
     def __init__(self, actor: Any, name: str) -> None:
@@ -244,7 +245,7 @@ class SharedReward:
         rubric: Sequence[RowRubric | None] | None = None,
         **columns: object,
     ) -> list[float | None]:
-        """Score a batch; arguments and errors as those of `RewardFunction`."""
+        """Score a batch, with the arguments and errors of `RewardFunction`."""
         import ray
 
         with _own_errors():
@@ -262,7 +263,7 @@ class SharedReward:
         rubric: Sequence[RowRubric | None] | None = None,
         **columns: object,
     ) -> list[float | None]:
-        """As a call, without blocking the running loop.
+        """Like a call, but without blocking the running event loop.
 
         Args:
             completions, prompts, reference, rubric, columns: as in a call.
@@ -278,7 +279,7 @@ class SharedReward:
     def _scores(
         self, completions: Sequence[Text], prompts: Any, reference: Any, rubric: Any
     ) -> Any:
-        """Ray's reference to the scores to come."""
+        """Ray's reference to the future scores."""
         beside = {"prompts": prompts, "reference": reference, "rubric": rubric}
         return self._actor.scores.remote(list(completions), beside)
 
@@ -291,14 +292,14 @@ class SharedReward:
 
 @contextmanager
 def _own_errors() -> Iterator[None]:
-    """Raise what a reward function raised in its process, and not Ray's error about it."""
+    """Raise the error of the reward function itself, instead of Ray's wrapper."""
     from ray.exceptions import RayActorError, RayTaskError
 
     try:
         yield
     except RayTaskError as error:
         raise (error.cause or error) from None
-    except RayActorError as error:  # it was closed, or there is no room for it any more
+    except RayActorError as error:  # it was closed, or there is no room for it
         why = str(error).strip().splitlines()[-1].strip()
         raise RewardError(f"the shared reward is not there any more: {why}") from None
 
@@ -306,25 +307,25 @@ def _own_errors() -> Iterator[None]:
 def shared_reward(
     name: str, rubric: Rubric | None, judge: JudgesLike = None, **options: Any
 ) -> SharedReward:
-    """The reward function of a name in this Ray cluster; the first call with the name starts it.
+    """The reward function with this name in the Ray cluster. The first call starts it.
 
-    It stays until it is closed or the cluster ends, and is started again where its process or node
-    dies: calls that were on their way are made again.
+    It runs until it is closed or the cluster ends. If its process or node dies, Ray restarts it and
+    repeats the calls in progress.
 
     Args:
         name: its name in the cluster.
-        rubric, judge, options: as for `RewardFunction`. With `cache="postgresql://..."` answers
-            outlive the process.
+        rubric, judge, options: as for `RewardFunction`. With `cache="postgresql://..."`, answers
+            survive the process.
 
     Raises:
-        InputError: something given cannot be used, or the reward of this name was started with
+        InputError: an argument cannot be used, or the reward with this name was started with
             another rubric, judge or option.
         MissingExtraError: Ray is not installed.
     """
     with extra_needed("shared_reward", "ray"):
         import ray
-    shown = RewardFunction(rubric, judge, **options).__name__  # what is wrong is reported here
-    remote: Any = ray.remote  # its types know functions alone
+    shown = RewardFunction(rubric, judge, **options).__name__  # reports problems here
+    remote: Any = ray.remote  # its types cover only functions
     kind = remote(_RewardActor).options(
         name=name,
         namespace=NAMESPACE,
@@ -352,9 +353,9 @@ def shared_reward(
 
 
 def reward_settings(rubric: Rubric | None, judge: JudgesLike, **options: Any) -> dict[str, str]:
-    """A hash of each part that a reward function is made of, equal in all processes.
+    """A hash of each part of a reward function, equal in all processes.
 
-    Of code, as of Python judges and criteria, it has what a run's keys have, and the code of their
+    For Python judges and criteria it covers what is in the keys of a run, and the code of their
     classes.
     """
     call = RewardCall(rubric, judge, **options)
@@ -384,7 +385,8 @@ def reward_settings(rubric: Rubric | None, judge: JudgesLike, **options: Any) ->
 
 
 def _of_judge(judge: Judge) -> list[object]:
-    """What a judge is made of. Of a callable not the source text, whose file other nodes lack."""
+    """The parts of a judge, without a callable's source, whose file may be missing on other
+    nodes."""
     model = judge.model
     parts: list[object] = [judge.mode, judge.prompt_version]
     function = None if model is None else vars(model).get("function")  # of `PythonModel`
@@ -396,7 +398,7 @@ def _of_judge(judge: Judge) -> list[object]:
 
 
 def _code_of(kind: type) -> list[object]:
-    """What is defined in a class that is the user's, and in those above it that are."""
+    """The code of a user-defined class and of its user-defined bases."""
     code: list[object] = []
     for base in kind.__mro__:
         if base.__module__.partition(".")[0] not in LIBRARIES:
@@ -407,7 +409,7 @@ def _code_of(kind: type) -> list[object]:
 
 
 def _contents(value: object) -> object:
-    """A value with what is in it, as far as `fingerprint` looks into values."""
+    """A value with its contents, as far as `fingerprint` can inspect it."""
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, Mapping):

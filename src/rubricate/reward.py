@@ -1,4 +1,4 @@
-"""A rubric as a reward: batches of completions in, scores out, a failure never a zero."""
+"""Rubrics as rewards: scores for batches of completions, in which a failure is never a zero."""
 
 from __future__ import annotations
 
@@ -34,30 +34,29 @@ __all__ = ["RewardBatch", "RewardError", "RewardFunction", "RowRubric", "Text"]
 Text = str | Sequence[Mapping[str, Any]]
 """A prompt or a completion: text, or a list of chat messages."""
 RowRubric = Rubric | str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
-"""A completion's rubric: itself, its JSON text, or what is in such a file."""
+"""The rubric of a completion: a `Rubric`, its JSON text, or the contents of a rubric file."""
 
 OnFailure = Literal["none", "nan", "raise"]
 
 
 class RewardError(RubricateError):
-    """Completions could not be scored. The message has the first one's cause."""
+    """Completions could not be scored. The message has the first cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class RewardBatch:
-    """The scores of a batch. All lists are as long as the batch, and in its order.
+    """The scores of a batch. All lists have the length and the order of the batch.
 
     Attributes:
-        names: the criteria's names: those of the function's rubric, then those of others.
-        scores: each completion's score in [0, 1], or of any size where the rubric declares raw
-            scores; None where `failed`.
-        values: each completion's value by criterion, in the order of `names`; None where a
-            criterion was not judged, or not asked about.
-        failed: whether a completion has no score that can be relied on: a judgement failed, or
-            none of its criteria could be judged.
-        items: all that is known of each completion: verdicts, reasons, causes of failures.
-        groups: each completion's scores of the groups of a rubric that is a tree, by name; None
-            where a group has none.
+        names: the names of the criteria: first those of the function's rubric, then others.
+        scores: the scores in [0, 1], or any number if the rubric declares raw scores; None if
+            `failed`.
+        values: the values by criterion, in the order of `names`; None if a criterion was not
+            judged.
+        failed: whether there is no reliable score, because a judgement failed or none of the
+            criteria could be judged.
+        items: the full results: verdicts, reasons, causes of failures.
+        groups: for a tree, the scores of its groups by name; None for a group without a score.
     """
 
     names: list[str]
@@ -69,7 +68,7 @@ class RewardBatch:
 
 
 class RewardCall(RewardOptions, kw_only=False):
-    """What a `RewardFunction` is made with."""
+    """The arguments of a `RewardFunction`."""
 
     rubric: RubricLike | None
     judge: JudgesLike = None
@@ -79,13 +78,13 @@ class RewardCall(RewardOptions, kw_only=False):
 
 
 class RewardFunction:
-    """Scores batches of completions by a rubric, for trainers that take a callable.
+    """Scores batches of completions by a rubric, for trainers that accept a callable.
 
-    `reward(prompts=..., completions=...)` gives one score a completion; `await
-    reward.acall(...)` does so without blocking. `score_batch` and `ascore_batch` give more.
-    Connections and limits are kept from batch to batch: `close` (or `with`) lets go of them, or the
-    end of the program. Threads may share one; a copy, a forked process and one that it is sent to
-    (by pickle) have connections and limits of their own. For example:
+    `reward(prompts=..., completions=...)` returns one score for each completion; `await
+    reward.acall(...)` does so without blocking. `score_batch` and `ascore_batch` return details.
+    Connections and limits are kept from batch to batch, until `close` (or the end of a `with`
+    block, or of the program). Threads can share a function; copies, forked processes, and processes
+    that receive it by pickle have separate connections and limits. For example:
 
         reward = RewardFunction(["The answer gives a reason."], "openai/gpt-6-luna")
         scores = reward(prompts=["Why is the sky blue?"], completions=["Because air scatters."])
@@ -93,10 +92,10 @@ class RewardFunction:
     Args:
         rubric: what to judge by, as for `rubricate.grade`; None where every completion comes with
             its own.
-        judge: who judges, as for `rubricate.grade`.
-        prompt: the task, for batches that come without prompts.
-        on_failure: what is returned in place of a score that is missing: `none` (None), `nan`, or
-            `raise` for a `RewardError`. It is never 0.
+        judge: the judge, as for `rubricate.grade`.
+        prompt: the task, for batches without prompts.
+        on_failure: the result for a missing score: `none` (None), `nan`, or `raise` for a
+            `RewardError`. It is never 0.
         options: those of `rubricate.agrade` that concern judging: `base_url`, `concurrency`,
             `cache`, `max_time` (for one batch), ...; see `help(RewardFunction.__init__)`.
 
@@ -115,7 +114,7 @@ class RewardFunction:
         rubric = None if call.rubric is None else chosen_rubric(call.rubric)
         if rubric is not None and not any(criterion.weight for criterion in rubric):
             raise InputError("every weight of the rubric is 0, so there would be no score")
-        # what trainers log it as
+        # the name in trainers' logs
         self.__name__ = (rubric.name if rubric else None) or "rubric_reward"
         self._rubric = rubric
         self._prompt = call.prompt
@@ -125,7 +124,7 @@ class RewardFunction:
         self._rest()
 
     def _rest(self) -> None:
-        """Be as before the first use."""
+        """Return to the state before the first use."""
         self._senders: dict[asyncio.AbstractEventLoop, Sender] = {}
         self._background: BackgroundLoop | None = None
         self._starting = threading.Lock()
@@ -148,25 +147,25 @@ class RewardFunction:
         rubric: Sequence[RowRubric | None] | None = None,
         **columns: object,
     ) -> list[float | None]:
-        """Score a batch. Works in plain code and inside a running loop.
+        """Score a batch. Works in synchronous code and inside a running event loop.
 
         Args:
-            completions: the texts to be scored.
-            prompts: what each of them answers.
+            completions: the texts to score.
+            prompts: the prompts that they answer.
             reference: an exemplary response for each.
-            rubric: what to judge each by in place of the function's rubric: a `Rubric`, its JSON
-                text, or what is in such a file. None: the function's.
-            columns: whatever else a trainer passes; not looked at, but for a callable `log_metric`
-                (TRL's): it receives the mean value of each criterion and group of the function's
-                rubric, over the completions that have one, as `NAME/CRITERION`, and the share that
-                failed as `NAME/failed`.
+            rubric: a rubric for each, instead of the function's: a `Rubric`, its JSON text, or the
+                contents of a rubric file. None means the function's rubric.
+            columns: other arguments of a trainer, which are ignored, except for a callable
+                `log_metric` (as in TRL). It receives the mean value of each criterion and group of
+                the function's rubric as `NAME/CRITERION`, and the share of failures as
+                `NAME/failed`.
 
         Returns:
-            One score a completion, as in `RewardBatch.scores`; None, or NaN, where there is none,
-            by `on_failure`.
+            One score for each completion, as in `RewardBatch.scores`; None or NaN for a missing
+            one, according to `on_failure`.
 
         Raises:
-            InputError: the lists are not equally long, or hold something else than texts.
+            InputError: the lists differ in length, or do not contain texts.
             RewardError: a score is missing, with `on_failure="raise"`.
         """
         batch = self.score_batch(completions, prompts, reference=reference, rubric=rubric)
@@ -174,9 +173,9 @@ class RewardFunction:
 
     @property
     def acall(self) -> Callable[..., Coroutine[Any, Any, list[float | None]]]:
-        """As a call, without blocking the running loop.
+        """Like a call, but without blocking the running event loop.
 
-        It is a function of the same `__name__`, so that a trainer logs it under the rubric's name.
+        It has the same `__name__`, so that trainers log it under the name of the rubric.
         """
 
         async def acall(
@@ -203,14 +202,13 @@ class RewardFunction:
         reference: Sequence[Text | None] | None = None,
         rubric: Sequence[RowRubric | None] | None = None,
     ) -> RewardBatch:
-        """Scores, values by criterion and the mask of failures; arguments as in a call.
+        """Score a batch, with values by criterion and a mask of failures.
 
         Args:
-            completions, prompts, reference, rubric: as in a call: sequences that are equally long.
+            completions, prompts, reference, rubric: as in a call: sequences of equal length.
 
         Returns:
-            The batch: a score, a dict of values and whether it failed, for each completion in its
-            order.
+            The batch.
 
         Raises:
             InputError: sequences differ in length, or a completion has no rubric or prompt.
@@ -233,7 +231,7 @@ class RewardFunction:
         reference: Sequence[Text | None] | None = None,
         rubric: Sequence[RowRubric | None] | None = None,
     ) -> RewardBatch:
-        """As `score_batch`, without blocking the running loop.
+        """Like `score_batch`, but without blocking the running event loop.
 
         Args:
             completions, prompts, reference, rubric: as for `score_batch`.
@@ -274,11 +272,11 @@ class RewardFunction:
                 async for item in stream:
                     results.append(item)
             except RunStopped:
-                pass  # every item has been given, those that were not reached as failed
+                pass  # all items were passed on, unreached ones as failed
         return sorted(results, key=lambda item: item.index)
 
     def _sender_here(self) -> Sender:
-        """The running loop's way to models; a new one after a model was given up."""
+        """The sender of the running event loop; a new one after a model was given up."""
         loop = running_loop()
         for ended in [loop for loop in list(self._senders) if loop.is_closed()]:
             self._let_go(ended)
@@ -324,17 +322,17 @@ class RewardFunction:
         return batch.scores
 
     def close(self) -> None:
-        """Let go of connections and of the background loop. It can be used again afterwards."""
+        """Close connections and the background loop. It can be used again afterwards."""
         if self._background is not None and not self._background.is_inherited:
             self._background.run(self.aclose())
             self._background.close()
             self._background = None
 
     async def aclose(self) -> None:
-        """Let go of the connections of the running loop, after `acall` or `ascore_batch`.
+        """Close the connections of the running event loop, after `acall` or `ascore_batch`.
 
         Raises:
-            RubricateError: it is called outside a running loop.
+            RubricateError: no event loop is running.
         """
         self._let_go(running_loop())
         await self._judge.aclose()
@@ -352,14 +350,14 @@ class RewardFunction:
 
 
 def _close(reward: weakref.ref[RewardFunction]) -> None:
-    """Close a reward function that is still there."""
+    """Close a reward function if it still exists."""
     function = reward()
     if function is not None:
         function.close()
 
 
 def _means(batch: RewardBatch, names: Sequence[str]) -> dict[str, float]:
-    """The criteria's and groups' mean values where there are any, and the share that failed."""
+    """The mean values of criteria and groups, if any, and the share of failures."""
     means: dict[str, float] = {}
     columns = dict(zip(batch.names, zip(*batch.values, strict=True), strict=False))
     for name in names:
@@ -393,7 +391,7 @@ def _texts(column: Sequence[Text | None], name: str) -> list[str | None]:
 
 
 def _rubrics(column: Sequence[RowRubric | None], own: Rubric | None) -> list[Rubric | None]:
-    """Each completion's rubric, None for the function's; the same text is read once."""
+    """The rubrics of the completions; None for the function's. Equal texts are parsed once."""
     read: dict[str, Rubric] = {}
     rubrics: list[Rubric | None] = []
     for index, written in enumerate(column):
@@ -414,7 +412,7 @@ def _rubrics(column: Sequence[RowRubric | None], own: Rubric | None) -> list[Rub
 
 
 def _without_nulls(data: Any) -> Any:
-    """Data without what Arrow's tables put where others of a column have something."""
+    """Data without the nulls that Arrow tables add for keys of other rows."""
     if isinstance(data, Mapping):
         return {key: _without_nulls(value) for key, value in data.items() if value is not None}
     if isinstance(data, Sequence) and not isinstance(data, str):
