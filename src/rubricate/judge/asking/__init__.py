@@ -1,7 +1,8 @@
-"""How a language model is asked about a criterion: what is sent, and how the reply is read.
+"""How to ask a language model about a criterion: the prompt, and the reading of the reply.
 
-Prompts are made from the templates in `prompts/`. A reply is read strictly, asked for again where
-it is no answer, and never guessed at. Its quotes are looked up in the submission.
+Prompts are rendered from the templates in `prompts/`. Replies are read strictly: a reply that is
+not an answer is asked for again, and an answer is never guessed. Quotes are looked up in the
+submission.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The requests of one judgement, where it takes several, or one is asked again."""
+"""The requests of one judgement, including those that repeat an unreadable reply."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Conversation:
     """The requests of one judgement.
 
     Args:
-        model: who is asked.
-        send: how requests reach it.
-        reasks: how often an unreadable reply is asked again.
-        memory: what the judge keeps for its way of asking (see `Prompting.memory`).
+        model: the model.
+        send: sends a request.
+        reasks: how often to ask again after an unreadable reply.
+        memory: state that the way of asking keeps between judgements (see `Prompting.memory`).
 
     Attributes:
-        model: who is asked.
-        memory: what is kept from one judgement to the next.
-        usage: what the requests took so far.
-        wrong: what was wrong with the last reply; "" for nothing.
+        model: the model.
+        memory: state kept between judgements.
+        usage: the usage of all requests so far.
+        wrong: what was wrong with the last reply; "" if nothing was.
     """
 
     __slots__ = ("_reasks", "_send", "memory", "model", "usage", "wrong")
@@ -41,7 +41,7 @@ class Conversation:
         self._reasks = reasks
 
     async def send(self, request: Request) -> Completion:
-        """Send a request, and count what it took."""
+        """Send a request and add its usage."""
         completion = await self._send(self.model, request)
         self.usage += completion.usage
         return completion
@@ -52,16 +52,16 @@ class Conversation:
         read: Callable[[Completion, Request], _T],
         correction: Callable[[str], str],
     ) -> _T:
-        """What is read in the reply to a request, which is asked again where it cannot be read.
+        """Send a request, read its reply, and ask again while the reply is unreadable.
 
         Args:
-            request: what to ask.
+            request: the request.
             read: reads a reply.
-            correction: what is sent to the model about what was wrong with a reply.
+            correction: makes the message that tells the model what was wrong with its reply.
 
         Raises:
-            UnreadableReply: no reply can be read.
-            ModelError: there is none.
+            UnreadableReply: no reply was readable.
+            ModelError: the request failed.
         """
 
         async def at_once(completion: Completion, request: Request) -> _T:
@@ -75,15 +75,15 @@ class Conversation:
         read: Callable[[Completion, Request], Awaitable[_T]],
         correction: Callable[[str], str],
     ) -> _T:
-        """`ask`, with a reading that may itself send requests.
+        """`ask`, with a `read` that may itself send requests.
 
         Args:
             request, correction: as for `ask`.
             read: reads a reply.
 
         Raises:
-            UnreadableReply: no reply can be read.
-            ModelError: there is none.
+            UnreadableReply: no reply was readable.
+            ModelError: the request failed.
         """
         current, self.wrong = request, ""
         for _ in range(1 + self._reasks):
@@ -101,7 +101,7 @@ class Conversation:
 
 
 def asked_again(request: Request, completion: Completion, correction: str) -> Request:
-    """A request with the reply that cannot be used and what is wrong with it behind."""
+    """Return the request followed by the unusable reply and the correction."""
     again = (
         Message(role="assistant", content=shown_again(completion)),
         Message(role="user", content=correction),

@@ -1,4 +1,4 @@
-"""Answers that are in what the model was shown: a reply that repeats one has judged nothing."""
+"""Answers copied from the prompt: a reply that repeats text it was shown has judged nothing."""
 
 from __future__ import annotations
 
@@ -24,24 +24,25 @@ _DROPPED = re.compile(r"""\\+[nrtbf]?|[\s"'`*“”‘’]+""")
 _INVISIBLE = re.compile(
     "[\u00ad\u0300-\u036f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\u25a1]+"
 )
-"""Characters that are not seen within a word, and what is shown to the model in their place (□)."""
+"""Characters that are invisible within a word, and their visible replacement in the prompt (□)."""
 _TAGS = {0xE0000 + code: code for code in range(0x20, 0x7F)}
-"""Characters of Unicode that look like nothing and represent those of ASCII."""
+"""Invisible Unicode tag characters, by the ASCII characters that they encode."""
 _WORD = re.compile(r"[^\W_]+")
 _NEAR = 3
-"""Words between a reason and a verdict, or a verdict and its name, that belong together ("... and
-the verdict MET"). At 1 such a sentence is missed; at 6 a submission that speaks of a verdict
-anywhere behind a sentence that is quoted as the reason would be taken for an answer."""
+"""Most words between a reason and a verdict, or between a verdict and its key, that belong together
+("... and the verdict MET"). At 1 such a sentence is missed; at 6 a submission that mentions a
+verdict anywhere after a sentence quoted as the reason would count as an answer."""
 _WITHIN = 300
-"""Words within which an answer's parts are; quotes may be between them. Reasoned, not measured: at
-half, a reason and a verdict with a page of quotes between them are no longer taken for an answer;
-at double, more honest quotes are asked about again."""
+"""Maximum words over which the parts of an answer spread, including quotes between them. Reasoned,
+not measured: at half, a reason and a verdict with a page of quotes between them no longer count as
+an answer; at double, more honest quotes are asked about again."""
 _NAMES = ("verdict", "score", "rating", "grade")
-"""What a verdict that is written in words or in another form is called."""
+"""Names of the verdict in prose or in another format."""
 
 
 def holds_answer(material: str, keys: Collection[str]) -> bool:
-    """Whether what the model was shown holds an object with one of these keys, or tags of it."""
+    """Whether the material shown to the model contains an object with one of these keys, or such
+    tags."""
     if not _MAY_HOLD.search(material):
         return False
     shown = _normal(material)
@@ -52,17 +53,17 @@ def holds_answer(material: str, keys: Collection[str]) -> bool:
 
 
 def refuse_repetition(parts: Mapping[str, Any], material: str) -> None:
-    """`UnreadableReply` where an answer's reason is in what the model was shown, and the
-    verdict with it.
+    """Raise `UnreadableReply` if the material shown to the model contains the reason of an answer
+    together with its verdict.
 
-    They are compared as letters and digits, so that it does not matter how either is spaced,
-    escaped, quoted, marked up or capitalized, and in what form they appear. A reason alone may
-    be an honest quote. The verdict is with it where it is a few words away, or behind its own
-    name (`verdict`) in the same passage.
+    Only letters and digits are compared, so that spacing, escapes, quotation marks, markup, letter
+    case and format make no difference. A reason alone may be an honest quote. The verdict counts as
+    being with it if it is a few words away, or follows its own name (`verdict`) in the same
+    passage.
 
     Args:
-        parts: the answer's keys and values: the reason first, then the verdict.
-        material: what the model was shown.
+        parts: the keys and values of the answer: the reason first, then the verdict.
+        material: the text shown to the model.
     """
     (reason_name, reason), (name, verdict) = parts.items()
     words = _WORD.findall(_decoded(reason))
@@ -73,7 +74,7 @@ def refuse_repetition(parts: Mapping[str, Any], material: str) -> None:
     label = _letters(str(verdict)) if isinstance(verdict, str | int | float) else ""
     names = {*_NAMES, _letters(name)}
     for first, last in shown.places("".join(words)):
-        if len(words) < _NEAR:  # a few words are anywhere by chance
+        if len(words) < _NEAR:  # a few words occur anywhere by chance
             before, after = shown.word(first - 1), shown.word(last)
             is_part = after in (*names, before, "evidence") or shown.ends(label, first - 1)
             if before != _letters(reason_name) or not is_part:
@@ -96,7 +97,7 @@ def _repeated() -> UnreadableReply:
 
 
 class _Shown:
-    """The words of a text, and its letters and digits in one row."""
+    """The words of a text, and all its letters and digits joined."""
 
     def __init__(self, text: str) -> None:
         self.words = _WORD.findall(text)
@@ -107,7 +108,7 @@ class _Shown:
         return self.words[index] if 0 <= index < len(self.words) else ""
 
     def places(self, letters: str) -> Iterator[tuple[int, int]]:
-        """The words from and up to which letters are, 50 at most; for "", each word."""
+        """The ranges of words in which the letters occur, 50 at most; for "", each word."""
         if not letters:
             yield from ((word, word) for word in range(len(self.words)))
             return
@@ -121,31 +122,31 @@ class _Shown:
                 yield first, last
 
     def begins(self, letters: str, word: int) -> bool:
-        """Whether whole words from one on have these letters."""
+        """Whether whole words starting with this one have these letters."""
         if not letters or not 0 <= word < len(self.words):
             return False
         at = self._starts[word]
         return self._row.startswith(letters, at) and self._index(at + len(letters)) is not None
 
     def ends(self, letters: str, word: int) -> bool:
-        """Whether whole words up to one (excluded) have these letters."""
+        """Whether whole words ending before this one have these letters."""
         if not letters or not 0 < word <= len(self.words):
             return False
         at = self._starts[word] - len(letters)
         return at >= 0 and self._row.startswith(letters, at) and self._index(at) is not None
 
     def _index(self, at: int) -> int | None:
-        """The word that begins at a letter."""
+        """The index of the word that starts at a letter."""
         index = bisect_left(self._starts, at)
         return index if self._starts[index] == at else None
 
 
 _shown = lru_cache(maxsize=8)(_Shown)
-"""Kept for the criteria of an item."""
+"""Cached, because all criteria of an item share the material."""
 _MOST = 50
-"""Places of a reason in what the model was shown that are looked at: a text that repeats it more
-often would otherwise take as long as its author likes (50 places in 75 kB: 53 ms, 100: 69 ms). At
-half, an answer behind 25 repetitions is missed."""
+"""Maximum occurrences of a reason in the material that are checked, so that a text full of
+repetitions cannot take any length of time (50 of them in 75 kB: 53 ms, 100: 69 ms). At half, an
+answer behind 25 repetitions is missed."""
 
 
 def _letters(text: str) -> str:
@@ -153,7 +154,8 @@ def _letters(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text in lower case, without accents, invisible characters and other forms of letters."""
+    """Return a text in lower case, without accents, invisible characters and variants of
+    letters."""
     if not text.isascii():
         text = unicodedata.normalize("NFKD", text.translate(_TAGS))
         text = _INVISIBLE.sub("", text)
@@ -162,7 +164,7 @@ def _plain(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _decoded(text: str) -> str:
-    """`_plain` of a text whose escapes are read. It is kept for the criteria of an item."""
+    """Return `_plain` of a text with its escapes decoded. Cached for the criteria of an item."""
     if "&" in text:
         text = html.unescape(text)
     if "\\" in text or "%" in text:
@@ -173,7 +175,7 @@ def _decoded(text: str) -> str:
 
 
 def _normal(text: str) -> str:
-    """A text without what writing it in another way can change."""
+    """Return a text without anything that depends on how it is written."""
     return _DROPPED.sub("", _decoded(text))
 
 

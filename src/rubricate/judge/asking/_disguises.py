@@ -1,6 +1,6 @@
-"""What in a text only a machine can see, and what could pass for a part of the prompt.
+"""Text that only a machine sees, and text that could pass for a part of the prompt.
 
-Loaded for texts that may have any of it; see `_neutral.py`.
+Loaded only for texts that may contain any of it; see `_neutral.py`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import unicodedata
 from functools import lru_cache
 
 HIDDEN = "□"
-"""What is shown for a character that nobody sees."""
+"""Shown in place of an invisible character."""
 OPENING, CLOSING = "<‹＜﹤〈《⟨❮❰˂ᐸ", ">›＞﹥〉》⟩❯❱˃ᐳ"
-"""Brackets that may pass for those of a tag."""
+"""Brackets that could pass for those of a tag."""
 SHOWN = {
     **dict.fromkeys(OPENING, "‹"),
     **dict.fromkeys(CLOSING, "›"),
@@ -25,15 +25,15 @@ SHOWN = {
     ":": "∶",
     "&": "＆",
 }
-"""What is shown for the marks of a token or tag."""
+"""The replacements of the characters that mark a token or tag."""
 MEANT = {"‹": "<", "›": ">", "⟦": "[", "⟧": "]", "¦": "|", "∶": ":", "＆": "&"}
-"""What the marks that are shown represent."""
+"""The original characters of the replacements."""
 NOTE = (
     "Some characters of the material are shown in another form, one for one, so that they remain "
     "text: ‹ › ⟦ ⟧ ¦ ∶ for < > [ ] | : in what could pass for a control token or a tag of this "
     f"message, and {HIDDEN} for a character that cannot be seen. Judge what they stand for.\n\n"
 )
-"""What is sent before material of which anything is shown in another form."""
+"""The note sent before material in which characters were replaced."""
 
 FENCES = frozenset(
     {
@@ -41,14 +41,14 @@ FENCES = frozenset(
         *("place", "findings", "outline"),  # of long documents
     }
 )
-"""What the tags around material are called."""
+"""The names of the tags around material."""
 _MACHINERY = (
     r"(?:bos|eos|eot|eom|eod|eoh|eoa|sop|eop|pad|unk|cls|sep|mask|im|fim|turn|tools?|toolcalls?"
     r"|think|cot|jupyter)"
 )
-"""Words of which one is in the control tokens of most models: `<eos>`, `<tool_call>`,
-`<seed:think>`, `<end_of_turn>`. Placeholders of documentation (`<file_name>`, `<access_token>`) and
-types (`<size_t>`) have none of them."""
+"""Words of which the control tokens of most models contain at least one: `<eos>`, `<tool_call>`,
+`<seed:think>`, `<end_of_turn>`. Placeholders in documentation (`<file_name>`, `<access_token>`) and
+types (`<size_t>`) contain none of them."""
 _NAMED = (
     rf"/?(?:s|role|image|IMG|(?i:{_MACHINERY})|(?:\[(?=[^\]<>]{{0,64}}[▁_])[\w▁]{{2,64}}\]))"
     rf"|/?(?:(?i:(?:\w{{1,40}}[_:▁])?{_MACHINERY}(?:[_:▁]\w{{1,40}})?)"
@@ -78,7 +78,7 @@ _SQUARE = re.compile(
     r"|(?:unused|PAD|control_|REFERENCE_DOC_)\d{1,6}|multimodal)[\]］】]"
     r"|\]~[a-z]\]|\]~![a-z]\[|\]![a-z]~\[|\[[a-z]~\["
 )
-"""[INST], [|user|], [gMASK], [THINK]; and the brackets the wrong way round of MiniMax, ]~b]."""
+"""[INST], [|user|], [gMASK], [THINK]; and MiniMax's reversed brackets, ]~b]."""
 _SLASHES = "/／⁄∕╱⧸"
 _LT = r"&(?:amp;)*(?:lt|LT|\#0*60|\#[xX]0*3[cC]);?"
 _GT = r"&(?:amp;)*(?:gt|GT|\#0*62|\#[xX]0*3[eE]);?"
@@ -88,7 +88,7 @@ _TAG = re.compile(
     rf"|(?P<opening>[\s\\!?-]*[{_SLASHES}]{_INNER}{{3,80}}))"
     rf"|[\[［【](?=(?P<square>[{_SLASHES}][^\]］】\[]{{3,80}})(?P<last>[\]］】]))"
 )
-"""The beginning of whatever looks like a tag, or of one that closes another and does not end."""
+"""The beginning of anything that looks like a tag, or of an unterminated closing tag."""
 _OTHER_BRACKETS = f"{OPENING[1:]}［【◁"
 _TURN = re.compile(
     r"(?<=\n)(?P<turn>[ \t\r]*\n(?:Human|Assistant)):"
@@ -107,7 +107,7 @@ _MAY_BE_OURS = re.compile(
     r"|[e3][\W_]*x|p[\W_]*l|[o0][\W_]*u)",
     re.IGNORECASE,
 )
-"""How the names of fences begin: to pass over most tags of HTML quickly."""
+"""How the names of our tags begin: a quick test that skips most HTML tags."""
 _PLAIN_TAG = re.compile(r"</?[A-Za-z]+ ?/?>")
 _FORMAT = (
     "\u034f\u115f\u1160\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
@@ -122,7 +122,7 @@ _MAY_BE_UNSEEN = (
     *(b"\xcd\x8f", b"\xe1\x85", b"\xe1\xa0", b"\xe2\x81", b"\xe3\x85", b"\xef\xb8", b"\xef\xbb"),
     *(b"\xef\xbe", b"\xef\xbf", b"\xf3\xa0"),
 )
-"""How these begin in UTF-8: to be looked for quickly where there are none."""
+"""Their first bytes in UTF-8: a quick test for texts that have none."""
 _RIGHT_TO_LEFT = re.compile(
     "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
 )
@@ -138,7 +138,8 @@ _PICTURE = re.compile(
 
 @lru_cache(maxsize=16)
 def undisguised(text: str) -> str:
-    """The text with all of that in another form, letter for letter; itself if it has none."""
+    """Return the text with all of that replaced, character for character; the same object if it has
+    none."""
     shown = text
     if "<" in text:
         shown = _ANGLE.sub(_marked, shown)
@@ -159,17 +160,17 @@ _AS_WRITTEN = str.maketrans(MEANT)
 
 
 def as_written(text: str) -> str:
-    """A text that was shown as its author wrote it, but for what nobody sees."""
+    """Return a text shown to a judge as its author wrote it, except for invisible characters."""
     return text.translate(_AS_WRITTEN)
 
 
 def _marked(match: re.Match[str]) -> str:
-    """A control token with other marks."""
+    """Replace the marks of a control token."""
     return "".join([SHOWN.get(letter, letter) for letter in match.group()])
 
 
 def _without_our_tags(text: str) -> str:
-    """The text with other brackets around tags that could pass for those of the prompt."""
+    """Replace the brackets of tags that could pass for those of the prompt."""
     letters: list[str] | None = None
     for begin in _TAG.finditer(text):
         inner = begin["tag"] or begin["opening"] or begin["square"]
@@ -184,7 +185,8 @@ def _without_our_tags(text: str) -> str:
 
 
 def _passes_for_ours(inner: str, whole: str) -> bool:
-    """Whether what is between two brackets looks like the name of a fence, with any suffix."""
+    """Whether the text between two brackets looks like the name of one of our tags, with any
+    suffix."""
     if whole.isascii() and "&" not in inner and not _MAY_BE_OURS.match(inner):
         return False
     skeleton = _skeleton(inner)
@@ -212,7 +214,8 @@ def _passes_for_ours(inner: str, whole: str) -> bool:
 
 
 def _fence(name: str) -> str:
-    """The fence whose name this looks like; "" for none. Letters of other scripts may be any."""
+    """Return the tag whose name this resembles, or "". Letters of other scripts match any
+    letter."""
     if name.isascii():
         return name if name in FENCES else ""
     for fence in FENCES:
@@ -224,7 +227,7 @@ def _fence(name: str) -> str:
 
 
 def _skeleton(text: str) -> str:
-    """The small Latin letters and signs that a text looks like."""
+    """Return the small Latin letters and signs that a text resembles."""
     if "&" in text:
         text = html.unescape(text)
     text = _EXCLAMATION.sub("i", text.replace("\\", ""))
@@ -236,12 +239,12 @@ def _skeleton(text: str) -> str:
 
 
 def _seen(match: re.Match[str]) -> str:
-    """A character that nobody sees, shown; as it is where its script is written with it."""
+    """Replace an invisible character, unless its script is written with it."""
     character, text, at = match.group(), match.string, match.start()
     before, after = text[at - 1 : at] or " ", text[at + 1 : at + 2] or " "
     meant: object = False
     if _UNSEEN.match(before) and not _PICTURE.match(before):
-        pass  # one alone can be meant; more of them hold what is hidden
+        pass  # a single one can be intended; several may hide text
     elif character in "\u200c\u200d":
         between = _PICTURE.match(before) and _PICTURE.match(after)
         meant = _JOINING.match(before) or (character == "\u200d" and between)
@@ -261,5 +264,5 @@ def _seen(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=4)
 def _runs_both_ways(text: str) -> bool:
-    """Whether a text has letters that are written from right to left."""
+    """Whether a text has letters of a right-to-left script."""
     return _RIGHT_TO_LEFT.search(text) is not None

@@ -1,4 +1,4 @@
-"""Finding what a judge quotes in the text that it judges."""
+"""Finding a judge's quotes in the submission."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SAME = str.maketrans(
     | dict.fromkeys("\u00a0\u202f\u2009\t\n\r\f\v\u2028\u2029", " ")
     | {"ς": "σ", **MEANT}
 )
-"""Marks that are written in several ways, and white space, one letter for one."""
+"""Characters that are written in several ways, and white space: each replaced by a single one."""
 QUOTE_MARKS = "\"' "
 MOST_PLACES = 1000
-"""How many places are checked where a quote occurs only within other words."""
+"""Most occurrences checked if a quote occurs only within other words."""
 _ELLIPSIS = re.compile(r" ?[\[(]?(?:\.\.\.+|…)[\])]? ?")
 _MARKER = r"(?:[-*+•>]|#{1,6})"
 _REWRITTEN = re.compile(
@@ -32,26 +32,26 @@ _REWRITTEN = re.compile(
     r"|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff□]"  # what nobody sees
     r"|[\ufb00-\ufb06]|\w[\u0300-\u036f]+"
 )
-"""Spacing, Markdown, and letters that are written in several ways of other lengths."""
+"""Spacing, Markdown, and characters whose variants differ in length."""
 
 
 def locate(quote: str, submission: str, first: Sequence[tuple[int, int]] = ()) -> Evidence:
     """Find a quote in the submission.
 
-    It is looked for in the whole text as it is; then up to spacing, letter case, marks of
-    quotation, dashes and Markdown; then piece by piece where it leaves something out (`...`); and
-    only then by likeness, which is a paraphrase (`passage_like` says what is none). A quote that is
-    found in none of these ways has no offsets: the judge has invented it.
+    The quote is searched for literally in the whole text; then ignoring spacing, letter case,
+    quotation marks, dashes and Markdown; then piece by piece if it omits something (`...`); and
+    last by similarity, as a paraphrase (see `passage_like` for the limits). A quote that none of
+    these steps finds was invented by the judge and has no offsets.
 
     Args:
-        quote: what the judge quotes.
+        quote: the judge's quote.
         submission: the text.
-        first: spans of the text; where the quote is in several places, one in these is taken.
+        first: spans of the text to prefer if the quote occurs several times.
     """
     if not quote.strip():
         return Evidence(quote)
     if not first:
-        at = submission.find(quote)  # as most do, it is there between other words
+        at = submission.find(quote)  # usually it is there, as whole words
         if at >= 0 and not _within(submission, quote, at):
             return Evidence(quote, at, at + len(quote))
     for start, end in (*first, (0, len(submission))):
@@ -70,7 +70,7 @@ def locate(quote: str, submission: str, first: Sequence[tuple[int, int]] = ()) -
 
 
 def _written_otherwise(wanted: str, text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Where a quote, or each of its pieces in turn, is in a text; both are plain."""
+    """The place of a quote, or of its pieces in order, in a text; both are plain."""
     for words in dict.fromkeys((wanted, wanted.strip(QUOTE_MARKS).removesuffix("."))):
         if words and (at := _place(text, words, start, end)) >= 0:
             return at, at + len(words)
@@ -88,7 +88,7 @@ def _written_otherwise(wanted: str, text: str, start: int, end: int) -> tuple[in
 
 
 def _place(text: str, words: str, start: int, end: int) -> int:
-    """Where words are in a text, first of all between other words than within one; else -1."""
+    """The place of words in a text, preferably as whole words; -1 if absent."""
     at = text.find(words, start, end)
     within = -1
     for _ in range(MOST_PLACES):
@@ -103,7 +103,7 @@ def _place(text: str, words: str, start: int, end: int) -> int:
 
 
 def _within(text: str, words: str, at: int) -> bool:
-    """Whether words begin or end within a word of the text."""
+    """Whether words begin or end inside a word of the text."""
     if at and words[0].isalnum() and text[at - 1].isalnum():
         return True
     end = at + len(words)
@@ -111,7 +111,7 @@ def _within(text: str, words: str, at: int) -> bool:
 
 
 def _says_something_else(text: str, words: str, at: int) -> bool:
-    """Whether words that are within others are others: '50 mg' in '150 mg' or '2.50 mg'."""
+    """Whether words inside longer ones mean something else: '50 mg' in '150 mg' or '2.50 mg'."""
     if not _WORDS.search(words):
         return False
     end = at + len(words)
@@ -129,11 +129,11 @@ _NEGATING_PREFIX = re.compile(r"(?<![^\W_])(?:un|in|im|ir|il|non|dis)-?\Z", re.I
 
 
 class _Plain:
-    """A text up to spacing, letter case, marks and Markdown, and where it is in the text."""
+    """A text without differences of spacing, letter case, marks and Markdown, with its offsets."""
 
     def __init__(self, text: str) -> None:
         self._cuts: list[tuple[int, int, int, int]] = []
-        """Of each replacement start and end in the text, and start and end in the plain text."""
+        """For each replacement: start and end in the text, start and end in the plain text."""
         parts: list[str] = []
         at = length = 0
         for match in _REWRITTEN.finditer(text):
@@ -150,7 +150,7 @@ class _Plain:
         self._cut_ends = [cut[2] for cut in self._cuts]
 
     def place(self, offset: int) -> int:
-        """The place in the plain text of an offset into the text."""
+        """Convert an offset into the text to one into the plain text."""
         number = bisect_right(self._begins, offset) - 1
         if number < 0:
             return offset
@@ -158,7 +158,7 @@ class _Plain:
         return plain_end + offset - end if offset >= end else start
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """The offsets into the text of a passage of the plain text."""
+        """Convert a passage of the plain text to offsets into the text."""
         return self._offset(start), self._offset(end - 1, last=True) + 1
 
     def _offset(self, place: int, *, last: bool = False) -> int:
@@ -166,13 +166,13 @@ class _Plain:
         if number < 0:
             return place
         begin, end, _, plain_end = self._cuts[number]
-        if place < plain_end:  # within what was replaced
+        if place < plain_end:  # inside a replacement
             return end - 1 if last else begin
         return end + place - plain_end
 
 
 def _instead(match: re.Match[str]) -> str:
-    """What is in the plain text for what is written in several ways."""
+    """The plain form of something that is written in several ways."""
     written, text = match.group(), match.string
     start, end = match.span()
     if match["space"] is not None:
@@ -187,6 +187,6 @@ def _instead(match: re.Match[str]) -> str:
     return unicodedata.normalize("NFKC", written) if written[0].isalnum() else ""
 
 
-@lru_cache(maxsize=32)  # the items that a run is at: 100 calls in flight, a few criteria each
+@lru_cache(maxsize=32)  # the current items of a run: 100 calls in flight, a few criteria each
 def _plain(submission: str) -> _Plain:
     return _Plain(submission)

@@ -1,4 +1,4 @@
-"""Labelled examples for a judge: which items of a labelled set it is shown."""
+"""Labelled examples for a judge: which items of a labelled set to show."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ from rubricate.rubric import Criterion
 
 Pick = Literal["balanced", "nearest"]
 NEAR = 95.0
-"""How alike (0 to 100, `rapidfuzz.fuzz.ratio`) texts are that count as the same: another answer to
-the same question, in other words, is far below, a copy with a word exchanged above. At 90, a text
-of 40 letters with another word of four is a copy; at 99, one with a misspelt word is none."""
+"""From which similarity (0 to 100, `rapidfuzz.fuzz.ratio`) two texts count as the same. Different
+answers to the same question are far below, a copy with one word exchanged is above. At 90, a text of
+40 letters with one other word of four letters is a copy; at 99, one with a misspelt word is not."""
 LONG = 40
-"""Letters and digits from which that is looked at: in a short answer, one word is the answer."""
+"""Letters and digits from which similarity counts: in shorter answers, one word is the answer."""
 REASONS = "reasons"
-"""The key of an item's metadata that holds people's reasons, by criterion name."""
+"""The key of an item's metadata for the labellers' reasons, by criterion name."""
 
 
 class Examples:
-    """Picks items of a labelled set to be shown to a judge as examples.
+    """Selects items of a labelled set to show to a judge as examples.
 
-    An example is a whole item with all its labels, so that the examples are the same for every
-    criterion of the graded item and are in the part of the prompt that caches serve. The graded
-    item itself, or another with nearly the same text, is never among them: its label would give
-    the answer away. Letter case, spacing and punctuation make no difference, nor, in texts of 40
-    letters and digits or more, do 5 % of them. A shorter text with another word is another answer.
+    An example is a whole item with all its labels, so that all criteria of the graded item share
+    the same examples, in the part of the prompt that providers cache. The graded item and items
+    with nearly the same text are never selected, because their labels would give the answer away.
+    Letter case, spacing and punctuation are ignored, and so are differences of up to 5 % in texts
+    of 40 letters and digits or more. In shorter texts, any other word makes a different answer.
 
     Args:
-        dataset: items with labels of people; those without any are left out.
-        count: how many examples are shown.
-        pick: `balanced` shows items whose labels are spread evenly over each criterion's answers,
-            the same ones for every graded item; `nearest` shows those whose text is most like the
-            graded one (cosine of TF-IDF weights).
-        reasons: whether people's reasons are shown: an item's `ground_truth_reasons`; its metadata,
-            too, may hold them under `reasons`, by criterion name.
+        dataset: items with human labels; items without labels are ignored.
+        count: the number of examples.
+        pick: `balanced` selects items whose labels are spread evenly over each criterion's answers,
+            the same ones for every graded item; `nearest` selects those whose text is most similar
+            to the graded one (cosine of TF-IDF weights).
+        reasons: whether to show the labellers' reasons: an item's `ground_truth_reasons`, or
+            `reasons` in its metadata, by criterion name.
         seed: breaks ties.
 
     Attributes:
         dataset: the labelled set.
 
     Raises:
-        InputError: the dataset has no labels, or an argument cannot be used.
+        InputError: the dataset has no labels, or an argument is invalid.
     """
 
     def __init__(
@@ -78,12 +78,12 @@ class Examples:
             raise InputError("examples need labels, and no item of the dataset has any")
         random.Random(seed).shuffle(self._pool)
         by_text = {_same(example.submission): example for example in reversed(self._pool)}
-        self._pool = list(reversed(by_text.values()))  # the first of those with the same text
+        self._pool = list(reversed(by_text.values()))  # the first of equal texts wins
         self._plain = [_plain(example.submission) for example in self._pool]
         self._texts = _Texts([e.submission for e in self._pool]) if pick == "nearest" else None
         self._usual = self._balanced(range(len(self._pool))) if self._texts is None else []
         self.for_item = lru_cache(maxsize=256)(self._for_item)
-        """The examples to be shown beside an item."""
+        """Return the examples for an item."""
 
     def _for_item(self, item: Item) -> tuple[Example, ...]:
         is_near = _nearness(item.submission)
@@ -97,7 +97,7 @@ class Examples:
         return tuple(self._pool[index] for index in chosen)
 
     def _balanced(self, allowed: Sequence[int]) -> list[int]:
-        """Take, one after the other, the item with the labels that were shown least so far."""
+        """Repeatedly take the item whose labels were shown least so far."""
         shown: Counter[tuple[str, str]] = Counter()
         chosen: list[int] = []
         remaining = list(allowed)
@@ -137,18 +137,18 @@ def _example(dataset: RubricDataset, index: int, reasons: bool) -> Example:
 
 
 def _same(text: str) -> str:
-    """By what two texts are the same: letter case and spacing aside."""
+    """The text without differences of letter case and spacing, for comparison."""
     return " ".join(text.casefold().split())
 
 
 def _plain(text: str) -> str:
-    """A text without letter case, spacing and punctuation; one of nothing else keeps it."""
+    """A text without letter case, spacing and punctuation; with them if nothing else remains."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return "".join(re.findall(r"[^\W_]+", folded)) or _same(text)
 
 
 def _nearness(text: str) -> Callable[[str], bool]:
-    """Whether a plain text is nearly the same as this one."""
+    """Return a function that tells whether a plain text is nearly the same as this one."""
     from rapidfuzz import fuzz
 
     own = _plain(text)
@@ -158,10 +158,10 @@ def _nearness(text: str) -> Callable[[str], bool]:
 
 
 class _Texts:
-    """Texts by their words, to be found by likeness.
+    """An index of texts, searched by similarity.
 
     The weight of a word in a text is `(1 + log tf) * log((1 + N) / (1 + df))` (Salton and Buckley
-    1988), and the likeness of two texts the cosine of their weights.
+    1988); the similarity of two texts is the cosine of their weights.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -182,7 +182,8 @@ class _Texts:
         return {word: weight / length for word, weight in weights.items()}
 
     def nearest(self, text: str, allowed: Sequence[int], count: int) -> list[int]:
-        """The indexes of the texts most like `text`, the likest last, next to what is graded."""
+        """The indexes of the texts most similar to `text`, the most similar last, next to the
+        graded text."""
         wanted = self._vector(Counter(_words(text)))
 
         def likeness(index: int) -> float:

@@ -1,8 +1,8 @@
-"""Keys of a reply that nobody asked for: none of them may hold another answer.
+"""Unexpected keys of a reply: none of them may contain another answer.
 
-Which values are answers is read from the JSON Schema that the reply was asked to follow: a label, a
-number within bounds, a truth value for a question with two answers. So one rule serves all kinds of
-criteria, all prompts, and the parts of an answer that has several.
+The JSON Schema of the reply says which values are answers: a label, a number within bounds, a
+boolean for a question with two answers. So one rule covers all kinds of criteria, all prompts, and
+answers with several parts.
 """
 
 from __future__ import annotations
@@ -16,42 +16,41 @@ from typing import Any
 from rubricate.errors import UnreadableReply
 
 _FREE = frozenset(("reason", "evidence", "quote", "item"))
-"""Parts of an answer that are free text or name what is answered: they are no answer themselves."""
+"""Parts of an answer that are free text or name its subject: they are never answers."""
 _REFERENCE = re.compile(
     r"(?:for|about|regarding)?(?:criterion|item|question|requirement)(?:id|index|name|no|number)?|"
     r"about|appliesto|for|id|index|key|name|no|number|ref|reference|regarding|subject|target|title"
 )
-"""Keys, without case and punctuation, that say what is answered."""
+"""Keys, without case and punctuation, that name the subject of an answer."""
 _SHORT = 12
-"""Words up to which a text that nobody asked for may be an answer in ordinary words ('on reflection
-it is not met'). At 6 such sentences are missed; at 24 most remarks that use a label's word in
-passing ('a good text') cost a second request. In longer ones only the label as it is spelled
-counts."""
+"""Most words of an unexpected text that may be an answer in plain words ('on reflection it is not
+met'). At 6 such sentences are missed; at 24 most remarks that use a label's word in passing ('a
+good text') cost a second request. In longer texts only the label in its exact spelling counts."""
 _YES_OR_NO = re.compile(
     r"yes|no|nope|not|y|n|true|false|pass(?:e[ds])?|fail(?:ed|s|ure)?|(?:in)?correct|met|meets|unmet|"
     r"(?:un|dis)?(?:satisfied|fulfilled)|accept(?:ed)?|reject(?:ed)?|positive|negative|present|"
     r"absent|right|wrong|[✓✔✅✗✘❌]"
 )
-"""Words for the two answers of a yes-or-no question, beside its labels."""
+"""Words for yes and no, besides the labels."""
 _TAKES_BACK = re.compile(
     r"\b(?:abstain\w*|cannot|disregard\w*|ignor\w+|invalid\w*|inver[ts]\w*|opposite|overrid\w+|"
     r"overrul\w+|retract\w*|revers\w+|revok\w+|tak(?:e|en|ing)\b.*\bback|undecid\w*|unsure|verdicts?|"
     r"void|withdr[ae]w\w*)\b",
     re.IGNORECASE,
 )
-"""Words of a text that may take an answer back, or replace it, without saying another one."""
+"""Words that may take an answer back, or replace it, without naming another one."""
 _ANSWER_NAME = re.compile(
     r"^(?:actual|adjust|amend|answer|best$|better$|choice|conclusion|correct(?:ed|ion)|decision|"
     r"final|grade$|grading$|judge?ment|label|outcome|overall$|overrid|preferred|rating|real|result|"
     r"revis|score|true|updat|winner)"
 )
-"""Names, without case and punctuation, under which nothing but another answer is expected,
-whatever it is written like ('final': 'nicht erfüllt')."""
+"""Names, without case and punctuation, that can only hold another answer, in any wording ('final':
+'nicht erfüllt')."""
 _REMARK = re.compile(
     r"ambigu|count|description|explanation|injection|justification|language|length|location|"
     r"manipulat|position|rationale|review|schema|sentence|timestamp|token|version"
 )
-"""Names of remarks: a number or a truth value there is no answer."""
+"""Names of remarks: a number or a boolean under them is not an answer."""
 NUMBER_WORDS = (
     "zero",
     "one",
@@ -69,12 +68,12 @@ _NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:\.\d+)?(?![\w%]|\.\d)")
 
 
 def _plain(key: str) -> str:
-    """A key without case, space and punctuation."""
+    """Return a key without case, space and punctuation."""
     return "".join([character for character in key.casefold() if character.isalnum()])
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """A JSON value and everything in it."""
+    """Yield a JSON value and everything in it."""
     pending = [value]
     while pending:
         yield (part := pending.pop())
@@ -83,25 +82,25 @@ def _parts(value: Any) -> Iterator[Any]:
 
 
 def leaves(value: Any) -> list[Any]:
-    """The texts, numbers and truth values of a JSON value."""
+    """Return the texts, numbers and booleans of a JSON value."""
     return [
         part for part in _parts(value) if part is not None and not isinstance(part, dict | list)
     ]
 
 
 def refers(key: str) -> bool:
-    """Whether a key says which question is answered."""
+    """Whether a key names the question that is answered."""
     return _REFERENCE.fullmatch(_plain(key)) is not None
 
 
 def is_remark(key: str) -> bool:
-    """Whether a number or a truth value under a key is no answer, by the key's name."""
+    """Whether a number or a boolean under this key is not an answer."""
     return "confidence" in _plain(key) or _REMARK.search(_plain(key)) is not None
 
 
 @dataclass(slots=True)
 class Answers:
-    """What can be an answer, by the JSON Schemas of the answers."""
+    """The possible answers, from the JSON Schemas of the answers."""
 
     labels: list[str] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
@@ -134,7 +133,7 @@ class Answers:
         return answers
 
     def have(self, value: Any) -> bool:
-        """Whether a text, number or truth value can be read as an answer."""
+        """Whether a text, number or boolean can be read as an answer."""
         if isinstance(value, bool):
             return self.yes_or_no or str(value).casefold() in map(str.casefold, self.labels)
         if isinstance(value, int | float):
@@ -155,9 +154,9 @@ class Answers:
         return bool(words) and ((self.any_text and short) or bool(self.mentions(text, short)))
 
     def may_be(self, key: str, value: Any, answers: Collection[str]) -> bool:
-        """Whether a key that nobody asked for, or anything in it, can be read as an answer.
+        """Whether an unexpected key, or anything in it, can be read as an answer.
 
-        How sure a model is, by a number, is none; nor is the number of what it answers.
+        Not an answer are a model's confidence as a number, and the number of a criterion.
         """
         name = _plain(key)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -187,7 +186,7 @@ class Answers:
         return shown in self.labels or any(low <= value <= high for low, high in self.bounds)
 
     def mentions(self, text: str, any_case: bool) -> list[re.Match[str]]:
-        """Where labels are in a text as words of their own."""
+        """Return the labels that a text mentions as separate words."""
         longest = sorted({label.strip() for label in self.labels}, key=len, reverse=True)
         if not longest:
             return []
@@ -204,7 +203,7 @@ def _is_code(value: Any) -> bool:
 def refuse_other_answers(
     data: Mapping[str, Any], schema: Mapping[str, Any], answers: Collection[str]
 ) -> None:
-    """`UnreadableReply` where a key that nobody asked for may hold another answer.
+    """Raise `UnreadableReply` if an unexpected key may contain another answer.
 
     Args:
         data: an object of a reply.
@@ -229,7 +228,7 @@ def refuse_other_answers(
 
 
 def _refuse_within(value: Any, schema: Mapping[str, Any]) -> None:
-    """`refuse_other_answers` of the objects that an answer itself consists of."""
+    """`refuse_other_answers` for the objects inside an answer."""
     if isinstance(value, list) and "items" in schema:
         for part in value:
             _refuse_within(part, schema["items"])

@@ -31,17 +31,18 @@ def read_group(
     material: str = "",
     schema: Mapping[str, Any] | None = None,
 ) -> list[Reply | UnreadableReply]:
-    """The answers about several criteria, in their order.
+    """Return the answers about several criteria, in their order.
 
-    Each criterion is read by itself: what is wrong with one answer is said of that one alone. But
-    where an entry has a number that no criterion has, nobody knows which numbers the others mean.
+    Each criterion is read separately, so that an error in one answer concerns only that answer. But
+    if an entry has the number of no criterion, the meaning of all numbers is in doubt.
 
     Args:
-        names: the names of the criteria that were asked about, by their numbers.
+        names: the names of the criteria, by their numbers.
         text, material, schema: as for `read_reply`.
 
     Raises:
-        UnreadableReply: no JSON object closes the reply, or it has entries about other criteria.
+        UnreadableReply: the reply does not end with a JSON object, or has entries about other
+            criteria.
     """
     entries = _by_number(closing_object(text, tuple(names), material, schema, several=True), names)
     for key in entries:
@@ -64,17 +65,17 @@ def read_group(
 
 
 _WRAPPERS = ("criteria", "entries", "evaluations", "results", "verdicts")
-"""Keys of an object around all entries. Under another one they may be an example."""
+"""Keys of an object around all entries. Under any other key it may be an example."""
 _TOTALS = ("overall_score", "score", "total", "total_score")
-"""Keys of a number that is of all criteria together."""
+"""Keys of a total over all criteria."""
 _NUMBERED = re.compile(r"\s*(?:criterion)?[\s_#-]*0*([0-9]+)[.:]?\s*", re.IGNORECASE)
 
 
 def _by_number(entries: dict[str, Any], names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Entries by the numbers of their criteria, where all have them as 'Criterion 1' or the like.
+    """Return entries by criterion number if all keys read 'Criterion 1' or similar.
 
-    They may be wrapped in an object of their own. What has some numbers as they were asked for
-    stays as it is: the others are something else.
+    They may be wrapped in an object. Entries with some numbers as requested are left unchanged: the
+    other keys mean something else.
     """
     if len(entries) == 1:
         ((name, inner),) = entries.items()
@@ -120,7 +121,8 @@ def _refuse_others_in_entry(
     names: Mapping[str, Sequence[str]],
     schema: Mapping[str, Any],
 ) -> None:
-    """`UnreadableReply` where an entry has another answer, or says that it is about another one."""
+    """Raise `UnreadableReply` if an entry has another answer, or claims to be about another
+    criterion."""
     others = {}
     for key, value in entry.items():
         if key in schema["properties"] or key in PARTS:
@@ -137,13 +139,13 @@ def _refuse_others_in_entry(
 def _refuse_another(
     value: Any, number: str, names: Mapping[str, Sequence[str]], refers: bool
 ) -> None:
-    """`UnreadableReply` where a value in the entry of a criterion is another one's number or name.
+    """Raise `UnreadableReply` if a value in an entry is the number or name of another criterion.
 
     Args:
-        value: it.
-        number: the criterion's number.
-        names: those of all criteria, by their numbers.
-        refers: whether the value's key says that it is about a criterion.
+        value: the value.
+        number: the number of the criterion.
+        names: the names of all criteria, by number.
+        refers: whether the value's key refers to a criterion.
     """
     text = f" {_words(str(value))} "
     named = [(len(name), n) for n in names for name in map(_words, names[n]) if f" {name} " in text]
@@ -182,7 +184,7 @@ def _names(text: str, number: str, names: Sequence[str]) -> bool:
 
 
 def _refuse_reason(reason: str, number: str) -> None:
-    """`UnreadableReply` where a reason speaks of criteria by number, and not of the entry's own."""
+    """Raise `UnreadableReply` if a reason mentions criteria by number, but not its own."""
     named = re.findall(r"\bcriterion\s+#?(\d+)", reason, re.IGNORECASE)
     if named and number not in named:
         raise UnreadableReply(
@@ -192,7 +194,7 @@ def _refuse_reason(reason: str, number: str) -> None:
 
 _KIND = r"(?:criterion|entry|item|no|nr|number|question|requirement|the)"
 _SHORT = 4
-"""Words up to which a text under any key may be a criterion's number ("the second one")."""
+"""Most words of a text that may be a criterion's number under any key ("the second one")."""
 _NUMBERS = {
     word: number
     for words in (

@@ -1,4 +1,4 @@
-"""A language model that judges: it is asked, its reply is read, and no answer is asked again."""
+"""A language model as a judge: ask, read the reply, and ask again if it is not an answer."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ from rubricate.rubric import (
 
 
 class ModelJudge(Judge):
-    """A language model that judges.
+    """A language model as a judge.
 
-    Criteria that its way of asking does not fit are asked about in another, and `note` says so.
+    Criteria that do not suit its way of asking are asked about in another way; `note` says which.
 
     Args:
         model: the model.
-        prompting: how it is asked. Default: `Explained()`, criterion by criterion, the reason
+        prompting: the way of asking. Default: `Explained()`, criterion by criterion, the reason
             before the verdict.
-        name: what results call it. Default: the model's name.
-        reasks: how often an unreadable reply is asked again, with what was wrong with it.
+        name: its name in results. Default: the name of the model.
+        reasks: how often to ask again after an unreadable reply, telling the model what was wrong.
 
     Raises:
-        InputError: that is no model.
+        InputError: `model` is not a model.
     """
 
     text_only = True
@@ -93,7 +93,7 @@ class ModelJudge(Judge):
         self._last_item: tuple[Item, hashlib.blake2b | None] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is kept of the last item and of the model as it is here."""
+        """Drop the cached data of the last item and of the model in this process."""
         state = self.__dict__ | {"_last_item": None}
         for name in ("identity", "_fingerprint"):
             state.pop(name, None)
@@ -105,11 +105,11 @@ class ModelJudge(Judge):
         return ". ".join([line for line in (about_asking, self.model.note) if line]) or None
 
     def with_prompting(self, prompting: Prompting) -> ModelJudge:
-        """The same model under the same name, asked in another way."""
+        """Return a judge with the same model and name and another way of asking."""
         return ModelJudge(self.model, prompting, name=self.name, reasks=self._reasks)
 
     def asked_otherwise(self, criterion: Criterion) -> ModelJudge | None:
-        """Who judges a criterion that the way of asking does not fit, which `note` then says."""
+        """The judge for a criterion that does not suit the way of asking; `note` then says so."""
         if self._other is None or self.prompting.fits(criterion):
             return None
         self._unfit[criterion.title] = None
@@ -128,7 +128,7 @@ class ModelJudge(Judge):
 
     @cached_property
     def identity(self) -> bytes:
-        """The prompt and the model, as keys have them."""
+        """The prompt and the model, as part of journal keys."""
         return identity_of([self.prompt_version, self.model.fingerprint()])
 
     @cached_property
@@ -193,7 +193,7 @@ class ModelJudge(Judge):
         return self._failed(criterion, kind, wrong, spent)
 
     async def _judged_in_several(self, item: Item, criterion: Criterion, send: Send) -> Verdict:
-        """The verdict of a way that asks several requests."""
+        """The verdict of a way of asking that takes several requests."""
         conversation = Conversation(self.model, send, self._reasks, self._memory)
         try:
             reply = await self.prompting.answer(item, criterion, conversation)
@@ -253,8 +253,7 @@ class ModelJudge(Judge):
     async def judge_group(
         self, item: Item, criteria: Sequence[Criterion], send: Send
     ) -> list[Verdict]:
-        """What the reply lacks, has twice or answers in another form is asked again, without the
-        others."""
+        """Ask again only about the criteria whose answers are missing, duplicate or malformed."""
         if len(criteria) == 1:
             return [await self.judge(item, criteria[0], send)]
         prompting = self.prompting
@@ -283,7 +282,7 @@ class ModelJudge(Judge):
                         raise reply
                     reading = criterion.read(reply.answer)
                     verdict = self._verdict(item, criterion, reply, reading, group.spent[index])
-                except (Exception, SystemExit) as error:  # also of a criterion: the others are read
+                except (Exception, SystemExit) as error:  # in user code, too: the others are read
                     group.unreadable(index, wrong_with(error))
                 else:
                     required = prompting.require_evidence
@@ -307,7 +306,7 @@ class ModelJudge(Judge):
     def _group_request(
         self, item: Item, numbered: Mapping[str, Criterion], group: _Group
     ) -> Request:
-        """What is sent about criteria, by their numbers, which they keep when asked about again."""
+        """The request about criteria by number. They keep their numbers when asked about again."""
         criteria = list(numbered.values())
         if not group.wrong:
             return self.prompting.group_request(item, criteria)
@@ -327,7 +326,7 @@ class ModelJudge(Judge):
 
 
 class _Group:
-    """What has come of a group so far, by the criteria's indexes, in the order of asking."""
+    """The results of a group so far, by the indexes of the criteria in the order of the prompt."""
 
     def __init__(self, indexes: Sequence[int]) -> None:
         self._indexes = indexes
@@ -339,7 +338,7 @@ class _Group:
         self.spent = [Usage()] * len(indexes)
 
     def judged(self, index: int, verdict: Verdict, wrong: str) -> None:
-        """Take a verdict, unless something is wrong with its quotes."""
+        """Record a verdict, unless something is wrong with its quotes."""
         if wrong:
             self.wrong[index], self._unsupported[index] = wrong, verdict
             self._times[index] += 1
@@ -348,23 +347,23 @@ class _Group:
         self.verdicts[index] = asked_for_quotes(verdict, times) if times else verdict
 
     def unreadable(self, index: int, wrong: str) -> None:
-        """Note what is wrong with an answer that is none."""
+        """Record what is wrong with an unreadable answer."""
         self.wrong[index] = wrong
         self._unsupported.pop(index, None)
 
     def lacking(self, index: int) -> Verdict | None:
-        """The last answer of an index, if it is one whose quotes are wrong, abstaining for that."""
+        """Return the last answer for an index if only its quotes are wrong, as an abstention."""
         verdict = self._unsupported.get(index)
         if verdict is None:
             return None
         return asked_for_quotes(verdict, self._times[index] - 1, self.wrong[index])
 
     def pending(self) -> list[int]:
-        """The indexes that have no verdict yet."""
+        """The indexes without a verdict so far."""
         return [index for index in self._indexes if index not in self.verdicts]
 
     def spend(self, indexes: Sequence[int], usage: Usage) -> None:
-        """Share out what a call took among the criteria that it was about."""
+        """Divide the usage of a call among its criteria."""
         for index, part in zip(indexes, usage.split(len(indexes)), strict=True):
             self.spent[index] += part
 
@@ -372,7 +371,7 @@ class _Group:
 def _replies(
     completion: Completion, request: Request, numbered: Mapping[str, Criterion]
 ) -> list[Reply | UnreadableReply]:
-    """What a reply says about each of the criteria, which are given by their numbers."""
+    """Return the reply about each of the criteria, by number."""
     from rubricate.judge.asking._group_replies import read_group
 
     names = {
@@ -385,6 +384,6 @@ def _replies(
 
 
 def _shown_order(criterion: Criterion, order: Sequence[int]) -> dict[str, Any]:
-    """An order of a criterion's answers, as a verdict keeps it."""
+    """The order of a criterion's answers in the form that a verdict keeps."""
     answers = criterion.question.answers
     return {"answers": [answers[index].label for index in order]}

@@ -1,7 +1,7 @@
 """Which of two submissions is better by a criterion: the question as a criterion, and its judge.
 
-A pair is an item: its submission is the one that is shown first, and its metadata have the other.
-Which one is first is up to the code that makes the item; both orders of a pair are two items.
+A pair is an item: its submission is shown first, and its metadata hold the other one. The code that
+makes the item decides which one is first; both orders of a pair are two items.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from rubricate.judge.models import Completion, Request
 from rubricate.rubric import Criterion, CriterionOption
 
 PAIR_PROMPT = "pairwise-1"
-"""The folder of templates in use. A changed wording is a new folder, and a new journal key."""
+"""The folder of templates in use. Changed wording means a new folder, and new journal keys."""
 FIRST, SECOND, EQUAL = "FIRST", "SECOND", "EQUAL"
 BETTER = "better"
-"""Where an item's metadata have which of the two people call better."""
+"""The metadata key for the submission that people call better."""
 TASK = "pair"
-"""Where an item's metadata have the id of its task, of which there are pairs with all answers."""
+"""The metadata key for the id of the task; a task has pairs of all its answers."""
 OTHER = "second"
-"""Where an item's metadata have the submission that is shown second."""
+"""The metadata key for the submission that is shown second."""
 
 
 GIVEN, REVERSE = "first first", "second first"
-"""The orders in which a pair is shown; what the ids of its two items end in."""
+"""The orders in which a pair is shown: the suffixes of the ids of its two items."""
 
 
 def pair_id(item: str) -> str:
-    """A pair's id, from that of its item in which the first submission is shown first."""
+    """The id of a pair, from the id of its item that shows the first submission first."""
     return item.removesuffix(f"/{GIVEN}")
 
 
 def pair_criterion(criterion: Criterion, name: str) -> Criterion:
-    """The question which of two submissions is better by a criterion that a judge is asked about.
+    """The criterion that asks a judge which of two submissions is better by `criterion`.
 
-    Of a fault (a negative weight) it is asked which one shows it more; that one is the worse. An
-    answer is worth 1 where the first is better, 0 where the second is, and 0.5 where neither is.
+    For a fault (a negative weight) the question is which one shows it more; that one is the worse.
+    An answer counts 1 if the first is better, 0 if the second is, and 0.5 if neither is.
     """
     question = criterion.question
     parts = asked_parts(criterion)
@@ -78,7 +78,7 @@ def pair_criterion(criterion: Criterion, name: str) -> Criterion:
 
 
 class Pair(Prompting):
-    """A model is asked which of an item's two submissions is better."""
+    """Asks a model which of an item's two submissions is better."""
 
     form = '{"reason": "...", "verdict": ...}'
     version = PAIR_PROMPT
@@ -101,5 +101,5 @@ class Pair(Prompting):
         return request_of(sendable(system), sendable(note + material), sendable(text), schema)
 
     def read(self, completion: Completion, request: Request) -> Reply:
-        """Reason and verdict; quotes, which nobody asked for, are left out."""
+        """Reason and verdict; unrequested quotes are dropped."""
         return replace(super().read(completion, request), quotes=())

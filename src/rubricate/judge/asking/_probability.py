@@ -1,9 +1,9 @@
-"""A language model that is asked for the verdict alone, and how probable each verdict is.
+"""Asking a language model for the verdict alone, and for the probability of each verdict.
 
 The verdict is one token, and its probabilities are the model's own (logprobs). Two biases are
-corrected: that of position, by asking in several orders and averaging; and that of labels, by what
-the model says of a content-free question (contextual calibration: Zhao et al. 2021, "Calibrate
-Before Use"). Where a model gives no probabilities, they are the shares of sampled replies.
+corrected: position bias, by asking in several orders and averaging; and label bias, by the model's
+answer to a content-free question (contextual calibration: Zhao et al. 2021, "Calibrate Before
+Use"). For a model without probabilities, they are the shares of sampled replies.
 """
 
 from __future__ import annotations
@@ -42,56 +42,56 @@ ORDERS, SAMPLES = 2, 5
 position. If replies are drawn, both orders give ten, so that a share of 0.5 has a standard error of
 0.16. With half as many samples it is 0.22; with twice as many, 0.11 at twice the price."""
 LEAST = 0.5
-"""The share of the probability that the options must hold for a reply to be readable. Reasoned, not
-measured: below it, something else is likelier than all options together. At half, such replies are
-read; at double, any other token with a probability makes a reply unreadable."""
+"""The least share of the probability that the options must have together for a readable reply.
+Reasoned, not measured: below it, something else is likelier than all options together. At half,
+such replies are read; at double, any other token with a probability makes a reply unreadable."""
 FLOOR = 0.1
-"""The least that the prior of an option counts as, in even shares: what a model hardly ever says
-of a content-free question is raised tenfold at most. At half, twentyfold; at double, fivefold."""
+"""The least prior of an option, as a multiple of an even share: an answer that the model hardly
+ever gives to a content-free question is raised tenfold at most. At half, twentyfold; at double,
+fivefold."""
 MOST_NOTES = 3
-"""How many causes of sampling a note names."""
+"""Most causes of sampling that a note names."""
 DIGITS = 6
-"""Decimal places that are kept."""
+"""Decimal places of stored probabilities."""
 SEEN = 0.9
-"""The share of the probability that an endpoint must name for an expected value, which is then off
-by a tenth of the scale at most. At 0.8 it may be off by a fifth; at 0.95, more replies are drawn
-instead, which costs five requests for one."""
+"""The share of the probability that an endpoint must list before an expected value is computed,
+which is then off by a tenth of the scale at most. At 0.8 it may be off by a fifth; at 0.95, more
+replies are sampled instead, which costs five requests for one."""
 ROUNDING = 1e-6
-"""What is missing of 1 by rounding alone."""
+"""A shortfall from 1 up to this is rounding."""
 TOO_MUCH = 1.02
-"""The most that probabilities may add up to: 20 of them, each rounded to three decimal places, are
-0.01 too much at most. Without a margin such replies are refused; at 1.2, wrong ones are read."""
+"""The largest valid sum of rounded probabilities: 20 of them, each rounded to three decimal places,
+exceed 1 by 0.01 at most. Without a margin such replies are rejected; at 1.2, wrong ones are read."""
 _OPTION = re.compile(
     r"""(?:-\s|[\s"'`*_(\[{«“‘]|<(?!\d))*(?P<token>\w)(?!\w)"""
     r"""(?P<mark>[\s"'`*_)\]}>»”’.:,;]*)(?P<rest>.*)""",
     re.DOTALL,
 )
-"""One letter or digit with what may be around it, and what follows."""
+"""One letter or digit with the marks that may surround it, and the rest."""
 _FULL_WIDTH = dict(zip(range(0xFF01, 0xFF5F), range(0x21, 0x7F), strict=True))
-"""Letters of East Asian width. Other forms of a letter or digit ('①', 'ª') are no choice."""
+"""Full-width East Asian letters and digits. Other variants ('①', 'ª') are not choices."""
 _BEFORE = re.compile(r"\A[\W_]+")
-"""What may be before it."""
+"""Characters that may precede it."""
 
 
 @dataclass(frozen=True)
 class Probability(Prompting):
-    """A model is asked for the verdict alone, in one token, and how probable each verdict is.
+    """Asks a model for the verdict alone, in one token, with the probability of each verdict.
 
-    Criteria that no single token answers (metric criteria, scales of more than 21 levels) are asked
-    about as `Explained` does, and the judge's `note` says so.
+    Criteria that no single token can answer (metric criteria, scales of more than 21 levels) are
+    asked about as in `Explained`, and the judge's `note` says so.
 
     Attributes:
-        permutations: in how many orders of the answers it is asked; their probabilities are
+        permutations: the number of orders of the answers to ask in; their probabilities are
             averaged. Two are the rubric's own order and its reverse.
-        correct_prior: whether probabilities are corrected by those of a content-free question,
-            which is asked once for each set of answers and order. Only those that the model itself
-            gives are.
-        samples: how many replies are drawn in each order, where the model gives no probabilities.
-        shuffle: a seed that draws the first of the orders for each item and criterion.
-        examples: labelled examples to be shown, if any.
+        correct_prior: whether to correct probabilities with those of a content-free question, which
+            is sent once for each set of answers and order. Sampled shares are never corrected.
+        samples: the number of replies to sample in each order if the model gives no probabilities.
+        shuffle: the seed that draws the first of the orders for each item and criterion.
+        examples: labelled examples to show, if any.
 
     Raises:
-        InputError: a number cannot be used.
+        InputError: a number is invalid.
     """
 
     probability_mode = asks_several = True
@@ -133,7 +133,7 @@ class Probability(Prompting):
         return ". ".join(notes) or None
 
     def request_key(self, fingerprint: Mapping[str, Any], item: Item, criterion: Criterion) -> str:
-        """A hash of what is sent in all orders."""
+        """A hash of the requests in all orders."""
         settings = [
             self.permutations,
             self.correct_prior,
@@ -154,12 +154,12 @@ class Probability(Prompting):
     def rendered(
         self, item: Item, criterion: Criterion, order: tuple[int, ...], *, free: bool = False
     ) -> Request:
-        """What is sent with the answers in an order; `free`: without what the criterion asks."""
+        """The request with the answers in this order; `free`: without the criterion's text."""
         shown = () if self.examples is None else self.examples.for_item(item)
         return render_choice(item, criterion, order, shown, free=free)
 
     async def answer(self, item: Item, criterion: Criterion, conversation: Conversation) -> Reply:
-        """The mean of the answers in all orders; sampled, where it is not sure what they are."""
+        """The mean of the answers in all orders; sampled if the probabilities leave it open."""
         question = criterion.question
         orders = self._orders(item, question)
         views = [await self._view(item, criterion, order, conversation) for order in orders]
@@ -179,7 +179,7 @@ class Probability(Prompting):
         *,
         sampled: bool = False,
     ) -> _View:
-        """What the model says when the answers are in one order; `sampled`: in replies alone."""
+        """The model's answer with the options in this order; `sampled`: from replies alone."""
         answers = [criterion.question.answers[index] for index in order]
         labels = [answer.label for answer in answers]
         request = self.rendered(item, criterion, order)
@@ -195,7 +195,7 @@ class Probability(Prompting):
     async def _prior(
         self, item: Item, criterion: Criterion, order: tuple[int, ...], conversation: Conversation
     ) -> dict[str, float] | None:
-        """What the model says of a content-free question; the same for all items."""
+        """The model's answer to a content-free question; the same for all items."""
         free = Item(CONTENT_FREE, CONTENT_FREE, guidelines=item.guidelines)
         request = self.rendered(free, criterion, order, free=True)
         text = "\0".join([message["content"] for message in request.messages])
@@ -212,7 +212,7 @@ class Probability(Prompting):
                 ) from None
             if stated.obtained != "logprobs":
                 return None
-            # Of what was not named, nothing is known: each answer has its even part of it.
+            # Nothing is known about unlisted options: each gets an even part of the remainder.
             even = stated.unseen / len(answers)
             priors[about] = {
                 answer.label: share + even
@@ -227,7 +227,7 @@ class Probability(Prompting):
         conversation: Conversation,
         sampled: bool,
     ) -> _Stated:
-        """What the model says of the choices, in their order, among the choices.
+        """The model's probabilities of the choices, in their order, relative to all choices.
 
         Raises:
             UnreadableReply: the choices hold less than half of the probability, whenever asked.
@@ -264,10 +264,10 @@ class Probability(Prompting):
         answers: Sequence[Answer],
         conversation: Conversation,
     ) -> dict[str, float]:
-        """The share of each choice in sampled replies, of which a first one is there.
+        """The share of each choice in sampled replies, including the first reply if there is one.
 
-        It is not counted where it ended before it had any text: models that reason need more
-        tokens for that than a request with probabilities gives them.
+        That reply does not count if it ended before any text: models that reason need more tokens
+        for it than a request for probabilities allows.
         """
         drawn = [completion] if completion.text.strip() else []
         for sample in range(1, self.samples + 1 - len(drawn)):
@@ -281,11 +281,11 @@ class Probability(Prompting):
 
 @dataclass(slots=True)
 class _Memory:
-    """What is kept from one judgement to the next.
+    """State kept between judgements.
 
     Attributes:
-        priors: by a hash of the content-free question, what the model says of its answers.
-        sampled: why replies were sampled.
+        priors: the model's probabilities for a content-free question, by a hash of the question.
+        sampled: the reasons for sampling replies.
     """
 
     priors: dict[bytes, dict[str, float]] = field(default_factory=dict)
@@ -294,13 +294,13 @@ class _Memory:
 
 @dataclass(frozen=True, slots=True)
 class _Stated:
-    """What a model said of the choices.
+    """The probabilities that a model gave to the choices.
 
     Attributes:
-        shares: the probability of each, in their order.
-        unseen: what is missing of 1: an endpoint names only the likeliest tokens, and what it
-            leaves out may be any of the choices.
-        obtained: where the probabilities are from.
+        shares: the probability of each choice, in order.
+        unseen: the shortfall from 1: an endpoint lists only the likeliest tokens, and the rest may
+            be any of the choices.
+        obtained: the source of the probabilities.
         why: why replies were sampled, if the model might have given probabilities.
     """
 
@@ -313,10 +313,10 @@ class _Stated:
 def _shares(
     words: Mapping[str, float], request: Request, unseen: float, obtained: Obtained, why: str
 ) -> _Stated:
-    """What was said of the choices, of all that was said.
+    """Return the probabilities of the choices, from those of all listed tokens.
 
     Raises:
-        UnreadableReply: the choices hold less than half of it.
+        UnreadableReply: the choices have less than half of the probability.
     """
     shares = [words.get(choice, 0.0) for choice in request.choices]
     total = math.fsum(shares) + unseen
@@ -333,7 +333,7 @@ def _none_of(request: Request) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What the model said in one order of the options: as it is, and corrected by its prior."""
+    """The model's answer for one order of the options: raw, and corrected by its prior."""
 
     probabilities: dict[str, float]
     stated: _Stated
@@ -342,7 +342,7 @@ class _View:
 
 
 def _answer(views: Sequence[_View], question: Question) -> dict[str, Any]:
-    """The answer as the journal keeps it: the mean over the orders, and what each has given."""
+    """The answer in the journal's form: the mean over the orders, and the result of each."""
     labels = [answer.label for answer in question.answers]
     mean = {
         label: math.fsum(view.corrected[label] for view in views) / len(views) for label in labels
@@ -372,7 +372,7 @@ def _unseen(views: Sequence[_View]) -> float:
 
 
 def _is_open(criterion: Criterion, views: Sequence[_View]) -> bool:
-    """Whether what an endpoint left out of its list could turn the verdict."""
+    """Whether tokens that the endpoint did not list could change the verdict."""
     unseen = _unseen(views)
     if not unseen:
         return False
@@ -381,7 +381,7 @@ def _is_open(criterion: Criterion, views: Sequence[_View]) -> bool:
         for label in views[0].corrected
     ]
     if criterion.measurement == "ordinal":
-        # All of an order's answers make the value; what does not apply counts against them.
+        # All answers of an order make up the value; those that do not apply count against them.
         masses: dict[str, float] = {}
         for label, share in mean:
             status = criterion.status(label)
@@ -402,17 +402,17 @@ def _rounded(shares: Mapping[str, float]) -> dict[str, float]:
 def corrected(
     shares: Mapping[str, float], prior: Mapping[str, float], valued: Sequence[str]
 ) -> dict[str, float]:
-    """Probabilities corrected by what a model says of a content-free question.
+    """Correct probabilities by those of a content-free question.
 
-    Each is divided by its prior, and the result scaled to the sum of before: the diagonal form of
-    contextual calibration (Zhao et al. 2021). Only `valued` labels are corrected, among each other;
-    the others keep their probabilities.
+    Each is divided by its prior, and the result scaled to the previous sum: the diagonal form of
+    contextual calibration (Zhao et al. 2021). Only `valued` labels are corrected, relative to each
+    other; the others keep their probabilities.
 
     Args:
         shares: probability by label.
         prior: the same for the content-free question; empty for no correction.
-        valued: the labels that are corrected. A prior among them counts as a tenth of an even share
-            at least.
+        valued: the labels to correct. A prior among them counts as at least a tenth of an even
+            share.
     """
     result = dict(shares)
     held = math.fsum(prior.get(label, 0.0) for label in valued)
@@ -432,18 +432,19 @@ def corrected(
 
 CONTENT_FREE = "N/A"
 _CANNOT = "X"
-"""What represents CANNOT_ASSESS among digits."""
+"""The choice for CANNOT_ASSESS if the others are digits."""
 
 
 def choice_question(criterion: Criterion) -> Question | None:
-    """What is asked, if it can be answered with one token; else None."""
+    """The question, if one token can answer it; else None."""
     question = criterion.question
     few = len(question.answers) <= len(string.ascii_uppercase)
     return question if question.is_choice and few else None
 
 
 def choice_tokens(labels: Sequence[str]) -> tuple[str, ...]:
-    """What represents each label: one digit for itself where all are that, else A, B, C, ..."""
+    """The token of each label: the digit itself if all labels are single digits, else A, B, C,
+    ..."""
     if all(label == ABSTENTION or re.fullmatch("[0-9]", label) for label in labels):
         return tuple(_CANNOT if label == ABSTENTION else label for label in labels)
     return tuple(string.ascii_uppercase[: len(labels)])
@@ -459,7 +460,7 @@ def render_choice(
 ) -> Request:
     """The messages that ask a model for the token of one of the answers, in this order.
 
-    `free` leaves the criterion out: only the answers' labels are left.
+    `free` omits the criterion, so that only the labels of the answers remain.
     """
     return choice_request(*prefix(item, False, examples, choosing=True), criterion, order, free)
 
@@ -467,7 +468,7 @@ def render_choice(
 def choice_request(
     system: str, material: str, criterion: Criterion, order: tuple[int, ...], free: bool
 ) -> Request:
-    """`render_choice` with the system's message and how the user's begins."""
+    """`render_choice` with the system message and the beginning of the user message."""
     text, tokens = _suffix(criterion, order, free)
     return request_of(system, material, text, choices=tokens, kept=True)
 
@@ -476,7 +477,7 @@ def choice_request(
 def _suffix(
     criterion: Criterion, order: tuple[int, ...], free: bool
 ) -> tuple[str, tuple[str, ...]]:
-    """How the user's message ends, and the tokens of the answers: the same for all items."""
+    """The end of the user message, and the tokens of the answers: the same for all items."""
     question, note = criterion.question.in_order(order), criterion.note
     if free:
         answers = tuple(replace(answer, meaning=None) for answer in question.answers)
@@ -493,7 +494,8 @@ def _suffix(
 def _named(
     completion: Completion, request: Request, answers: Sequence[Answer]
 ) -> tuple[dict[str, float] | None, str]:
-    """The probability of each choice and other token; None, and why, where none can be used."""
+    """The probability of each choice and other token; or None and the reason if they are
+    unusable."""
     probabilities = completion.probabilities
     if probabilities is None:
         why = completion.unusable and f"its logprobs cannot be used: {completion.unusable}"
@@ -509,7 +511,7 @@ def _named(
 
 
 def _wrong_with(probabilities: Mapping[str, float]) -> str:
-    """What is wrong with probabilities; "" for nothing."""
+    """What is wrong with probabilities; "" if nothing is."""
     for token, share in probabilities.items():
         is_number = isinstance(share, int | float) and not isinstance(share, bool)
         if not is_number or not 0.0 <= share <= TOO_MUCH:
@@ -519,7 +521,8 @@ def _wrong_with(probabilities: Mapping[str, float]) -> str:
 
 
 def _unlike(text: str, probabilities: Mapping[str, float]) -> str:
-    """What is wrong with probabilities that are not those of a text's beginning; "" for nothing."""
+    """What is wrong with probabilities that do not match the beginning of a text; "" if nothing
+    is."""
     try:
         if without_reasoning(text) != text.strip():
             return "the reply begins with reasoning"
@@ -533,7 +536,7 @@ def _unlike(text: str, probabilities: Mapping[str, float]) -> str:
 
 
 def _first_token(text: str, probabilities: Mapping[str, float]) -> str:
-    """The token with which a text begins, without what may be before it; "" for none."""
+    """The first token of a text, without leading marks; "" if there is none."""
     text = _bare(text)
     tokens = [_bare(token_text(token)).rstrip() for token in probabilities]
     return max([token for token in tokens if token and text.startswith(token)], key=len, default="")
@@ -544,7 +547,7 @@ def _bare(text: str) -> str:
 
 
 def _chosen(completion: Completion, request: Request, answers: Sequence[Answer]) -> str:
-    """The choice that a reply is; else how it begins."""
+    """The choice in a reply; else the beginning of the reply."""
     text = completion.text
     if not completion.cut_off:
         try:
@@ -557,9 +560,9 @@ def _chosen(completion: Completion, request: Request, answers: Sequence[Answer])
 def _option(
     text: str, request: Request, answers: Sequence[Answer], cut_off: bool = False
 ) -> str | None:
-    """The choice that a text is: its letter or digit, alone or before its answer as it is shown.
+    """The choice in a text: its letter or digit, alone or before the text of its answer.
 
-    Of a text that was cut off, the answer need only begin.
+    In a truncated text, the beginning of the answer is enough.
     """
     match = _OPTION.fullmatch(text.translate(_FULL_WIDTH))
     token = match["token"].upper() if match else ""
@@ -579,10 +582,10 @@ def _option(
 def _is_verdict(completion: Completion, request: Request, answers: Sequence[Answer]) -> bool:
     """Whether the probabilities of a reply's first token can be those of its verdict.
 
-    A reply that begins with a choice must be that and nothing else. Of one that was cut off, more
-    may be known: the choice's answer as it is shown, or the beginning of an explanation on another
-    line. One that begins with another word was drawn by chance, if choices are likelier; one that
-    begins with another number may be an answer.
+    A reply that begins with a choice must consist of it. A truncated reply may continue with the
+    text of the choice, or with the beginning of an explanation on another line. A reply that begins
+    with another word was drawn by chance if choices are likelier; one that begins with another
+    number may be an answer.
     """
     text = completion.text
     if _option(text, request, answers):
@@ -608,7 +611,7 @@ def _is_verdict(completion: Completion, request: Request, answers: Sequence[Answ
 _SECOND_THOUGHT = re.compile(
     r"\W*(?:actually|although|but|correction|hm+|however|instead|no|not|oops|or|rather|sorry|wait)\b"
 )
-"""How text behind a choice may begin that takes it back."""
+"""Beginnings of text after a choice that take it back."""
 
 
 def _begin_alike(text: str, other: str) -> bool:
@@ -616,7 +619,7 @@ def _begin_alike(text: str, other: str) -> bool:
 
 
 Mode = Literal["explained", "probability"]
-"""Whether a model gives its reasons before the verdict, or the verdict alone with probabilities."""
+"""Whether a model gives a reason before the verdict, or the verdict alone with probabilities."""
 MODES: Mapping[str, type[Prompting]] = {"explained": Explained, "probability": Probability}
-"""The ways of asking by the names that the option `mode` takes. Each supports the options of asking
-that its constructor has; the others are rejected."""
+"""The ways of asking, by the names that the option `mode` takes. Each supports the options that its
+constructor has and rejects the others."""

@@ -8,7 +8,7 @@
     Does it hold? {{ criterion }}
     {{ options }}
 
-A template from somebody else runs no code, loads nothing, and ends (`rubricate/_sandbox.py`).
+A third-party template runs no code, loads nothing, and terminates (`rubricate/_sandbox.py`).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ VARIABLES = (
     "examples",
     "tag",
 )
-"""What a template can be given; the first two it must use."""
+"""The variables that a template may use; the first two are required."""
 MANDATORY = VARIABLES[:2]
 KEYS = ("variables", "system")
 _HEADER = re.compile(r"\A---[ \t]*\n(?P<header>.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
@@ -70,24 +70,24 @@ _HEADER = re.compile(r"\A---[ \t]*\n(?P<header>.*?)^---[ \t]*$\n?", re.DOTALL | 
 class PromptTemplate:
     """A prompt with declared variables.
 
-    The header, YAML between two lines of `---`, has `variables`, a list of all that the template
-    uses, and may have `system`, a template for the system message; without it that is the usual
-    one, which has guidelines and examples in it. What `answer_form` says is put behind a prompt
-    that does not use it: the reply must be of that form.
+    The header is YAML between two lines of `---`. It has `variables`, a list of all that the
+    template uses, and may have `system`, a template for the system message; the default system
+    message contains guidelines and examples. `answer_form` is appended to a prompt that does not
+    use it, because the reply must have that form.
 
     Args:
         text: header and template.
-        name: what results call it.
-        file: where it is from, for errors.
+        name: its name in results.
+        file: its file, for errors.
 
     Attributes:
         name: its name.
-        variables: what it uses.
+        variables: the variables that it uses.
         version: its name, and a hash of its text.
 
     Raises:
-        InputError: a variable is unknown, not declared, or declared and not used, `submission` or
-            `criterion` is missing, or the template cannot be rendered; with the line.
+        InputError: a variable is unknown, undeclared or unused, `submission` or `criterion` is
+            missing, or the template cannot be rendered; with the line.
     """
 
     def __init__(self, text: str, *, name: str = "prompt", file: str | Path | None = None) -> None:
@@ -105,7 +105,7 @@ class PromptTemplate:
         self._header = match["header"]
         settings = self._read_header()
         self.variables: tuple[str, ...] = tuple(settings["variables"])
-        above = text[: match.end()].count("\n")  # lines, so that errors have the file's own
+        above = text[: match.end()].count("\n")  # keep line numbers, so that errors have the file's
         self._user = _Part(text[match.end() :], above)
         self._system = None
         if "system" in settings:
@@ -114,21 +114,21 @@ class PromptTemplate:
 
     @classmethod
     def from_file(cls, path: str | Path) -> PromptTemplate:
-        """The prompt that a file holds.
+        """Read a prompt from a file.
 
         Args:
             path: the file.
 
         Raises:
-            InputError: it cannot be read, or as for the class; with the file (`MissingFileError`
-                where there is none).
+            InputError: the file cannot be read (`MissingFileError` if it does not exist), or as for
+                the class; with the file.
         """
         return cls(read_text(path), name=Path(path).name, file=path)
 
     def render(
         self, item: Item, criterion: Criterion, examples: tuple[Example, ...] = ()
     ) -> tuple[str, str]:
-        """The system message and the user's.
+        """Return the system message and the user message.
 
         Raises:
             InputError: the template does not work for this item.
@@ -155,11 +155,11 @@ class PromptTemplate:
 
         try:
             return rendered(part.template, values).strip("\n")
-        except Exception as error:  # whatever the author's expressions may raise
+        except Exception as error:  # anything that the author's expressions raise
             raise self._wrong(f"{type(error).__name__}: {error}", _line_of(error)) from None
 
     def _read_header(self) -> dict[str, Any]:
-        """The header's keys and values, checked."""
+        """Return the checked keys and values of the header."""
         settings = parse_yaml(f"\n{self._header}", file=self._file)
         if not isinstance(settings, Mapping) or "variables" not in settings:
             raise self._wrong("the header has no 'variables: [submission, criterion, ...]'", 2)
@@ -193,20 +193,20 @@ class PromptTemplate:
             self.render(item, _CRITERION, _EXAMPLES if item.prompt else ())
 
     def _used(self) -> dict[str, int]:
-        """What both templates use, each with the first line that does."""
+        """The variables that both templates use, with the first line of each."""
         used: dict[str, int] = {}
         for part in filter(None, (self._system, self._user)):
             try:
                 part.compile()
             except _syntax_error() as error:
                 raise self._wrong(f"{error.message}", error.lineno) from None
-            except (RecursionError, SyntaxError):  # of Python, which has its own limits
+            except (RecursionError, SyntaxError):  # Python's own limits
                 raise self._wrong("the template is nested too deeply", None) from None
             used |= part.used
         return used
 
     def _line_of(self, word: object) -> int:
-        """The line of the file in which a word of the header is."""
+        """The line of the file that has a word of the header."""
         lines = self._header.split("\n")
         pattern = re.compile(rf"\b{re.escape(str(word))}\b")
         return next((n for n, line in enumerate(lines, 2) if pattern.search(line)), 2)
@@ -216,7 +216,7 @@ class PromptTemplate:
 
 
 class _Part:
-    """A template of a file, and what it uses with the first line that does."""
+    """A template of a file, and the variables that it uses, with their first lines."""
 
     template: Template
 
@@ -225,7 +225,7 @@ class _Part:
         self.used: dict[str, int] = {}
 
     def compile(self) -> None:
-        """Read the template; raises Jinja's syntax errors, with the file's lines."""
+        """Compile the template. Raises Jinja's syntax errors, with line numbers of the file."""
         from jinja2 import meta, nodes
 
         environment = _environment()
@@ -251,7 +251,7 @@ def _syntax_error() -> type[Any]:
 
 
 def _line_of(error: BaseException) -> int | None:
-    """The template's line that an error comes from; Jinja puts it into the traceback."""
+    """The line of the template that raised an error, from Jinja's traceback."""
     line, trace = None, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == "<template>":
@@ -261,7 +261,7 @@ def _line_of(error: BaseException) -> int | None:
 
 
 class _Fenced(str):
-    """A text between tags with a code; `text` is what is between them."""
+    """A text between tags with a code; `text` is the text alone."""
 
     text: str
 
@@ -292,7 +292,7 @@ class _Documents(tuple[_Document, ...]):
 
 
 class _Options(tuple[Answer, ...]):
-    """The answers that are allowed; as text, a line for each."""
+    """The allowed answers; as text, one per line."""
 
     def __str__(self) -> str:
         return "\n".join(
@@ -302,7 +302,7 @@ class _Options(tuple[Answer, ...]):
 
 
 class _Asked(str):
-    """What a criterion asks, with its note and its items; `requirement` and `note` are parts."""
+    """The question of a criterion with its note and items; `requirement` and `note` are parts."""
 
     requirement: str
     note: str
@@ -317,7 +317,7 @@ class _Asked(str):
 
 
 class _Shown(tuple[Example, ...]):
-    """Labelled examples; as text, the way the usual prompt has them."""
+    """Labelled examples; as text, in the form of the usual prompt."""
 
     def __str__(self) -> str:
         return examples_text(tuple(self)) if self else ""
@@ -326,7 +326,7 @@ class _Shown(tuple[Example, ...]):
 def _values(
     item: Item, criterion: Criterion, examples: tuple[Example, ...]
 ) -> dict[str, Callable[[], Any]]:
-    """What gives each variable's value."""
+    """A function for the value of each variable."""
     tag = material_tag(item)
     return {
         "submission": lambda: _Fenced("submission", tag, item.submission),
@@ -354,15 +354,15 @@ _PROBES = (
 
 @dataclass(frozen=True)
 class Templated(Prompting):
-    """A model is asked with a prompt of the user's own.
+    """Asks a model with a custom prompt.
 
     Attributes:
         template: the prompt.
-        examples: labelled examples to be shown, if any.
+        examples: labelled examples to show, if any.
         require_evidence: see `Prompting`.
 
     Raises:
-        InputError: there are examples, and the prompt does not show them.
+        InputError: there are examples, but the prompt does not show them.
     """
 
     template: PromptTemplate
@@ -380,7 +380,7 @@ class Templated(Prompting):
         return self.template.version
 
     def read(self, completion: Completion, request: Request) -> Reply:
-        """The reply in parts; the submission may be in either message."""
+        """Read a reply. The submission may be in either message."""
         content = "\n".join(message["content"] for message in request.messages[:2])
         shown = replace(request, messages=(Message(role="user", content=content),))
         return super().read(completion, shown)

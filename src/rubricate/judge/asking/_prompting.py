@@ -1,4 +1,4 @@
-"""What a way of asking a model is (`Prompting`), and the usual one (`Explained`)."""
+"""The interface of a way of asking a model (`Prompting`), and the default (`Explained`)."""
 
 from __future__ import annotations
 
@@ -32,63 +32,64 @@ if TYPE_CHECKING:
     from rubricate.judge.asking._examples import Examples
 
 CriteriaPerCall = int | Literal["all"]
-"""How many criteria of an item are judged in one call."""
+"""The number of an item's criteria that are judged in one call."""
 CONFIDENCE = "confidence"
 ASKED = f'\nAdd "{CONFIDENCE}" to it: how sure you are of the verdict, a number from 0 to 1.'
 
 
 class Prompting:
-    """A way of asking a model about a criterion; `ModelJudge(model, way)` asks so.
+    """A way of asking a model about a criterion, used as `ModelJudge(model, way)`.
 
-    A custom way derives from this class and makes the `request`. If it asks for another reply
-    than the usual JSON object, it also has another `read`, and another `form` or `correction`.
+    A custom way derives from this class and implements `request`. If replies have another form than
+    the usual JSON object, it also overrides `read`, and `form` or `correction`.
 
     Attributes:
-        form: what the JSON object of a reply looks like; named when a reply is asked for again.
+        form: the form of a reply's JSON object, quoted when asking again.
     """
 
     form = '{"reason": "...", "evidence": ["..."], "verdict": ...}'
     probability_mode = False
     """Whether it gives the probability of each verdict, and no reason: see `Judge`."""
     asks_several = False
-    """Whether a judgement takes several requests: `answer` then asks. Keys are then made of the
-    `version`, the item's texts and the criterion; what else it looks at needs a `request_key` of
-    its own."""
+    """Whether a judgement takes several requests; then `answer` sends them. Keys consist of the
+    `version`, the texts of the item and the criterion; a way that depends on more needs its own
+    `request_key`."""
 
     @property
     def version(self) -> str | None:
-        """Which prompt it is; part of the journal's keys."""
+        """The version of the prompt, a part of journal keys."""
         return PROMPT_VERSION
 
     @property
     def mode(self) -> str | None:
-        """How is asked, in words."""
+        """The way of asking, in words."""
         return "explained, one criterion a request"
 
     @property
     def criteria_per_call(self) -> CriteriaPerCall:
-        """How many criteria of an item are asked about in one request."""
+        """The number of an item's criteria in one request."""
         return 1
 
     @property
     def require_evidence(self) -> bool | None:
-        """Whether an answer that must quote, and whose quotes are not in the submission, is
-        asked again and then abstains. None: only of criteria about items (metric), for the quotes
-        that are given."""
+        """Whether an answer must be asked for again, and then becomes an abstention, if it lacks
+        required quotes or its quotes are not in the submission. None: only for criteria about items
+        (metric), and only for the quotes that the answer gives."""
         return None
 
     @property
     def states_confidence(self) -> bool:
-        """Whether the model is asked how sure it is."""
+        """Whether to ask the model for its confidence."""
         return False
 
     @property
     def shuffle(self) -> int | None:
-        """A seed that draws the order of the answers for each item and criterion."""
+        """The seed that draws the order of the answers for each item and criterion."""
         return None
 
     def turned(self, turn: int) -> Prompting | None:
-        """The same with the answers in another order; None where there is no other.
+        """Return the same way of asking with another order of the answers; None if there is no
+        other.
 
         Args:
             turn: which order, from 0 for the first.
@@ -98,23 +99,23 @@ class Prompting:
     # One criterion
 
     def request(self, item: Item, criterion: Criterion) -> Request:
-        """What is sent: messages, and the schema of the reply."""
+        """Return the request: messages, and the schema of the reply."""
         raise NotImplementedError(f"{type(self).__name__} has no request")
 
     def read(self, completion: Completion, request: Request) -> Reply:
-        """The reply in parts.
+        """Return the reply in parts.
 
         Raises:
-            UnreadableReply: it is not in the form that was asked for, and is asked again. So is it
-                where this raises a `ValueError`, `LookupError` or `TypeError`.
+            UnreadableReply: the reply does not have the required form, and is asked for again. A
+                `ValueError`, `LookupError` or `TypeError` has the same effect.
         """
         return answer_of(completion, request, read_reply)
 
     def correction(self, wrong: str) -> str:
-        """What is sent to the model after a reply that cannot be used.
+        """Return the message to the model after an unusable reply.
 
         Args:
-            wrong: why the reply cannot be used, in a sentence.
+            wrong: why the reply is unusable, as a sentence.
         """
         return (
             f"That answer cannot be used: {wrong}. Answer the same question again with one JSON "
@@ -122,11 +123,11 @@ class Prompting:
         )
 
     def order(self, item: Item, criterion: Criterion) -> tuple[int, ...] | None:
-        """The order of the answers, by their indexes; None for the criterion's own."""
+        """The order of the answers, by index; None for the criterion's own order."""
         return None
 
     def located(self, quote: str, item: Item) -> Evidence:
-        """Where a quote is."""
+        """Locate a quote."""
         from rubricate.judge.asking._evidence import locate
 
         return locate(quote, item.submission)
@@ -134,17 +135,17 @@ class Prompting:
     # One criterion, in several requests (`asks_several`)
 
     async def answer(self, item: Item, criterion: Criterion, conversation: Conversation) -> Reply:
-        """Ask as often as it takes; what comes of it, as a criterion or the journal reads it.
+        """Send all requests of a judgement; return the reply for the criterion or the journal.
 
         Raises:
             UnreadableReply: there is no answer.
-            ModelError: a request has failed.
+            ModelError: a request failed.
         """
         raise NotImplementedError(f"{type(self).__name__} has no answer")
 
     @property
     def otherwise(self) -> Prompting | None:
-        """The way in which criteria are asked about that this one does not fit."""
+        """The way of asking about criteria that do not suit this one."""
         return None
 
     def fits(self, criterion: Criterion) -> bool:
@@ -152,25 +153,25 @@ class Prompting:
         return True
 
     def memory(self) -> Any:
-        """What a judge keeps between judgements, if the way `asks_several`; None for nothing."""
+        """The state that a judge keeps between judgements, if the way `asks_several`. Default: None."""
         return None
 
     def note(self, memory: Any, unfit: Collection[str]) -> str | None:
-        """A line to be shown beside the results.
+        """Return a line to show with the results, if any.
 
         Args:
-            memory: what the judge has kept.
-            unfit: the titles of the criteria that were asked about otherwise.
+            memory: the state that the judge kept.
+            unfit: the titles of the criteria that were asked about in another way.
         """
         return None
 
-    # Keys: where `item_digest` gives none, they are made of the whole request
+    # Keys: if `item_digest` returns None, they are made from the whole request
 
     def request_key(self, fingerprint: Mapping[str, Any], item: Item, criterion: Criterion) -> str:
-        """A hash of all that is sent, or that it is made of, and of the model's fingerprint.
+        """A hash of all that is sent, or of its sources, and of the model's fingerprint.
 
         Raises:
-            InputError: the prompt does not fit the item or the criterion.
+            InputError: the prompt does not suit the item or the criterion.
         """
         identity = identity_of([self.version, fingerprint])
         if self.asks_several:
@@ -181,52 +182,53 @@ class Prompting:
         return key + self.criterion_digest(item, criterion).decode()
 
     def item_digest(self, item: Item) -> bytes | None:
-        """A hash of all that a request has of an item beside the criterion."""
+        """A hash of all that a request contains of an item, without the criterion."""
         return None
 
     def criterion_digest(self, item: Item, criterion: Criterion) -> bytes:
-        """A hash of all that a request has of a criterion, and of how its answer is taken."""
+        """A hash of all that a request contains of a criterion, and of how its answer is read."""
         return key_suffix(self.require_evidence, criterion)
 
-    # Several criteria, where `criteria_per_call` is not 1
+    # Several criteria, if `criteria_per_call` is not 1
 
     def group_request(
         self, item: Item, criteria: Sequence[Criterion], numbers: Sequence[str] | None = None
     ) -> Request:
-        """What is sent about several criteria, each by its number.
+        """Return the request about several criteria, each by its number.
 
         Args:
-            item: what is judged.
-            criteria: what it is judged by.
-            numbers: the criteria's numbers, where only some of those of an earlier request are
-                asked about again. Default: from 1.
+            item: the item.
+            criteria: the criteria.
+            numbers: the numbers of the criteria, if only some of an earlier request are asked about
+                again. Default: from 1.
         """
         raise NotImplementedError(f"{type(self).__name__} has no group_request")
 
     def group_order(self, item: Item, criteria: Sequence[Criterion]) -> list[int]:
-        """The indexes of the criteria of one request in the order in which they are asked about."""
+        """The indexes of the criteria of one request in the order of the prompt."""
         return list(range(len(criteria)))
 
 
 @dataclass(frozen=True)
 class Explained(Prompting):
-    """A model gives its reason before the verdict, criterion by criterion or several at once.
+    """Asks a model for a reason before the verdict, criterion by criterion or several at once.
 
     Attributes:
-        examples: labelled examples to be shown, if any.
-        shuffle: a seed that draws the order of the answers for each item and criterion, and that
-            of the criteria of one request. Default: the rubric's own order.
+        examples: labelled examples to show, if any.
+        shuffle: the seed that draws the order of the answers for each item and criterion, and of
+            the criteria of one request. Default: the rubric's own order.
         require_evidence: see `Prompting`.
-        criteria_per_call: how many criteria of an item go together, in the rubric's order; `all`
-            for all. One that the reply lacks is asked again without the others.
-        states_confidence: whether the model is asked how sure it is; the verdict's
-            `detail["confidence"]` has it. A reply without it is as good.
-        fenced: whether the prompt fences the material in and warns of what it may contain. Without
-            is for measuring what that is worth (`rubricate.redteam`), not for grading.
+        criteria_per_call: how many criteria of an item to ask about together, in the rubric's
+            order; `all` for all. A criterion missing from the reply is asked about again on its
+            own.
+        states_confidence: whether to ask the model for its confidence, which is stored in the
+            verdict's `detail["confidence"]`. A reply without it is still valid.
+        fenced: whether to put the material between tags and warn the model of what it may contain.
+            Turn it off only to measure what that is worth (`rubricate.redteam`), not for grading.
         turn: which of the orders of the answers, from 0.
 
     Raises:
-        InputError: a number cannot be used, or two of them cannot be had together.
+        InputError: a number is invalid, or two arguments cannot be combined.
     """
 
     examples: Examples | None = None
@@ -251,7 +253,7 @@ class Explained(Prompting):
 
     @cached_property
     def is_usual(self) -> bool:
-        """Whether what is sent is the usual request, and nothing more."""
+        """Whether the request is exactly what `render` makes."""
         return type(self).request is Explained.request and not self.states_confidence
 
     @cached_property
@@ -281,7 +283,7 @@ class Explained(Prompting):
         return asking_confidence(request) if self.states_confidence else request
 
     def item_digest(self, item: Item) -> bytes | None:
-        """Nothing is rendered: the templates are in the key themselves."""
+        """Nothing is rendered: the key contains the templates themselves."""
         if not self.is_usual:
             return None
         shown = () if self.examples is None else self.examples.for_item(item)
@@ -316,14 +318,14 @@ class Explained(Prompting):
 
 
 def check_criteria_per_call(value: CriteriaPerCall) -> CriteriaPerCall:
-    """The number of criteria a call, if it is one; `InputError` if not."""
+    """Return the number of criteria per call. Raises `InputError` if it is invalid."""
     if value == "all" or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
         return value
     raise InputError(f"criteria per call must be a number from 1, or 'all', found {value!r}")
 
 
 def asking_confidence(request: Request) -> Request:
-    """The request that also asks how sure the model is."""
+    """Return the request with a question about the model's confidence."""
     assert request.schema is not None
     *before, last = request.messages
     question = Message(role=last["role"], content=last["content"] + ASKED)
@@ -333,7 +335,7 @@ def asking_confidence(request: Request) -> Request:
 
 
 def with_confidence(verdict: Verdict, reply: Reply) -> Verdict:
-    """The verdict with how sure the model says that it is: its own statement, no probability."""
+    """Return the verdict with the model's stated confidence, which is not a probability."""
     stated = reply.data.get(CONFIDENCE)
     if isinstance(stated, bool) or not isinstance(stated, int | float) or not 0 <= stated <= 1:
         return verdict
@@ -341,10 +343,10 @@ def with_confidence(verdict: Verdict, reply: Reply) -> Verdict:
 
 
 def identity_of(settings: Sequence[Any]) -> bytes:
-    """What keys begin with: the prompt, the model, and whatever else is the same for all items.
+    """The beginning of keys: the prompt, the model, and all else that is the same for all items.
 
     Raises:
-        InputError: a model's fingerprint has something that is no JSON value.
+        InputError: a model's fingerprint contains a value that is not JSON.
     """
     try:
         return orjson.dumps(settings, option=orjson.OPT_SORT_KEYS)
@@ -353,7 +355,7 @@ def identity_of(settings: Sequence[Any]) -> bytes:
 
 
 def hash_of_request(identity: bytes, request: Request) -> str:
-    """A hash of a request as it is sent."""
+    """A hash of a request as sent."""
     digest = hashlib.blake2b(identity, digest_size=16)
     for message in request.messages:
         digest.update(b"\0" + message["content"].encode())
@@ -361,21 +363,21 @@ def hash_of_request(identity: bytes, request: Request) -> str:
     return digest.hexdigest()
 
 
-# Verdicts that must rest on quotes which are in the submission
+# Verdicts that need quotes from the submission
 
 
 REQUIRED = "require_evidence"
-"""Where a verdict's detail says how often its judge was asked again for quotes (`asked_again`), and
-whether it abstains for want of them (`abstained`)."""
+"""The key of a verdict's detail with how often the judge was asked again for quotes
+(`asked_again`), and whether it abstains because they are missing (`abstained`)."""
 ASKED_AGAIN, ABSTAINED = "asked_again", "abstained"
 LONGEST, SEVERAL = 200, 5
-"""Characters of a quote that are shown to the judge again, and how many quotes are: a sentence or
-two of each, 250 tokens in all. Reasoned, not measured: at half, a judge does not see which of two
-similar passages is meant; at double, asking again costs 500 tokens."""
+"""Maximum characters of a quote that a correction repeats, and maximum quotes: a sentence or two
+each, 250 tokens in total. Reasoned, not measured: at half, the judge cannot see which of two similar
+passages is meant; at double, a correction costs 500 tokens."""
 
 
 def key_suffix(required: bool | None, criterion: Criterion) -> bytes:
-    """What keys have of the option, where it makes other answers possible than usual."""
+    """The part of keys for the option, if it allows other answers than the default."""
     if required:
         return b"-evidence"
     return b"-any-evidence" if required is False and criterion.quotes_items else b""
@@ -384,18 +386,18 @@ def key_suffix(required: bool | None, criterion: Criterion) -> bytes:
 def unsupported(
     required: bool | None, criterion: Criterion, reading: Reading, verdict: Verdict
 ) -> str:
-    """What is wrong with the quotes of an answer; empty for nothing.
+    """Return what is wrong with the quotes of an answer; empty if nothing is.
 
-    An answer must quote where it says that something is in the text (`Criterion.must_quote`): one
-    quote at least must be there, if only as a paraphrase. Of an answer about items each item's
-    own quote must.
+    An answer that claims that something is in the text must quote it (`Criterion.must_quote`): at
+    least one quote must be in the submission, if only as a paraphrase. In an answer about items,
+    the quote of each item must be.
 
     Args:
-        required: whether quotes are required; None for the usual: only those that an answer about
-            items gives.
-        criterion: what was asked.
+        required: whether quotes are required; None for the default: only the quotes of an answer
+            about items are checked.
+        criterion: the criterion.
         reading: the answer.
-        verdict: what it comes to, with its quotes as they were looked up.
+        verdict: the verdict with its located quotes.
     """
     if not (required or reading.claims) or required is False or verdict.status != "judged":
         return ""
@@ -419,7 +421,7 @@ def unsupported(
 
 
 def asked_for_quotes(verdict: Verdict, times: int, wrong: str = "") -> Verdict:
-    """The verdict of a judge that was asked again for quotes; it abstains if they are still wrong.
+    """Return the verdict of a judge that was asked again for quotes; an abstention if still wrong.
 
     Args:
         verdict: the last answer.

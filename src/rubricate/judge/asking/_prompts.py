@@ -1,11 +1,11 @@
 """Prompts from versioned template files.
 
 The order is instructions, task, context documents and reference, submission, criterion. Everything
-up to the criterion is the same, byte for byte, for all criteria of an item, so that an endpoint's
-prompt cache serves a whole rubric. Untrusted text is between tags with a code that its author
-cannot know: the code is a hash of the text itself, and never is in it. What could pass for a
-control token or a tag, and what nobody sees, is shown in another form (`neutral`). (Without both
-the prompt is there for one purpose: to measure what they are worth.)
+up to the criterion is identical, byte for byte, for all criteria of an item, so that the prompt
+cache of an endpoint serves a whole rubric. Untrusted text is between tags with a code that its
+author cannot know: a hash of the text itself that does not occur in it. Text that could pass for a
+control token or a tag, and invisible characters, are replaced (`neutral`). (The prompt without both
+exists for one purpose: measuring what they are worth.)
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 PROMPT_VERSION = "grading-2"
-"""The folder of templates in use. A changed wording is a new folder, and a new journal key."""
+"""The folder of templates in use. Changed wording means a new folder, and new journal keys."""
 CODE_BYTES = 8
-"""The length of a tag's code; twice as many hexadecimal digits. It is a hash of all texts, which no
-author knows, so that a guess is right once in 2^64 times. At half, once in 2^32; at double, each
-tag takes some ten tokens more."""
+"""The length of a tag's code in bytes; each is two hexadecimal digits. The code is a hash of all
+texts, which no author of a text knows, so a guess is right once in 2^64 times. At half, once in
+2^32; at double, each tag takes about ten more tokens."""
 _MAYBE_TURN = re.compile(
     r"\n(?:Human|Assistant|\#\#\# (?:Instruction|Response|User|Assistant|Human|System)):"
 )
@@ -38,7 +38,7 @@ _MAYBE_TURN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ExampleLabel:
-    """What people say of one example by one criterion."""
+    """The label of one example by one criterion."""
 
     requirement: str
     label: str
@@ -47,7 +47,7 @@ class ExampleLabel:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text that people have labelled, with its labels in the rubric's order."""
+    """A labelled text, with its labels in the rubric's order."""
 
     prompt: str
     submission: str
@@ -62,7 +62,8 @@ def prefix(
     fenced: bool = True,
     choosing: bool = False,
 ) -> tuple[str, str]:
-    """The system's message, and how the user's begins: the same for all criteria of an item.
+    """The system message, and the beginning of the user message: the same for all criteria of an
+    item.
 
     `choosing` is for verdicts of one token, without a reason.
     """
@@ -71,16 +72,16 @@ def prefix(
 
 
 def neutral(text: str) -> str:
-    """The text as a judge is shown it, of the same length; the text itself where all is visible.
+    """Return the text as a judge sees it, with the same length; the text itself if all is visible.
 
     A model's server may take `<|im_start|>` in a text for the beginning of a message, a reader does
-    not see zero-width or tag characters, and a tag of other brackets or letters can look like the
-    end of the fence around the text. Each such character is shown as another one, letter for
-    letter, so that every offset into what is shown is one into the text.
+    not see zero-width or tag characters, and a tag with other brackets or letters can look like the
+    closing tag around the text. Each such character is replaced by another one, so that every
+    offset into the shown text is an offset into the text.
 
-    Shown in another form are control tokens of chat templates, tags that could pass for those
-    around the material, and characters that nobody sees: but not the joiners, marks of direction
-    and variants of emoji, Arabic, Hebrew, Indic and other scripts that are written with them.
+    Replaced are control tokens of chat templates, tags that could pass for those around the
+    material, and invisible characters: but not the joiners, direction marks and emoji variants, nor
+    the ones that Arabic, Hebrew, Indic and other scripts are written with.
     """
     plain = text.isascii() and not ("<" in text or "[" in text or "]" in text or "&" in text)
     if plain and not (text.startswith("###") or _MAYBE_TURN.search(text)):
@@ -91,7 +92,7 @@ def neutral(text: str) -> str:
 
 
 def neutral_item(item: Item) -> Item:
-    """The item with its material as a judge is shown it; the item itself if that is the same."""
+    """Return the item with its material as a judge sees it; the item itself if nothing changes."""
     changed = _changed(item.submission, item.prompt, item.reference, item.context)
     return replace(item, **changed) if changed else item
 
@@ -100,7 +101,7 @@ def neutral_item(item: Item) -> Item:
 def _changed(
     submission: str, prompt: str, reference: str | None, context: tuple[ContextDocument, ...]
 ) -> dict[str, Any]:
-    """What of an item is shown in another form, by its name."""
+    """The changed parts of an item, by name."""
     texts = {"submission": submission, "prompt": prompt, "reference": reference or ""}
     changed: dict[str, Any] = {}
     for name, text in texts.items():
@@ -116,14 +117,14 @@ def _changed(
 
 
 def sendable(text: str) -> str:
-    """The text with '?' for each half of a surrogate pair, which UTF-8 cannot hold."""
+    """Replace each half of a surrogate pair, which UTF-8 cannot encode, with '?'."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def request_of(
     system: str, material: str, text: str, schema: dict[str, Any] | None = None, **further: Any
 ) -> Request:
-    """A request whose user's message is an item's material and then a question.
+    """Return a request whose user message is the material of an item followed by a question.
 
     `further` are other attributes of the `Request`.
     """
@@ -135,7 +136,7 @@ def request_of(
 
 
 def request_schema(verdict_schema: dict[str, object], *, quotes: bool = True) -> dict[str, object]:
-    """The JSON Schema of a reply: the reason, and quotes if wanted, before the verdict."""
+    """The JSON Schema of a reply: the reason, and optionally quotes, before the verdict."""
     evidence = {"evidence": {"type": "array", "items": {"type": "string"}}} if quotes else {}
     properties = {"reason": {"type": "string"}, **evidence, "verdict": verdict_schema}
     return {
@@ -148,7 +149,7 @@ def request_schema(verdict_schema: dict[str, object], *, quotes: bool = True) ->
 
 @cache
 def template(name: str, folder: str = PROMPT_VERSION) -> Template:
-    """A template of a folder, by its name without the suffix."""
+    """Return a template by its name, without the suffix, and its folder."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -179,7 +180,7 @@ def _system_part(
 
 
 def examples_text(examples: tuple[Example, ...]) -> str:
-    """Labelled examples as the system's message has them."""
+    """Labelled examples in the form of the system message."""
     return template("examples").render(examples=examples, tag=_examples_tag(examples))
 
 
@@ -200,12 +201,12 @@ def _material_part(item: Item, fenced: bool) -> str:
 
 
 def material_tag(item: Item) -> str:
-    """The code of the tags around an item's material."""
+    """The code of the tags around the material of an item."""
     return code_for(texts_of(item))
 
 
 def texts_of(item: Item, fenced: bool = True) -> list[str]:
-    """All of an item's material as a judge is shown it, with the note if that is another form."""
+    """All material of an item as a judge sees it, with the note if anything was replaced."""
     seen = neutral_item(item) if fenced else item
     texts = [seen.prompt]
     for document in seen.context:
@@ -221,7 +222,8 @@ def _note() -> str:
 
 
 def code_for(texts: Iterable[str]) -> str:
-    """A code that is in none of the texts, and that no author can know before all are written."""
+    """Return a code that occurs in none of the texts, and that nobody can know before all are
+    written."""
     text = "\0".join(texts)
     content = text.encode("utf-8", "surrogatepass")
     attempt = 0
@@ -242,7 +244,7 @@ def _question(criterion: Criterion, order: tuple[int, ...] | None) -> Question:
 def suffix(
     criterion: Criterion, order: tuple[int, ...] | None = None
 ) -> tuple[str, dict[str, object]]:
-    """How the user's message ends, and the schema of the reply: the same for all items."""
+    """The end of the user message, and the schema of the reply: the same for all items."""
     question = _question(criterion, order)
     text = template("criterion").render(question=question, note=criterion.note)
     return sendable(text), request_schema(question.verdict_schema)
@@ -250,13 +252,13 @@ def suffix(
 
 @cache
 def templates_digest(folder: str) -> bytes:
-    """A hash of all templates of a folder, for keys: changing one changes the keys."""
+    """A hash of all templates of a folder, for keys: changing a template changes the keys."""
     files = sorted((Path(__file__).parent / "prompts" / folder).glob("*.jinja"))
     return _digest(repr([(file.name, file.read_bytes()) for file in files]))
 
 
 def material_digest(item: Item, examples: tuple[Example, ...], fenced: bool) -> bytes:
-    """A hash of what `prefix` is made of, for keys."""
+    """A hash of the sources of `prefix`, for keys."""
     texts = [*texts_of(item, fenced), item.guidelines or ""]
     lengths = [*map(len, texts)]
     absent = (item.reference is None, item.guidelines is None)
@@ -265,7 +267,7 @@ def material_digest(item: Item, examples: tuple[Example, ...], fenced: bool) -> 
 
 @lru_cache(maxsize=4096)
 def question_digest(criterion: Criterion, order: tuple[int, ...] | None = None) -> bytes:
-    """A hash of what `suffix` is made of, for keys."""
+    """A hash of the sources of `suffix`, for keys."""
     question = _question(criterion, order)
     return _digest(repr((question, criterion.note, request_schema(question.verdict_schema))))
 
@@ -275,7 +277,7 @@ def _digest(text: str) -> bytes:
 
 
 def asked_parts(criterion: Criterion) -> list[str]:
-    """What a criterion asks, part by part: the requirement, its note and its items."""
+    """The parts of a criterion's question: the requirement, its note and its items."""
     question = criterion.question
     parts = [question.requirement]
     if criterion.note:
@@ -286,16 +288,16 @@ def asked_parts(criterion: Criterion) -> list[str]:
 
 
 def answer_form(criterion: Criterion) -> str:
-    """What the reply about a criterion is to look like, in words."""
+    """The required form of the reply about a criterion, in words."""
     return template("answer").render(question=criterion.question)
 
 
 @cache
 def _group_template() -> Template:
-    """The template of a group, in which the criteria have the numbers that they are given.
+    """The template of a group, with the numbers that the criteria have.
 
-    Its file counts them from 1. The file is part of all journal keys, so that it can only be
-    changed together with `PROMPT_VERSION`; until then this is done here.
+    The file numbers them from 1. It is part of all journal keys, so that it can only change
+    together with `PROMPT_VERSION`; until then this function adapts it.
     """
     environment = template("group").environment
     source = environment.loader.get_source(environment, f"{PROMPT_VERSION}/group.jinja")[0]  # type: ignore[union-attr]

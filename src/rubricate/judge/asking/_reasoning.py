@@ -17,14 +17,15 @@ _MARK = re.compile(
     r"|<\|channel\|>final\s*<\|message\|>",
     re.IGNORECASE,
 )
-"""What begins or ends a block of reasoning."""
+"""The beginning or end of a block of reasoning."""
 
 
 def without_reasoning(text: str) -> str:
-    """A reply without what the model thought before its answer, and without space around it.
+    """Return a reply without the model's reasoning before its answer, and without surrounding
+    space.
 
-    A block that ends but has no beginning (chat templates put the beginning into the prompt) starts
-    with the reply. Nested blocks of one name each need their own end.
+    A block with an end but no beginning (chat templates put the beginning into the prompt) starts
+    with the reply. Nested blocks of the same name each need their own end.
 
     Raises:
         UnreadableReply: a block begins and does not end, or ends without a beginning.
@@ -54,7 +55,7 @@ def without_reasoning(text: str) -> str:
 
 
 def without_leading_reasoning(text: str) -> str:
-    """A reply in free text, which may itself speak of such blocks, without one before it.
+    """Return a free-text reply, which may itself mention such blocks, without a leading block.
 
     Raises:
         UnreadableReply: the reply begins with a block and does not end it.
@@ -84,7 +85,7 @@ def _stripped(text: str) -> str:
 
 
 def _read_mark(mark: str) -> tuple[bool, str]:
-    """Whether a mark ends a block, and the name of the block."""
+    """Return whether a mark ends a block, and the name of the block."""
     inner = mark.casefold().strip("<>[]◁▷|")
     ends = inner.startswith(("/", "end_of_", "channel|>final"))
     return ends, inner.strip("/").removeprefix("end_of_").removeprefix("begin_of_").split()[0]

@@ -1,11 +1,11 @@
-"""Reading a model's reply: an answer closes it, and nothing else is one.
+"""Reading a model's reply: the answer comes last, and is unambiguous.
 
-An answer is one JSON object, or the same in tags. White space, one markdown fence around it and
-finished blocks of reasoning (`<think>...</think>` and its kin) are taken off first. Prose may be
-before it, also where a structured format was asked for: not every endpoint that takes one keeps to
-it. Whatever could be read in two ways is not read: text behind the answer, two answers, a key that
-appears twice, an unfinished block, a reply that was cut off, an answer that is in the material,
-one in the midst of a sentence.
+An answer is one JSON object, or the same in tags. White space, one Markdown fence around it and
+finished blocks of reasoning (`<think>...</think>` and similar) are removed first. Prose may precede
+it even if a structured format was requested, because not every endpoint that accepts one keeps to
+it. Anything ambiguous is unreadable: text after the answer, two answers, a duplicate key, an
+unfinished block, a truncated reply, an answer copied from the material, an answer in the middle of
+a sentence.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rubricate.judge.models import Completion, Request
 from rubricate.rubric import BINARY_LABELS
 
 VERDICT = "verdict"
-"""What an answer belongs under."""
+"""The key of an answer."""
 PARTS = frozenset(("reason", "evidence", VERDICT))
 _QUOTED = [*map('"{}"'.format, PARTS)]
 _SCALARS = frozenset((str, bool, int))
@@ -35,12 +35,12 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class Reply:
-    """A reply in parts: the answer as given, not yet checked against the criterion.
+    """The parts of a reply: the raw answer, not yet checked against the criterion.
 
     Attributes:
         answer: the verdict.
-        reason: why; None where it was not asked for.
-        quotes: passages that decide.
+        reason: the reason; None if none was requested.
+        quotes: the decisive passages.
         data: the whole JSON object.
     """
 
@@ -50,7 +50,7 @@ class Reply:
     data: Mapping[str, Any]
 
 
-# What came back
+# Completions
 
 
 def answer_of(
@@ -58,20 +58,20 @@ def answer_of(
     request: Request,
     read: Callable[[str, str, Mapping[str, Any] | None], _T],
 ) -> _T:
-    """What is read in a completion.
+    """Read the answer in a completion.
 
-    A reply without text may have its answer where an endpoint puts it by mistake: in its reasoning
-    or in the arguments of a tool call. It must then be all that is there. With a text, a tool
-    call is another answer.
+    The answer of a reply without text may be where an endpoint puts it by mistake: in its reasoning
+    or in the arguments of a tool call. It must then be alone there. Besides text, a tool call
+    counts as another answer.
 
     Args:
-        completion: what came back.
-        request: what was asked.
-        read: reads a text, given what the model was shown and the schema of the reply.
+        completion: the completion.
+        request: its request.
+        read: reads a text, with the material shown to the model and the schema of the reply.
 
     Raises:
-        UnreadableReply: there is no answer, or the reply was cut off: what was to follow could
-            have changed it.
+        UnreadableReply: there is no answer, or the reply was truncated: the missing part could have
+            changed it.
     """
     if completion.cut_off:
         tokens = completion.usage.output_tokens
@@ -95,19 +95,19 @@ def answer_of(
 
 
 _ALONE = re.compile(r"\s*[{\[`~].*[}\]`~]\s*", re.DOTALL)
-"""JSON, or a fence around it, with no text before or behind."""
+"""JSON, or a fence around it, with no text before or after it."""
 NOT_READ = (UnreadableReply, ValueError, LookupError, TypeError)
-"""What the reading of a reply raises that is no answer. Nobody knows what a model replies: in a way
-of asking of a user's own, `json.loads` and a key that is not there say so too."""
+"""The exceptions of reading an invalid reply. A model may reply anything: in a custom way of
+asking, `json.loads` and a missing key mean the same as `UnreadableReply`."""
 
 
 def wrong_with(error: BaseException) -> str:
-    """What is wrong with a reply whose reading raised this."""
+    """Return what is wrong with a reply whose reading raised this error."""
     return str(error) if isinstance(error, UnreadableReply) else described(error)
 
 
 def material_of(request: Request) -> str:
-    """What the first user message of a request shows of the item."""
+    """The part of a request's first user message that shows the item."""
     if request.shared:
         return request.shared
     for message in request.messages:
@@ -117,13 +117,13 @@ def material_of(request: Request) -> str:
 
 
 def failure_of(error: ModelError, wrong: str) -> tuple[str, str]:
-    """Class and message of a judgement that ended with a request that failed.
+    """Return the class and message of a judgement that ended with a failed request.
 
     Args:
-        error: what the request failed with.
-        wrong: what was wrong with an earlier reply, for which it was asked again; "" for nothing.
-            Where only asking again was too long for the model, this is what the judgement failed
-            for.
+        error: the failure of the request.
+        wrong: what was wrong with an earlier reply, so that it was asked for again; "" if nothing
+            was. If only the repeated request was too long for the model, this is the cause of the
+            failure.
     """
     if wrong and error.kind == "context_length":
         return "unreadable_reply", f"{wrong}; and it could not be asked again: {error}"
@@ -131,15 +131,15 @@ def failure_of(error: ModelError, wrong: str) -> tuple[str, str]:
 
 
 _SHOWN = 1000
-"""How many characters of a reply that was cut off are shown to the model again: 250 tokens, in
-which it sees what it began with. Reasoned, not measured: at half, that may be a part of its reason;
-at double, asking again costs twice as much, and such a reply is mostly a repetition."""
+"""Maximum characters of a truncated reply that are shown to the model again: 250 tokens, enough to
+see how it began. Reasoned, not measured: at half, that may be only a part of its reason; at double,
+asking again costs twice as much, and such a reply is mostly a repetition."""
 
 
 def shown_again(completion: Completion) -> str:
-    """A reply as it is shown to the model that is asked again.
+    """Return a reply as it is shown to the model when asking again.
 
-    One that was cut off may fill all the room that there is, so only its beginning is shown.
+    A truncated reply may fill the whole context window, so only its beginning is shown.
     """
     text = completion.text or "(empty)"
     if not completion.cut_off or len(text) <= _SHOWN:
@@ -151,16 +151,17 @@ def shown_again(completion: Completion) -> str:
 
 
 def read_reply(text: str, material: str = "", schema: Mapping[str, Any] | None = None) -> Reply:
-    """The answer that closes a reply: an object with `reason`, `evidence` and `verdict`, or tags.
+    """Read the answer that ends a reply: an object with `reason`, `evidence` and `verdict`, or
+    tags.
 
     Args:
         text: the reply.
-        material: what the model was shown; an answer that is in it is none.
-        schema: the JSON Schema of the reply, by which another answer is recognised. Default: that
+        material: the material shown to the model; an answer copied from it is rejected.
+        schema: the JSON Schema of the reply, used to recognise other answers. Default: the schema
             of a binary criterion.
 
     Raises:
-        UnreadableReply: there is no answer, it lacks a part, or it is not the only one.
+        UnreadableReply: there is no answer, it lacks a part, or there are several.
     """
     data = _plain_object(text)
     if data is None:
@@ -169,9 +170,9 @@ def read_reply(text: str, material: str = "", schema: Mapping[str, Any] | None =
 
 
 def _plain_object(text: str) -> dict[str, Any] | None:
-    """The answer of a reply that is nothing but its object, in the usual form; else None.
+    """Return the answer of a reply that consists of its object, in the usual form; else None.
 
-    It is what `closing_object` would find, in a fifth of the time. Nearly all replies are so.
+    Same result as `closing_object`, in a fifth of the time, for nearly all replies.
     """
     if text[:1] != "{" or "\\u" in text:  # a key may be written in escapes
         return None
@@ -181,12 +182,13 @@ def _plain_object(text: str) -> dict[str, Any] | None:
         return None
     if data.keys() != PARTS or type(data[VERDICT]) not in _SCALARS:
         return None
-    # A key that appears twice is one key here.
+    # Parsing would silently merge a duplicate key.
     return data if [*map(text.count, _QUOTED)] == [1, 1, 1] else None
 
 
 def checked_reply(data: Any, material: str) -> Reply:
-    """An answer's object in parts; `UnreadableReply` where one is missing or of another type."""
+    """Return the parts of an answer's object. Raises `UnreadableReply` if a part is missing or
+    mistyped."""
     if not isinstance(data, dict):
         raise UnreadableReply(f"the reply is a JSON {type(data).__name__}, not an object")
     if VERDICT not in data:
@@ -213,12 +215,12 @@ def checked_reply(data: Any, material: str) -> Reply:
 
 @lru_cache(maxsize=256)
 def _held_labels(material: str) -> dict[str, bool]:
-    """What `_may_hold` says of labels so far; kept for the criteria of an item."""
+    """Results of `_may_hold` for labels so far, kept for the criteria of an item."""
     return {}
 
 
 def _may_hold(material: str, label: str) -> bool:
-    """Whether the material may hold an answer with a label, which a reply could copy."""
+    """Whether the material may contain an answer with this label, which a reply could copy."""
     held = _held_labels(material)
     if label not in held and len(held) < _MOST_LABELS:
         held[label] = _has_letters(material, label)
@@ -226,29 +228,29 @@ def _may_hold(material: str, label: str) -> bool:
 
 
 _MOST_LABELS = 100
-"""Labels that are looked for in one text: more than a rubric has, and fewer than fill memory."""
+"""Most labels cached for one text: more than a rubric has, and few enough for memory."""
 
 
 def _has_letters(material: str, label: str) -> bool:
-    """Whether a text may have a label's letters, in either case and however spaced or marked up."""
+    """Whether a text may contain the letters of a label, in any case, spacing or markup."""
     is_plain = material.isascii() and not ("\\" in material or "&" in material or "%" in material)
     letters = [letter for letter in label.lower() if letter.isalnum()]
     if not (is_plain and label.isascii() and 0 < len(letters) <= _LONGEST_LABEL):
         return True
-    first, *others = letters  # looking behind comes after it, for then it is found 20 times as fast
+    first, *others = letters  # the lookbehind comes after it, which is 20 times as fast
     spelt = r"[\W_]*".join([rf"{first}(?<![^\W_].)", *others])
     return bool(re.search(rf"{spelt}(?![^\W_])", material.lower()))
 
 
 _LONGEST_LABEL = 100
-"""Letters of a label from which a pattern is made: to compile one of 100 takes 1 ms."""
+"""Most letters of a label that go into the pattern: compiling one of 100 takes 1 ms."""
 
 
 def _refuse_other_reason(reason: str, verdict: Any, material: str) -> None:
-    """`UnreadableReply` where a reason names another verdict, and not the one beside it.
+    """Raise `UnreadableReply` if a reason names another verdict, and not the one beside it.
 
-    Only the labels of a binary criterion are no words of other texts; where the material has such a
-    word, the reason may be about that.
+    This applies only to the labels of a binary criterion, because others are ordinary words; if the
+    material contains such a label, the reason may be about it.
     """
     own = verdict.strip().upper() if isinstance(verdict, str) else ""
     named = {*re.findall(r"\b(?:MET|UNMET|CANNOT_ASSESS)\b", reason)}
@@ -266,16 +268,16 @@ def closing_object(
     *,
     several: bool = False,
 ) -> dict[str, Any]:
-    """The JSON object that closes a reply; that of a tagged answer has reason, evidence, verdict.
+    """Return the JSON object that ends a reply; for tags, one with reason, evidence and verdict.
 
     Args:
         text, material, schema: as for `read_reply`.
-        keys: what the answer belongs under.
-        several: whether the keys are of several answers; what is wrong with one of them, or is
-            beside them, is then left to the caller, and tags are no answer.
+        keys: the keys of the answer.
+        several: whether the keys belong to several answers; then the caller checks each of them and
+            any other keys, and tags are not accepted.
 
     Raises:
-        UnreadableReply: there is none, or something makes it doubtful.
+        UnreadableReply: there is none, or it is ambiguous.
     """
     from rubricate.judge.asking._extra_keys import refuse_other_answers
     from rubricate.judge.asking._reasoning import without_reasoning
@@ -307,11 +309,11 @@ def closing_object(
 
 
 USUAL = request_schema({"type": "string", "enum": list(BINARY_LABELS)})
-"""The schema of a reply of which none is known."""
+"""The schema of a reply whose request has none."""
 
 
 def _refuse_quoted(keys: Sequence[str], material: str) -> None:
-    """`UnreadableReply` where an answer behind text may be quoted out of the material."""
+    """Raise `UnreadableReply` if an answer after text may be quoted from the material."""
     from rubricate.judge.asking._copied_answers import holds_answer
 
     if holds_answer(material, keys):
@@ -323,7 +325,7 @@ def _refuse_quoted(keys: Sequence[str], material: str) -> None:
 _ROLE = re.compile(r"(?:<\|im_start\|>)?(?:assistant|model)\s*\n|<\|begin_of_box\|>", re.IGNORECASE)
 _END = re.compile(r"(?:<\|[\w-]+\|>|</s>|<(?:end_of_turn|eos)>|\s)+\Z")
 _LONGEST_END = 200
-"""Characters of the tokens that end a turn: there are one or two."""
+"""Most characters of the tokens that end a turn: there are one or two."""
 _WRAPPED = re.compile(
     r"<(?P<name>answer|evaluation|json|judge?ment|output|response|result)>(?P<inner>.*)</(?P=name)>"
     r"|`(?P<code>\{[^`]*\})`",
@@ -332,7 +334,7 @@ _WRAPPED = re.compile(
 
 
 def _unwrapped(text: str) -> str:
-    """A reply without tokens of a turn, and without tags for an answer around all of it."""
+    """Return a reply without end-of-turn tokens, and without answer tags around all of it."""
     if role := _ROLE.match(text):
         text = text[role.end() :]
     text = text[:-_LONGEST_END] + _END.sub("", text[-_LONGEST_END:])
@@ -343,7 +345,8 @@ def _unwrapped(text: str) -> str:
 
 
 def _whole(text: str) -> tuple[Any] | None:
-    """The JSON value that a text is; None where it is no JSON, or more than a value."""
+    """Return the JSON value that a text consists of; None if it is not JSON, or more than a
+    value."""
     try:
         value, ends = model_json(text)
     except ValueError:
@@ -352,7 +355,7 @@ def _whole(text: str) -> tuple[Any] | None:
 
 
 def beginning(completion: Completion) -> str:
-    """How a reply that cannot be read begins, for an error about it."""
+    """The beginning of an unreadable reply, for an error message."""
     return f"; it begins: {shown(completion.text)}" if completion.text.strip() else ""
 
 
@@ -366,16 +369,17 @@ _TAG = re.compile(r"^[ \t]*<(?P<name>[A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?>", re.MULT
 _FENCE = re.compile(
     r"(?P<fence>```|~~~)(?:json\w*|javascript|js|xml|html|te?xt|plaintext)?\s*\Z", re.IGNORECASE
 )
-"""A fence around an answer. One with another language or name (`example`) says what it holds."""
+"""A fence around an answer. A fence with another language or name (`example`) says what it
+contains."""
 _START = re.compile(r"\{(?=\s*\")")
 _MOST_STARTS = 50
-"""How many braces of a reply are tried as the beginning of its answer. In a reply of 100 kB they
-take up to 0.4 s, in which nothing else runs. At half, 0.2 s, and an answer behind 25 braces is
-asked again; at double, 0.7 s."""
+"""Maximum number of braces in a reply that are tried as the beginning of its answer. In a reply of
+100 kB they take up to 0.4 s, in which nothing else runs. At half, 0.2 s, but an answer behind 25
+braces is asked again; at double, 0.7 s."""
 
 
 def _closing(text: str, keys: Sequence[str], tags: bool) -> tuple[str, dict[str, Any]]:
-    """The answer in a text, and what comes before it; only a courtesy may follow it."""
+    """Return the answer in a text, and the text before it; only a polite remark may follow it."""
     end = text.rfind("}") + 1
     tagged = text.rfind("</verdict>") + len("</verdict>") if tags and "</verdict>" in text else 0
     if not end and not tagged:
@@ -401,7 +405,7 @@ def _closing(text: str, keys: Sequence[str], tags: bool) -> tuple[str, dict[str,
 
 
 def _last_object(text: str, keys: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """The object that a text ends with, and what comes before it."""
+    """Return the object that ends a text, and the text before it."""
     for begin in islice(_START.finditer(text), _MOST_STARTS):
         try:
             value, ends = model_json(text[begin.start() :])
@@ -415,11 +419,11 @@ def _last_object(text: str, keys: Sequence[str]) -> tuple[str, dict[str, Any]]:
 
 
 class _Tagged(dict[str, Any]):
-    """An answer that stood in tags."""
+    """An answer in tags."""
 
 
 def _tagged(text: str) -> tuple[str, dict[str, Any]]:
-    """The answer in tags that a text ends with, and what comes before it."""
+    """Return the answer in tags that ends a text, and the text before it."""
     if text.count("<verdict>") != 1 or text.count("</verdict>") != 1:
         raise UnreadableReply("the reply has several verdict tags")
     before, _, verdict = text.removesuffix("</verdict>").rpartition("<verdict>")
@@ -441,13 +445,13 @@ def _tagged(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _answers(keys: Sequence[str]) -> str:
-    """A pattern for what looks like an answer."""
+    """A pattern for text that looks like an answer."""
     names = "|".join(map(re.escape, keys))
     return rf"""["'“”‘’`](?:{names})["'“”‘’`]\s*[:=]|</?verdict\b"""
 
 
 def _check_prose(text: str, keys: Sequence[str]) -> None:
-    """Refuse what makes doubtful that an answer behind it is the final one."""
+    """Raise `UnreadableReply` if the text makes it doubtful that the answer after it is final."""
     if re.search(_answers(keys), text):
         raise UnreadableReply("the reply has more than one answer")
     if text.count("{") != text.count("}"):

@@ -1,28 +1,28 @@
-"""Finding a passage that says in nearly the same words what is quoted."""
+"""Finding a passage with nearly the same wording as a quote."""
 
 from __future__ import annotations
 
 import re
 
 ALIKE = 90.0
-"""How alike (0 to 100, `rapidfuzz.fuzz.ratio`) a passage must be to count as what was quoted.
+"""The least similarity (0 to 100, `rapidfuzz.fuzz.ratio`) of a passage to the quote.
 
 Tried on 746 sentences of docs/: with one word exchanged at random 562 are found, with two 285, and
 of 367 sentences of other pages none. At 80 these are 622 and 500, although a sentence with two
-other words mostly says something else; at 95, 342 and 85."""
+other words mostly means something else; at 95, 342 and 85."""
 SHORTEST = 12
-"""Letters that a quote must have to be looked for where it is only nearly so; shorter ones are
-nearly like something anywhere. At 6, of 219 pairs of words from other pages 2 are found; at 12 and
-at 24, none."""
+"""The least number of letters of a quote for a search by similarity; shorter ones resemble
+something anywhere. At 6, of 219 pairs of words from other pages 2 are found; at 12 and at 24,
+none."""
 TRIES = 5
-"""How many passages are looked at, from the most alike one, where the first say something else. It
-bounds the time: with 2 or 10 the same of these sentences are found."""
+"""Most passages checked, the most similar first, if earlier ones mean something else. This bounds
+the time: with 2 or 10 the same of these sentences are found."""
 MARGIN = 40
-"""Letters beside a passage that are looked at for the rest of a word or number. With 20 or 80 the
-same of these sentences are found."""
+"""Letters on each side of a passage that are searched for the rest of a word or number. With 20 or
+80 the same of these sentences are found."""
 SPELLED_ALIKE = 80.0
-"""How alike a unit must be spelled to be the same unit. At 90, "12 week" is not "12 weeks"; at 40,
-294 instead of 285 sentences with two exchanged words pass."""
+"""The least similarity in spelling of two spellings of one unit. At 90, "12 week" is not "12
+weeks"; at 40, 294 instead of 285 sentences with two exchanged words pass."""
 
 _TOKEN = re.compile(
     r"(?<![\w)\]])[-+]?\d+(?:[.,:]\d+)*|\d+(?:[.,:]\d+)*"  # numbers
@@ -73,14 +73,14 @@ PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "mis", "anti")
 
 
 def passage_like(quote: str, text: str) -> tuple[int, int] | None:
-    """The passage of a text that is most like a quote and says the same, as offsets.
+    """Return the offsets of the passage that is most similar to a quote and means the same.
 
-    A passage says something else where it has another number, unit, comparison or negation, or a
-    word's opposite.
+    A passage means something else if it has another number, unit, comparison or negation, or the
+    opposite of a word.
 
     Args:
-        quote: what is looked for, in small letters.
-        text: where, in small letters.
+        quote: the quote, in lower case.
+        text: the text, in lower case.
     """
     if not SHORTEST <= len(quote) <= len(text):
         return None
@@ -98,7 +98,8 @@ def passage_like(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def _same_in_sense(quote: str, text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The passage in whole words, if only such words differ from the quote's as may."""
+    """Return the passage in whole words, if it differs from the quote only in words that may
+    differ."""
     from rapidfuzz.distance import Levenshtein
 
     wanted = _TOKEN.findall(quote)
@@ -115,7 +116,7 @@ def _same_in_sense(quote: str, text: str, start: int, end: int) -> tuple[int, in
         if edit.tag != "equal"
     ]
     first, last = 0, len(tokens)
-    if changes and changes[0][0] == "insert" and changes[0][3] == 0:  # words before what is quoted
+    if changes and changes[0][0] == "insert" and changes[0][3] == 0:  # words before the quote
         first = changes.pop(0)[4]
     if changes and changes[-1][0] == "insert" and changes[-1][4] == len(tokens):
         last = changes.pop()[3]

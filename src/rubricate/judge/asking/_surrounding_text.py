@@ -1,12 +1,12 @@
-"""Text beside a reply's answer: it may neither take the answer back nor say another one.
+"""Text around a reply's answer: it may neither take the answer back nor state another one.
 
 Models that do not keep to a format write a sentence before their JSON ("Here is my evaluation:"),
-or all of their reasoning, and some a polite one behind it. They also quote, refuse and illustrate
-("a wrong answer would be:"), in more ways than any list of phrases has. So the rule is the other
-way round. What leads up to an answer must be an announcement of a closed class. The last sentence
-before that must state the same answer, or be a plain finding: one that agrees with the verdict, and
-has no word that could be about the answer itself, somebody else's words, or a condition. Everything
-else is asked again: a second request is cheap, a wrong verdict is not.
+or all of their reasoning, and some a polite one after it. They also quote, refuse and illustrate
+("a wrong answer would be:"), in more ways than any list of phrases covers. So the rule is an
+allowlist. The text that introduces an answer must be one of a closed class of announcements. The
+last sentence before that must state the same answer, or be a plain finding: one that agrees with
+the verdict and has no word that could refer to the answer itself, to somebody else's words, or to a
+condition. Everything else is asked for again: a second request is cheap, a wrong verdict is not.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WORK = (
     "analy[sz]ed?|analy[sz]ing|assess(?:ed|ing)?|check(?:ed|ing)?|consider(?:ed|ing)?|"
     "evaluat(?:e|ed|ing)|examin(?:e|ed|ing)|grad(?:e|ed|ing)|judg(?:e|ed|ing)|review(?:ed|ing)?"
 )
-"""What a judge does with a submission."""
+"""Verbs for a judge's work on a submission."""
 _OF_IT = re.compile(
     rf"""\b(
         (?:analysis|assessments?|evaluations?|grading|judge?ments?|my\ verdicts?|ratings?|review)
@@ -57,13 +57,13 @@ _ANNOUNCING = _OPENING | frozenset(_ANNOUNCEMENTS.split())
 _SUBJECT = re.compile(
     rf"(?:{_JUDGEMENT}|{_RESULT}|{_WORK}|conclude|explanation|reasoning|report|results|summary)"
 )
-"""Words of which an announcement has one, beside those that say nothing else."""
+"""Words of which an announcement needs one, besides filler words."""
 _NO_ANNOUNCEMENT = re.compile(r"[ *_]*[\"“'>«„]")
-"""How a quoted line begins."""
+"""The beginning of a quoted line."""
 _SIGN = re.compile(r"[^\w\s*_#`:.,!'’()-]")
-"""What says more than the words beside it, such as a cross or an arrow."""
+"""Signs that say more than the words around them, such as a cross or an arrow."""
 _FINDING = re.compile(rf"(?P<finding>.*\S)(?:[,;] (?:and )?| and )(?P<rest>(?:{_THEN})\b.*)", re.I)
-"""'The text does not say so, hence my verdict': a finding, and what leads up to the answer."""
+"""'The text does not say so, hence my verdict': a finding, and the introduction of the answer."""
 _PROCESS = re.compile(
     r"\b(?:I(?:'ve| have|'ll| will| can| would| need to)?(?: now| first| then| have| therefore)?|"
     r"let me|let's) (?:analy[sz]ed?|assess(?:ed)?|check(?:ed)?|compared?|conclude|consider(?:ed)?|"
@@ -72,7 +72,7 @@ _PROCESS = re.compile(
     r"think|work)\b",
     re.IGNORECASE,
 )
-"""What a judge says of its work: the only sentences in the first person that are findings."""
+"""Statements about the judge's work: the only sentences in the first person that are findings."""
 _NO_FINDING = re.compile(
     r"""
     # The judge itself, and others who judge, ask or say something
@@ -102,8 +102,8 @@ _NO_FINDING = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""Words that a plain finding about a submission does not need. Many an honest sentence has one,
-too, and then costs a second request."""
+"""Words that a plain finding about a submission does not need. Many honest sentences contain one,
+too, and then cost a second request."""
 _NO_STATEMENT = re.compile(
     r"""
     # Conditions and possibilities
@@ -118,7 +118,7 @@ _NO_STATEMENT = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""Words that a finding may have if it says something of the submission."""
+"""Words that a finding may contain only if it describes the submission."""
 _ABOUT_SUBMISSION = re.compile(
     r"^(?:\W*(?:also|although|but|finally|first|however|instead|no|overall|second|so|still|then|"
     r"there|therefore|thus|while|yes)\W+){0,2}(?:(?:an?|his|her|its|their|the|this)\W+)?(?:\w+'s\W+)?"
@@ -131,9 +131,9 @@ _HEADING = re.compile(
     r"\A(?:analysis|assessment|evaluation|explanation|findings?|rationale|reasoning): (?=\w)",
     re.IGNORECASE,
 )
-"""What may be before a finding: it names what the finding is."""
+"""A heading before a finding."""
 _QUOTE = re.compile(r"\"[^\"]*\"|“[^”]*”")
-"""Somebody's words, which say nothing of the answer."""
+"""Quoted words, which do not state the answer."""
 _NEGATIVE = re.compile(
     r"""
     n't\b | [✗✘❌] | \b(?:absent|abstain\w*|allegedly|almost|anything\ but|barely|cannot|claimed|
@@ -161,7 +161,7 @@ _ENGLISH = re.compile(
     r"they|this|to|which|with)\b",
     re.IGNORECASE,
 )
-"""Of text in another language nobody here can tell what it says about the answer behind it."""
+"""Text in another language cannot be checked for what it says about the answer after it."""
 _VERDICT_IS = re.compile(
     rf"\W*(?:(?:correct|final|hence|my|overall|so|the|therefore|thus)\W+)*(?:{_RESULT}|{_JUDGEMENT})\W+"
     r"(?:is\W+)?(?:therefore\W+|thus\W+)?",
@@ -172,19 +172,19 @@ _BOUNDARY = re.compile(
 )
 _MARKUP = re.compile(r"[*_#`>~]+|^\s*(?:[-+•]|\d+[.)])\s+", re.MULTILINE)
 _LONGEST = 1000
-"""Characters of a sentence. What has more is none, and would take long to look through."""
+"""Most characters of a sentence. Longer text is not a sentence, and would take long to search."""
 
 
 def refuse_text_before(
     text: str, data: Mapping[str, Any], schema: Mapping[str, Any], key: str
 ) -> None:
-    """`UnreadableReply` where text before an answer may take it back, or says another one.
+    """Raise `UnreadableReply` if text before an answer may take it back, or states another one.
 
     Args:
         text: the text before it.
-        data: the answer's object.
+        data: the object of the answer.
         schema: its JSON Schema.
-        key: what the answer belongs under; "" for several answers.
+        key: the key of the answer; "" for several answers.
     """
     text = unicodedata.normalize("NFKC", re.sub(r"</[^<>\n]*>", ".\n\n", text)).replace("’", "'")
     parts = [part for part in _BOUNDARY.split(text.strip()) if _plain(part)]
@@ -222,14 +222,14 @@ def refuse_text_before(
 
 
 def _plain(part: str) -> str:
-    """A part of a text in one line, without its Markdown."""
+    """Return a part of a text in one line, without its Markdown."""
     return " ".join(_MARKUP.sub(" ", part).split())
 
 
 def _finding(known: Answers, sentence: str, own: str) -> str:
-    """What a sentence says of the submission; "" where it leads up to what comes behind it.
+    """Return the finding in a sentence; "" if it only introduces what follows.
 
-    'The text does not say so, hence my verdict': what comes before the announcement, or before the
+    'The text does not say so, hence my verdict': the part before the announcement, or before the
     answer itself.
     """
     match = _FINDING.fullmatch(sentence)
@@ -242,7 +242,7 @@ def _finding(known: Answers, sentence: str, own: str) -> str:
 
 
 def _is_finding(sentence: str) -> bool:
-    """Whether a sentence says something of the submission, and nothing of the answer."""
+    """Whether a sentence describes the submission, and not the answer."""
     words = _QUOTE.sub("X", _PROCESS.sub("it did", sentence))
     if _NO_FINDING.search(words) or not _ENGLISH.search(sentence):
         return False
@@ -255,7 +255,7 @@ def _is_finding(sentence: str) -> bool:
 def _refuse_of_several(
     sentences: list[str], data: Mapping[str, Any], schema: Mapping[str, Any]
 ) -> None:
-    """`UnreadableReply` where text before several answers says others, or numbers them anew."""
+    """Raise `UnreadableReply` if text before several answers states others, or renumbers them."""
     known = Answers.of(schema.get("properties", {}).values())
     own = ""
     for sentence in sentences:
@@ -289,10 +289,10 @@ def _leads_up(known: Answers, sentence: str, own: str) -> bool:
 
 
 def _is_neutral(part: str) -> bool:
-    """Whether a part of a text only announces what comes ("Here is my verdict, as JSON:").
+    """Whether a part of a text only announces what follows ("Here is my verdict, as JSON:").
 
-    It has none but the words that models use for that. What has any other may say that the object
-    is quoted, wrong or not meant; and what is in quotation marks does not announce anything.
+    It may contain only the words that models use for that. Any other word may say that the object
+    is quoted, wrong or not intended, and text in quotation marks does not announce anything.
     """
     if _NO_ANNOUNCEMENT.match(part) or _SIGN.search(part):
         return False
@@ -313,7 +313,7 @@ def _contradicted(sentence: str) -> UnreadableReply:
 
 
 def _stated(known: Answers, line: str) -> str:
-    """The answer that a line is ("Verdict: UNMET"), in lower case; "" for none."""
+    """The answer that a line consists of ("Verdict: UNMET"), in lower case; "" if none."""
     match = _VERDICT_IS.match(line[:_LONGEST])
     rest = line[match.end() :] if match else line
     label = rest.strip(" \t*_#`>\"'.!:-").casefold()
@@ -323,9 +323,9 @@ def _stated(known: Answers, line: str) -> str:
 
 
 def _refuse_other(known: Answers, sentence: str, own: str) -> None:
-    """`UnreadableReply` where a finding says, or may say, another verdict than the answer.
+    """Raise `UnreadableReply` if a finding states, or may state, another verdict than the answer.
 
-    That is so if it has another label. A finding before MET may not speak against the criterion,
+    It does if it contains another label. A finding before MET may not speak against the criterion,
     one before UNMET must.
     """
     sentence = _TURN.sub("", _QUOTE.sub("X", sentence)) or sentence
@@ -350,7 +350,7 @@ def _refuse_other(known: Answers, sentence: str, own: str) -> None:
 def _labels_in(known: Answers, sentence: str, is_binary: bool) -> set[str]:
     """The answers, in lower case, that a sentence names.
 
-    "a" is a word, and a number is an answer only where the sentence rates something.
+    "a" is a word, and a number is an answer only if the sentence rates something.
     """
     sentence = _OUT_OF.sub("", sentence)
     words = [word[0].casefold() for word in known.mentions(sentence, not is_binary)]
@@ -392,13 +392,13 @@ let like luck me more my need nice of on opportunity or out part please question
 regards require submission submissions thank thanks that the there this to unclear want with would
 you your"""
 _END = re.compile(r"(?:<\|[\w-]+\|>|</s>|<(?:end_of_turn|eos)>|-{3,}|\s)+\Z")
-"""How a model ends its turn, where a server leaves it in the text, and a rule."""
+"""End-of-turn tokens, if a server leaves them in the text, and a horizontal rule."""
 
 
 def is_closing_remark(text: str) -> bool:
-    """Whether text behind an answer is no more than polite ("Let me know if you need more.").
+    """Whether text after an answer is only polite ("Let me know if you need more.").
 
-    Each sentence begins politely, and is of words that cannot take an answer back.
+    Each sentence must begin politely, and consist of words that cannot take an answer back.
     """
     text = _END.sub("", text.casefold().replace("’", "'"))
     if not text:
