@@ -153,7 +153,7 @@ class Prompting:
         return True
 
     def memory(self) -> Any:
-        """The state that a judge keeps between judgements, if the way `asks_several`. Default: None."""
+        """The state that a judge keeps between judgements; None unless the way `asks_several`."""
         return None
 
     def note(self, memory: Any, unfit: Collection[str]) -> str | None:

@@ -1,7 +1,7 @@
-"""Where a prompt goes: an HTTP endpoint or a Python callable.
+"""Destinations of a prompt: an HTTP endpoint or a Python callable.
 
-A model that runs in this process (a GGUF file, say) has its place beside `_http.py`: it is a
-`Model` too.
+A model that runs in this process (a GGUF file, for example) is also a `Model`, and belongs beside
+`_http.py`.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
-"""The Messages interface of Anthropic: `payload`, `reply` and `usage`, as `_openai.py` has them.
+"""Anthropic's Messages API: `payload`, `reply` and `usage`, as in `_openai.py`.
 
-What it has and the usual interface lacks: marks of what its prompt cache keeps, structured output
-that is enforced, thinking with a budget, and counts of what the cache read and wrote.
+Beyond the usual API it has marks for its prompt cache, strictly enforced structured output,
+thinking with a budget, and counts of cache reads and writes.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from rubricate.judge.models._wire import Reply, Sampling, TokenCounts, texts_of
 
 PATH = "/messages"
 VERSION = "2023-06-01"
-"""The only version of the interface that there is."""
+"""The only version of the API."""
 REPLY_TOKENS = 8192
-"""The interface has no default limit of a reply. A verdict takes 100 to 300 tokens, so that this is
-enough for 30 criteria in a request; at half, replies to 20 were cut off. Double is more than some
-models allow, and a request for it is refused."""
+"""`max_tokens` by default, because the API requires a limit. A verdict takes 100 to 300 tokens, so
+that this is enough for 30 criteria in a request; at half, replies to 20 were truncated. Double is
+more than some models allow, and such a request is rejected."""
 TOOL = "judgement"
 LEAST_MARKED = 4096
-"""Characters of a system prompt from which on it is marked for the cache: 1,024 tokens, the least
-that any model keeps. At half, nothing is gained, at double, some prompts cost ten times as much."""
+"""Characters from which a system prompt is marked for the cache: 1,024 tokens, the least that any
+model caches. At half, nothing is gained; at double, some prompts cost ten times as much."""
 
 
 def headers(key: str) -> dict[str, str]:
-    """How a request says whose it is."""
+    """The headers that authenticate a request."""
     return {"x-api-key": key, "anthropic-version": VERSION}
 
 
@@ -42,17 +42,18 @@ def payload(
     form: Form,
     sampling: Sampling,
 ) -> dict[str, Any]:
-    """What is posted; the arguments are those of `_openai.payload`.
+    """Return the request body; the arguments are those of `_openai.payload`.
 
-    JSON mode is a tool that the model must call, which models without structured output have, too.
-    One that thinks cannot be made to call it, and writes JSON because the prompt asks for it.
+    JSON mode is a tool that the model must call, which also works for models without structured
+    output. A model that thinks cannot be forced to call it, and writes JSON because the prompt asks
+    for it.
     """
     sent: dict[str, Any] = {"model": model} | parameters(request, form, sampling)
     if system := "\n\n".join(part["content"] for part in messages if part["role"] == "system"):
-        # All items share it; long ones have labelled examples.
+        # All items share it; long ones contain labelled examples.
         is_long = sampling.marks and len(system) >= LEAST_MARKED
         sent["system"] = marked(system, system) if is_long else system
-    # A message without text is refused; that of a reply without text, which is asked again.
+    # A message without text is rejected, such as an empty reply that is shown again.
     shown: list[dict[str, Any]] = [
         dict(part) for part in messages if part["role"] != "system" and part["content"].strip()
     ]
@@ -74,9 +75,10 @@ def payload(
 
 
 def parameters(request: Request, form: Form, sampling: Sampling) -> dict[str, Any]:
-    """How a request is sampled, as it is sent: `max_tokens`, `temperature` and the like.
+    """The sampling parameters in the form of the API: `max_tokens`, `temperature` and the like.
 
-    A model that thinks takes no temperature, and its thinking counts among the reply's tokens.
+    A model that thinks accepts no temperature, and its thinking counts among the tokens of the
+    reply.
     """
     sent = dict(sampling.options)
     thinks = _thinks(sent)
@@ -93,7 +95,7 @@ def _thinks(options: Mapping[str, Any]) -> bool:
 
 
 def _without_bounds(value: Any) -> Any:
-    """A schema without the bounds of numbers, which structured output does not support."""
+    """Return a schema without bounds of numbers, which structured output does not support."""
     if isinstance(value, list):
         return [_without_bounds(part) for part in value]
     if not isinstance(value, dict):
@@ -106,13 +108,13 @@ def _without_bounds(value: Any) -> Any:
 
 
 def reply(body: Mapping[str, Any]) -> Reply:
-    """What a body says of its reply: its text, else what the tool was called with.
+    """Return the reply in a body: its text, else the arguments of the tool call.
 
-    Thinking is neither: no answer is read from it.
+    Thinking is neither: it is never searched for an answer.
 
     Raises:
-        ModelError: `truncated` where it has no content, `refused` where the model declined,
-            `context_length` where the model's context was full.
+        ModelError: `truncated` if there is no content, `refused` if the model declined,
+            `context_length` if the context of the model was full.
     """
     content = body.get("content")
     if not isinstance(content, list):
@@ -137,9 +139,9 @@ def reply(body: Mapping[str, Any]) -> Reply:
 
 
 def usage(body: object, raw: bytes, headers: Mapping[str, str]) -> TokenCounts | None:
-    """The tokens of a body that reports them as Anthropic does; None for any other.
+    """The token counts of a body in Anthropic's format; None for any other.
 
-    What the cache reads and writes is counted beside the input. Thinking is among the output.
+    Cache reads and writes come on top of the input. Thinking is part of the output.
     """
     counts = body.get("usage") if isinstance(body, dict) else None
     if not isinstance(counts, dict):

@@ -1,4 +1,4 @@
-"""The batches of a run that are out or have ended: one file each, on the disk before it is sent."""
+"""The files of a run's pending and ended batches: one each, written before the batch is sent."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from rubricate._files import Replacement, check_no_links
 from rubricate.errors import InputError
 
 BATCHES = "batches"
-"""The folder of the batches in a run folder."""
+"""The folder for batches in a run folder."""
 State = Literal["sending", "out", "ended"]
 _ID = re.compile(r"(?:batches/)?[\w-]+")
-"""A provider's name for a batch, which is a part of addresses."""
+"""A provider's id of a batch, which becomes part of URLs."""
 
 
 @dataclass(slots=True)
@@ -27,14 +27,14 @@ class Batch:
     """One batch.
 
     Attributes:
-        key: our own name for it, by which it is found at the provider.
-        model, url: the model's name and the address of its endpoint.
-        rows: the hashes of its requests; once it has ended, those that were answered.
-        state: `sending` until its id is known, `out` until its results are on this disk.
-        id: the provider's name for it.
-        input_file: the provider's name for the file with its requests, if it has one.
-        created: when it was made here (seconds since 1970).
-        ended: when its results were stored here.
+        key: our own name for it, used to find it at the provider.
+        model, url: the name of the model and the URL of its endpoint.
+        rows: the hashes of its requests; after its end, only of the answered ones.
+        state: `sending` until its id is known, `out` until its results are stored.
+        id: the provider's id.
+        input_file: the provider's id of the file with its requests, if any.
+        created: when it was created on this machine (seconds since 1970).
+        ended: when its results were stored on this machine.
     """
 
     key: str
@@ -49,10 +49,10 @@ class Batch:
 
 
 class BatchFolder:
-    """The files of a run's batches; several processes may share it.
+    """The files of a run's batches, which several processes may share.
 
     Args:
-        path: the folder; it is made with the first batch.
+        path: the folder; created with the first batch.
     """
 
     def __init__(self, path: Path) -> None:
@@ -62,14 +62,14 @@ class BatchFolder:
         check_no_links(path)
 
     def new(self, model: str, url: str, rows: Sequence[str]) -> Batch:
-        """A batch of these requests that is about to be sent, noted on the disk."""
+        """Create and store a batch of these requests, which is about to be sent."""
         batch = Batch(secrets.token_hex(12), model, url, list(rows))
         self.path.mkdir(mode=0o700, exist_ok=True)
         self.write(batch)
         return batch
 
     def write(self, batch: Batch) -> None:
-        """Note a batch as it is now; it is on the disk when this returns."""
+        """Store the current state of a batch; it is on disk when this returns."""
         file = self.path / f"{batch.key}.json"
         with Replacement(file, private=True, durable=True) as stream:
             stream.write(orjson.dumps(asdict(batch)))
@@ -77,20 +77,20 @@ class BatchFolder:
         self._note(batch)
 
     def drop(self, batch: Batch) -> None:
-        """Forget a batch that was never sent, or of which nothing came."""
+        """Delete a batch that was never sent, or gave no results."""
         (self.path / f"{batch.key}.json").unlink(missing_ok=True)
         batch.rows = []
         self._note(batch)
 
     def keep_results(self, batch: Batch, answers: bytes, rows: Sequence[str]) -> None:
-        """Store a batch's answers, and note that it has ended with those to these requests."""
+        """Store the answers of a batch, and mark it as ended with answers to these requests."""
         with Replacement(self._results(batch), private=True, durable=True) as stream:
             stream.write(answers)
         batch.rows, batch.state, batch.ended = list(rows), "ended", time.time()
         self.write(batch)
 
     def results(self, batch: Batch) -> bytes | None:
-        """The stored answers of a batch that has ended; None where they were removed."""
+        """The stored answers of a batch that has ended; None if they were deleted."""
         file = self._results(batch)
         return file.read_bytes() if file.exists() else None
 
@@ -100,11 +100,11 @@ class BatchFolder:
         return list({batch.key: batch for batch in self._by_row.values()}.values())
 
     def holding(self, row: str) -> Batch | None:
-        """The batch that a request is in, and that will answer it or has."""
+        """The batch that contains a request and will answer it or has done so."""
         return self._by_row.get(row)
 
     def refresh(self) -> None:
-        """Read what other processes, or an earlier one, have noted."""
+        """Read what other or earlier processes have stored."""
         for file in sorted(self.path.glob("*.json")) if self.path.is_dir() else ():
             changed = file.stat().st_mtime_ns
             if self._read.get(file.name) != changed:
@@ -121,16 +121,16 @@ class BatchFolder:
 
 
 def read_batch(file: Path) -> Batch:
-    """What a file says of its batch.
+    """Read a batch from its file.
 
     Raises:
-        InputError: it is damaged.
+        InputError: the file is damaged.
     """
     from pydantic import TypeAdapter
 
     try:
         noted = file.read_bytes()
-        Batch(**orjson.loads(noted))  # nothing that is not known
+        Batch(**orjson.loads(noted))  # no unknown fields
         batch = TypeAdapter(Batch).validate_json(noted, strict=True)
         if batch.id is not None and not _ID.fullmatch(batch.id):
             raise ValueError("no id of a batch")
@@ -142,9 +142,9 @@ def read_batch(file: Path) -> Batch:
 
 
 def batches_in(folder: Path) -> Iterator[tuple[Path, Batch]]:
-    """The batches of all runs in a folder, with their run folders, the oldest first.
+    """Yield the batches of all runs in a folder, with their run folders, the oldest first.
 
-    Those of a run that started anew (`fresh`) are among them.
+    Includes those of runs that were restarted with `fresh`.
     """
     entries = [
         (file.parent.parent, read_batch(file))

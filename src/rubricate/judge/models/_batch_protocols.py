@@ -1,7 +1,7 @@
-"""How providers take batches: OpenAI's files and batches, Anthropic's, and Gemini's.
+"""The batch APIs of providers: OpenAI's files and batches, Anthropic's, and Gemini's.
 
-Another provider is a class beside these, in the table of `_batches.py`. docs/batch.md has the
-sources of the limits.
+Another provider needs a class in this module and an entry in the table of `_batches.py`.
+docs/batch.md cites the sources of the limits.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from rubricate.judge.models._batch_folder import Batch
 from rubricate.judge.models._responses import Answer
 
 SLACK = 600.0
-"""Seconds by which the clocks of this machine and the provider's may differ. At double, more
-batches are looked at when one is searched; at half, a wrong clock hides it."""
+"""Seconds by which the clocks of this machine and the provider's may differ. At double, a search
+checks more batches; at half, a wrong clock can hide the batch."""
 PAGE = 100
-"""Batches in one answer to a list; the most that OpenAI and Anthropic give."""
+"""Batches per page of a list; the maximum of OpenAI and Anthropic."""
 
 
 class Http(Protocol):
-    """Sends a request to the endpoint, and gives the body of an answer of success."""
+    """Sends a request to the endpoint and returns the body of a successful response."""
 
     async def __call__(
         self, method: str, path: str, body: bytes = b"", kind: str = "application/json"
     ) -> bytes:
-        """Raises `ModelError` for any other answer, and for none."""
+        """Raises `ModelError` if there is no response, or an unsuccessful one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the provider says of a batch.
+    """The status of a batch at the provider.
 
     Attributes:
-        has_ended: whether nothing more will come of it.
-        failed: why it was refused as a whole; "" where it was not.
-        is_queue_full: whether that is because too much is out already.
-        body: the provider's answer.
+        has_ended: whether nothing more will happen.
+        failed: why it was rejected as a whole; "" if it was not.
+        is_queue_full: whether it was rejected because too much is pending already.
+        body: the provider's response.
     """
 
     has_ended: bool
@@ -52,12 +52,12 @@ class Look:
 
 
 class BatchProtocol(Protocol):
-    """How one provider takes batches.
+    """The batch API of one provider.
 
     Attributes:
-        path: where the interface takes requests live.
+        path: the path for live requests.
         most_requests, most_bytes: the limits of one batch.
-        is_named: whether batches are found by our own name for them; else by what is in them.
+        is_named: whether batches are found by our own name for them; else by their contents.
     """
 
     most_requests: int
@@ -66,31 +66,32 @@ class BatchProtocol(Protocol):
     path: str
 
     def line(self, row: str, body: bytes) -> bytes:
-        """One request as the batch has it."""
+        """Return one request as a line of the batch."""
 
     async def create(self, http: Http, batch: Batch, lines: Sequence[bytes]) -> str:
-        """Send a batch; gives its id."""
+        """Send a batch and return its id."""
 
     async def find(self, http: Http, batch: Batch, known: Collection[str]) -> str | None:
-        """The id of a batch that was sent, where this was not noted; None for none.
+        """Return the id of a batch that was sent without its id being stored; None if there is
+        none.
 
         Args:
-            http: sends.
-            batch: what is searched.
+            http: sends requests.
+            batch: the batch to find.
             known: ids of other batches.
         """
 
     async def look(self, http: Http, batch_id: str) -> Look:
-        """How far a batch is."""
+        """Return the status of a batch."""
 
     async def results(self, http: Http, batch_id: str, look: Look) -> bytes:
-        """What has come of a batch, as it was sent."""
+        """Return the results of a batch, unparsed."""
 
     def answers(self, results: bytes) -> Iterator[tuple[str, Answer | None]]:
-        """The answers in results, each with its request; None for what was not answered."""
+        """Yield the answers in results, each with its request; None for an unanswered request."""
 
     async def cancel(self, http: Http, batch_id: str) -> None:
-        """Have a batch end early; what has been answered by then is paid."""
+        """Cancel a batch; requests answered until then are billed."""
 
 
 def _parsed(raw: bytes) -> dict[str, Any]:
@@ -111,13 +112,13 @@ def _id_of(body: Mapping[str, Any], name: str = "id") -> str:
 
 
 async def _listed(http: Http, path: str, name: str, after: str) -> AsyncIterator[dict[str, Any]]:
-    """All batches, the newest first.
+    """Yield all batches, the newest first.
 
     Args:
-        http: sends.
+        http: sends requests.
         path: lists one page, with its size.
-        name: under which a page has its batches.
-        after: the parameter that leads to the next page.
+        name: the key of the batches in a page.
+        after: the parameter for the next page.
     """
     following: object = None
     while True:
@@ -133,7 +134,7 @@ async def _listed(http: Http, path: str, name: str, after: str) -> AsyncIterator
 
 
 def _lines(raw: bytes) -> Iterator[dict[str, Any]]:
-    """The objects of JSON lines; one that is cut off is left out."""
+    """Yield the objects of JSON lines, except for a truncated one."""
     for line in raw.splitlines():
         try:
             entry = orjson.loads(line)
@@ -148,7 +149,7 @@ def _error(status: int, message: object) -> Answer:
 
 
 class OpenAIBatches(BatchProtocol):
-    """OpenAI's: a file of JSON lines is uploaded, and a batch made of it."""
+    """OpenAI's batches: a JSON Lines file is uploaded, and a batch made from it."""
 
     most_requests = 50_000
     most_bytes = 200 * 10**6
@@ -224,11 +225,11 @@ _ERRORS = {
     "rate_limit_error": 429,
     "overloaded_error": 529,
 }
-"""The statuses of Anthropic's errors; any other is 500."""
+"""The HTTP statuses of Anthropic's errors; any other is 500."""
 
 
 class AnthropicBatches(BatchProtocol):
-    """Anthropic's Message Batches: one request has them all. It takes no name for a batch."""
+    """Anthropic's Message Batches: one request contains them all. Batches cannot be named."""
 
     most_requests = 100_000
     most_bytes = 256 * 10**6
@@ -242,7 +243,7 @@ class AnthropicBatches(BatchProtocol):
         return _id_of(_parsed(await http("POST", f"{self.path}/batches", body)))
 
     async def find(self, http: Http, batch: Batch, known: Collection[str]) -> str | None:
-        """One made at the time with as many requests; its results show whether it is ours."""
+        """A batch made at that time with as many requests; its results show whether it is ours."""
         path, candidate = f"{self.path}/batches?limit={PAGE}", None
         async for entry in _listed(http, path, "data", "after_id"):
             made = datetime.fromisoformat(str(entry.get("created_at"))).timestamp()
@@ -250,7 +251,7 @@ class AnthropicBatches(BatchProtocol):
                 break
             count = sum((entry.get("request_counts") or {}).values())
             if count == len(batch.rows) and entry.get("id") not in known:
-                candidate = _id_of(entry)  # ours is the first one after it was sent
+                candidate = _id_of(entry)  # ours is the first after sending
         return candidate
 
     async def look(self, http: Http, batch_id: str) -> Look:
@@ -278,10 +279,9 @@ class AnthropicBatches(BatchProtocol):
 
 
 class GeminiBatches(BatchProtocol):
-    """Gemini's, with the requests in the message that makes the batch.
+    """Gemini's batches, with the requests inside the call that creates the batch.
 
-    The model is asked by Gemini's own interface, whose requests and replies are translated from and
-    to those of OpenAI.
+    They use Gemini's own API, so requests and replies are translated from and to OpenAI's format.
     """
 
     most_requests = 50_000
@@ -338,13 +338,14 @@ class GeminiBatches(BatchProtocol):
 
 _CANCELLED, _EXPIRED = 1, 4
 _STATUSES = {3: 400, 5: 404, 7: 403, 8: 429, 13: 500, 14: 503, 16: 401}
-"""HTTP statuses of codes of google.rpc.Code; the two above are of what a batch left."""
+"""HTTP statuses for google.rpc.Code; the two above are for requests that a batch did not
+process."""
 _EFFORTS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24576}
-"""Tokens of thinking, as Gemini's own compatible interface has them for 2.5 models."""
+"""Thinking tokens by effort, as in Gemini's own OpenAI-compatible API for 2.5 models."""
 
 
 def _as_gemini(body: dict[str, Any]) -> dict[str, Any]:
-    """A chat request as Gemini's own interface has it."""
+    """Convert a chat request to the format of Gemini's own API."""
     system = [part["content"] for part in body["messages"] if part["role"] == "system"]
     config: dict[str, Any] = {}
     for name, value in body.items():
@@ -383,7 +384,7 @@ def _as_gemini(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _thinking_config(extra: Any) -> Any:
-    """What the compatible interface takes for thinking alone; None for anything else."""
+    """The thinking options that the compatible API accepts; None for anything else."""
     match extra:
         case {"google": {"thinking_config": thinking, **more}, **others} if not more | others:
             return thinking
@@ -394,7 +395,8 @@ _ENDS = {"STOP": "stop", "MAX_TOKENS": "length"}
 
 
 def _as_openai(body: dict[str, Any]) -> dict[str, Any]:
-    """A reply of Gemini's own interface as a chat reply; one without a candidate has no choice."""
+    """Convert a reply of Gemini's own API to a chat reply; one without a candidate has no
+    choice."""
     counts = body.get("usageMetadata") or {}
     read = counts.get("promptTokenCount") or 0
     thought = counts.get("thoughtsTokenCount") or 0

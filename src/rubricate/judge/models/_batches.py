@@ -1,7 +1,7 @@
-"""A model that answers later: its requests go out in batches, at half the price.
+"""A model that answers later: its requests are sent in batches, at half the price.
 
-`BatchModel` is an `HTTPModel` whose requests do not go over connections, but into `Batches`. What
-is sent, what a reply says and what it costs is therefore that of the same model live.
+`BatchModel` is an `HTTPModel` whose transport is `Batches` instead of connections. Requests, the
+reading of replies and the token counts are therefore the same as for live requests.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 PRICE = 0.5
-"""What a request in a batch costs, as a part of its price live; alike at all three providers."""
+"""The price of a request in a batch as a fraction of the live price, at all three providers."""
 QUIET, LOOKS = 2.0, 8
-"""Seconds without a further request after which none is expected before an answer, so that what was
-collected goes out; and how many looks there are in these seconds. They are looks because a loop
-that was busy, or a machine that slept, has then looked once and not waited. Reasoned, not measured:
-at half, a slow disk can split a batch; at double, each round of a run takes 2 s longer."""
+"""Seconds without a new request before the collected ones are sent, and the number of checks in
+these seconds. Checks are counted because a loop that was busy, or a machine that slept, has then
+checked once and not waited. Reasoned, not measured: at half, a slow disk can split a batch; at
+double, each round of a run takes 2 s longer."""
 OLD = 600.0
-"""Seconds after which the oldest request goes out in any case, such as behind a live first stage.
+"""Seconds after which the oldest request is sent in any case, for example after a live first stage.
 At half, there are twice as many batches; at double, the first answers come ten minutes later."""
 MOST_TIMES = 3
-"""Batches that may leave a request unanswered until it fails. A batch expires after 24 hours."""
+"""Batches that may leave a request unanswered before it fails. A batch expires after 24 hours."""
 TRIES = 60
-"""Attempts, a minute apart, to ask how a batch is: an outage of an hour is waited for."""
+"""Attempts, a minute apart, to get the status of a batch: enough for an outage of an hour."""
 LONGEST_WAIT = 60.0
 LONGEST_FILE = 2**30
-"""Bytes of results that are read at most; 50,000 replies have 100 MB."""
+"""Most bytes of results to read; 50,000 replies have 100 MB."""
 SECONDS = 600.0
-"""What one upload or download may take."""
+"""The timeout of one upload or download, in seconds."""
 OUT = "not waiting for answers"
-"""How the error begins with which a run ends that does not wait for its batches."""
+"""The beginning of the error that ends a run which does not wait for its batches."""
 
 HINT = ", up to a day. You can end this command: the same one collects the answers"
 
@@ -67,20 +67,22 @@ _draw: ContextVar[Draw] = ContextVar("_draw")
 
 
 class BatchModel(HTTPModel):
-    """A model at a provider that takes batches.
+    """A model at a provider with a batch API.
 
     Args:
-        name: as of `HTTPModel`, whose other arguments it takes, too.
-        then_live: whether what a batch leaves unanswered is asked live, and not in the next batch.
-        waits: whether it waits for its batches; else what is out fails with `not_run`.
-        every: seconds between two looks at a batch that is out.
+        name: as for `HTTPModel`, whose other arguments are also accepted.
+        then_live: whether requests that a batch leaves unanswered are sent live, and not in the
+            next batch.
+        waits: whether to wait for pending batches; otherwise their requests fail with `not_run`.
+        every: seconds between two status requests for a pending batch.
         options: the other arguments of `HTTPModel`.
 
     Raises:
-        InputError: the provider has no batches that are known.
+        InputError: the provider has no supported batch API.
 
     Attributes:
-        live: the same model live, which answers what batches left; None where the next batch does.
+        live: the same model live, which answers what batches left unanswered; None if the next
+            batch does.
     """
 
     answers_later = True
@@ -136,7 +138,7 @@ class BatchModel(HTTPModel):
         return None if price is None else PRICE * price
 
     def _connected(self) -> Batches:
-        """The batches of the running loop, in the place of connections."""
+        """The batches of the running loop, in place of connections."""
         if self._folder is None:
             raise InputError(
                 "batches need a run folder, which stores pending requests: give run_dir"
@@ -151,16 +153,16 @@ class BatchModel(HTTPModel):
     async def http(
         self, method: str, path: str, body: bytes = b"", kind: str = "application/json"
     ) -> bytes:
-        """The body of an answer of success to a request about batches.
+        """Send a request to the batch API and return the body of a successful response.
 
         Args:
-            method: that of the request, such as `GET`.
-            path: what follows the endpoint's address.
-            body: what is sent.
+            method: the HTTP method, such as `GET`.
+            path: the path after the endpoint's address.
+            body: the request body.
             kind: its content type.
 
         Raises:
-            ModelError: there is none, or another answer.
+            ModelError: there is no response, or an unsuccessful one.
         """
         connections = Connections(
             self._address + path,
@@ -195,14 +197,14 @@ _PROTOCOLS: Mapping[str, Callable[[], BatchProtocol]] = {
     "gemini": GeminiBatches,
     "groq": OpenAIBatches,
 }
-"""By the provider's company. Servers with an address of their own may have OpenAI's."""
+"""The batch protocols by company. Servers with a custom address may have OpenAI's."""
 
 
 class _Released(Exception):
-    """A request that its batch did not answer.
+    """A request that its batch left unanswered.
 
     Attributes:
-        counts: whether it was sent: a batch that found no place in a queue was not.
+        counts: whether it was sent; a batch that did not fit into a queue was not.
     """
 
     def __init__(self, counts: bool) -> None:
@@ -210,14 +212,14 @@ class _Released(Exception):
 
 
 class Batches:
-    """Collects requests, sends them in batches and waits for these, in one event loop.
+    """Collects requests, sends them in batches and waits for the results, in one event loop.
 
-    A request is known by a hash of what is sent and of which draw it is (`Draw`). One that is in a
-    batch of the folder, whichever process sent it, is answered by that batch.
+    A request is identified by a hash of its body and its `Draw`. If a batch of the folder contains
+    it, whichever process sent that batch, the request is answered from it.
 
     Args:
-        model: whose they are.
-        folder: where it is kept what is out.
+        model: the model.
+        folder: the folder for the state of batches.
     """
 
     def __init__(self, model: BatchModel, folder: BatchFolder) -> None:
@@ -232,19 +234,19 @@ class Batches:
         self._since = 0.0
         self._news = 0  # counts requests and answers
         self._futures: dict[str, asyncio.Future[Answer]] = {}
-        self._answers: dict[str, Answer] = {}  # of batches that have ended, until they are asked
+        self._answers: dict[str, Answer] = {}  # of ended batches, until they are requested
         self._following: dict[str, asyncio.Task[None]] = {}
-        self._pending: set[str] = set()  # keys of batches that were looked at and had not ended
+        self._pending: set[str] = set()  # keys of batches that were pending at the last check
         self._foreign: set[str] = set()  # ids of batches that are not ours
         self._gathering: asyncio.Task[None] | None = None
         folder.refresh()
 
     async def post(self, body: bytes, seconds: float) -> Answer:
-        """The answer to a request, whenever that is.
+        """Return the answer to a request, however long it takes.
 
         Raises:
-            ModelError: its batch could not be sent, or is lost; `expired` where batches ended
-                without it; `not_run` where nobody waits for it.
+            ModelError: its batch could not be sent, or is lost; `expired` if batches ended without
+                answering it; `not_run` if the run does not wait for it.
         """
         row, times = self._row(body, _draw.get()), 0
         while True:
@@ -262,11 +264,11 @@ class Batches:
                     raise ModelError("expired", text) from None
 
     def holds(self, body: bytes, draw: Draw) -> bool:
-        """Whether a request is in a batch already."""
+        """Whether a batch contains this request already."""
         return self.folder.holding(self._row(body, draw)) is not None
 
     async def aclose(self) -> None:
-        """Wait for nothing more; batches that are out stay there."""
+        """Stop waiting; pending batches stay at the provider."""
         tasks = [*self._following.values(), *filter(None, [self._gathering])]
         for task in tasks:
             task.cancel()
@@ -294,7 +296,7 @@ class Batches:
         elif batch is not None:
             self._follow(batch)
         else:
-            size = len(body) + 200  # what a line has beside it
+            size = len(body) + 200  # the rest of its line
             is_full = len(self._collected) >= self._protocol.most_requests
             if self._collected and (is_full or self._bytes + size > self._protocol.most_bytes):
                 self._send()
@@ -306,7 +308,7 @@ class Batches:
             self._gathering = asyncio.create_task(self._gather())
 
     async def _gather(self) -> None:
-        """Send what was collected once nothing more comes, or it is old."""
+        """Send the collected requests once no more arrive, or the oldest has waited too long."""
         seen = looks = 0
         while self._futures:
             await asyncio.sleep(self._quiet / LOOKS)
@@ -320,7 +322,7 @@ class Batches:
                 self._leave()
 
     def _leave(self) -> None:
-        """End all waiting, because nobody is to wait for batches."""
+        """Fail all waiting requests, because the run does not wait for batches."""
         out = [batch for batch in self.folder.batches if batch.state != "ended"]
         rows = [row for batch in out for row in batch.rows]
         text = f"{OUT}: {len(rows)} requests are out in {len(out)} batch{'es' * (len(out) > 1)}"
@@ -331,7 +333,7 @@ class Batches:
         self._fail(list(self._futures), ModelError("not_run", text))
 
     def _send(self) -> None:
-        """Send what was collected; what another process has sent meanwhile is followed."""
+        """Send the collected requests; follow those that another process has sent meanwhile."""
         collected, self._collected, self._bytes = self._collected, {}, 0
         rows: list[str] = []
         try:
@@ -346,7 +348,7 @@ class Batches:
                 lines = [self._protocol.line(row, collected[row]) for row in rows]
                 batch = self.folder.new(self._model.name, self._model.endpoint, rows)
                 self._follow(batch, lines)
-        except Exception as raised:  # of the disk, or of an option
+        except Exception as raised:  # from the disk, or from an option
             self._fail(rows or collected, _unusable(raised))
 
     # A batch
@@ -357,7 +359,7 @@ class Batches:
             self._following[batch.key] = task
 
     async def _followed(self, batch: Batch, lines: list[bytes]) -> None:
-        """See a batch through, from wherever it is, to the answers of its requests."""
+        """Follow a batch from any state to the answers of its requests."""
         rows = batch.rows
         try:
             if batch.state == "sending" and not await self._sent(batch, lines):
@@ -368,7 +370,7 @@ class Batches:
                 await self._wait_for(batch)
             results = self.folder.results(batch)
             answers = {} if results is None else self._by_row(results)
-            if results is None:  # somebody has removed them
+            if results is None:  # somebody deleted them
                 self.folder.drop(batch)
             for row in batch.rows:
                 answer = answers.get(row)
@@ -384,14 +386,15 @@ class Batches:
                 text = f"{text} ({error}); to send its requests again, remove {file}"
                 error = ModelError("not_found", text, status=404)
             self._fail(rows, error)
-        except Exception as raised:  # of the disk, or what the provider says is in another form
+        except Exception as raised:  # from the disk, or an unknown format of the provider
             self._fail(rows, _unusable(raised))
         finally:
             self._following.pop(batch.key, None)
             self._pending.discard(batch.key)
 
     async def _sent(self, batch: Batch, lines: list[bytes]) -> bool:
-        """Send a batch, or find one that an earlier process may have sent; whether it is out."""
+        """Send a batch, or find the one that an earlier process may have sent; return whether it
+        exists."""
         batch.id = await self._persist(partial(self._sent_or_found, batch, lines))
         if batch.id is None:
             self.folder.drop(batch)
@@ -401,7 +404,7 @@ class Batches:
         return True
 
     async def _sent_or_found(self, batch: Batch, lines: list[bytes], attempt: int) -> str | None:
-        """The id of a batch; None if it was not sent before, and its requests are not at hand."""
+        """The id of a batch; None if it was not sent before, and its requests are unavailable."""
         others = {each.id for each in self.folder.batches if each.id and each.key != batch.key}
         known = others | self._foreign
         batch_id = None
@@ -423,7 +426,7 @@ class Batches:
         """Wait until a batch has ended, and store its results.
 
         Raises:
-            ModelError: it was refused as a whole, or cannot be asked about.
+            ModelError: it was rejected as a whole, or its status is unavailable.
         """
         assert batch.id is not None
         batch_id = batch.id
@@ -441,7 +444,7 @@ class Batches:
             await self._refused(batch, look)
             return
         answers: dict[str, Answer | None] = {}
-        for _ in range(3):  # a file that broke off is whole at the second time
+        for _ in range(3):  # a truncated file is complete the second time
             results = await self._persist(
                 lambda _: self._protocol.results(self._http, batch_id, look)
             )
@@ -459,7 +462,7 @@ class Batches:
         self.folder.keep_results(batch, results, answered)
 
     async def _refused(self, batch: Batch, look: Look) -> None:
-        """Forget a batch that was not taken; where the queue is full, its requests wait."""
+        """Drop a rejected batch; if the queue is full, its requests wait."""
         batch_id = batch.id
         self.folder.drop(batch)
         if not look.is_queue_full:
@@ -469,7 +472,7 @@ class Batches:
         raise _Released(counts=False)
 
     def _by_row(self, results: bytes) -> dict[str, Answer | None]:
-        """The answers in results; of several to a request, the first."""
+        """The answers in results, by request; the first one if there are several."""
         answers: dict[str, Answer | None] = {}
         for row, answer in self._protocol.answers(results):
             if answers.get(row) is None:
@@ -477,7 +480,7 @@ class Batches:
         return answers
 
     async def _persist(self, act: Callable[[int], Awaitable[_T]]) -> _T:
-        """What an exchange gives that is tried again after what may pass; it gets the attempt."""
+        """Retry an exchange after temporary errors; `act` gets the number of the attempt."""
         attempt = 0
         while True:
             try:
@@ -485,7 +488,7 @@ class Batches:
             except ModelError as error:
                 if not error.retryable or attempt + 1 == TRIES:
                     raise
-                level = logging.INFO if attempt else logging.WARNING  # once is enough for a user
+                level = logging.INFO if attempt else logging.WARNING  # warn once
                 logger.log(level, "a batch has to wait, an hour at most: %s", error)
             await asyncio.sleep(min(LONGEST_WAIT, self._every * 2.0 ** min(attempt, 8)))
             attempt += 1
@@ -493,7 +496,7 @@ class Batches:
     # A request
 
     def _settle(self, row: str, answer: Answer) -> bool:
-        """Give an answer to those that wait for it; whether anybody does."""
+        """Pass an answer to the waiting requests; return whether there were any."""
         future = self._futures.pop(row, None)
         if future is None or future.done():
             return False
@@ -516,18 +519,18 @@ class Batches:
 
 
 def _unusable(raised: Exception) -> ModelError:
-    """What requests fail with that would else wait for ever; no repetition mends it."""
+    """The error for requests that would otherwise wait for ever; repeating them does not help."""
     logger.debug("a batch", exc_info=raised)
     text = str(raised) if isinstance(raised, InputError) else described(raised)
     return ModelError("bad_request", text)
 
 
 def _copy(error: ModelError) -> ModelError:
-    """The same error for another request, which it took nothing of."""
+    """The same error for another request, without usage."""
     return ModelError(error.kind, str(error), status=error.status, retry_after=error.retry_after)
 
 
 def _retrieved(future: asyncio.Future[Answer]) -> None:
-    """Look at an error that nobody waits for any more, so that it is not reported."""
+    """Retrieve an error that nobody awaits any more, so that asyncio does not report it."""
     if not future.cancelled():
         future.exception()

@@ -1,8 +1,8 @@
-"""HTTP/1.1 to one address: requests of one method over connections that are kept.
+"""HTTP/1.1 to one address: requests with one method over connections that are kept alive.
 
-General clients take more CPU time than all the rest of a judgement, for what judges never need
-(measured in benchmarks/README.md). What comes over the wire is read by llhttp, the parser of
-Node.js (`httptools`); encryption, certificates and name look-up are `asyncio`'s.
+General clients take more CPU time than all the rest of a judgement, for features that judges never
+need (measured in benchmarks/README.md). Responses are parsed by llhttp, the parser of Node.js
+(`httptools`); encryption, certificates and name look-up are `asyncio`'s.
 """
 
 from __future__ import annotations
@@ -33,26 +33,27 @@ if TYPE_CHECKING:
     import ssl
 
 LONGEST_IDLE = 15.0
-"""Seconds after which a connection is not used again: servers close those that idle."""
+"""Seconds after which an idle connection is not reused, because servers close idle ones."""
 NEXT_ADDRESS_AFTER = 0.25
-"""Seconds after which a name's next address is tried beside one that does not answer (RFC 8305)."""
+"""Seconds before a host's next address is tried in parallel with one that does not answer (RFC
+8305)."""
 MOST_OF_A_PROXYS_ANSWER = 65536
-"""Bytes of a proxy's answer to a request for a tunnel that are read at most."""
+"""Most bytes of a proxy's response to CONNECT."""
 _SAFE = "/%:@!$&'()*+,;=~"
 
 
 class Connections:
-    """Connections to one address, in one event loop; as many as there are requests at once.
+    """Connections to one address, in one event loop; as many as there are concurrent requests.
 
-    A loop that ends as those of `asyncio.run` do ends them, too.
+    They also close when the loop ends, as with `asyncio.run`.
 
     Args:
-        url: what is posted to, http or https.
+        url: the URL for all requests, http or https.
         headers: sent with every request.
         proxy: the URL of an HTTP proxy; None for none.
-        context: how certificates are verified; needed where the address or the proxy is https.
-        method: what all requests are.
-        longest: bytes that an answer may have; None for the usual 16 MiB.
+        context: how certificates are verified; required if the address or the proxy is https.
+        method: the method of all requests.
+        longest: the most bytes of a response; None for the default of 16 MiB.
     """
 
     def __init__(
@@ -89,16 +90,16 @@ class Connections:
         self._head = "\r\n".join([*lines, "Content-Length: "]).encode("latin-1")
 
     async def post(self, body: bytes, seconds: float) -> Answer:
-        """Send a request and wait for its answer; redirects are answers, too.
+        """Send a request and return its response, redirects included.
 
         Raises:
-            TimeoutError: there was none within `seconds`; `NotConnectedInTime` where that is
-                because of the connection.
-            BrokenOff: only a part of it came.
-            ProxyRefused: the proxy does not let it through.
-            NoDescriptor: no file descriptor is left for a connection.
+            TimeoutError: there was no response within `seconds`; `NotConnectedInTime` if there was
+                no connection.
+            BrokenOff: only a part of it arrived.
+            ProxyRefused: the proxy rejects the request.
+            NoDescriptor: no file descriptor is available for a connection.
             NotConnected: the address cannot be reached.
-            OSError: the connection ended before an answer.
+            OSError: the connection ended before a response.
         """
         connection = self._idle()
         if connection is None:
@@ -116,7 +117,7 @@ class Connections:
         request = b"".join((self._head, b"%d\r\n\r\n" % len(body), body))
         try:
             answer = await connection.ask(request, seconds)
-        except BaseException:  # also cancelled: what may still come is nobody's answer
+        except BaseException:  # also cancelled: a late response belongs to no request
             self._drop(connection)
             raise
         if connection.keeps:
@@ -127,14 +128,14 @@ class Connections:
         return answer
 
     async def aclose(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         with_loop, self._with_loop = self._with_loop, None
         if with_loop is not None:
             await with_loop.aclose()
         for connection in list(self._all):
             self._drop(connection)
         self._free.clear()
-        await asyncio.sleep(0)  # they end in the loop's next round
+        await asyncio.sleep(0)  # they close in the loop's next round
 
     def _idle(self) -> _Connection | None:
         now = time.monotonic()
@@ -150,7 +151,7 @@ class Connections:
         connection.end()
 
     async def _until_the_loop_ends(self) -> AsyncGenerator[None]:
-        """Started once: the loop closes the generators that are left when it ends."""
+        """Started once, because the loop closes unfinished generators when it ends."""
         try:
             yield
         finally:
@@ -181,10 +182,11 @@ class Connections:
     async def _open(self, connection: _Connection, host: str, port: int, encrypted: bool) -> None:
         loop = asyncio.get_running_loop()
         options: dict[str, Any] = {}
-        # An address in figures, as no name's end is, has no next one; and where the race of
-        # addresses is cancelled, as by a timeout, Python may leave a socket of it open.
+        # A numeric address, unlike a name, has no next one; and if the race of addresses is
+        # cancelled,
+        # for example by a timeout, Python may leave one of its sockets open.
         is_name = ":" not in host and not host[-1:].isdigit()
-        if is_name and isinstance(loop, asyncio.BaseEventLoop):  # uvloop's has no such thing
+        if is_name and isinstance(loop, asyncio.BaseEventLoop):  # not in uvloop's
             options["happy_eyeballs_delay"] = NEXT_ADDRESS_AFTER
         await loop.create_connection(
             lambda: connection,
@@ -195,7 +197,7 @@ class Connections:
         )
 
     async def _tunnel(self, connection: _Connection) -> None:
-        """Have the proxy connect to the address, and encrypt what goes there."""
+        """Make the proxy connect to the address, and start TLS through the tunnel."""
         headers = {"Host": self._authority, **self._for_proxy()}
         lines = [f"CONNECT {self._authority} HTTP/1.1"]
         lines += [f"{name}: {text}" for name, text in headers.items()]
@@ -222,10 +224,10 @@ class _Connection(asyncio.Protocol):
     """One connection, with one request at a time.
 
     Attributes:
-        transport: what writes; None before it is connected.
+        transport: the transport; None before it is connected.
         is_open: whether it can be used.
-        keeps: whether it can be used again after the last answer.
-        idle_since: when it was last used (monotonic clock).
+        keeps: whether it can be reused after the last response.
+        idle_since: the time of its last use (monotonic clock).
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, longest: int = LONGEST_ANSWER) -> None:
@@ -242,16 +244,16 @@ class _Connection(asyncio.Protocol):
         self._head = bytearray()
         self._headers: dict[str, str] = {}
         self._body: list[bytes] = []
-        self._came = 0  # bytes of the answer
+        self._came = 0  # bytes of the response
         self._has_headers = False
 
     def ask(self, request: bytes, seconds: float) -> asyncio.Future[Answer]:
-        """Send a request; what is awaited is its answer, or a `TimeoutError` after `seconds`."""
+        """Send a request; the future has its response, or a `TimeoutError` after `seconds`."""
         self._headers, self._body = {}, []
         self._came = 0
         self._has_headers = self.keeps = False
         self._answer = self._loop.create_future()
-        # One timer is moved on where it rings too early; a new one for each request is dear.
+        # One timer is rescheduled if it fires too early; a new one per request is expensive.
         self._late_at = self._loop.time() + seconds
         if self._timer is None or self._timer.when() > self._late_at:
             self._watch()
@@ -267,7 +269,7 @@ class _Connection(asyncio.Protocol):
         self._timer = self._loop.call_at(self._late_at, self._look)
 
     def _look(self) -> None:
-        """Fail the request that has waited as long as it may; by now it may be a later one."""
+        """Fail the current request if its time is up; it may be a later one than at the start."""
         self._timer = None
         if self._answer is None or self._answer.done():
             return
@@ -277,13 +279,13 @@ class _Connection(asyncio.Protocol):
             self._fail(TimeoutError())
 
     def head_of_answer(self, request: bytes) -> asyncio.Future[bytes]:
-        """Send a request to a proxy; what is awaited is its answer up to the empty line."""
+        """Send a request to a proxy; the future has its response up to the empty line."""
         self._tunnel = self._loop.create_future()
         self.transport.write(request)
         return self._tunnel
 
     def end(self) -> None:
-        """End the connection at once."""
+        """Close the connection at once."""
         self.is_open = False
         if self._timer is not None:
             self._timer.cancel()
@@ -299,7 +301,7 @@ class _Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._tunnel is not None:
             self._of_proxy(data)
-        elif self._answer is None:  # nothing was asked
+        elif self._answer is None:  # no request is waiting
             self.end()
         else:
             self._came += len(data)
@@ -331,11 +333,11 @@ class _Connection(asyncio.Protocol):
     # Of httptools
 
     def on_message_begin(self) -> None:
-        if self._answer is None:  # more than was asked for: what comes next is of no request
+        if self._answer is None:  # unrequested data: whatever follows belongs to no request
             self.keeps = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self._has_headers:  # what follows the body says nothing of the answer
+        if not self._has_headers:  # trailers after the body are irrelevant
             self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
@@ -347,7 +349,7 @@ class _Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         if self._answer is None:
             return
-        if self._parser.get_status_code() < 200:  # more is to come
+        if self._parser.get_status_code() < 200:  # an informational response: more follows
             self._headers, self._body, self._has_headers = {}, [], False
             return
         self.keeps = self.is_open and self._parser.should_keep_alive()
@@ -377,7 +379,7 @@ class _Connection(asyncio.Protocol):
 
 
 def _lacks_descriptors(error: OSError) -> bool:
-    """Whether a connection failed for want of file descriptors; name look-up does not say so."""
+    """Whether a connection failed for lack of file descriptors; name look-up does not tell."""
     if isinstance(error, socket.gaierror):
         try:
             os.close(os.open(os.devnull, os.O_RDONLY))

@@ -1,4 +1,4 @@
-"""Which answer is wanted, of several to equal requests."""
+"""Which of several answers to equal requests is wanted."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Which answer is wanted, of several that equal requests are to get.
+    """Which of several answers to equal requests is wanted.
 
     Attributes:
-        replicate: that of the judgement; "" for the only one.
-        number: how often the judgement has sent the same before.
-        is_anew: whether no answer is wanted that was there before.
-        sample: that of the request, which an interface without seeds does not send.
+        replicate: the replicate of the judgement; "" for the only one.
+        number: how often the judgement has sent the same request before.
+        is_anew: whether an earlier answer must not be reused.
+        sample: the sample number of the request, which an API without seeds does not send.
     """
 
     replicate: str = ""

@@ -1,4 +1,4 @@
-"""What a request asks for beside its messages, and what is left out where it is refused."""
+"""Optional parameters of a request, and fallbacks for endpoints that reject them."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _FORMS: Mapping[str, tuple[ReplyForm, ...]] = {
     "text": ("text",),
 }
 REFUSALS = (400, 415, 422, 501)
-"""The statuses with which an endpoint refuses a parameter that it does not know."""
+"""The HTTP statuses with which an endpoint rejects an unknown parameter."""
 _NOT_ALLOWED = (403, 500)
-"""With which OpenAI refuses logprobs of models that reason, and llama-cpp-python those of models
-that are loaded without."""
+"""The statuses with which OpenAI rejects logprobs for reasoning models, and llama-cpp-python for
+models that are loaded without them."""
 TOP_LOGPROBS, FEW_LOGPROBS = 20, 5
-"""The most that the interface gives, and that all endpoints give which have any."""
+"""The maximum of the API, and a number that all endpoints with logprobs support."""
 CHOICE_TOKENS = 4
-"""How long a reply of one token may be; some models put space before it."""
+"""Token limit of a reply that is one token; some models write space before it."""
 CHOICE_TEMPERATURE = 1.0
 MOST_QUOTES = 8
-"""How many quotes a reply may have, where the server's grammar sees to it: small models repeat a
-quote without end."""
+"""Most quotes of a reply if the server's grammar enforces a limit, because small models repeat a
+quote endlessly."""
 FORMAT_WORDS = ("response_format", "json_schema", "json_object", "structured", "schema")
 
 
@@ -54,10 +54,10 @@ _HAVE_OPTIONS = {
 
 
 def checked_options(values: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What a user wants to have sent with each request, as JSON values; {} for nothing.
+    """Return the user's extra request options as JSON values; {} for none.
 
     Raises:
-        InputError: a value cannot be sent, or rubricate has an option for it.
+        InputError: a value cannot be sent, or rubricate has its own option for it.
     """
     if values is None:
         return {}
@@ -83,10 +83,10 @@ _OUR_HEADERS = {
 
 
 def checked_headers(values: Mapping[str, str]) -> dict[str, str]:
-    """HTTP headers that a user wants to have sent, by their names in lower case.
+    """Return the user's extra HTTP headers, with names in lower case.
 
     Raises:
-        InputError: one cannot be sent, has a key, or is for the client alone to set.
+        InputError: a header cannot be sent, contains a key, or is reserved for the client.
     """
     headers = {str(name).lower(): value for name, value in values.items()}
     for name, value in headers.items():
@@ -102,10 +102,11 @@ def checked_headers(values: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a request asks for beside its messages; a temperature of None is not sent.
+    """The optional parameters of a request; a temperature of None is not sent.
 
-    `most` is what the endpoint calls the most tokens of a reply; None where it takes no such limit.
-    The others are for requests with choices: how many logprobs are asked for (0 for none), and
+    `most` is the endpoint's name for the token limit of a reply; None if it accepts no limit. The
+    others are for requests with choices: the number of logprobs (0 for none), and whether the
+    endpoint accepts a seed.
     whether it takes a seed.
     """
 
@@ -117,42 +118,43 @@ class Form:
 
 
 ALLOWED_EVERY = 20
-"""One lost reply in 20 is tolerated, because a simpler form is no remedy for a model that errs now
-and then. In simulated runs, a form that loses 8 % of the replies is left after 11 losses. At 10
-that takes 26, and one that loses 5 % is kept for thousands of replies; at 40, one that loses 3 %
-is left, too."""
+"""One lost reply in 20 is tolerated, because a simpler form does not help a model with occasional
+errors. In simulated runs, a form that loses 8 % of the replies is left after 11 losses. At 10 that
+takes 26, and one that loses 5 % is kept for thousands of replies; at 40, one that loses 3 % is
+left, too."""
 USELESS = 5 * ALLOWED_EVERY
-"""How many losses beyond those tolerated make a form useless: five. In simulated runs of 100,000
-replies, a form that loses 1 in 1,000 was left in none of 60, one that loses 1 in 100 in 2. One that
-begins to lose all is left after 5. With three, 1 in 100 was too much in 58 of 60; with ten, the
-last takes 10 losses, and 8 % takes 24."""
+"""The number of losses beyond the tolerated ones that make a form useless: five. In simulated runs
+of 100,000 replies, a form that loses 1 in 1,000 was left in none of 60, one that loses 1 in 100 in
+2. One that starts to lose all is left after 5. With three, 1 in 100 was too much in 58 of 60; with
+ten, the last takes 10 losses, and 8 % takes 24."""
 LAST_CHANCE = USELESS - ALLOWED_EVERY
 DOUBTFUL = LAST_CHANCE - 2
-"""From here, a form is used by one request at a time, until three replies in a row are read. So
-where most replies are lost, the many requests that a run sends at once when it begins are not. An
-endpoint that loses three in four: 300 judgements lost 11 replies (mean of 8 runs); with one reply,
-21, with six, 11. Where JSON mode works, all requests used it after 75 in text with three, after 25
-with one, and after 160 with six."""
+"""From here, only one request at a time uses the form, until three replies in a row are readable.
+This protects the many concurrent requests at the start of a run from being lost together. With an
+endpoint that loses three in four, 300 judgements lost 11 replies (mean of 8 runs); with one
+readable reply, 21, with six, 11. If JSON mode works, all requests used it after 75 in text with
+three, after 25 with one, and after 160 with six."""
 HEAD_START = LAST_CHANCE - ALLOWED_EVERY
-"""When a judge is made, a form is in doubt after its first loss, and useless after its second: the
-server may be another one than before. This wears off within 60 replies."""
+"""For a new judge, a form is in doubt after its first loss, and useless after its second, because
+the server may have changed. This wears off within 60 replies."""
 
 
 class ReplyForms:
-    """The forms in which a model at an endpoint can be asked for replies, and which of them work.
+    """The forms in which replies can be requested from a model at an endpoint, and which of them
+    work.
 
-    A form is left for the next, simpler one when the endpoint refuses it, or when replies are lost
-    because they ignore it. The latter is a cumulative sum of losses over those tolerated (CUSUM,
-    Page 1954, with the head start of Lucas and Crosier 1982): it notices when losses begin late in
-    a run, and forgets single ones.
+    A form is replaced by the next, simpler one if the endpoint rejects it, or if replies are lost
+    because they ignore it. Losses beyond the tolerated ones are added up (CUSUM, Page 1954, with
+    the head start of Lucas and Crosier 1982): the sum detects losses that start late in a run, and
+    forgets single ones.
 
     Args:
-        forms: from the best to the simplest, which is never left.
+        forms: from the best to the simplest, which is never replaced.
 
     Attributes:
-        all_refused: whether every form has been refused once: refusals are then the prompts' doing.
-        settled: the best form, while nothing speaks against it: nothing is to be noted of a reply
-            that it gives. None otherwise.
+        all_refused: whether every form was rejected once, so that the prompts cause the rejections.
+        settled: the best form, as long as nothing speaks against it: its replies need no
+            bookkeeping. None otherwise.
     """
 
     def __init__(self, forms: Sequence[ReplyForm] = LADDER) -> None:
@@ -166,22 +168,22 @@ class ReplyForms:
 
     @property
     def ignored(self) -> list[ReplyForm]:
-        """The forms that were left because replies ignored them."""
+        """The forms that were replaced because replies ignored them."""
         useless = [form for form in self._forms[:-1] if self._scores[form] >= USELESS]
         return [form for form in useless if form not in self._refused]
 
     def begin(self) -> ReplyForms:
-        """Have a new judge begin with some doubt."""
+        """Let a new judge start with some doubt."""
         best = self._forms[0]
         self._scores[best] = max(HEAD_START, self._scores[best])
         self.settled = None
         return self
 
     def choose(self, lost_in: Sequence[ReplyForm]) -> ReplyForm:
-        """The form to ask for a reply in, which `end` is called with when the request has ended.
+        """Return the form for a request. Call `end` with it when the request has ended.
 
         Args:
-            lost_in: the forms that lost a reply to the same question: a simpler one is used.
+            lost_in: the forms that lost a reply to the same question; the result is simpler.
         """
         forms = self._forms
         begin = forms.index(lost_in[-1]) + 1 if lost_in else 0
@@ -195,14 +197,14 @@ class ReplyForms:
         return forms[-1]
 
     def end(self, form: ReplyForm) -> None:
-        """Note that a request in a form has ended, whichever way."""
+        """Record that a request in a form has ended, successfully or not."""
         self._tried.discard(form)
 
     def answered(self, form: ReplyForm, refused: Collection[ReplyForm]) -> None:
-        """Note a reply, and the forms in which the endpoint refused the same request before."""
+        """Record a reply, and the forms in which the endpoint rejected the same request before."""
         self._scores[form] = max(0, self._scores[form] - 1)
         self._worked.add(form)
-        for other in refused:  # that says nothing against the form that was then accepted
+        for other in refused:  # not held against the form accepted afterwards
             self._scores[other] = USELESS
             self._refused.add(other)
             self._scores[form] = min(HEAD_START, self._scores[form])
@@ -210,12 +212,12 @@ class ReplyForms:
             self.settled = form
 
     def lost(self, form: ReplyForm, lost_in: Sequence[ReplyForm]) -> None:
-        """Note that a reply, which `answered` has counted, ignored its form and cannot be read.
+        """Record that a reply, already counted by `answered`, ignored its form and is unreadable.
 
-        A question whose replies are lost in every form says nothing about the others.
+        A question whose replies are lost in every form is no evidence about the others.
 
         Args:
-            form: that of the reply.
+            form: the form of the reply.
             lost_in: the forms that lost a reply to the same question before.
         """
         self.settled = None
@@ -226,10 +228,11 @@ class ReplyForms:
             self._scores[earlier] = max(0, self._scores[earlier] - ALLOWED_EVERY)
 
     def after_refusal(self, form: ReplyForm, text: str) -> ReplyForm | None:
-        """The form to repeat a refused request in, which had this text; None for no other.
+        """Return the form to repeat a rejected request in, given its error text; None if there is
+        none.
 
-        Until a form has worked, or every one has failed, any refusal may be due to it; afterwards
-        only one that says so.
+        Until a form has worked, or every form has failed, any rejection may be due to the form;
+        afterwards only one that says so.
         """
         if form == self._forms[-1]:
             self.all_refused = True
@@ -244,10 +247,10 @@ _LEARNT: dict[tuple[str, str], ReplyForms] = {}
 
 
 def forms_of(url: str, model: str, structured: str) -> ReplyForms:
-    """The forms for a model at an address; what is learnt of them is shared in the process.
+    """The forms for a model at an address; what is learned about them is shared in the process.
 
     Raises:
-        InputError: there is no such form.
+        InputError: `structured` is not a known form.
     """
     forms = _FORMS.get(structured)
     if forms is None:
@@ -261,21 +264,22 @@ def forms_of(url: str, model: str, structured: str) -> ReplyForms:
 
 
 def forget_forms(url: str) -> None:
-    """Forget what was learnt at an address, where another server answers now."""
+    """Forget what was learned at an address that a new server now uses."""
     for known in [known for known in _LEARNT if known[0] == url]:
         _LEARNT.pop(known, None)
 
 
 BLANK_END = 200
-"""White space at the end of a reply that was cut off shows that the format let the model write
-nothing else. At 100, an indented table would do; at 400, a limit of 128 tokens could hide it."""
+"""White space at the end of a truncated reply that shows that the format let the model write
+nothing else. At 100, an indented table would be enough; at 400, a limit of 128 tokens could hide
+it."""
 
 
 def ignores_schema(completion: Completion, schema: Mapping[str, Any]) -> bool:
-    """Whether a reply that cannot be read ignores the form in which it was asked for.
+    """Whether an unreadable reply ignores the requested form.
 
-    One that keeps to the schema is unreadable for another reason, such as a contradiction, and one
-    that was cut off for its length: asking in another form would not help.
+    A reply that follows the schema is unreadable for another reason, such as a contradiction, and a
+    truncated one for its length: another form would not help.
     """
     text = completion.text
     if completion.cut_off:
@@ -297,7 +301,7 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
 
 
 def _fits(value: object, schema: Mapping[str, Any]) -> bool:
-    """Whether a value is as a schema has it, as far as it uses the keywords of our own schemas."""
+    """Whether a value matches a schema, for the keywords that our own schemas use."""
     if "enum" in schema and value not in schema["enum"]:
         return False
     if not isinstance(value, _TYPES.get(str(schema.get("type")), object)):
@@ -315,7 +319,7 @@ def _fits(value: object, schema: Mapping[str, Any]) -> bool:
 
 
 def with_few_quotes(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a reply, or of several in one, with a bound to the quotes."""
+    """Return the schema of a reply, or of several in one, with a limit on quotes."""
     properties = {**schema.get("properties", {})}
     for name, inner in properties.items():
         if name == "evidence":
@@ -326,7 +330,7 @@ def with_few_quotes(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_instruction(request: Request, form: Form) -> tuple[Message, ...] | None:
-    """The messages with how to write a reply in tags behind; None where it is not written so."""
+    """Return the messages with an instruction to use tags; None if the form needs none."""
     if request.schema is None or form.rung != "text" or not request.tags:
         return None
     *before, last = request.messages
@@ -335,7 +339,7 @@ def with_instruction(request: Request, form: Form) -> tuple[Message, ...] | None
 
 
 def chosen(form: Form, sample: int) -> dict[str, Any]:
-    """What a request with choices asks for."""
+    """The parameters of a request with choices."""
     if not sample and form.logprobs:
         parameters: dict[str, Any] = {"logprobs": True, "top_logprobs": form.logprobs}
         return parameters | {form.most: CHOICE_TOKENS} if form.most else parameters
@@ -343,7 +347,7 @@ def chosen(form: Form, sample: int) -> dict[str, Any]:
 
 
 def simpler_choice(form: Form, error: ModelError) -> Form | None:
-    """The form to repeat a refused request with choices in; None where none would help."""
+    """Return the form to repeat a rejected request with choices in; None if none would help."""
     text = str(error).lower()
     if "logprobs" in text and form.logprobs and error.status in (*REFUSALS, *_NOT_ALLOWED):
         fewer = "top_logprobs" in text and form.logprobs > FEW_LOGPROBS
@@ -360,7 +364,7 @@ def simpler_choice(form: Form, error: ModelError) -> Form | None:
 
 
 def marked(text: str, shared: str) -> list[dict[str, Any]]:
-    """A message whose beginning is marked to be kept in the endpoint's cache, in parts."""
+    """Split a message into parts, with the beginning marked for the endpoint's cache."""
     kept = {"type": "text", "text": shared, "cache_control": {"type": "ephemeral"}}
     rest = text[len(shared) :]
     return [kept, {"type": "text", "text": rest}] if rest else [kept]

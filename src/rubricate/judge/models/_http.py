@@ -1,8 +1,8 @@
-"""A model behind an HTTP interface, that of OpenAI unless the table of providers names another.
+"""A model behind an HTTP API: OpenAI's, unless the table of providers names another.
 
-Replies are asked for in the best form that the endpoint knows, found out once and remembered:
-a JSON Schema, then a JSON object, then text with tags. Parameters that the endpoint refuses by
-name (a temperature, logprobs) are left out from then on.
+Replies are requested in the best form that the endpoint supports, which is determined once and
+remembered: a JSON Schema, then a JSON object, then text with tags. Parameters that the endpoint
+rejects by name (a temperature, logprobs) are then omitted.
 """
 
 from __future__ import annotations
@@ -60,20 +60,21 @@ if TYPE_CHECKING:
     from rubricate.judge.models._wire import Transport
 
 NO_ANSWER = (OSError, BrokenOff, ProxyRefused, UnicodeError)
-"""What a transport raises; a timeout is an `OSError`, too."""
+"""The exceptions of a transport; a timeout is an `OSError`, too."""
 _PROXY_ASKS = 407
 _SHOWN = 300
-"""How many characters of an endpoint's message an error repeats."""
+"""Most characters of an endpoint's message that an error repeats."""
 _NO_WORD = 16
-"""A key of this many characters is no word of a reply; those of your own servers may be."""
+"""The length from which a key cannot be a word of a reply; keys of your own servers may be
+shorter."""
 _VERSION = re.compile(r"/v\d")
-"""What nearly all addresses of OpenAI-compatible servers have in them."""
+"""A part of nearly all addresses of OpenAI-compatible servers."""
 _PLAIN = ("gpt-3.5", "gpt-4", "claude-", "mistral-", "deepseek-chat")
-"""How models are called that think only if a request asks for it, as their providers document."""
+"""Beginnings of the names of models that, by their documentation, think only on request."""
 _ASKS = ("thinking", "reasoning", "reasoning_effort", "extra_body", "output_config")
-"""Fields of a request that ask a model to think."""
+"""Fields of a request that make a model think."""
 _NO_CHAT = "v1/responses"
-"""What OpenAI's refusal names where a model has the Responses interface alone."""
+"""The text in OpenAI's rejection of a model that supports only the Responses API."""
 
 
 class HTTPModel(Model):
@@ -81,23 +82,23 @@ class HTTPModel(Model):
 
     Args:
         name: `provider/model` (see `rubricate judges`), or the model's own name with `base_url`.
-        base_url: the address of the interface, up to and with `/v1`.
-        temperature: sampling temperature; None leaves it to the endpoint.
-        max_tokens: the most tokens that a reply may have; None leaves it to the endpoint. (A reply
-            of one token, in probability mode, has its own limit.)
-        model_options: what else is sent with each request, as the endpoint calls it, such as
-            `{"reasoning_effort": "high"}`. It is part of the fingerprint.
-        headers: HTTP headers that go with each request. They are part of the fingerprint.
-        timeout: seconds that one request may take.
-        structured: the form in which replies are asked for: `schema` (structured output), `json`
-            (JSON mode) or `text`. `auto` begins with the first, and moves on to the next where the
-            endpoint refuses it or its replies ignore it. It is no part of the fingerprint.
-        prices: what models cost, by the names that they are given by, where that is not what the
-            price tables say (see `read_prices`).
+        base_url: the address of the API, up to and including `/v1`.
+        temperature: the sampling temperature; None for the endpoint's default.
+        max_tokens: the maximum number of tokens of a reply; None for the endpoint's default. (A
+            reply of one token, in probability mode, has its own limit.)
+        model_options: other fields to send with each request, with the endpoint's names, such as
+            `{"reasoning_effort": "high"}`. They are part of the fingerprint.
+        headers: HTTP headers for each request. They are part of the fingerprint.
+        timeout: the timeout of one request in seconds.
+        structured: the form in which replies are requested: `schema` (structured output), `json`
+            (JSON mode) or `text`. `auto` starts with the first, and falls back to the next if the
+            endpoint rejects it or its replies ignore it. It is not part of the fingerprint.
+        prices: prices of models by name, which take precedence over the price tables (see
+            `read_prices`).
 
     Raises:
-        InputError: the name is not known and no address is given, a value cannot be used, or the
-            environment names a proxy of another kind than HTTP.
+        InputError: the name is unknown and there is no address, a value is invalid, or the
+            environment names a proxy that is not an HTTP proxy.
         MissingKeyError: the provider's key variable is not set.
     """
 
@@ -145,7 +146,7 @@ class HTTPModel(Model):
         self._provider = split_name(name)[0] if base_url is None else None
         self.caches_prefixes = self._provider is not None and self._provider.caches_prefixes
         self._wire = _wire("_openai" if self._provider is None else self._provider.wire)
-        # Claude, behind OpenRouter too, keeps what is marked; the others keep what they see fit.
+        # Claude, also behind OpenRouter, caches what is marked; the others decide for themselves.
         self.marks_prefixes = base_url is None and name.startswith(
             ("anthropic/", "openrouter/anthropic/")
         )
@@ -166,9 +167,9 @@ class HTTPModel(Model):
         self.is_trusted = type(self) is HTTPModel
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy is made anew: with its own connections, and the key of where it is then.
+        """Copies are created from the arguments: with their own connections, and the local key.
 
-        What is sent to other processes so has no key in it.
+        So what is sent to other processes contains no key.
         """
         return self._given, (self.name,)
 
@@ -182,7 +183,7 @@ class HTTPModel(Model):
         return settings | {"model_options": options} if options else settings
 
     async def complete(self, request: Request) -> Completion:
-        """The reply to a request, which is repeated in a simpler form where one is refused."""
+        """Return the reply to a request, repeated in a simpler form if one is rejected."""
         free = request.schema is None
         form, forms = self._form, self._reply_forms
         first_rung = form.rung
@@ -225,7 +226,7 @@ class HTTPModel(Model):
 
     @property
     def may_think(self) -> bool:  # type: ignore[override]
-        """Whether replies may come with thinking, by the model's name and what is asked for."""
+        """Whether replies may contain thinking, by the model's name and the options."""
         options = self._sampling.options
         if options.get("reasoning_effort") == "none":
             return False
@@ -233,13 +234,14 @@ class HTTPModel(Model):
         return not name.startswith(_PLAIN) or not options.keys().isdisjoint(_ASKS)
 
     def parameters(self, request: Request) -> dict[str, Any]:
-        """How a request is sampled, as it is sent: `temperature`, `max_tokens` and the like."""
+        """The sampling parameters in the form of the API: `temperature`, `max_tokens` and the
+        like."""
         return self._wire.parameters(request, self._form, self._sampling)
 
     def _simpler(self, form: Form, error: ModelError, free: bool) -> Form | None:
-        """The form to repeat a refused request in; None where none would help.
+        """Return the form to repeat a rejected request in; None if none would help.
 
-        A request for `free` text has no form of a reply that could be simpler.
+        A request for `free` text has no simpler form.
         """
         if error.kind != "bad_request" or error.status not in REFUSALS:
             return None
@@ -254,14 +256,15 @@ class HTTPModel(Model):
         return None if rung is None else replace(form, rung=rung)
 
     def _is_about_an_option(self, text: str) -> bool:
-        """Whether a refusal with this text (in lower case) names one of the user's own options."""
+        """Whether a rejection with this text (in lower case) names one of the user's own
+        options."""
         names = map(re.escape, map(str.lower, self._sampling.options))
         return any(re.search(rf"\b{name}\b", text) for name in names)
 
     def after_unreadable(self, request: Request, completion: Completion) -> Request:
-        """The same request in a simpler form, where the reply ignored the one that was asked for.
+        """Return the same request in a simpler form if the reply ignored the requested one.
 
-        When that happens too often, all requests for this model are sent in the simpler form.
+        If that happens too often, all requests for this model use the simpler form.
         """
         form = completion.form
         if form is None or request.schema is None or not ignores_schema(completion, request.schema):
@@ -271,7 +274,7 @@ class HTTPModel(Model):
 
     @property
     def note(self) -> str | None:  # type: ignore[override]
-        """Which forms the endpoint accepts and ignores."""
+        """The forms that the endpoint accepts and ignores."""
         names = {"json_schema": "structured output", "json_object": "JSON mode"}
         ignored = " and ".join(names[form] for form in self._reply_forms.ignored)
         if not ignored:
@@ -332,7 +335,7 @@ class HTTPModel(Model):
         )
 
     def _unanswered(self, error: Exception, seconds: float) -> ModelError:
-        """What it means that no answer came (`NO_ANSWER`), or not all of one."""
+        """The error for a missing (`NO_ANSWER`) or incomplete response."""
         text = str(error) or type(error).__name__
         match error:
             case TimeoutError():
@@ -344,7 +347,7 @@ class HTTPModel(Model):
                 return self._billed(broken, error.body, {})
             case ProxyRefused():
                 return self._refused_by_proxy(error.status)
-            case UnicodeError():  # a name that cannot be one
+            case UnicodeError():  # an invalid host name
                 return ModelError("not_found", f"not a usable address: {error}")
             case NoDescriptor():
                 return ModelError("files", f"no connection can be opened: {error}")
@@ -361,10 +364,9 @@ class HTTPModel(Model):
     def _reported(
         self, body: object, raw: bytes, headers: Mapping[str, str], seconds: float = 0.0
     ) -> Usage:
-        """What a body says that its request took; a cost of None where it does not say it.
+        """The usage that a body reports; a cost of None if it reports none.
 
-        The endpoint's own word on the cost counts, unless it is 0: gateways that do not know a
-        price write that.
+        The endpoint's own cost counts, unless it is 0: gateways that do not know a price report 0.
         """
         tokens = self._wire.usage(body, raw, headers)
         if tokens is not None:
@@ -379,7 +381,7 @@ class HTTPModel(Model):
             return Usage(1, cost=cost or self._free, seconds=seconds)
         read, cached, written, output, reasoning, kept = tokens
         if not cost:
-            # What is kept for an hour costs twice the input's price, and not 1.25 times.
+            # Tokens cached for an hour cost twice the input's price, and not 1.25 times.
             priced = self._price(read + math.ceil(0.75 * kept), cached, output, written)
             if priced is not None:
                 cost = priced if stated.is_whole else priced + (stated.dollars or 0.0)
@@ -387,12 +389,12 @@ class HTTPModel(Model):
 
     @property
     def _free(self) -> float | None:
-        """What a request costs whatever its tokens: 0 on the user's own server, else None."""
+        """The cost of a request whatever its tokens: 0 on the user's own server, else None."""
         is_own = self._provider is not None and not self._provider.key_required
         return 0.0 if is_own and self._own_price is None else None
 
     def _billed(self, error: ModelError, raw: bytes, headers: Mapping[str, str]) -> ModelError:
-        """The error with what its body says that the request took, if it says it."""
+        """Add the usage that the body reports, if any, to an error."""
         try:
             body = orjson.loads(raw)
         except orjson.JSONDecodeError:
@@ -405,14 +407,14 @@ class HTTPModel(Model):
         return error
 
     def price(self, usage: Usage) -> float | None:
-        """US dollars for these tokens; None where the price of this model is not known."""
+        """US dollars for these tokens; None if the price of this model is unknown."""
         return self._price(usage.input_tokens, usage.cached_tokens, usage.output_tokens)
 
     def write_price(self, tokens: int) -> float | None:
         """US dollars for input that is written into the endpoint's cache.
 
         Args:
-            tokens: of the input.
+            tokens: the number of input tokens.
         """
         return self._price(tokens, 0, 0, tokens)
 
@@ -440,7 +442,7 @@ class HTTPModel(Model):
         return self._explained(refusal, path)
 
     def _explained(self, error: ModelError, path: str | None = None) -> ModelError:
-        """The error with what to do, where that depends on the address, the model or the key."""
+        """Add advice to an error if it depends on the address, the model or the key."""
         at = f"{self._url}{path or self._wire.PATH}"
         match error.kind:
             case "not_found":
@@ -475,7 +477,7 @@ class HTTPModel(Model):
         )
 
     def _refused_by_proxy(self, status: int) -> ModelError:
-        """What it means that the proxy does not let a request through."""
+        """The error for a proxy that rejects a request."""
         if status == _PROXY_ASKS:
             return ModelError(
                 "auth",
@@ -487,7 +489,7 @@ class HTTPModel(Model):
         return ModelError("connection", self._clean(text), unsent=True)
 
     def _connected(self) -> Transport:
-        """The connections of the running loop, made on first use."""
+        """The connections of the running loop, created on first use."""
         loop = asyncio.get_running_loop()
         connections = self._connections.get(loop)
         if connections is None:
@@ -525,17 +527,17 @@ class HTTPModel(Model):
         return redacted(text, self._secrets) if self._secrets else text
 
     def _without_keys(self, reply: str) -> str:
-        """A reply without the key, which a server that repeats what it is sent may put there."""
-        if len(reply) < _NO_WORD:  # too short for any of them
+        """Remove the key from a reply, in case a server repeats what it was sent."""
+        if len(reply) < _NO_WORD:  # shorter than any of them
             return reply
         from rubricate.judge.models._redaction import redacted
 
         return redacted(reply, self._long_secrets)
 
     def _redacted(self, error: ModelError) -> ModelError:
-        """The error without the key; shortened only then, so that no half of a key stays.
+        """Remove the key from an error, and only then shorten it, so that no half of a key remains.
 
-        What could do something to a terminal becomes '?'.
+        Terminal control characters become '?'.
         """
         text = self._clean(str(error))
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
@@ -553,7 +555,7 @@ class HTTPModel(Model):
         self._forget_ended()
 
     def _forget_ended(self) -> None:
-        """Let go of what belonged to loops that have ended."""
+        """Drop the connections of loops that have ended."""
         for loop in [loop for loop in list(self._connections) if loop.is_closed()]:
             self._connections.pop(loop, None)
 
@@ -565,6 +567,6 @@ def _written(body: object) -> str:
 
 
 def _wire(name: str) -> Wire:
-    """The interface of this name."""
+    """Load the API module with this name."""
     wire: Any = import_module(f"rubricate.judge.models.{name}")
     return cast("Wire", wire)

@@ -1,4 +1,4 @@
-"""Where a prompt goes: what every model is, what it takes and what it returns."""
+"""The interface of models: what they accept and return."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from rubricate.judge.models._draw import Draw
 
 TEMPERATURE, TIMEOUT = 0.0, 120.0
-"""How a model is sampled, and the seconds that a request may take, where nothing else is said."""
+"""The default sampling temperature, and the default timeout of a request in seconds."""
 ReplyForm = Literal["json_schema", "json_object", "text"]
-"""How a reply is asked for: by a JSON Schema, as any JSON object, or in text."""
+"""The form of a reply: by a JSON Schema, as any JSON object, or in text."""
 
 
 class Message(TypedDict):
@@ -32,22 +32,21 @@ class Request:
     """One prompt.
 
     Attributes:
-        messages: what is sent.
-        schema: the JSON Schema that the reply should follow; None for a reply in free text.
-        tags: whether a reply may be written in tags, where an endpoint knows no structured output.
-        shared: what the first user message begins with that is the same for all criteria of the
-            item; "" for nothing.
-        is_one_of_several: whether other requests are likely to begin with it, too. Where none does,
-            it is not marked for a cache that charges for writing.
-        choices: where the reply is one token, what it may be. There is then no schema; the
-            token's probabilities are asked for, and the temperature is 1, at which a reply is a
-            draw from them.
-        sample: of the replies to a request with choices, which one is asked for; those after the
-            first (0) are asked for without probabilities.
-        kept: whether the run keeps the completion: the same request is then not sent again, by
-            whichever judgement or after an interruption.
-        lost_in: the forms in which earlier replies to the same question were lost because they
-            ignored them: a simpler one is used (see `Model.after_unreadable`).
+        messages: the messages.
+        schema: the JSON Schema that the reply should follow; None for free text.
+        tags: whether the reply may use tags if the endpoint has no structured output.
+        shared: the beginning of the first user message that is the same for all criteria of the
+            item; "" if there is none.
+        is_one_of_several: whether other requests are likely to share it. If not, it is not marked
+            for a cache that charges for writing.
+        choices: the possible replies of one token. There is then no schema; the probabilities of
+            the token are requested, and the temperature is 1, at which a reply is a draw from them.
+        sample: the number of a reply to a request with choices; those after the first (0) are
+            requested without probabilities.
+        kept: whether the run stores the completion, so that the same request is not sent again by
+            any judgement, or after an interruption.
+        lost_in: the forms that lost earlier replies to the same question because the replies
+            ignored them; a simpler form is used (see `Model.after_unreadable`).
         draw: which answer is wanted, for a model that answers later.
     """
 
@@ -65,10 +64,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What an endpoint says is left of its allowances.
+    """The remaining allowances that an endpoint reports.
 
-    Each is (the whole allowance, what is left of it, seconds until it is whole again), or None
-    where the endpoint says nothing.
+    Each is (total, remaining, seconds until it is reset), or None if the endpoint reports none.
     """
 
     requests: tuple[float, float, float] | None = None
@@ -84,22 +82,22 @@ class Completion:
 
     Attributes:
         text: its text.
-        usage: what it took. Default: one request, at a cost that is not known.
-        quota: what the endpoint says is left, if it does.
-        probabilities: of the reply's first token, by what it could have been; None where the model
-            does not say.
-        cut_off: whether it ended only because it was as long as it may be.
-        sent: the messages as they went out, where the model changed those of the request.
-        elsewhere: what a reply without text has in its reasoning or in a tool call's arguments, or
-            one with a text in a tool call beside it.
-        unusable: what is wrong with the probabilities that it came with; they are then None.
-        model: what the endpoint calls the model that answered, if it says so.
-        finish_reason: why the endpoint says that the reply ended, if it does.
-        form: how the reply was asked for; None where the model has no such forms.
-        uncounted: all that the model wrote, its reasoning too, where the endpoint reports no token
-            counts; else "".
-        thinking: the model's reasoning, or the provider's summary of it, where it comes apart from
-            the text. It is kept to be read, and is no evidence.
+        usage: its usage. Default: one request, at an unknown cost.
+        quota: the remaining allowance, if the endpoint reports it.
+        probabilities: the probabilities of the alternatives for the reply's first token; None if
+            the model gives none.
+        cut_off: whether it was truncated at the token limit.
+        sent: the messages as sent, if the model changed those of the request.
+        elsewhere: for a reply without text, its reasoning or the arguments of its tool call; for
+            one with text, the tool call beside it.
+        unusable: what is wrong with the probabilities of the reply; they are then None.
+        model: the endpoint's name for the model that answered, if reported.
+        finish_reason: the endpoint's reason for the end of the reply, if reported.
+        form: the requested form of the reply; None if the model has no such forms.
+        uncounted: all that the model wrote, including its reasoning, if the endpoint reports no
+            token counts; else "".
+        thinking: the model's reasoning, or the provider's summary of it, if it is separate from the
+            text. It is stored for readers, and is not evidence.
     """
 
     text: str
@@ -118,37 +116,36 @@ class Completion:
 
 
 class Model:
-    """Something that answers prompts.
+    """A model that answers prompts.
 
-    A model of your own derives from this class, and has at least `name`, `fingerprint` and
-    `complete`. What that raises beside `ModelError` (the errors of a client, a timeout) is
-    tried again; an error of the program (`ValueError`, `KeyError`, ...) fails the judgement.
+    A custom model derives from this class, and has at least `name`, `fingerprint` and `complete`.
+    Exceptions from `complete` other than `ModelError` (the errors of a client, a timeout) are
+    retried; a programming error (`ValueError`, `KeyError`, ...) fails the judgement.
 
     Attributes:
-        name: what people call it, such as `openai/gpt-6-luna`.
-        endpoint: what it shares its limits with: models of one endpoint are limited together.
-            Default: its name.
-        account: whose limits at the endpoint these are, such as a hash of the key. Processes that
-            share limits (`share_limits`) share those of one endpoint and account; None for no
-            limits that processes could share.
+        name: its name for people, such as `openai/gpt-6-luna`.
+        endpoint: the endpoint whose limits it shares with other models. Default: its name.
+        account: the account to which the endpoint's limits apply, such as a hash of the key.
+            Processes that share limits (`share_limits`) share those of one endpoint and account;
+            None if processes cannot share them.
         repeatable: whether a request that waits far longer than others for its answer may be
-            cancelled and sent again, or sent a second time beside it.
-        opens_connections: whether each request in flight takes a file descriptor.
-        is_local: whether it is code of this process, whose first requests need not be paced.
-        caches_prefixes: whether what prompts begin with is cheaper the second time.
-        marks_prefixes: whether what an item's prompts share is marked to be kept there, which the
-            endpoint charges for.
-        answers_later: whether an answer may take hours. No limit and no deadline then holds; equal
-            requests have a `Draw`; and it keeps in a folder what is out (see `keep_in`).
-        live: who answers what it leaves unanswered (`expired`); None where nobody does.
-        may_think: whether its replies may come with thinking, whose length nobody knows before.
-        gives_probabilities: whether completions may have them.
-        is_trusted: whether its completions are made by this package alone, and what they took is
-            checked already.
-        count_tokens: the tokens of a text, by which long documents are split; None where they are
-            guessed.
-        note: a line to be shown once beside the results, such as a feature that the endpoint
-            accepts and ignores.
+            cancelled and sent again, or sent a second time in parallel.
+        opens_connections: whether each request in flight uses a file descriptor.
+        is_local: whether it runs in this process, so that its first requests need no pacing.
+        caches_prefixes: whether the beginning of a prompt is cheaper the second time.
+        marks_prefixes: whether the shared part of an item's prompts is marked for caching, which
+            the endpoint charges for.
+        answers_later: whether an answer may take hours. Limits and deadlines then do not apply,
+            equal requests have a `Draw`, and pending requests are kept in a folder (see `keep_in`).
+        live: the model for requests that this one leaves unanswered (`expired`); None for none.
+        may_think: whether its replies may contain thinking, whose length is unpredictable.
+        gives_probabilities: whether completions may contain them.
+        is_trusted: whether only this package creates its completions, so that their usage is
+            already checked.
+        count_tokens: counts the tokens of a text, for splitting long documents; None for an
+            estimate.
+        note: a line to show once with the results, such as a feature that the endpoint accepts and
+            ignores.
     """
 
     name: str
@@ -171,59 +168,60 @@ class Model:
         return self.name
 
     def fingerprint(self) -> dict[str, Any]:
-        """Everything about the model, as JSON values, that could change an answer."""
+        """All properties of the model that could change an answer, as JSON values."""
         raise NotImplementedError(f"{type(self).__name__} has no fingerprint")
 
     async def complete(self, request: Request) -> Completion:
         """Answer one prompt.
 
         Raises:
-            ModelError: there is no answer; its `kind` says whether asking again may help.
+            ModelError: there is no answer; its `kind` says whether a retry may help.
         """
         raise NotImplementedError(f"{type(self).__name__} has no complete")
 
     def after_unreadable(self, request: Request, completion: Completion) -> Request:
-        """The request with which to ask again, after a reply that cannot be read.
+        """Return the request for another try after an unreadable reply.
 
-        A model that can ask for replies in several forms learns here that one of them fails.
-        Default: the same request.
+        A model with several forms of replies learns here that one of them failed. Default: the same
+        request.
         """
         return request
 
     def bare_label(self, label: str) -> str | None:
-        """What is wrong with the code that replies a label and nothing else; None for a service."""
+        """What is wrong with code that replies only a label; None for a service."""
         return None
 
     def has_sent(self, request: Request) -> bool:
-        """Whether a request went out before, maybe in another process, and is answered by that."""
+        """Whether a request was sent before, maybe by another process, whose answer will be
+        used."""
         return False
 
     def keep_in(self, folder: Path) -> None:
-        """Keep in a folder what is out, so that a later run has its answers."""
+        """Store pending requests in a folder, so that a later run gets their answers."""
 
     async def aclose(self) -> None:
-        """Let go of connections. The model can be used again afterwards.
+        """Close connections. The model can be used again afterwards.
 
         Raises:
-            RubricateError: it is called outside a running loop.
+            RubricateError: there is no running loop.
         """
 
     def parameters(self, request: Request) -> Mapping[str, Any]:
-        """What is sent beside the messages (`temperature`, `max_tokens`, ...), for traces."""
+        """The parameters sent with the messages (`temperature`, `max_tokens`, ...), for traces."""
         return self.fingerprint()
 
     def price(self, usage: Usage) -> float | None:
-        """US dollars for these tokens; None where that is not known."""
+        """US dollars for these tokens; None if unknown."""
         return None
 
     def write_price(self, tokens: int) -> float | None:
-        """US dollars for input that is written into the endpoint's cache, where it is marked.
+        """US dollars for input that is marked and written into the endpoint's cache.
 
         Args:
-            tokens: of the input.
+            tokens: the number of input tokens.
         """
         return self.price(Usage(input_tokens=tokens))
 
 
 Send = Callable[[Model, Request], Awaitable[Completion]]
-"""How a judge reaches a model: the run engine passes one that limits and retries."""
+"""How a judge calls a model: the run engine passes a function that limits and retries."""

@@ -1,7 +1,7 @@
-"""The chat interface of OpenAI, which most servers have: `payload`, `reply` and `usage`.
+"""OpenAI's chat API, which most servers have: `payload`, `reply` and `usage`.
 
-Another interface is a file beside this one with the same names (see `Wire`), and a `wire` in the
-table of providers.
+Another API is a module beside this one with the same names (see `Wire`), and a `wire` in the table
+of providers.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from rubricate.judge.models._responses import COST_HEADER, MOST_TOKENS
 from rubricate.judge.models._wire import Reply, Sampling, TokenCounts
 
 PATH = "/chat/completions"
-"""The path behind the address."""
+"""The path after the address."""
 
 
 def headers(key: str) -> dict[str, str]:
-    """How a request says whose it is."""
+    """The headers that authenticate a request."""
     return {"Authorization": f"Bearer {key}"}
 
 
-# What is sent
+# Requests
 
 
 def payload(
@@ -39,14 +39,14 @@ def payload(
     form: Form,
     sampling: Sampling,
 ) -> dict[str, Any]:
-    """What is posted.
+    """Return the request body.
 
     Args:
-        model: the model's name there.
-        request: what is asked.
-        messages: its messages, as they are sent in this form.
-        form: what is asked for beside them.
-        sampling: how replies are drawn.
+        model: the endpoint's name for the model.
+        request: the request.
+        messages: its messages, in the form in which they are sent.
+        form: the optional parameters.
+        sampling: how replies are sampled.
     """
     sent: dict[str, Any] = {"model": model, "messages": messages}
     sent |= parameters(request, form, sampling)
@@ -63,7 +63,7 @@ def payload(
 
 
 def parameters(request: Request, form: Form, sampling: Sampling) -> dict[str, Any]:
-    """How a request is sampled, as it is sent: `temperature`, `max_tokens` and the like."""
+    """The sampling parameters in the form of the API: `temperature`, `max_tokens` and the like."""
     sent = dict(sampling.options)
     if form.temperature is not None:
         sent["temperature"] = CHOICE_TEMPERATURE if request.choices else form.temperature
@@ -73,13 +73,13 @@ def parameters(request: Request, form: Form, sampling: Sampling) -> dict[str, An
 
 
 _KEPT_FORMATS = 1024
-"""How many schemas are kept as they are sent."""
+"""The number of schemas cached in the form of the API."""
 _FORMATS: dict[tuple[int, bool], tuple[dict[str, Any], dict[str, Any]]] = {}
-"""By the schema's identity, which stays its own as long as it is kept here."""
+"""By the identity of the schema, which is unique as long as the schema is stored here."""
 
 
 def _response_format(schema: dict[str, Any], bounds_quotes: bool) -> dict[str, Any]:
-    """What asks for replies of a schema; put together once for each schema."""
+    """Return the response format for a schema, built once for each schema."""
     kept = _FORMATS.get((id(schema), bounds_quotes))
     if kept is None:
         if len(_FORMATS) >= _KEPT_FORMATS:
@@ -91,24 +91,24 @@ def _response_format(schema: dict[str, Any], bounds_quotes: bool) -> dict[str, A
     return kept[1]
 
 
-# What comes back
+# Replies
 
 
 _THOUGHT = ("reasoning", "thinking")
-"""Types of a message's parts that are not its text."""
+"""Types of a message's parts that are not text."""
 _THOUGHTS = ("reasoning_content", "reasoning")
-"""Where a message has its reasoning."""
+"""The keys of a message's reasoning."""
 _FILTERED = ("content_filter", "safety", "recitation", "prohibited_content", "blocklist", "spii")
 _BROKEN = ("error", "abort", "aborted", "cancelled", "canceled")
-"""What gateways and servers call the end of a reply that something else broke off."""
+"""Finish reasons of gateways and servers for a reply that was interrupted."""
 
 
 def reply(body: Mapping[str, Any]) -> Reply:
-    """What a body says of its only reply.
+    """Return the only reply in a body.
 
     Raises:
-        ModelError: `truncated` where it has none, `refused` where the model or a filter declined,
-            `server` where it broke off.
+        ModelError: `truncated` if there is none, `refused` if the model or a filter declined,
+            `server` if it was interrupted.
     """
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -140,7 +140,7 @@ def completion_text(choice: Mapping[str, Any]) -> str:
     """The reply's text.
 
     Raises:
-        ModelError: `refused` where the model or a filter declined, `server` where it broke off.
+        ModelError: `refused` if the model or a filter declined, `server` if it was interrupted.
     """
     message = choice["message"]
     if message.get("refusal"):
@@ -159,11 +159,12 @@ def completion_text(choice: Mapping[str, Any]) -> str:
 
 
 def text_elsewhere(message: Mapping[str, Any], text: str) -> str:
-    """What is in the place of a reply's text, or beside it as another one; "" for nothing.
+    """Return text in other places of a reply, or a second answer beside its text; "" if there is
+    none.
 
-    Without text, that is the arguments of its only tool call, else its reasoning. Where two such
-    places hold JSON or differ, it is all of them, so that none is taken for the answer. Beside a
-    text, it is a tool call's arguments alone: reasoning is no answer there.
+    Without text, that is the arguments of its only tool call, else its reasoning. If two such
+    places contain JSON or differ, it is all of them, so that none is taken for the answer. Beside a
+    text, it is the arguments of a tool call: reasoning does not count as an answer there.
     """
     has_text = bool(text) and not text.isspace()
     if has_text and not message.get("tool_calls") and not message.get("function_call"):
@@ -191,7 +192,7 @@ def text_elsewhere(message: Mapping[str, Any], text: str) -> str:
 
 
 def _arguments(function: Any) -> str:
-    """The arguments of a tool call, as text; "" for none."""
+    """The arguments of a tool call, as text; "" if there are none."""
     arguments = function.get("arguments") if isinstance(function, dict) else None
     if isinstance(arguments, dict):
         return orjson.dumps(arguments).decode() if arguments else ""
@@ -199,31 +200,31 @@ def _arguments(function: Any) -> str:
 
 
 def finish_reason(choice: Mapping[str, Any]) -> str:
-    """Why the reply ended, in the endpoint's words; "" where it says nothing."""
+    """The endpoint's reason for the end of a reply; "" if it gives none."""
     reason = choice.get("finish_reason")
     return reason if isinstance(reason, str) else ""
 
 
 _SPECIAL = r"(?:\s|</?[A-Za-z][\w:-]*>|<\|[^<>|]*\|>|\[/?[A-Z_]+\])*"
-"""Control tokens and space, as chat templates put them around reasoning and text."""
+"""Control tokens and space that chat templates put around reasoning and text."""
 
 
 def token_probabilities(
     choice: Mapping[str, Any], text: str
 ) -> tuple[dict[str, float] | None, str]:
-    """What the first token of the reply's text could have been, with probabilities.
+    """The alternatives for the first token of the reply's text, with probabilities.
 
-    Servers that hand a model's reasoning over apart from the text may list the tokens of both, or
-    of the reasoning alone. A token without a letter or digit, as some models begin with, is passed
-    over. Spellings of a token that differ in the space around it count together.
+    Servers that separate a model's reasoning from the text may list the tokens of both, or of the
+    reasoning only. A token without a letter or digit, with which some models begin, is skipped.
+    Variants of a token that differ in surrounding space are added up.
 
     Args:
-        choice: what the body says of the reply.
+        choice: the reply in the body.
         text: its text.
 
     Returns:
-        The probability of each token, or None where none are given or they cannot be used; and
-        what is wrong with those that cannot be used.
+        The probability of each token, or None if there are none or they are unusable; and why they
+        are unusable.
     """
     logprobs = choice.get("logprobs")
     if logprobs is None:
@@ -243,15 +244,15 @@ def token_probabilities(
 
 
 def _begin_of_text(tokens: list[str], reply: str, thought: str) -> int:
-    """The index of the token with which the reply's text begins.
+    """The index of the first token of the reply's text.
 
     Args:
-        tokens: the texts of the tokens that are listed.
-        reply: the reply's text, without space around it.
-        thought: the reasoning that came apart from it, without space around it; "" for none.
+        tokens: the texts of the listed tokens.
+        reply: the reply's text, stripped.
+        thought: the separate reasoning, stripped; "" if there is none.
 
     Raises:
-        _Unusable: that is not sure.
+        _Unusable: the index is uncertain.
     """
     if not reply:
         raise _Unusable("the reply has no text")
@@ -281,7 +282,7 @@ def _begin_of_text(tokens: list[str], reply: str, thought: str) -> int:
 
 
 def _thought(choice: Mapping[str, Any]) -> str:
-    """The reasoning that came apart from the reply's text; "" for none."""
+    """The reasoning that is separate from the reply's text; "" if there is none."""
     message = choice["message"]
     for name in _THOUGHTS:
         text = message.get(name)
@@ -291,13 +292,13 @@ def _thought(choice: Mapping[str, Any]) -> str:
 
 
 class _Unusable(ValueError):
-    """What is wrong with logprobs."""
+    """Unusable logprobs, and why."""
 
 
 def _place_probabilities(place: dict[str, Any], listed: list[Any]) -> dict[str, float]:
-    """The probabilities of what may be at one place, by the tokens' text without space.
+    """The probabilities of the alternatives at one position, by the stripped text of the token.
 
-    The token that is there is mostly listed, too; some servers list it without its bytes.
+    Usually the actual token is listed, too; some servers list it without its bytes.
     """
     own = place["token"], str(place.get("bytes"))
     by_token = {own: (_token(place), _probability(place))}
@@ -321,7 +322,7 @@ def _token(entry: Any) -> str:
 
 
 _ROUNDING = 0.011
-"""How far above 0 a logprob may be by rounding."""
+"""How far rounding may raise a logprob above 0."""
 
 
 def _probability(entry: Mapping[str, Any]) -> float:
@@ -334,7 +335,7 @@ def _probability(entry: Mapping[str, Any]) -> float:
     return math.exp(min(0.0, logprob))
 
 
-# What it took
+# Usage
 
 
 _COUNTS = frozenset(
@@ -348,23 +349,23 @@ _INPUT_DETAILS = frozenset({"cached_tokens", *_PARTS})
 _OUTPUT_DETAILS = frozenset(
     {"reasoning_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens", *_PARTS}
 )
-"""What the usage of most servers has, and its details."""
+"""The fields of most servers' usage, and of its details."""
 _USUAL = frozenset(
     ("id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier")
 )
-"""What the bodies of most servers have, and no cost in it where the usage is plain."""
+"""The fields of most servers' bodies, none of which is a cost if the usage is plain."""
 
 
 def usage(body: object, raw: bytes, headers: Mapping[str, str]) -> TokenCounts | None:
-    """The tokens of a body that reports them as OpenAI does; None for any other.
+    """The token counts of a body in OpenAI's format; None for any other.
 
-    In such a body the total is the sum of prompt and reply, the other counts are among these, and
-    no cost is named. What other servers report, `_token_counts` reads.
+    In such a body the total is the sum of prompt and reply, the other counts are parts of these,
+    and there is no cost. Other formats are left to `_token_counts`.
 
     Args:
-        body: the body.
-        raw: the same, as it came.
-        headers: by their names in lower case.
+        body: the parsed body.
+        raw: the body as received.
+        headers: the headers, by names in lower case.
     """
     counts = body.get("usage") if isinstance(body, dict) else None
     if not isinstance(counts, dict) or not _COUNTS.issuperset(counts) or COST_HEADER in headers:
@@ -384,7 +385,7 @@ def usage(body: object, raw: bytes, headers: Mapping[str, str]) -> TokenCounts |
 
 
 def counted(read: int, wrote: int, of_input: Any, of_output: Any) -> TokenCounts | None:
-    """Counts with their details; None where these are not the usual ones, or do not fit."""
+    """Counts with their details; None if these are unusual or contradictory."""
     cached = _among(of_input, "cached_tokens", _INPUT_DETAILS)
     thought = _among(of_output, "reasoning_tokens", _OUTPUT_DETAILS)
     is_within = 0 <= cached <= read and 0 <= thought <= wrote
@@ -392,7 +393,7 @@ def counted(read: int, wrote: int, of_input: Any, of_output: Any) -> TokenCounts
 
 
 def _among(details: Any, name: str, usual: frozenset[str]) -> int:
-    """A count among details; 0 where there is none, -1 where they are not the usual ones."""
+    """A count in the details; 0 if it is missing, -1 if the details are unusual."""
     if not details:
         return 0
     if not isinstance(details, dict) or not usual.issuperset(details):
@@ -405,17 +406,17 @@ def _among(details: Any, name: str, usual: frozenset[str]) -> int:
 
 
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
-"""A single byte, as SentencePiece writes it."""
+"""A single byte in SentencePiece's notation."""
 _MARKS = str.maketrans({"\u2581": " ", "\u0120": " ", "\u010a": "\n", "\u0109": "\t"})
-"""Space and line breaks as SentencePiece and byte-level tokenizers write them at the beginning."""
+"""Leading space and line breaks in the notation of SentencePiece and byte-level tokenizers."""
 
 
 def token_text(token: str, raw: object = None) -> str:
-    """The text that a token represents.
+    """Return the text of a token.
 
     Args:
-        token: the token as it was named.
-        raw: its bytes, as a list of numbers, where they are given.
+        token: the token as listed.
+        raw: its bytes, as a list of numbers, if available.
     """
     if isinstance(raw, list) and raw:
         try:

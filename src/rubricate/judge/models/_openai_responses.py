@@ -1,6 +1,6 @@
-"""The Responses interface of OpenAI: `payload`, `reply` and `usage`, as `_openai.py` has them.
+"""OpenAI's Responses API: `payload`, `reply` and `usage`, as in `_openai.py`.
 
-Some models have no other. What was asked and answered is not stored there (`store`), unless the
+Some models have no other API. Requests and replies are not stored at OpenAI (`store`), unless the
 user's own options say so.
 """
 
@@ -27,7 +27,7 @@ def payload(
     form: Form,
     sampling: Sampling,
 ) -> dict[str, Any]:
-    """What is posted; the arguments are those of `_openai.payload`."""
+    """Return the request body; the arguments are those of `_openai.payload`."""
     sent: dict[str, Any] = {"model": model, "input": messages, "store": False}
     sent |= parameters(request, form, sampling)
     if request.schema is not None and form.rung == "json_schema":
@@ -39,7 +39,8 @@ def payload(
 
 
 def parameters(request: Request, form: Form, sampling: Sampling) -> dict[str, Any]:
-    """How a request is sampled, as it is sent: `max_output_tokens`, `temperature` and the like."""
+    """The sampling parameters in the form of the API: `max_output_tokens`, `temperature` and the
+    like."""
     sent = dict(sampling.options)
     if form.temperature is not None:
         sent["temperature"] = CHOICE_TEMPERATURE if request.choices else form.temperature
@@ -49,11 +50,11 @@ def parameters(request: Request, form: Form, sampling: Sampling) -> dict[str, An
 
 
 def reply(body: Mapping[str, Any]) -> Reply:
-    """What a body says of its reply: the text of its messages, not its reasoning.
+    """Return the reply in a body: the text of its messages, not its reasoning.
 
     Raises:
-        ModelError: `truncated` where it has no output, `refused` where the model or a filter
-            declined, `server` where it broke off.
+        ModelError: `truncated` if there is no output, `refused` if the model or a filter declined,
+            `server` if it was interrupted.
     """
     output = body.get("output")
     if not isinstance(output, list):
@@ -82,7 +83,7 @@ def reply(body: Mapping[str, Any]) -> Reply:
 
 
 def _parts(items: list[dict[str, Any]], kind: str, name: str) -> list[dict[str, Any]]:
-    """What items of a kind have in a list of this name."""
+    """The entries under this name in all items of a kind."""
     lists = [item.get(name) for item in items if item.get("type") == kind]
     return [
         part for each in lists if isinstance(each, list) for part in each if isinstance(part, dict)
@@ -90,7 +91,7 @@ def _parts(items: list[dict[str, Any]], kind: str, name: str) -> list[dict[str, 
 
 
 def usage(body: object, raw: bytes, headers: Mapping[str, str]) -> TokenCounts | None:
-    """The tokens of a body that reports them as OpenAI does; None for any other."""
+    """The token counts of a body in OpenAI's format; None for any other."""
     counts = body.get("usage") if isinstance(body, dict) else None
     if not isinstance(counts, dict) or COST_HEADER in headers or b"cost" in raw.lower():
         return None

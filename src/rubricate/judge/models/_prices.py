@@ -1,4 +1,4 @@
-"""What a request costs: the user's own prices, or the tables of the `genai-prices` package."""
+"""The cost of a request, by the user's own prices or the tables of the `genai-prices` package."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ from rubricate.rubric import Usage
 
 _PRICE_TABLE_NAMES = {"gemini": "google"}
 _Dollars = Annotated[float, Field(ge=0.0, le=1e6, allow_inf_nan=False)]
-"""At most a dollar a token, 1,700 times the highest price ever charged: no cost is infinite."""
+"""At most a dollar per token, 1,700 times the highest price ever charged, so that costs are
+finite."""
 
 
 class ModelPrice(BaseModel):
-    """US dollars for a million tokens."""
+    """US dollars per million tokens."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     input: _Dollars
     output: _Dollars
     cached_input: _Dollars | None = None
-    """For input tokens that the endpoint has in its cache; default the price of the others."""
+    """For input tokens read from the endpoint's cache. Default: the price of other input tokens."""
     cache_write: _Dollars | None = None
-    """For input tokens that the endpoint writes into its cache; default 1.25 times the price of the
-    others, which is what Anthropic charges. (Endpoints that charge nothing for it report none.)"""
+    """For input tokens written into the endpoint's cache. Default: 1.25 times the price of other
+    input tokens, as at Anthropic. (Endpoints that charge nothing for it report none.)"""
 
     def cost(
         self, input_tokens: int, cached_tokens: int, output_tokens: int, written_tokens: int = 0
     ) -> float:
-        """US dollars for one request; those cached and written are among the `input_tokens`."""
+        """US dollars for one request; cached and written tokens are part of `input_tokens`."""
         cached = self.input if self.cached_input is None else self.cached_input
         write = 1.25 * self.input if self.cache_write is None else self.cache_write
         fresh = (input_tokens - cached_tokens - written_tokens) * self.input
@@ -43,11 +44,11 @@ class ModelPrice(BaseModel):
 
 
 def read_prices(path: str | Path) -> dict[str, ModelPrice]:
-    """Prices by the name that a judge is given by, from a JSON or YAML file.
+    """Read prices by judge name from a JSON or YAML file.
 
     Raises:
-        InputError: it cannot be read, or is not of the form `{openai/gpt-6-luna: {input: 0.1,
-            output: 0.5, cached_input: 0.01, cache_write: 0.125}}`.
+        InputError: the file cannot be read, or does not have the form `{openai/gpt-6-luna: {input:
+            0.1, output: 0.5, cached_input: 0.01, cache_write: 0.125}}`.
     """
     data = read_document(path)
     if not isinstance(data, dict):
@@ -65,12 +66,12 @@ def read_prices(path: str | Path) -> dict[str, ModelPrice]:
 def price_of(
     judge: str, usage: Usage, prices: Mapping[str, ModelPrice] | None = None
 ) -> float | None:
-    """US dollars for the tokens of `usage`, were they this judge's; None where not known.
+    """US dollars for the tokens of `usage` at the prices of this judge; None if unknown.
 
     Args:
-        judge: its name, such as `openai/gpt-6-luna`; it needs no key.
+        judge: its name, such as `openai/gpt-6-luna`; no key is needed.
         usage: the tokens.
-        prices: by judge's name, before the tables.
+        prices: prices by judge name, which take precedence over the tables.
     """
     counts = usage.input_tokens, usage.cached_tokens, usage.output_tokens
     own = (prices or {}).get(judge)
@@ -88,9 +89,9 @@ def price(
     output_tokens: int,
     written_tokens: int = 0,
 ) -> float | None:
-    """US dollars for one request; None where the tables do not know the model.
+    """US dollars for one request; None if the tables do not contain the model.
 
-    Servers on one's own machine cost nothing.
+    Servers on your own machine cost nothing.
     """
     if not provider.key_required:
         return 0.0

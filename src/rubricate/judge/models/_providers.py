@@ -1,4 +1,4 @@
-"""The providers that a judge's prefix names: where they are and which variable has their key."""
+"""The providers of judges by prefix: their addresses and the variables of their keys."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Provider:
     """One row of the table.
 
     Attributes:
-        prefix: what comes before the slash in a judge's name. What follows a '-' in it names
-            another interface of the same company.
-        base_url: the address of its interface.
-        key_required: False for servers on one's own machine.
-        url_variable: the environment variable that moves it elsewhere, if there is a usual one.
-        caches_prefixes: whether it keeps the beginning of prompts by itself, so that what an
-            item's prompts have in common is cheaper after the first of them.
-        gives_logprobs: False where its interface is known to give no logprobs. Where some of its
-            models give them and others do not, that is found out by asking.
-        wire: the file of its interface.
+        prefix: the part of a judge's name before the slash. A suffix after '-' names another API of
+            the same company.
+        base_url: the address of its API.
+        key_required: False for servers on your own machine.
+        url_variable: the environment variable that changes the address, if there is a usual one.
+        caches_prefixes: whether it caches the beginning of prompts by default, so that the part
+            that an item's prompts share is cheaper after the first of them.
+        gives_logprobs: False if its API is known to have no logprobs. If only some models have
+            them, requests find out which.
+        wire: the module of its API.
     """
 
     prefix: str
@@ -43,7 +43,7 @@ class Provider:
 
     @property
     def company(self) -> str:
-        """Whose it is, such as `openai`."""
+        """The company, such as `openai`."""
         return self.prefix.partition("-")[0]
 
     @property
@@ -107,14 +107,14 @@ _MAKERS = {
     "mistral": "mistral",
     "deepseek": "deepseek",
 }
-"""How a model's name begins that is given without its provider, and whose it is."""
+"""Beginnings of model names without a provider, and the provider of each."""
 
 GENERIC_KEY = "RUBRICATE_API_KEY"
-"""The key's variable for a server that is named by its address alone."""
+"""The variable of the key for a server that is given only by its address."""
 
 
 def split_name(name: str) -> tuple[Provider | None, str]:
-    """Split `prefix/model`; the provider is None where the prefix is not in the table."""
+    """Split `prefix/model`; the provider is None if the prefix is not in the table."""
     prefix, slash, model = name.partition("/")
     provider = PROVIDERS.get(prefix) if slash else None
     return (provider, model) if provider else (None, name)
@@ -122,13 +122,13 @@ def split_name(name: str) -> tuple[Provider | None, str]:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where a judge is, and how to get in.
+    """The address of a judge, and its key.
 
     Attributes:
-        url: the address of its interface.
+        url: the address of its API.
         model: the model's own name.
-        key: the key that is sent there, if any.
-        key_variable: the variable that the key is looked for in.
+        key: the key to send, if any.
+        key_variable: the variable that was searched for the key.
     """
 
     url: str
@@ -138,20 +138,20 @@ class Access:
 
 
 def access(name: str, address: str | None) -> Access:
-    """Where the judge of this name is, and the key that it gets.
+    """Return the address and the key for the judge with this name.
 
-    A provider's key goes to the provider's own host, or where its address variable
-    (`OPENAI_BASE_URL`) points, if both are set in the same place: the environment, or `.env` in
-    the working folder. To any other address goes the key in `RUBRICATE_API_KEY`, if any.
+    A provider's key is only sent to the provider's own host, or to the address in its variable
+    (`OPENAI_BASE_URL`) if both are set in the same place: the environment, or `.env` in the working
+    folder. Any other address gets the key in `RUBRICATE_API_KEY`, if any.
 
     Args:
         name: the judge's name.
-        address: the address, if the user named one; a key is then optional.
+        address: the address, if the user set one; a key is then optional.
 
     Raises:
         MissingKeyError: the provider needs a key and the variable is not set.
-        InputError: the prefix is unknown and no address is given, address and key are from two
-            places, or one of them cannot be used.
+        InputError: the prefix is unknown and there is no address, address and key are from two
+            places, or one of them is invalid.
     """
     provider, model = split_name(name)
     if not model.strip():
@@ -183,7 +183,7 @@ def access(name: str, address: str | None) -> Access:
 
 
 def address_of(name: str, address: str | None) -> str | None:
-    """The address of the judge of this name; None where that is an error or there is none."""
+    """The address of the judge with this name; None if there is none, or it is an error."""
     provider, _ = split_name(name)
     if address is not None or provider is None:
         return address and address.rstrip("/")
@@ -195,17 +195,17 @@ def address_of(name: str, address: str | None) -> str | None:
 
 
 def settings_of(provider: Provider) -> tuple[Setting | None, Setting | None]:
-    """A provider's key and, where it is moved elsewhere, its address.
+    """Return a provider's key and, if set, its changed address.
 
     Raises:
-        InputError: they are from two places, or the address is none.
+        InputError: they are from two places, or the address is invalid.
     """
     key = find_setting(provider.key_variable)
     moved = find_setting(provider.url_variable) if provider.url_variable else None
     if moved is not None:
         _check_address(str(provider.url_variable), moved.value)
         if provider.wire == "_anthropic" and not moved.value.rstrip("/").endswith("/v1"):
-            # Anthropic's own clients take the address without it.
+            # Anthropic's own clients take the address without the version.
             moved = replace(moved, value=f"{moved.value.rstrip('/')}/v1")
         if key is not None and key.place != moved.place:
             raise InputError(
@@ -217,11 +217,11 @@ def settings_of(provider: Provider) -> tuple[Setting | None, Setting | None]:
 
 
 _PATHS = ("/chat/completions", "/completions", "/messages", "/responses")
-"""What interfaces have behind their address."""
+"""The paths of APIs after their address."""
 
 
 def _check_address(what: str, url: str) -> None:
-    """Raise `InputError` for what is no address of an HTTP interface, without repeating secrets."""
+    """Raise `InputError` for an invalid address of an HTTP API, without repeating secrets."""
     if not url.startswith(("http://", "https://")):
         raise InputError(f"{what} must start with http:// or https://, found {url!r}")
     try:
@@ -253,7 +253,7 @@ def _usable(key: Setting | None, variable: str) -> str | None:
 
 
 def _meant(name: str) -> str:
-    """What somebody who writes this name most likely wants."""
+    """Suggest what a user who writes this name most likely wants."""
     if ".py" in name:
         return "; a judge of your own is given to rubricate.grade in Python"
     prefix, _, model = name.partition("/")
@@ -282,29 +282,29 @@ def _is_at(provider: Provider, url: str) -> bool:
         return False
 
 
-# Settings: from the environment, else from `.env` in the working folder. Nothing but the variable
-# that is asked for is taken from the file, so that a stranger's `.env` can set no proxy, no
-# certificates and no switch of this program.
+# Settings: from the environment, else from `.env` in the working folder. Only the requested
+# variable is read from the file, so that a third-party `.env` cannot set a proxy, certificates
+# or options of this program.
 
 ENVIRONMENT = "the environment"
 ENV_FILE = ".env"
 MOST_READ = 1 << 16
-"""Bytes of the file that are looked at."""
+"""Most bytes of the file that are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A variable's value, and the place that it is from: `ENVIRONMENT` or `ENV_FILE`."""
+    """The value of a variable and its source: `ENVIRONMENT` or `ENV_FILE`."""
 
     value: str
     place: str
 
 
 def find_setting(variable: str) -> Setting | None:
-    """A variable that is set and not blank; what the environment has goes before the file.
+    """Return a variable that is set and not blank; the environment takes precedence over the file.
 
-    The file is read anew each time: it belongs to the working folder, which may change. One that
-    cannot be read has nothing.
+    The file is read again each time, because it belongs to the working folder, which may change. An
+    unreadable file counts as empty.
     """
     if value := os.environ.get(variable, "").strip():
         return Setting(value, ENVIRONMENT)
@@ -324,16 +324,16 @@ def find_setting(variable: str) -> Setting | None:
     return Setting(value_found.strip(), ENV_FILE) if value_found and value_found.strip() else None
 
 
-# The proxy that requests go through: `HTTPS_PROXY` and the like are read as `urllib.request` does.
-# Addresses of this machine are never asked for through a proxy.
+# The proxy of requests: `HTTPS_PROXY` and the like are read as in `urllib.request`. Addresses of
+# this machine never go through a proxy.
 
 
 def proxy_for(address: str) -> str | None:
-    """The URL of the proxy for an http or https address; None where it is asked for directly.
+    """The URL of the proxy for an http or https address; None for a direct connection.
 
     Raises:
-        InputError: the environment names a proxy that is not an HTTP proxy. The proxy's user and
-            password are not in the message.
+        InputError: the environment names a proxy that is not an HTTP proxy. The message does not
+            contain the proxy's user and password.
     """
     from urllib.request import getproxies, proxy_bypass
 

@@ -18,27 +18,27 @@ from rubricate.judge.models._model import Completion, Message, Model, Request
 from rubricate.rubric import Usage, fingerprint, source_of
 
 _FIRST_SEEN: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
-"""What callables were when they were first asked: one that notes its calls stays the same."""
+"""Hashes of callables from their first use, so that one that records its calls stays the same."""
 
 Reply = str | dict[str, Any] | Completion
 
 
 class PythonModel(Model):
-    """Ask a callable: `(messages) -> reply`, plain or async.
+    """Asks a callable: `(messages) -> reply`, sync or async.
 
     `messages` is a list of `{"role": ..., "content": ...}`. The reply is the text of the judge's
     answer, the answer as a dict (`{"reason": ..., "evidence": [...], "verdict": ...}`), or a
-    `Completion`, which can hold the probabilities of the reply's first token as well. An exception
+    `Completion`, which can also contain the probabilities of the reply's first token. An exception
     in the callable, or a return value of another type, fails the verdict (`judge_error`) and is not
-    retried, unless it is a `ModelError`, which says itself whether to.
+    retried, except for a `ModelError`, which says itself whether to retry.
 
     Args:
         function: the callable.
-        name: what the model is called in results. The journal tells two callables apart by name,
-            source text, compiled code and the plain values that they keep (a closure, `partial`
-            arguments, attributes of a callable object, constants of the module that are named);
-            change the name when a callable's answers change for another reason. Looked at is what
-            it keeps when it is first asked in a process: one that notes its calls stays the same.
+        name: its name in results. The journal distinguishes callables by name, source text,
+            compiled code and the plain values that they hold (a closure, `partial` arguments,
+            attributes of a callable object, constants of the module that it names); change the name
+            if the answers of a callable change for another reason. The values are read at the first
+            use in a process, so that a callable that records its calls stays the same.
 
     Raises:
         InputError: the callable does not take one argument.
@@ -67,7 +67,7 @@ class PythonModel(Model):
         function = self.function
         try:
             source = _FIRST_SEEN.get(function)
-        except TypeError:  # not hashable, or nothing can refer to it weakly
+        except TypeError:  # not hashable, or not weakly referable
             return {"model": self.name, "source": _hash(function)}
         if source is None:
             source = _hash(function)
@@ -104,6 +104,6 @@ class PythonModel(Model):
 
 
 def _hash(function: Callable[..., Any]) -> str:
-    """A hash of what a callable does and keeps."""
+    """A hash of a callable's code and the values that it holds."""
     does = json.dumps([source_of(function), fingerprint(function)])
     return hashlib.blake2b(does.encode(), digest_size=16).hexdigest()

@@ -1,8 +1,8 @@
-"""Keys in what an endpoint answers, however they are written there.
+"""Removing keys from an endpoint's responses, in any notation.
 
-An endpoint, or a proxy before it, may repeat what it was sent: in an error, or in a reply. What it
-repeats it may write in another way, such as with JSON's `\\u` escapes, which a reader of the
-reply takes back. So keys are looked for in the text as it reads once nothing is escaped any more.
+An endpoint, or a proxy, may repeat what it was sent: in an error, or in a reply. It may also use
+another notation, such as JSON's `\\u` escapes, which a reader of the reply decodes. So keys are
+searched for in the fully decoded text.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ _ESCAPE = re.compile(
     rf"|(u00[aA][dD]|u20[0-6][0-9a-fA-F]|u[fF][eE][fF][fF]))"
     rf"|(?:25)*({_CODE})|#[xX]0*({_CODE});?|#0*([3-9][0-9]|1[0-2][0-9]);?)"
 )
-"""A character that a key can have, or that is not seen: in JSON, in other languages, in addresses
-(encoded once or more), and in HTML."""
+"""An escaped character that may be part of a key, or is invisible: in JSON, in other languages, in
+URLs (encoded once or more), and in HTML."""
 _NOT_SEEN, _DECIMAL = 4, 7
-"""The groups of what is not seen, and of decimal digits."""
+"""The groups for invisible characters, and for decimal digits."""
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
-"""What is not seen between two letters."""
+"""Invisible characters between two letters."""
 DEEPEST = 4
-"""Escapes within escapes that are taken back. At half, a page that quotes an error keeps a key; at
-double, a text of nothing but escapes takes twice as long."""
+"""Levels of nested escapes to decode. At half, a page that quotes an error keeps a key; at double,
+a text of nothing but escapes takes twice as long."""
 LEAST = 12
-"""Characters that are no word by chance. Shorter keys, such as EMPTY for a server of your own, are
-looked for as they are written alone."""
+"""The length from which characters are not a word by chance. Shorter keys, such as EMPTY for a
+server of your own, are searched for only in their literal form."""
 
 
 def redacted(text: str, secrets: Sequence[str]) -> str:
-    """A text without these secrets; the same text where none is in it.
+    """Return a text without these secrets; the same text if it contains none.
 
-    Where one is written with escapes, those of its kind are taken back in the whole text. Quotes
-    and backslashes stay escaped, so that JSON stays JSON.
+    If a secret is written with escapes, all escapes of that kind are decoded in the whole text.
+    Quotes and backslashes stay escaped, so that JSON stays JSON.
     """
     for secret in secrets:
         text = text.replace(secret, KEY)
@@ -56,7 +56,7 @@ def redacted(text: str, secrets: Sequence[str]) -> str:
 
 
 def _read(text: str) -> str:
-    """A text as it reads without escapes, and without what is not seen."""
+    """Return a text with its escapes decoded, and without invisible characters."""
     for _ in range(DEEPEST):
         plain = _ESCAPE.sub(_character, text.replace("&amp;", "&"))
         if plain == text:
@@ -66,7 +66,7 @@ def _read(text: str) -> str:
 
 
 def _character(match: re.Match[str]) -> str:
-    """What an escape represents."""
+    """The character of an escape."""
     if match.lastindex == _NOT_SEEN:
         return ""
     digits = match[match.lastindex or 0]
@@ -76,7 +76,7 @@ def _character(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=64)
 def _spellings(secrets: tuple[str, ...]) -> tuple[str, ...]:
-    """What these secrets are written as where nothing is escaped, in lower case."""
+    """All spellings of these secrets without escapes, in lower case."""
     spellings = (
         spelling for secret in secrets for spelling in (secret, *_encoded(secret.encode()))
     )
@@ -86,10 +86,10 @@ def _spellings(secrets: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _encoded(secret: bytes) -> Iterator[str]:
-    """A secret in base64, wherever in a text it begins, and in hexadecimal digits."""
+    """Yield a secret in base64, for any position in a text, and in hexadecimal digits."""
     yield secret.hex()
     for before in range(3):
-        # The first and last digits also have bits of what is around the secret.
+        # The first and last digits also encode bits of the surrounding text.
         whole = b64encode(bytes(before) + secret)
         digits = whole[(0, 2, 3)[before] : (before + len(secret)) * 8 // 6].decode()
         yield digits

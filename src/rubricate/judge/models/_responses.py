@@ -1,4 +1,4 @@
-"""What comes back over HTTP, whatever the interface: bodies, errors, allowances, waits."""
+"""HTTP responses of any API: bodies, errors, allowances, waits."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rubricate.errors import ModelError, ModelErrorKind
 from rubricate.judge.models._model import Quota
 
 LONGEST_ANSWER = 16 * 2**20
-"""Bytes that an answer may have: no reply of a model comes near, and a hundred may be in flight."""
+"""Most bytes of a response: far more than a model's reply, though a hundred may be in flight."""
 
 
 class Answer(NamedTuple):
-    """What came back: status, headers by their names in lower case, and the body."""
+    """A response: status, headers by names in lower case, and the body."""
 
     status: int
     headers: dict[str, str]
@@ -29,10 +29,10 @@ class Answer(NamedTuple):
 
 
 class BrokenOff(Exception):
-    """The connection ended in the middle of an answer, or what came is too long or not HTTP.
+    """The connection ended in the middle of a response, or the response is too long or not HTTP.
 
     Attributes:
-        body: what came of the body.
+        body: the received part of the body.
     """
 
     def __init__(self, message: str, body: bytes = b"") -> None:
@@ -41,10 +41,10 @@ class BrokenOff(Exception):
 
 
 class ProxyRefused(Exception):
-    """The proxy does not make a tunnel.
+    """The proxy refuses a tunnel.
 
     Attributes:
-        status: what it answered.
+        status: the status of its response.
     """
 
     def __init__(self, status: int) -> None:
@@ -53,35 +53,36 @@ class ProxyRefused(Exception):
 
 
 class NotConnected(ConnectionError):
-    """There is no connection, so nothing was sent."""
+    """No connection could be made, so nothing was sent."""
 
 
 class NotConnectedInTime(TimeoutError):
-    """There was no connection in time, so nothing was sent."""
+    """No connection was made in time, so nothing was sent."""
 
 
 class NoDescriptor(OSError):
-    """There is no connection because the process, or the machine, has no file descriptor left."""
+    """No connection could be made because the process or the machine has no file descriptors
+    left."""
 
 
 # Bodies
 
 
 MOST_TOKENS = 2**24
-"""Tokens beyond which a count is no count. The longest context of any model is 10 million tokens.
-At half of it a full one would be unknown; at double, a wrong count of a gateway costs twice as much
-in the summary."""
+"""The largest valid number of tokens. The longest context of any model is 10 million tokens. At
+half, a full one would be unknown; at double, a gateway's wrong count costs twice as much in the
+summary."""
 COST_HEADER = "x-litellm-response-cost"
 
 
 def parse_body(raw: bytes) -> dict[str, Any]:
-    """The JSON object of an answer with a status of success."""
+    """Return the JSON object of a successful response."""
     try:
         body = orjson.loads(raw)
     except orjson.JSONDecodeError:
         shown = " ".join(raw.decode("utf-8", "replace").split())
         what = f"the answer is not JSON: {shown}" if shown else "the answer is empty"
-        if shown[:14].lower().startswith(("<!doctype html", "<html")):  # of a login, or a website
+        if shown[:14].lower().startswith(("<!doctype html", "<html")):  # a login page, or a website
             what = f"a web page came in place of a model's answer: {shown}"
         raise ModelError("truncated", what) from None
     if not isinstance(body, dict):
@@ -96,19 +97,19 @@ def parse_body(raw: bytes) -> dict[str, Any]:
 
 _KNOWN = ("gzip", "x-gzip", "deflate")
 _EITHER_HEADER = zlib.MAX_WBITS | 32
-"""Has zlib find out by itself whether it is gzip or deflate."""
+"""Makes zlib detect gzip or deflate."""
 
 
 def plain_body(answer: Answer, longest: int) -> bytes:
-    """The body as it was before it was compressed.
+    """Return the decompressed body.
 
     Args:
-        answer: what came.
-        longest: how many bytes it may have at most.
+        answer: the response.
+        longest: the maximum number of bytes.
 
     Raises:
-        ModelError: `truncated` where it is damaged or too long, `bad_request` where it is
-            compressed in a way that is not known.
+        ModelError: `truncated` if it is damaged or too long, `bad_request` if the compression is
+            unknown.
     """
     encoding = answer.headers.get("content-encoding", "").strip().lower()
     if encoding in ("", "identity") or not answer.body:
@@ -133,9 +134,9 @@ def plain_body(answer: Answer, longest: int) -> bytes:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the endpoint asks to wait (`Retry-After`, as seconds or as a date).
+    """Seconds to wait by the endpoint's `Retry-After` (seconds or a date).
 
-    A date is compared with the answer's own `Date`, so that this machine's clock does not matter.
+    A date is compared with the response's own `Date`, so that this machine's clock does not matter.
     """
     milliseconds = headers.get("retry-after-ms")
     value = headers.get("retry-after")
@@ -162,7 +163,8 @@ def _date(value: str | None) -> float | None:
 
 
 def quota(headers: Mapping[str, str]) -> Quota | None:
-    """What the headers say is left (`x-ratelimit-*`, `anthropic-ratelimit-*`), if they do."""
+    """The remaining allowances in the headers (`x-ratelimit-*`, `anthropic-ratelimit-*`), if
+    any."""
     if "x-ratelimit-limit-requests" in headers or "x-ratelimit-limit-tokens" in headers:
         form = "x-ratelimit-{1}-{0}"
     elif "anthropic-ratelimit-requests-limit" in headers:
@@ -188,14 +190,14 @@ def _allowance(
 
 
 _LONGEST_WAIT = 1e9
-"""Seconds, 32 years: a larger number is a moment."""
+"""Seconds, 32 years: a larger number is a time stamp."""
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
 
 
 def _reset(value: str, date: str | None) -> float:
-    """Seconds until an allowance is whole: `6m0s`, `20ms`, `1.5`, or a moment.
+    """Seconds until an allowance is reset: from `6m0s`, `20ms`, `1.5`, or a time stamp.
 
-    A moment is in ISO 8601, or in seconds or milliseconds since 1970, as some gateways have it.
+    A time stamp is in ISO 8601, or in seconds or milliseconds since 1970, as in some gateways.
     """
     parts = _DURATION.fullmatch(value)
     if parts and value:
@@ -226,19 +228,19 @@ _CONTEXT_WORDS = (
     "too many tokens",
 )
 _PASSING = frozenset({409, 421, 423, 425, 499})
-"""Statuses below 500 of what may pass: a conflict, another connection is wanted, a lock, too early,
+"""Statuses below 500 that may be temporary: a conflict, a misdirected request, a lock, too early,
 and a gateway that gave up."""
 _KEY_WORDS = ("api key not valid", "api_key_invalid", "credit balance is too low")
-"""What Gemini says of a wrong key and Anthropic of an empty account, with status 400."""
+"""Texts of Gemini for a wrong key and of Anthropic for an empty account, with status 400."""
 
 
 def status_error(status: int, raw: bytes, headers: Mapping[str, str] = {}) -> ModelError:
-    """The error that an answer without success represents: what may be temporary is tried again.
+    """The error for an unsuccessful response; temporary ones are retried.
 
     Args:
-        status: its HTTP status.
-        raw: its body, whose message the error repeats.
-        headers: by their names in lower case. `Retry-After` says how long to wait.
+        status: the HTTP status.
+        raw: the body, whose message the error repeats.
+        headers: the headers, by names in lower case. `Retry-After` is the time to wait.
     """
     text = _error_text(raw, status)
     lower = text.lower()
@@ -248,7 +250,7 @@ def status_error(status: int, raw: bytes, headers: Mapping[str, str] = {}) -> Mo
     elif status == 429:
         kind = "rate_limit"
         if "insufficient_quota" in raw.decode("utf-8", "replace"):
-            kind = "auth"  # an empty account does not fill up by waiting
+            kind = "auth"  # waiting does not refill an empty account
     elif status == 408:
         kind = "timeout"
     elif status in _PASSING:
@@ -273,7 +275,7 @@ def status_error(status: int, raw: bytes, headers: Mapping[str, str] = {}) -> Mo
 
 
 def _error_text(raw: bytes, status: int = 200) -> str:
-    """The message in an error body, in one line; the body itself where it has no such field."""
+    """The message in an error body, as one line; the body itself if it has no such field."""
     try:
         body = orjson.loads(raw)
     except orjson.JSONDecodeError:

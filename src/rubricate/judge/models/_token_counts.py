@@ -1,7 +1,7 @@
-"""What an endpoint reports that a request took, in whatever names and sums it reports it.
+"""The usage that an endpoint reports, in any names and sums.
 
-A count that is missing, or that cannot be right, is unknown: None, never 0. Where a report can mean
-two things, the higher one counts.
+A count that is missing, or that cannot be right, is unknown: None, never 0. If a report is
+ambiguous, the higher reading counts.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from rubricate.judge.models._responses import COST_HEADER, MOST_TOKENS
 from rubricate.judge.models._wire import TokenCounts
 
 MOST_DOLLARS = 10_000.0
-"""Beyond which a cost is no cost: a context of 10 million tokens at twice the highest price that
-there has been, 600 dollars a million. At half, such a request would be unknown."""
+"""The largest valid cost: a context of 10 million tokens at twice the highest price so far, 600
+dollars a million. At half, such a request would have an unknown cost."""
 _IGNORED = re.compile(r"\b(?:per|max|limit|remaining|details?|costs?|price|seconds?|time|ms)\b")
 _COUNTED = re.compile(r"\btokens?\b|\bcount\b")
 _FACTS = {
-    # A name means the first of these that its words have.
-    "tools": re.compile(r"\btool.*\bprompt"),  # beside the prompt (Gemini)
+    # A name means the first of these that matches its words.
+    "tools": re.compile(r"\btool.*\bprompt"),  # on top of the prompt (Gemini)
     "fresh": re.compile(r"\bmiss|\buncached"),
     "hour": re.compile(r"\b(?:ephemeral|writ\w*|creat\w*)\b.*\b1h"),
     "minutes": re.compile(r"\bephemeral"),
@@ -38,29 +38,29 @@ _FACTS = {
     "total": re.compile(r"\btotal"),
 }
 _APART = re.compile(r"\bcach\w* (?:read|write|creation) input|\bephemeral")
-"""What Anthropic and Bedrock call tokens of the cache, which they do not count in the input."""
+"""Anthropic's and Bedrock's names for cache tokens, which they do not include in the input."""
 _WRITTEN_BY_MODELS = {
     *("content", "tool_calls", "function_call", "reasoning", "reasoning_content", "parsed"),
     *("reasoning_details", "annotations", "logprobs", "text"),
 }
-"""Where a body has what the model wrote, which is not the endpoint's word."""
+"""Fields of a body that the model wrote, so that they are not the endpoint's report."""
 _REPORT = re.compile(
     r'(?<!\\)"(?P<name>usage|usage_?metadata|meta|x_groq|cost|total_cost)"\s*:\s*', re.IGNORECASE
 )
-"""The beginning of a report in a body's text; within a text of it, the quotes are escaped."""
+"""The beginning of a report in a body's text; inside a nested string, its quotes are escaped."""
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d*)?")
 MOST_REPORTS, LONGEST_REPORT = 16, 2**16
-"""Of a body that was cut off; real ones have one or two, of some hundred characters."""
+"""Limits for a truncated body; real ones have one or two reports, of some hundred characters."""
 DEEPEST = 6
-"""Objects and lists in each other in which a report is looked for; seen were four. At half, that of
+"""The nesting depth to which reports are searched for; the deepest seen was four. At half, that of
 a gateway's error is missed; at double, nothing more was found."""
 
 
 def reported_tokens(body: object) -> TokenCounts | None:
-    """The token counts of a body of any status; None where it has none that can be right.
+    """The token counts of a body with any status; None if it has none that can be right.
 
-    They are in its usage, or else wherever in it. Of several reports the highest counts, as they
-    repeat each other; those in a list are of parts of a request (Anthropic's `iterations`).
+    They are in its usage, or else anywhere in it. Of several reports the highest counts, because
+    they repeat each other; those in a list are parts of a request (Anthropic's `iterations`).
     """
     usage = _object(body).get("usage")
     counts = _counts(_parsed("usage", usage)) or _counts(body)
@@ -70,7 +70,7 @@ def reported_tokens(body: object) -> TokenCounts | None:
 
 
 def _counts(value: object, depth: int = 0) -> TokenCounts | None:
-    """The counts in a value, at whatever depth."""
+    """The counts in a value, at any depth."""
     if depth > DEEPEST:
         return None
     if isinstance(value, list):
@@ -87,7 +87,7 @@ def _counts(value: object, depth: int = 0) -> TokenCounts | None:
 
 
 def _inner(value: Mapping[str, Any]) -> Iterator[object]:
-    """The objects and lists in an object that may have a report of the endpoint."""
+    """Yield the objects and lists in an object that may contain a report of the endpoint."""
     for name, part in value.items():
         inner = _parsed(name, part)
         is_other = name in _WRITTEN_BY_MODELS or _name(name).says_more
@@ -96,7 +96,7 @@ def _inner(value: Mapping[str, Any]) -> Iterator[object]:
 
 
 def _parsed(name: str, value: object) -> object:
-    """A value of this name; that of its JSON where it is a usage as text."""
+    """Return the value with this name; parsed if it is a usage as JSON text."""
     if isinstance(value, str) and "usage" in name.lower():
         try:
             return orjson.loads(value)
@@ -106,13 +106,13 @@ def _parsed(name: str, value: object) -> object:
 
 
 def _own_counts(usage: Mapping[str, Any]) -> TokenCounts | None:
-    """The counts that an object itself has, and those that say more of them.
+    """The counts of an object itself, and those that give details of them.
 
     Endpoints disagree on what a count includes, so that the total decides, if there is one:
 
-    - Reasoning is beside the output (Gemini, Grok) where the total is larger without it.
-    - Tokens of the cache are beside the input where there are more of them, where the total is
-      their sum, or where they have Anthropic's names.
+    - Reasoning comes on top of the output (Gemini, Grok) if the total is larger without it.
+    - Cache tokens come on top of the input if there are more of them, if the total is their sum, or
+      if they have Anthropic's names.
     """
     facts: dict[str, int | None] = {}
     names = _read(usage, facts)
@@ -145,7 +145,7 @@ def _own_counts(usage: Mapping[str, Any]) -> TokenCounts | None:
         return None
     if total is not None:
         output = max(output, total - prompt)
-    elif None in (facts | {"total": 0}).values():  # what cannot be read may be beside the rest
+    elif None in (facts | {"total": 0}).values():  # an unreadable count may come on top of the rest
         return None
     is_included = total is not None or any("output" in name for name in names)
     if reasoning > output or not is_included:
@@ -156,15 +156,15 @@ def _own_counts(usage: Mapping[str, Any]) -> TokenCounts | None:
 def _read(
     usage: Mapping[str, Any], facts: dict[str, int | None], *, more: bool = False
 ) -> list[str]:
-    """Put the largest count of each fact into `facts`, None where it cannot be read.
+    """Store the largest count of each fact in `facts`, None if it is unreadable.
 
     Args:
-        usage: has them; gateways repeat them under other names, or leave one at 0.
-        facts: takes them.
-        more: whether the object says more of a count, as its parts: it has no sums.
+        usage: the object; gateways repeat counts under other names, or leave one at 0.
+        facts: receives the counts.
+        more: whether the object gives details of a count: it has no sums.
 
     Returns:
-        The words of the names that were read.
+        The words of the names that were recognised.
     """
     names = []
     for name, value in usage.items():
@@ -184,12 +184,12 @@ def _read(
 
 
 class _Name(NamedTuple):
-    """What a name in a report means.
+    """The meaning of a name in a report.
 
     Attributes:
         words: its words in lower case.
-        fact: what its number counts; None where it is no count.
-        says_more: whether its object says more of a count beside it, such as how much is cached.
+        fact: the meaning of its number; None if it is not a count.
+        says_more: whether its object gives details of a count beside it, such as the cached part.
     """
 
     words: str
@@ -202,7 +202,7 @@ def _name(name: str) -> _Name:
 
 
 LONGEST_NAME = 64
-"""Letters of a name that are looked at; the longest known has 35."""
+"""Most letters of a name that are read; the longest known name has 35."""
 
 
 @lru_cache(maxsize=1024)
@@ -216,11 +216,11 @@ def _short_name(name: str) -> _Name:
 
 
 class Cost(NamedTuple):
-    """US dollars that an endpoint says a request cost.
+    """The cost in US dollars that an endpoint reports for a request.
 
     Attributes:
-        dollars: them; None where it does not say it.
-        is_whole: whether that is all; else the tokens cost something, too.
+        dollars: the cost; None if it is not reported.
+        is_whole: whether that is all; else the tokens cost something on top.
     """
 
     dollars: float | None
@@ -229,19 +229,18 @@ class Cost(NamedTuple):
 
 _COST = re.compile(r"\bcosts?\b")
 _UNITS = {"ticks": 1e-10, "nanos": 1e-9, "micros": 1e-6, "cents": 0.01}
-"""What a name calls parts of a dollar; xAI's `cost_in_usd_ticks` are of 10 to the power of -10."""
+"""Units in names, in dollars; xAI's `cost_in_usd_ticks` are 10 to the power of -10."""
 _WHOLE = {
     *("cost", "costs", "total", "estimated", "in", "usd", "dollars", "response", "inference"),
     *("details", "upstream", "amount", "value", *_UNITS),
 }
-"""The words of names that mean a whole cost; others mean a part, such as that of the prompt."""
+"""The words of names of a whole cost; others name a part, such as the cost of the prompt."""
 
 
 def reported_cost(body: object, headers: Mapping[str, str] = {}) -> Cost:
-    """The cost that a body says, or LiteLLM's header: of several, the highest.
+    """The cost that a body, or LiteLLM's header, reports: the highest of several.
 
-    Where the user's own key at a provider is used (OpenRouter), what the provider bills comes on
-    top.
+    If the user's own key at a provider is used (OpenRouter), the provider's bill comes on top.
     """
     costs = [_cost(body), Cost(_number(headers.get(COST_HEADER)))]
     known = [cost for cost in costs if cost.dollars is not None and cost.dollars <= MOST_DOLLARS]
@@ -249,7 +248,7 @@ def reported_cost(body: object, headers: Mapping[str, str] = {}) -> Cost:
 
 
 def _cost(value: object, depth: int = 0) -> Cost:
-    """The cost in a value, at whatever depth; that of a list is the sum."""
+    """The cost in a value, at any depth; for a list, the sum."""
     if depth > DEEPEST:
         return Cost(None)
     if isinstance(value, list):
@@ -275,11 +274,11 @@ def _cost(value: object, depth: int = 0) -> Cost:
 
 
 def _costs(value: Mapping[str, Any], *, is_cost: bool = False) -> dict[str, float]:
-    """The dollars that an object says, by the words of their names.
+    """The costs in an object, by the words of their names.
 
     Args:
         value: the object.
-        is_cost: whether all that it has is about a cost.
+        is_cost: whether all its fields are costs.
     """
     costs: dict[str, float] = {}
     if str(value.get("currency") or "USD").upper() not in ("USD", "US$", "$"):
@@ -301,7 +300,7 @@ def _costs(value: Mapping[str, Any], *, is_cost: bool = False) -> dict[str, floa
 
 
 def _sum_of(costs: Mapping[str, float]) -> Cost:
-    """The higher of a whole cost and the sum of its parts, which may lack some."""
+    """The higher of a whole cost and the sum of its parts, some of which may be missing."""
     wholes = [dollars for words, dollars in costs.items() if {*words.split()} <= _WHOLE]
     parts = [dollars for words, dollars in costs.items() if not {*words.split()} <= _WHOLE]
     has_both = all(any(map(_FACTS[side].search, costs)) for side in ("input", "output"))
@@ -310,7 +309,7 @@ def _sum_of(costs: Mapping[str, float]) -> Cost:
 
 
 def unfinished(raw: bytes) -> dict[str, Any]:
-    """What a body that was cut off says of its usage before that."""
+    """Return the usage that a truncated body reports."""
     text = raw.decode("utf-8", "replace")
     reports: dict[str, Any] = {}
     for place in islice(_REPORT.finditer(text), MOST_REPORTS):
@@ -335,7 +334,7 @@ def written_text(body: object) -> str:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """The texts in a value, at whatever depth, but for what they are (`type`, `id`)."""
+    """Yield the texts in a value, at any depth, except for types and ids."""
     if isinstance(value, str):
         if value:
             yield value
@@ -353,14 +352,14 @@ def _object(value: object) -> Mapping[str, Any]:
 
 
 def _count(value: object) -> int | None:
-    if type(value) is int:  # as nearly always
+    if type(value) is int:  # the usual case
         return value if 0 <= value <= MOST_TOKENS else None
     number = _number(value)
     return None if number is None or number > MOST_TOKENS else math.ceil(number)
 
 
 def _number(value: object) -> float | None:
-    """A number that is finite and not negative, also as text; None for anything else."""
+    """A finite number that is not negative, also as text; None for anything else."""
     if isinstance(value, str):
         value = value.strip().removeprefix("$").removesuffix("USD").strip()
         value = value.replace(",", "") if _GROUPED.fullmatch(value) else value

@@ -1,4 +1,4 @@
-"""What an interface is to `HTTPModel`: a file with three functions, and what they exchange."""
+"""The interface between `HTTPModel` and the module of an API, and the types that they exchange."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from rubricate.judge.models._responses import Answer
 
 TOO_LONG = ("length", "max_tokens", "max_output_tokens", "model_length")
-"""What endpoints and gateways call the end of a reply that is as long as it may be."""
+"""Finish reasons of endpoints and gateways for a reply at the token limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How a model's replies are drawn, and what its endpoint needs.
+    """How a model's replies are sampled, and special needs of its endpoint.
 
     Attributes:
-        options: what else is sent with each request, as the endpoint calls it.
-        max_tokens: the most tokens of a reply; None for the endpoint's own limit.
-        bounds_quotes: whether the schema bounds the number of quotes.
-        marks: whether what an item's prompts share is marked to be kept in the endpoint's cache.
+        options: other fields to send with each request, with the endpoint's names.
+        max_tokens: the maximum number of tokens of a reply; None for the endpoint's own limit.
+        bounds_quotes: whether the schema limits the number of quotes.
+        marks: whether the shared part of an item's prompts is marked for the endpoint's cache.
     """
 
     options: Mapping[str, Any]
@@ -35,12 +35,12 @@ class Sampling:
 
 @dataclass(slots=True)
 class Reply:
-    """What a body says of its only reply.
+    """The only reply in a body.
 
     Attributes:
         text: its text.
         elsewhere: see `Completion`.
-        finish_reason: why it ended, in the endpoint's words; "" where it says nothing.
+        finish_reason: the endpoint's reason for its end; "" if it gives none.
         probabilities, unusable, thinking: see `Completion`.
     """
 
@@ -53,18 +53,18 @@ class Reply:
 
     @property
     def cut_off(self) -> bool:
-        """Whether it ended because it was as long as it may be."""
+        """Whether it was truncated at the token limit."""
         return self.finish_reason != "stop" and self.finish_reason.lower() in TOO_LONG
 
 
 def texts_of(parts: Iterable[object], kind: str, between: str = "", name: str | None = None) -> str:
-    """The texts of the parts of a kind.
+    """The texts of all parts of a kind.
 
     Args:
-        parts: of a body; what is no object is passed over.
+        parts: the parts in a body; anything but objects is skipped.
         kind: their `type`.
-        between: what is put between them.
-        name: where they have their text. Default: under their kind.
+        between: the separator.
+        name: the key of their text. Default: the kind.
     """
     texts = [
         part.get(name or kind)
@@ -75,15 +75,15 @@ def texts_of(parts: Iterable[object], kind: str, between: str = "", name: str | 
 
 
 class TokenCounts(NamedTuple):
-    """The tokens of a request, as they are billed.
+    """The tokens of a request as they are billed.
 
     Attributes:
-        input: all of the prompt.
-        cached: those of `input` that the endpoint read from its cache.
-        written: those of `input` that it wrote into its cache.
-        output: all that the model generated.
-        reasoning: those of `output` that are its reasoning.
-        kept: those of `written` that its cache keeps for an hour, and not for minutes.
+        input: all tokens of the prompt.
+        cached: the part of `input` that the endpoint read from its cache.
+        written: the part of `input` that it wrote into its cache.
+        output: all tokens that the model generated.
+        reasoning: the part of `output` that is reasoning.
+        kept: the part of `written` that is cached for an hour instead of minutes.
     """
 
     input: int
@@ -95,22 +95,22 @@ class TokenCounts(NamedTuple):
 
 
 class Transport(Protocol):
-    """How a request reaches the endpoint: `Connections`, or `Batches`."""
+    """How requests reach the endpoint: `Connections`, or `Batches`."""
 
     async def post(self, body: bytes, seconds: float) -> Answer:
-        """The answer to a request."""
+        """Send a request and return the response."""
 
     async def aclose(self) -> None:
-        """End all that is waited for."""
+        """Stop all waiting."""
 
 
 class Wire(Protocol):
-    """An interface: a module of this package with these names."""
+    """An API: a module of this package with these names."""
 
     PATH: str
 
     def headers(self, key: str) -> dict[str, str]:
-        """How a request says whose it is."""
+        """The headers that authenticate a request."""
 
     def payload(
         self,
@@ -120,13 +120,13 @@ class Wire(Protocol):
         form: Form,
         sampling: Sampling,
     ) -> dict[str, Any]:
-        """What is posted."""
+        """Return the request body."""
 
     def parameters(self, request: Request, form: Form, sampling: Sampling) -> dict[str, Any]:
-        """How a request is sampled, as it is sent."""
+        """The sampling parameters in the form of the API."""
 
     def reply(self, body: Mapping[str, Any]) -> Reply:
-        """What a body of success says of its only reply; raises `ModelError` where it has none."""
+        """Return the only reply in a successful body. Raises `ModelError` if there is none."""
 
     def usage(self, body: object, raw: bytes, headers: Mapping[str, str]) -> TokenCounts | None:
-        """The tokens of a body that is as usual; None leaves them to `_token_counts`."""
+        """The token counts of a body in the usual format; None leaves them to `_token_counts`."""
