@@ -20,8 +20,9 @@ from rubricate.rubric import Criterion
 Pick = Literal["balanced", "nearest"]
 NEAR = 95.0
 """From which similarity (0 to 100, `rapidfuzz.fuzz.ratio`) two texts count as the same. Different
-answers to the same question are far below, a copy with one word exchanged is above. At 90, a text of
-40 letters with one other word of four letters is a copy; at 99, one with a misspelt word is not."""
+answers to the same question are far below, a copy with one word exchanged is above. At 90, a text
+of 40 letters with one other word of four letters is a copy; at 99, one with a misspelt word is
+not."""
 LONG = 40
 """Letters and digits from which similarity counts: in shorter answers, one word is the answer."""
 REASONS = "reasons"

@@ -61,7 +61,8 @@ ROUNDING = 1e-6
 """A shortfall from 1 up to this is rounding."""
 TOO_MUCH = 1.02
 """The largest valid sum of rounded probabilities: 20 of them, each rounded to three decimal places,
-exceed 1 by 0.01 at most. Without a margin such replies are rejected; at 1.2, wrong ones are read."""
+exceed 1 by 0.01 at most. Without a margin such replies are rejected; at 1.2, wrong ones are
+read."""
 _OPTION = re.compile(
     r"""(?:-\s|[\s"'`*_(\[{«“‘]|<(?!\d))*(?P<token>\w)(?!\w)"""
     r"""(?P<mark>[\s"'`*_)\]}>»”’.:,;]*)(?P<rest>.*)""",
