@@ -388,8 +388,9 @@ def _position_lines(place: PositionFigures) -> Iterator[Paragraph]:
         f"shown first and {place.second} for what was shown second"
     )
     yield say(
-        f"inconsistent {_rate(place.rate, place.low, place.high)}: {place.inconsistent} questions "
-        f"in {place.inconsistent_pairs} pairs were answered differently in the two orders"
+        f"inconsistent {_rate(place.rate, place.low, place.high)}: {place.inconsistent} of "
+        f"{place.n} questions were answered differently in the two orders "
+        f"(pairs: {place.inconsistent_pairs})"
     )
 
 
