@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
@@ -28,6 +29,8 @@ ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 COMMAND = str(Path(sys.executable).with_name("rubricate"))
 SIZE: ViewportSize = {"width": 1200, "height": 780}
+SHEET = 585
+"""Pixels that a wide page has on the sheet of all pages."""
 
 
 def rubricate(folder: Path, *arguments: str) -> None:
@@ -35,9 +38,10 @@ def rubricate(folder: Path, *arguments: str) -> None:
     subprocess.run([COMMAND, *arguments], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
 
-def opened(browser: Browser, url: str, scheme: Literal["light", "dark"]) -> Page:
+def opened(browser: Browser, url: str, scheme: str, size: ViewportSize = SIZE) -> Page:
     """The page at an address, in light or dark."""
-    page = browser.new_page(viewport=SIZE, color_scheme=scheme)
+    dark: Literal["light", "dark"] = "dark" if scheme == "dark" else "light"
+    page = browser.new_page(viewport=size, color_scheme=dark)
     page.goto(url)
     page.wait_for_selector("body[data-ready]")
     page.wait_for_timeout(300)
@@ -45,16 +49,22 @@ def opened(browser: Browser, url: str, scheme: Literal["light", "dark"]) -> Page
 
 
 def keep(page: Page, name: str) -> None:
-    """Write what the page shows to `docs/images`, in as many colours as it needs."""
+    """Write what the page shows to `docs/images`."""
+    save(picture_of(page), name)
+
+
+def picture_of(page: Page) -> Image.Image:
+    """What the page shows, which is closed then."""
     page.wait_for_timeout(300)
-    path = IMAGES / f"{name}.png"
-    page.screenshot(path=path)
+    picture = Image.open(BytesIO(page.screenshot())).convert("RGB")
     page.close()
-    with Image.open(path) as picture:
-        small = picture.convert("RGB").quantize(
-            128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
-        )
-    small.save(path, optimize=True)
+    return picture
+
+
+def save(picture: Image.Image, name: str, colours: int = 128) -> None:
+    """Write a picture to `docs/images`, in as many colours as it needs."""
+    small = picture.quantize(colours, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    small.save(IMAGES / f"{name}.png", optimize=True)
 
 
 def report(browser: Browser, folder: Path) -> None:
@@ -100,6 +110,24 @@ def view(browser: Browser, folder: Path) -> None:
         page.set_viewport_size({"width": 390, "height": 780})
         page.keyboard.press("n")
         keep(page, "view-narrow")
+        save(sheet(browser, url), "view-all", 256)
+
+
+def sheet(browser: Browser, url: str) -> Image.Image:
+    """All pages, a row for each: light, dark, and on a narrow screen."""
+    both = "run?run=run&compare=half#/"
+    item = f"{both}items?item=physics-q1-16"
+    pages = ("", "run?run=run", "run?run=run#/items", item, f"{both}changes")
+    whole = Image.new("RGB", (SHEET * 7 // 3, len(pages) * SHEET * 2 // 3), "#888888")
+    for row, page in enumerate(pages):
+        left = 0
+        for scheme, width in (("light", 1170), ("dark", 1170), ("light", 390)):
+            window = opened(browser, url + page, scheme, {"width": width, "height": 780})
+            picture = picture_of(window)
+            picture = picture.resize((SHEET * width // 1170, SHEET * 2 // 3))
+            whole.paste(picture, (left, row * SHEET * 2 // 3))
+            left += picture.width
+    return whole
 
 
 def label(browser: Browser, folder: Path) -> None:

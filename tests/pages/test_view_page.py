@@ -82,6 +82,9 @@ def test_two_runs_of_the_list_are_compared(tmp_path, run_command, serve_page, ne
     rows = page.locator("tbody tr").all_inner_texts()
     assert [row.split()[0] for row in rows] == ["after", "before"]
     assert page.locator("figure svg circle").count() == 2  # over time
+    page.fill("#search", "BEFORE")
+    assert page.locator("tbody:visible").count() == 1
+    page.fill("#search", "")
     for box in page.locator("tbody input").all():
         box.check()
     page.wait_for_selector("#compare:enabled")
@@ -216,16 +219,16 @@ def test_a_run_that_continues_is_followed_until_it_has_ended(
             while not results.exists() or results.read_bytes().count(b"\n") < 2:
                 assert running.poll() is None
             page = new_page(serve_page("view", "runs/run")[1])
-            assert "has not ended" in page.inner_text("#overview")
-            page.keyboard.press("2")
+            assert "has not ended" in page.inner_text("#items")
             assert page.inner_text("#found") == "1 of 1 items"
         finally:
             running.kill()
             running.wait()
     grade(run_command, tmp_path, "run", RULES, "--fresh")
-    page.locator("#found >> text=4 of 4 items").wait_for()
-    page.keyboard.press("1")
     page.locator(".hero .big").wait_for()
+    page.wait_for_selector("body[data-ready]")
+    page.keyboard.press("2")
+    assert page.inner_text("#found") == "4 of 4 items"
 
 
 def ask(url: str, path: str, body: Any = None, **headers: str) -> tuple[int, bytes]:

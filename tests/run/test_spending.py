@@ -366,7 +366,7 @@ def test_a_run_says_what_it_cost_in_all_and_what_its_last_command_paid(
     write_report(tmp_path / "runs/r")
     page = (tmp_path / "runs/r/report.html").read_text()
     assert "$0.3000" in page
-    assert "$0.00 by the last command" in page
+    assert "$0 by the last command" in page
 
 
 def test_a_summary_of_an_earlier_version_has_cost_what_its_answers_did():

@@ -91,7 +91,7 @@ def test_right(assert_rubric, number):
     assert first == 8
     done = pytest_run(source, "-n", "0")
     done.assert_outcomes(passed=4)
-    done.stdout.fnmatch_lines(["rubricate: 4 judged by m: 0 verdicts asked, 8 known, $0.0000"])
+    done.stdout.fnmatch_lines(["rubricate: 4 judged by m: 0 verdicts asked, 8 known, $0"])
     assert len(endpoint.requests) == first
     pytest_run(source, "--cache-clear").assert_outcomes(passed=4)
     assert len(endpoint.requests) == 2 * first

@@ -90,7 +90,7 @@ def test_a_p_value_is_never_0():
 
 
 def test_an_unknown_cost_is_not_0():
-    assert (dollars(None), dollars(0.0)) == ("unknown", "$0.0000")
+    assert (dollars(None), dollars(0.0)) == ("unknown", "$0")
 
 
 def test_weights_that_differ_are_both_told():

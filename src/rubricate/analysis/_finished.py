@@ -314,6 +314,8 @@ def read_started(folder: str | Path) -> StartedRun:
     check_no_links(path)
     if not has_journal(path):
         raise InputError("no run was started here", file=path)
+    if not (path / "rubric.yaml").exists():
+        raise InputError("nothing is judged yet: look again, or repeat its command", file=path)
     note = noted_run(path)
     document = read_document(path / "rubric.yaml")
     return StartedRun(

@@ -144,26 +144,26 @@ def _matched(items: list[ItemResult], frame: Any) -> list[ItemResult]:
     ids = next((cells for cells in columns if {str(cell) for cell in cells} == by_id.keys()), None)
     if ids is not None:
         items = [by_id[str(cell)] for cell in ids]
-    rows: list[tuple[str, ...]] = [()] * len(items)
-    graded = rows
-    for name in ("submission", "prompt", "reference"):
-        texts = [getattr(item.texts, name) or "" for item in items]
-        cells = _column_of(texts, columns)
-        if cells is None and name == "submission" and ids is None:
-            raise InputError("no column of the frame has the submissions that were graded")
-        if cells is not None:
-            rows = [(*row, cell) for row, cell in zip(rows, cells, strict=True)]
-            graded = [(*row, text) for row, text in zip(graded, texts, strict=True)]
-            known = {*graded}
-            for number, (row, item) in enumerate(zip(rows, graded, strict=True), 1):
-                if row != item and (ids is not None or row not in known):
-                    raise InputError(
-                        f"row {number} of the frame is not a row that was graded (its {name} "
-                        "differs): join the frame that you passed to grade"
-                    )
+    held = [item.texts for item in items]
+    wanted = {
+        name: [getattr(texts, name) or "" for texts in held]
+        for name in ("submission", "prompt", "reference")
+    }
+    known = {name: _column_of(texts, columns) for name, texts in wanted.items()}
+    names = [name for name, cells in known.items() if cells is not None]
+    if ids is None and "submission" not in names:
+        raise InputError("no column of the frame has the submissions that were graded")
+    rows = [*zip(*(known[name] or () for name in names), strict=True)]
+    graded = [*zip(*(wanted[name] for name in names), strict=True)]
+    by_texts = dict(zip(graded, items, strict=False))  # nothing where there are ids alone
+    for number, (row, expected) in enumerate(zip(rows, graded, strict=True), 1):
+        if row != expected and (ids is not None or row not in by_texts):
+            raise InputError(
+                f"row {number} of the frame is not a row that was graded (its "
+                f"{' or '.join(names)} differs): join the frame that you passed to grade"
+            )
     if rows == graded:
         return items
-    by_texts = dict(zip(graded, items, strict=True))
     if len({*rows}) < len(items):
         raise InputError(
             "several rows have the same texts, and the frame is not in the order that was graded: "

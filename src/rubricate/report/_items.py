@@ -12,7 +12,7 @@ from rubricate.report._chunks import Chunks
 from rubricate.report._sent import PageSent, wide
 from rubricate.rubric import ABSTENTION, Criterion, Rubric, Usage
 from rubricate.run.results import ITEM_FIELDS, ROW_FIELDS, ResultRow, differs_from_label
-from rubricate.views import STATUSES, dollars, opening
+from rubricate.views import STATUSES, dollars, ends, figure, opening
 
 CHUNK = 256 * 1024
 """Bytes of items in a chunk before they are packed, about."""
@@ -86,18 +86,20 @@ class PageItems:
             number = self.criteria.setdefault(row.criterion, len(self.criteria))
             if number == len(self.answers):
                 self.answers.append([*dict.fromkeys((*criterion.labels, ABSTENTION))])
-            place = self.labels.setdefault(row.answer_text, len(self.labels))
+            answer = row.label or STATUSES[row.status].text
+            place = self.labels.setdefault(answer, len(self.labels))
             bits = self._bits(criterion, row)
             verdict = self._verdict(row, criterion, item.submission)
             short.append([number, place, bits, verdict["tone"][0]])
             verdicts.append(verdict)
         self.has_texts &= item.submission is not None
-        first = item.rows[0]
+        first, score = item.rows[0], item.rows[0].item_score
         self.entries.append(
             [
                 item.item,
                 item.description,
-                first.item_score.value,
+                score.value,
+                figure(score.value),
                 short,
                 self._count,
                 opening(item.prompt or "", OPENING),
@@ -113,13 +115,19 @@ class PageItems:
             "submission": item.submission,
             "reference": item.reference,
             "context": item.context,
-            "score": first.item_score,
-            "alone": {name: alone.value for name, alone in first.judge_scores.items()},
+            "facts": [
+                *(f"{name} {figure(alone.value)}" for name, alone in first.judge_scores.items()),
+                *(
+                    [f"could be {ends(score.lowest, score.highest)}"]
+                    if score.lowest != score.highest
+                    else []
+                ),
+            ],
             "warnings": list(first.warnings.values()),
             "verdicts": verdicts,
         }
         if pair := self._pairs.get((item.item, first.criterion)):
-            data["other_score"] = pair.b.item_score.value
+            data["other_score"] = figure(pair.b.item_score.value)
         other = None if self._other_texts is None else self._other_texts.get(item.item)
         if other is not None and (text := other.submission) is not None:
             data["other"] = None if text == item.submission else text
@@ -177,7 +185,7 @@ class PageItems:
 
 def _usage_facts(usage: Usage) -> Iterator[str]:
     if tokens := usage.input_tokens + usage.output_tokens:
-        yield f"{tokens} tokens"
+        yield f"{tokens:,} tokens"
     if usage.cost:
         yield dollars(usage.cost, usage.estimated_cost)
     if usage.seconds:

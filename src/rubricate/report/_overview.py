@@ -26,6 +26,7 @@ from rubricate.views import (
     Table,
     answers_bar,
     as_html,
+    number_help,
     score_range,
     value_bar,
 )
@@ -82,6 +83,13 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
         "agreement_n": n,
         "few": None if report is None else report.few,
         "criteria_table": criteria_table,
+        "help": number_help(
+            [
+                *("score", "interval", "coverage"),
+                *(("accuracy", "kappa") if report is not None else ()),
+                *(column.heading for column in criteria_table.columns),
+            ]
+        ),
         "criteria": [
             {
                 "figures": figures,

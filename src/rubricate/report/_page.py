@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from rubricate.report._overview import overview_of
 from rubricate.report._sent import PageSent
 from rubricate.run.results import Conversations, has_journal
 from rubricate.stats import Bootstrap
-from rubricate.views import HELP, STATUSES, as_html, page_part, page_policy, page_templates
+from rubricate.views import STATUSES, as_html, page_part, page_policy, page_templates
 
 ROOM = "rubricate.report"
 SCRIPTS = (
@@ -128,6 +128,9 @@ class PageData:
         """
         run = self.run if served is None else served["labelled"]
         script, style, comparison = page_script(*SCRIPTS), page_style(), self.comparison
+        tables = []
+        if comparison is not None:
+            tables = [replace(comparison.table, title=None), *comparison.part_tables]
         return (
             page_templates(ROOM)
             .get_template("report.html.jinja")
@@ -135,12 +138,10 @@ class PageData:
                 overview=None if isinstance(run, StartedRun) else overview_of(run, bootstrap),
                 run=run,
                 comparison=comparison,
-                parts=[as_html([table]) for table in comparison.part_tables] if comparison else [],
-                items=len(self.items.entries),
+                tables=[as_html([table]) for table in tables],
                 has_texts=self.items.has_texts,
                 low_confidence=LOW_CONFIDENCE,
                 statuses=STATUSES,
-                help=HELP,
                 version=__version__,
                 served=served,
                 policy=page_policy(script, style) if served is None else None,

@@ -39,6 +39,7 @@ from rubricate.views import (
     figure,
     json_fields,
     json_response,
+    number_help,
     page_response,
     page_templates,
     timeline,
@@ -200,6 +201,7 @@ class ViewServer(PageServer):
                 folder=self._top,
                 problem=problem,
                 table=table,
+                help=number_help(column.heading for column in table.columns) if table else "",
                 runs=listed.runs,
                 plots=_timelines(listed.runs),
                 ends=[urlencode({"run": run.run}) for run in listed.runs],
@@ -246,8 +248,7 @@ class ViewServer(PageServer):
 
     async def _state(self, request: web.Request) -> web.StreamResponse:
         shown = await self._in_thread(self._read, *_names(request))
-        items = len(shown.data.items.entries)
-        return json_response({"version": shown.version, "items": items, "ended": shown.ended})
+        return json_response({"version": shown.version, "ended": shown.ended})
 
     async def _agreement(self, request: web.Request) -> web.StreamResponse:
         shown = await self._in_thread(self._read, *_names(request))

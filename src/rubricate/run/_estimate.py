@@ -43,7 +43,7 @@ from rubricate.run.results import (
     cache_place,
     journal_place,
 )
-from rubricate.views import Report
+from rubricate.views import Report, dollars
 
 if TYPE_CHECKING:
     from rubricate.views import Section
@@ -168,8 +168,10 @@ class RunEstimate(Report):
 
 
 def _dollars(cost: Range) -> str:
-    span = f"${cost.low:.4f} to ${cost.high:.4f}"
-    return span if cost.likely is None else f"about ${cost.likely:.4f} ({span})"
+    if not cost.high:
+        return dollars(0.0)
+    span = f"{dollars(cost.low)} to {dollars(cost.high)}"
+    return span if cost.likely is None else f"about {dollars(cost.likely)} ({span})"
 
 
 class _Figures(NamedTuple):

@@ -181,14 +181,17 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         for key, figures in getattr(report, "user_properties", ())
         if key == PROPERTY and report.when == "call"
     }
+    if not judgements:
+        return
+    from rubricate.views import dollars
+
     by_judge: dict[str, list[dict[str, Any]]] = {}
     for figures in judgements.values():
         by_judge.setdefault(figures["judge"], []).append(figures)
     for judge, judged in by_judge.items():
         costs = [figures["cost"] for figures in judged]
-        cost = "cost unknown" if None in costs else f"${sum(costs):.4f}"
-        if estimated := sum(figures["estimated"] for figures in judged):
-            cost += f", ${estimated:.4f} estimated"
+        estimated = sum(figures["estimated"] for figures in judged)
+        cost = "cost unknown" if None in costs else dollars(sum(costs), estimated)
         calls, known = (sum(figures[name] for figures in judged) for name in ("asked", "known"))
         terminalreporter.write_line(
             f"rubricate: {len(judged)} judged by {judge}: {calls} verdicts asked, {known} known, "

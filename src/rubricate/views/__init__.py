@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         timeline as timeline,
         value_bar as value_bar,
     )
-    from rubricate.views._html import as_html as as_html
+    from rubricate.views._html import as_html as as_html, number_help as number_help
     from rubricate.views._page_parts import (
         page_part as page_part,
         page_policy as page_policy,
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from rubricate.views._picture import Picture as Picture, Plot as Plot
     from rubricate.views._sections import (
         GAP as GAP,
-        HELP as HELP,
         STATUSES as STATUSES,
         Cell as Cell,
         Change as Change,

@@ -97,7 +97,7 @@ def dollars(cost: float | None, estimated: float = 0.0, digits: int = 4) -> str:
     if cost is None:
         return "unknown"
     digits = digits if abs(cost) < 1 else min(digits, 2)
-    text = f"${cost:.{digits}f}"
+    text = f"${cost:.{digits}f}" if cost else "$0"
     if not estimated:
         return text
     part = "" if estimated >= cost else f", ${estimated:.{digits}f}"

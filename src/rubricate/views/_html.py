@@ -64,28 +64,47 @@ def _words(parts: Iterable[Words]) -> str:
 
 
 def _table(table: Table) -> str:
-    caption = f"<caption>{escape(table.title)}</caption>" if table.title else ""
+    places = [*range(len(table.columns))]
+    front = len(places) - table.details
+    text = _columns(table, places[:front], table.title)
+    if table.details:
+        others = _columns(table, [0, *places[front:]])
+        text += f"<details><summary>More figures</summary>{others}</details>"
+    return text + number_help(column.heading for column in table.columns)
+
+
+def _columns(table: Table, places: Sequence[int], title: str | None = None) -> str:
+    """Some of a table's columns, by their places."""
+    caption = f"<caption>{escape(title)}</caption>" if title else ""
     head = "".join(
-        f"<th{_of(column)}{_help(column)}>{escape(column.heading)}</th>" for column in table.columns
+        f"<th{_of(column)}>{escape(column.heading)}</th>" if column.heading else "<td></td>"
+        for column in (table.columns[place] for place in places)
     )
-    body = "".join(_row(row, table.columns) for row in table.rows)
-    foot = "".join(_row(row, table.columns) for row in table.totals)
+    body = "".join(_row(row, table.columns, places) for row in table.rows)
+    foot = "".join(_row(row, table.columns, places) for row in table.totals)
     foot = f"<tfoot>{foot}</tfoot>" if foot else ""
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>{foot}</table>"
+
+
+def number_help(headings: Iterable[str]) -> str:
+    """What figures of these headings are, to be opened; empty where none needs it."""
+    lines = "".join(
+        f"<div><dt>{escape(heading)}</dt><dd>{HELP[heading]}</dd></div>"
+        for heading in dict.fromkeys(headings)
+        if heading in HELP
+    )
+    summary = "<summary>What the numbers mean</summary>"
+    return f"<details>{summary}<dl>{lines}</dl></details>" if lines else ""
 
 
 def _of(column: Column) -> str:
     return "" if column.is_text else ' class="n"'
 
 
-def _help(column: Column) -> str:
-    return f' title="{HELP[column.heading]}"' if column.heading in HELP else ""
-
-
-def _row(row: Row, columns: Sequence[Column]) -> str:
+def _row(row: Row, columns: Sequence[Column], places: Sequence[int]) -> str:
     cells = "".join(
         f'<td{_of(column)} data-of="{escape(column.heading)}">{_cell(cell, column)}</td>'
-        for cell, column in zip(row.cells, columns, strict=True)
+        for cell, column in ((row.cells[place], columns[place]) for place in places)
     )
     return f'<tr class="{row.tone}">{cells}</tr>' if row.tone else f"<tr>{cells}</tr>"
 

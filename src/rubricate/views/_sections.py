@@ -242,6 +242,10 @@ def changes_last(sections: Iterable[Section]) -> Iterator[Section]:
 
 
 HELP = {
+    "score": "the mean of the items' scores; an item's score is the share of the weights that it "
+    "met, less its penalties",
+    "interval": "in 95 % of such samples it has the mean over many more texts like these",
+    "coverage": "the share of the criteria that was judged; what abstained or failed is in no mean",
     "value": "the mean value of the answers, from 0 to 1",
     "abstained": "verdicts in which the judge said that it cannot tell",
     "failed": "verdicts without a usable answer; no figure counts them",
@@ -255,6 +259,6 @@ HELP = {
     "mean error": "how far the judge's number is from people's, on average",
     "bias": "the judge's number minus people's, on average",
 }
-"""What columns of figures hold, by their headings, for media that show it on demand."""
+"""What figures are, by the headings of their columns, for media that show it on demand."""
 
 Section: TypeAlias = Paragraph | Passage | Table | Facts | Changes

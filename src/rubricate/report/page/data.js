@@ -36,8 +36,8 @@ async function readIndex() {
   index = await unpack("index");
   const named = new Map(); // descriptions that several items have tell none of them apart
   for (const [, description] of index.entries) named.set(description, (named.get(description) ?? 0) + 1);
-  entries = index.entries.map(([id, description, score, verdicts, part, prompt, text, metadata, tags], place) => ({
-    place, id, description, score, verdicts, part, prompt, text, metadata, tags,
+  entries = index.entries.map(([id, description, score, figure, verdicts, part, prompt, text, metadata, tags], place) => ({
+    place, id, description, score, figure, verdicts, part, prompt, text, metadata, tags,
     name: named.get(description) === 1 && description ? description : id, on: new Map(verdicts.map((verdict) => [verdict[0], verdict])),
   }));
   byId = new Map(entries.map((entry) => [entry.id, entry]));
@@ -80,12 +80,3 @@ function has(entry, words) {
 }
 
 const problem = (verdict) => (verdict.error ? `${verdict.error.kind.replaceAll("_", " ")}: ${verdict.error.message}` : null);
-
-// A number to so many decimal places, or more where it would else be written as 0 or 1.
-function figure(value, digits = 2) {
-  if (value === null || value === undefined) return "–";
-  const nearest = Math.round(value) || 0;
-  if (Math.abs(value - nearest) < 1e-9) return nearest.toFixed(digits);
-  while (Math.abs(nearest) <= 1 && digits < 9 && Number(value.toFixed(digits)) === nearest) digits += 1;
-  return value.toFixed(digits);
-}

@@ -17,12 +17,14 @@ function prepareGrid() {
   const fields = [...new Set(entries.flatMap((entry) => Object.keys(entry.metadata)))];
   const verdicts = entries.flatMap((entry) => entry.verdicts);
   marksUnsure = verdicts.filter(([, , bits]) => bits & UNSURE).length * 2 <= verdicts.length;
-  at("unsure").hidden = !marksUnsure;
+  const some = (bit) => verdicts.some(([, , bits]) => bits & bit);
+  at("unsure").hidden = !marksUnsure || !some(UNSURE);
+  at("unequal").hidden = !some(LABELLED);
   const prompts = new Set(entries.map((entry) => entry.prompt));
   const narrow = innerWidth < 760; // a phone shows the item, its score and two criteria
   columns = [
     { key: "item", title: "item", width: narrow ? 100 : 200, value: (entry) => entry.name },
-    { key: "score", title: "score", width: narrow ? 60 : 76, number: true, value: (entry) => entry.score, text: (entry) => figure(entry.score) },
+    { key: "score", title: "score", width: narrow ? 60 : 76, number: true, value: (entry) => entry.score, text: (entry) => entry.figure },
     ...index.criteria.map((title, number) => ({
       key: `c:${title}`, title, width: narrow ? 98 : 144, criterion: number, away: number >= MOST_CRITERIA,
       value: (entry) => { const verdict = entry.on.get(number); return verdict ? index.labels[verdict[1]] : null; },
@@ -35,7 +37,20 @@ function prepareGrid() {
   const kept_ = kept("sessionStorage", `columns ${document.title}`);
   hidden = new Set(kept_ ?? columns.filter((column) => column.away).map((column) => column.key));
   fillFilters(fields);
+  countItems();
   drawHead();
+}
+
+// How many items each choice of "Only" has; the overview links to those that there are.
+function countItems() {
+  const lines = [...at("only").options].slice(1).map((option) => {
+    const words = option.dataset.words ??= option.textContent, bits = ONLY[option.value];
+    const count = entries.filter(({ verdicts }) => verdicts.some((verdict) => verdict[2] & bits)).length;
+    option.textContent = `${words} (${count})`;
+    option.disabled = !count;
+    return make("li", { hidden: !count || option.value === "labelled" }, make("a", { href: `#/items?only=${option.value}` }, words), ` (${count})`);
+  });
+  at("reading")?.replaceChildren(...lines, at("reading").lastElementChild);
 }
 
 function options(select, values) {
@@ -127,7 +142,7 @@ function list() {
   const read = Math.round(100 * texts.length / Math.max(1, entries.length));
   at("found").textContent = `${shown.length} of ${entries.length} items` + (words && read < 100 ? `, looking into the texts: ${read} %` : "");
   at("none").hidden = shown.length > 0;
-  at("none").firstElementChild.textContent = entries.length ? "No item is like this." : "No item is judged yet.";
+  at("none").firstElementChild.textContent = entries.length ? "No item matches these filters." : "No item is judged yet.";
   at("clear-all").hidden = !entries.length;
   at("grid").hidden = !shown.length;
   drawHead();

@@ -41,21 +41,19 @@ async function redraw(entry, criterion) {
 }
 
 function itemParts(entry, item) {
-  const { score } = item, place = shown.indexOf(entry);
-  const bounds = score.lowest === score.highest ? "" : `could be ${figure(score.lowest)} to ${figure(score.highest)}`;
-  const alone = Object.entries(item.alone ?? {}).map(([judge, value]) => `${judge} ${figure(value)}`);
-  const facts = [entry.name === item.id ? item.description : item.id, place >= 0 ? `${place + 1} of ${shown.length}` : "", bounds, alone.join(", ")];
+  const place = shown.indexOf(entry);
+  const facts = [entry.name === item.id ? item.description : item.id, place >= 0 ? `${place + 1} of ${shown.length}` : "", ...item.facts];
   const back = new URLSearchParams(address().query);
   back.delete("item");
   const header = make("header", {},
     make("div", {},
       make("h2", { dir: "auto" }, entry.name),
       make("p", { className: "sub" }, facts.filter(Boolean).join(" · "))),
-    "other_score" in item ? make("p", { className: "big" }, `A ${figure(score.value)} → B ${figure(item.other_score)}`)
-      : make("p", { className: "big", title: "score" }, figure(score.value)),
+    make("p", { className: "big" }, make("span", { className: "sub" }, "score "),
+      "other_score" in item ? `A ${entry.figure} → B ${item.other_score}` : entry.figure),
     make("nav", { className: "walk", ariaLabel: "Items" },
-      make("a", { href: `#/items?${back}`, title: "Back to all items (Esc)" }, "All items"),
-      make("a", { href: `#/items?${new URLSearchParams({ item: item.id })}`, title: "The address of this item alone" }, "Link"),
+      make("a", { href: `#/items?${back}` }, "All items"),
+      make("a", { href: `#/items?${new URLSearchParams({ item: item.id })}` }, "Link to this item"),
       make("button", { type: "button", title: "Previous item (k)", ariaLabel: "Previous item", onclick: () => walk(-1) }, "↑"),
       make("button", { type: "button", title: "Next item (j)", ariaLabel: "Next item", onclick: () => walk(1) }, "↓")));
   const verdicts = make("div", { className: "verdicts" }, make("h3", { className: "part" }, "Verdicts"),
@@ -84,19 +82,18 @@ function textParts(item) {
   if (item.submission === null) parts.push(make("p", { className: "sub" }, "The run folder does not have the text that was judged."));
   else parts.push(passage(title, item.submission, { id: "submission", spans: spansOf(item) }));
   if (differ) {
-    parts.push(passage("Submission of B", item.other, { id: "other-submission" }));
-    const box = make("details", { id: "differences" }, make("summary", {}, "Word differences from A to B"));
-    box.ontoggle = () => { if (box.open && box.children.length === 1) box.append(differencesBox(item.submission, item.other)); };
-    parts.push(box);
+    parts.push(make("details", { id: "differences", open: true }, make("summary", {}, "Word differences from A to B"),
+      differencesBox(item.submission, item.other)));
+    parts.push(fold("Submission of B", item.other, false));
   }
   parts.push(fold("Reference", item.reference));
   parts.push(...(item.context ?? []).map((one, number) => fold(`Context: ${one.title ?? number + 1}`, one.text ?? one)));
   return parts.filter((part) => part !== null);
 }
 
-function fold(title, text) {
+function fold(title, text, open = text?.length < 400) {
   if (!text) return null;
-  const box = make("details", { open: text.length < 400 }, make("summary", {}, title));
+  const box = make("details", { open }, make("summary", {}, title));
   box.append(passage(title, text, { heading: false }));
   return box;
 }
@@ -147,7 +144,8 @@ function passage(title, text, { id, spans = [], heading = true } = {}) {
     tools.append(all);
   }
   return make("section", { className: "passage" },
-    make("div", { className: "head" }, heading ? make("h3", { className: "part" }, title) : null, tools), body);
+    heading || tools.hasChildNodes() ? make("div", { className: "head" }, heading ? make("h3", { className: "part" }, title) : null, tools) : null,
+    body);
 }
 
 // Verdicts
@@ -166,9 +164,9 @@ function verdictPart(entry, item, verdict, number) {
       make("span", { className: "sub" }, verdict.facts.join(" · "))),
     make("p", { className: "requirement", dir: "auto", onclick: () => focus(number) }, [verdict.requirement, verdict.note].filter(Boolean).join("\n")));
   if (verdict.other) {
-    const [other, reason] = verdict.other;
-    box.append(make("div", { className: "pair" },
-      side("A", label, verdict.reason ?? failure, "", failure ? "failed-text" : ""), side(other === label ? "B, the same" : "B", other, reason)));
+    const [other, reason] = verdict.other, own = verdict.reason ?? failure ?? "", same = other === label;
+    box.append(make("div", { className: "pair" }, ...(same && own === reason ? [side("A and B", label, own)]
+      : [side("A", label, own, "", failure ? "failed-text" : ""), side(same ? "B, the same" : "B", other, reason)])));
   } else {
     if (verdict.reason) box.append(reasonPart(verdict.reason));
     if (failure) box.append(reasonPart(failure, "reason failed-text"));
@@ -176,13 +174,13 @@ function verdictPart(entry, item, verdict, number) {
   if (verdict.human_reason) box.append(reasonPart(`human: ${verdict.human_reason}`));
   for (const { quote, start, paraphrase } of verdict.evidence ?? []) {
     box.append(start === null
-      ? make("blockquote", { className: "lost", title: "these words are not in the text" }, quote, make("span", { className: "sub" }, " (not in the text)"))
+      ? make("blockquote", { className: "lost" }, quote, make("span", { className: "sub" }, " (not in the text)"))
       : make("blockquote", { dir: "auto" }, quote, paraphrase
-        ? make("span", { className: "sub", title: "the text says nearly the same in other words" }, " (a paraphrase)") : null));
+        ? make("span", { className: "sub" }, " (a paraphrase: the text says nearly the same)") : null));
   }
   if (verdict.votes) box.append(votes(verdict.votes));
   if (verdict.detail) box.append(make("details", {}, make("summary", {}, "Details"), make("pre", {}, JSON.stringify(verdict.detail, null, 1))));
-  box.append(sent(entry, number), ...labelParts(entry, item, verdict));
+  box.append(...[labelParts(entry, item, verdict), sent(entry, number)].filter((part) => part !== null));
   return box;
 }
 
@@ -199,7 +197,7 @@ const side = (name, label, reason, tone = "", className = "") =>
 
 function votes(given) {
   return make("details", { className: "votes" },
-    make("summary", {}, `${given.length} votes`, ...given.map((vote) => make("span", { className: `tag ${vote.tone}` }, `${vote.judge ?? "judge"}: ${vote.label ?? vote.status}`))),
+    make("summary", {}, `${given.length} votes `, ...given.map((vote) => make("span", { className: `tag ${vote.tone}` }, `${(vote.judge ?? "judge").split("/").at(-1)}: ${vote.label ?? vote.status}`))),
     ...given.map((vote) => make("div", { className: "reason" },
       make("span", { className: "sub" }, vote.judge ?? ""), reasonPart(problem(vote) ?? vote.reason ?? "", ""))));
 }
@@ -255,11 +253,8 @@ function focus(number, scroll = false) {
     piece.classList.toggle("on", on);
     if (on) first ??= piece;
   }
-  if (!scroll) first?.scrollIntoView({ block: "nearest" });
-  else {
-    first?.scrollIntoView({ block: "nearest" });
-    at(`verdict-${number}`)?.scrollIntoView({ block: "nearest" });
-  }
+  first?.scrollIntoView({ block: "nearest" });
+  if (scroll) at(`verdict-${number}`)?.scrollIntoView({ block: "nearest" });
 }
 
 function step(by) {

@@ -6,7 +6,7 @@ const VIEWS = ["overview", "items", "changes"];
 
 function address() {
   const [view, query] = location.hash.replace(/^#\/?/, "").split("?");
-  return { view: VIEWS.includes(view) && at(view) ? view : "overview", query: new URLSearchParams(query ?? "") };
+  return { view: VIEWS.includes(view) && at(view) ? view : VIEWS.find(at), query: new URLSearchParams(query ?? "") };
 }
 
 function go(view, changes = {}, replace = false) {

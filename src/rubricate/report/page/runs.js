@@ -25,6 +25,11 @@ at("theme").onclick = turnTheme;
 if (at("compare")) {
   for (const box of document.querySelectorAll("tbody input")) box.onchange = choose;
   choose();
+  at("search").oninput = () => {
+    const words = at("search").value.trim().toLowerCase();
+    for (const run of document.querySelectorAll("tbody")) run.hidden = !run.textContent.toLowerCase().includes(words);
+  };
+  at("filters").onsubmit = (event) => event.preventDefault();
   at("compare").onclick = () => { location.href = `${addressOf(chosen())}#/changes`; };
 }
 document.body.dataset.ready = "true";

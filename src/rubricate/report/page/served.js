@@ -43,7 +43,7 @@ function withLabels(item) {
 }
 
 function labelParts(entry, item, verdict) {
-  if (!served?.labels) return [];
+  if (!served?.labels) return null;
   const now = verdict.human_label, labels = index.answers[index.criteria.indexOf(verdict.criterion)];
   const give = (label, reason = verdict.human_reason ?? "") => decide(entry, verdict.criterion, label, reason);
   const box = make("div", { className: "label", role: "group", ariaLabel: `Your label for ${verdict.criterion}` });
@@ -60,10 +60,11 @@ function labelParts(entry, item, verdict) {
     input.onchange = () => give(input.value.trim() || null);
     box.append(input);
   }
-  if (now === undefined) return [box];
+  if (now === undefined) return box;
   const comment = make("input", { className: "comment", placeholder: "Comment: why", ariaLabel: `Why, for ${verdict.criterion}`, value: verdict.human_reason ?? "" });
   comment.onchange = () => give(now, comment.value);
-  return [box, comment];
+  box.append(comment);
+  return box;
 }
 
 // Labels go out one after the other; what cannot be saved is said, and shown as it is on disk.
@@ -80,6 +81,7 @@ function decide(entry, criterion, label, reason) {
       if (answer.error) throw new Error(answer.error);
       note(entry.id, criterion, answer);
       stale = true;
+      countItems();
       told("saved");
     } catch (error) {
       told(`not saved: ${error.message}`, true);
@@ -116,7 +118,6 @@ async function follow() {
       served.version = state.version;
       await readIndex();
       prepareGrid();
-      at("items-now").textContent = state.items;
       if (current === null) list();
     }
     return setTimeout(follow, EVERY);

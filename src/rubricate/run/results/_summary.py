@@ -197,7 +197,8 @@ def _sections(summary: Summary) -> Iterator[Section]:
         )
     if summary.page_labels:
         yield say(
-            f"{summary.page_labels} labels were given on the run's page (rubricate view), next to "
+            f"{summary.page_labels} label{'s were' if summary.page_labels > 1 else ' was'} given "
+            "on the run's page (rubricate view), next to "
             "the verdict"
         )
     yield from _item_warnings(summary)
