@@ -187,6 +187,7 @@ def _advice_on(kind: str, value: object) -> str:
         ("float_type", str): "write a number without quotes or unit: 2, or 0.5 for 50%",
         ("int_type", str): "write a whole number without quotes",
         ("bool_type", str): "write true or false without quotes",
+        ("tuple_type", dict): "write a list: begin each entry with '- '",
         ("missing", dict): "the keys of one entry are indented alike",
     }
     return advice.get((kind, type(value)), "")
@@ -261,20 +262,33 @@ def parse_json(text: str, *, file: Path | str | None = None, line: int | None = 
         raise InputError(f"Failed to parse JSON: {error}", file=file, line=line) from None
 
 
+_NO_JSON = {
+    ("//", "/*", "#"): "JSON has no comments: take them out",
+    ("None", "True", "False"): "JSON writes null, true and false",
+}
+"""What other languages write, and what to do about it."""
+
+
 def json_advice(error: json.JSONDecodeError) -> str:
     """Advice on a JSON error, if the text around it shows the cause."""
     rest = error.doc[error.pos :].lstrip()
-    if rest.startswith(("//", "/*", "#")):
-        return "; JSON has no comments: take them out"
+    for begins, advice in _NO_JSON.items():
+        if rest.startswith(begins):
+            return f"; {advice}"
     before = error.doc[: error.pos].strip()
     if before.endswith(",") and rest[:1] in ("]", "}"):
         return f"; take out the comma before '{rest[0]}'"
     if before.endswith(("{", "[", ",", ":")) and (rest[:1].isalpha() or rest[:1] == "'"):
         return '; names and texts are in double quotes: {"name": "text"}'
+    if error.msg == "Extra data" and "\n" in error.doc[: error.pos]:
+        return "; a file with a value on each line is named .jsonl"
     if before or not rest:
         return ""
     begin = " ".join(rest[:30].split())
-    return f"; it begins with {begin!r}: is it another kind of file? (YAML is named .yaml)"
+    return (
+        f"; it begins with {begin!r}: is it another kind of file? (YAML is named .yaml, "
+        "also a list of sentences with '- ' before each)"
+    )
 
 
 def parse_json_lines(text: str, *, file: Path | str | None = None) -> Iterator[tuple[int, Any]]:

@@ -107,6 +107,8 @@ def _rows(data: object) -> list[Mapping[str, Any]]:
         rows = map(_without_arrays, frame.to_dict("records"))
     elif hasattr(data, "to_dicts"):
         rows = frame.to_dicts()
+    elif hasattr(data, "collect_schema"):
+        raise InputError("found a lazy frame: pass what its collect() gives")
     elif hasattr(data, "to_pylist"):
         rows = frame.to_pylist()
     if isinstance(rows, Iterable) and not isinstance(rows, Mapping):

@@ -437,6 +437,12 @@ _OF_THE_SHELL = {
     "rubricate.testing.assert_not_below(result, 0.8)",
 }
 
+_ELSEWHERE = {
+    "api_key": ": keys come from the environment alone, as OPENAI_API_KEY",
+    "fail_under": ": it is of the shell; in Python, look at result.summary()",
+}
+"""Arguments that users expect, and where what they ask for is."""
+
 
 def _wrong_call(kind: type, args: tuple[Any, ...], values: Mapping[str, Any]) -> TypeError:
     """The error for wrong arguments of a settings class."""
@@ -447,6 +453,7 @@ def _wrong_call(kind: type, args: tuple[Any, ...], values: Mapping[str, Any]) ->
             if name in _OF_THE_SHELL:
                 return TypeError(f"'{name}' {_OF_THE_SHELL[name]}")
             hint = f"; did you mean '{usual}'?" if usual in names else did_you_mean(name, names)
+            hint = _ELSEWHERE.get(name, hint)
             return TypeError(f"unexpected keyword argument '{name}'{hint}")
     try:
         signature_of(kind).bind(*args, **values)

@@ -51,6 +51,8 @@ def refused(done: Any) -> str:
         ("data.yaml", b"criteria: [The text is short]", "looks like a rubric"),
         ("data.json", b'{"@context": {}, "rating": [1]}', "karenina.Benchmark.load"),
         ("data.json", b'{"promt": "p"}', "did you mean 'prompt'"),
+        ("data.json", b'{"a": None}', "JSON writes null, true and false"),
+        ("data.json", b'{"a": 1}\n{"a": 2}', "a value on each line is named .jsonl"),
     ],
 )
 def test_a_file_that_is_no_dataset_is_one_line(
@@ -58,6 +60,13 @@ def test_a_file_that_is_no_dataset_is_one_line(
 ):
     (tmp_path / name).write_bytes(content)
     assert told in refused(rubricate("grade", name))
+
+
+def test_records_without_a_submission_say_which_fields_there_are(rubricate: Any, tmp_path: Path):
+    (tmp_path / "rubric.yaml").write_text("[The text is short]", "utf-8")
+    (tmp_path / "pairs.jsonl").write_text('{"prompt": "q", "chosen": "a", "rejected": "b"}\n' * 2)
+    error = refused(rubricate("grade", "pairs.jsonl", "--rubric", "rubric.yaml"))
+    assert all(told in error for told in ("'chosen'", "--map submission=FIELD", "compare-pair"))
 
 
 def test_a_table_that_is_compressed_or_a_link_to_itself_is_one_line(rubricate: Any, tmp_path: Path):

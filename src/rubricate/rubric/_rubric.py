@@ -215,7 +215,10 @@ class Rubric(PythonDocument):
         criteria: list[Node] = []
         fields = {key: value for key, value in data.items() if key not in ("criteria", "sections")}
         if "criteria" not in data and "sections" not in data:
-            raise InputError(f"{_SHAPES}; found keys: {', '.join(map(str, data)) or 'none'}")
+            texts = [key for key, text in data.items() if isinstance(text, str)]
+            advice = f"; write - {{name: {texts[0]}, requirement: ...}}" if texts else ""
+            keys = ", ".join(map(str, data)) or "none"
+            raise InputError(f"{_SHAPES}; found keys: {keys}{advice}")
         if "criteria" in data:
             criteria += _criteria(data["criteria"], prefix)
         for index, section in enumerate(_list(data.get("sections", []), ("sections",))):

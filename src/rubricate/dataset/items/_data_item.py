@@ -332,7 +332,12 @@ class DataItem:
         known = [item.name for item in fields(cls) if item.name not in ("_hash", "extra")]
         check_keys(data, known)
         if data.get("submission") is None:
-            raise InputError("missing required field: 'submission'")
+            others = ", ".join(repr(str(key)) for key in data)
+            raise InputError(
+                f"missing required field: 'submission'; there are {others or 'none'}: name the one "
+                "that has the texts (--map submission=FIELD; in Python, map=); two answers in each "
+                "record are for rubricate compare-pair"
+            )
         values = {key: data[key] for key in known if data.get(key) is not None}
         submission = values["submission"]
         if isinstance(submission, Mapping) and submission.keys() == {"thinking", "output"}:

@@ -462,7 +462,7 @@ def _submission(value: Any) -> str:
         return Transcript(value)
     if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
         return AnswerList(value)
-    if isinstance(value, bool | Mapping | list | tuple):
+    if isinstance(value, bool | bytes | Mapping | list | tuple):
         raise InputError(
             f"a submission is text, a number or a list of chat messages, found {shown(value)}: is "
             "it the right column? JSON that is to be graded goes in as text"
