@@ -30,7 +30,7 @@ from rubricate.run._options import RunOptions, Storage
 from rubricate.run._plan import Plan
 from rubricate.run._shards import Shard
 from rubricate.run.journal import Access, Database, Origin, Place, check_address, to_json
-from rubricate.run.results._identity import RunIdentity
+from rubricate.run.results._identity import note_identity
 from rubricate.run.results._results import ItemResult
 from rubricate.run.results._rows import result_lines
 
@@ -158,7 +158,7 @@ class OpenStorage:
         """
         if self.folder is None or self.run_dir is None:
             return None
-        RunIdentity(plan, judge).note(self.run_dir, replaces=fresh)
+        note_identity(self.run_dir, plan, judge, replaces=fresh)
         if isinstance(self.journal, Database):
             from rubricate.run.journal import remembered
 

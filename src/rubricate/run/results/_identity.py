@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -25,60 +25,47 @@ NOTED_ITEMS = 100
 """Number of items by which a dataset without a name is recognised."""
 
 
-class RunIdentity:
-    """What distinguishes a run from the one whose results are in a folder.
+def note_identity(folder: Path, plan: Plan, judge: Judge, *, replaces: bool) -> None:
+    """Write into a run folder what distinguishes its run from others.
+
+    A run can be resumed as long as it shares a judge, a criterion (its name or its text), and the
+    name of the dataset or a text with the run whose results are there.
 
     Args:
+        folder: the run folder.
         plan: the plan of all shards together.
         judge: the judge.
+        replaces: whether results of another run may be there.
+
+    Raises:
+        InputError: the folder has the results of another run, or cannot be written.
     """
+    judges = [member.judge.name for stage in judge.stages for member in stage.members]
+    own: dict[str, Any] = {
+        "dataset": plan.name,
+        "items": [*islice(map(sameness, plan.whole()), NOTED_ITEMS)],
+        "judges": [*dict.fromkeys(judges)],
+        "criteria": {criterion.name: criterion.requirement for criterion in plan.rubric or ()},
+    }
+    kept = noted_run(folder)
+    if not replaces and has_answers(folder) and (differs := _differences(kept, own, plan)):
+        raise OtherRunError(folder, differs)
+    note_run(folder, own)
 
-    def __init__(self, plan: Plan, judge: Judge) -> None:
-        self._plan = plan
-        self._criteria = {criterion.name: criterion.requirement for criterion in plan.rubric or ()}
-        names = dict[str, None]()
-        for stage in judge.stages:
-            for member in stage.members:
-                names[member.judge.name] = None
-        self._judges = [*names]
 
-    def note(self, folder: Path, *, replaces: bool) -> None:
-        """Write the identity into the run folder.
-
-        A run can be resumed as long as it shares a judge, a criterion (its name or its text), and
-        the name of the dataset or a text with the run whose results are there.
-
-        Raises:
-            InputError: the folder has the results of another run, or cannot be written.
-        """
-        kept = noted_run(folder)
-        if not replaces and has_answers(folder) and (differs := self._differences(kept)):
-            raise OtherRunError(folder, differs)
-        own = {
-            "dataset": self._plan.name,
-            "items": [*islice(self._texts(), NOTED_ITEMS)],
-            "judges": self._judges,
-            "criteria": self._criteria,
-        }
-        note_run(folder, own)
-
-    def _texts(self) -> Iterator[int]:
-        """A number for each item; equal texts have equal numbers."""
-        return map(sameness, self._plan.whole())
-
-    def _differences(self, kept: Mapping[str, Any]) -> list[str]:
-        differences, name, texts = [], kept.get("dataset"), {*kept.get("items", ())}
-        is_named_alike = name is not None and name == self._plan.name
-        if not is_named_alike and texts and texts.isdisjoint(self._texts()):
-            differences.append("dataset")
-        judges = {*kept.get("judges", ())}
-        if judges and judges.isdisjoint(self._judges):
-            differences.append("judge")
-        criteria = {text for entry in kept.get("criteria", {}).items() for text in entry if text}
-        own = {text for entry in self._criteria.items() for text in entry if text}
-        if criteria and own and criteria.isdisjoint(own):
-            differences.append("rubric")
-        return differences
+def _differences(kept: Mapping[str, Any], own: Mapping[str, Any], plan: Plan) -> list[str]:
+    differences, name, texts = [], kept.get("dataset"), {*kept.get("items", ())}
+    is_named_alike = name is not None and name == plan.name
+    if not is_named_alike and texts and texts.isdisjoint(map(sameness, plan.whole())):
+        differences.append("dataset")
+    judges = {*kept.get("judges", ())}
+    if judges and judges.isdisjoint(own["judges"]):
+        differences.append("judge")
+    criteria = {text for entry in kept.get("criteria", {}).items() for text in entry if text}
+    own_criteria = {text for entry in own["criteria"].items() for text in entry if text}
+    if criteria and own_criteria and criteria.isdisjoint(own_criteria):
+        differences.append("rubric")
+    return differences
 
 
 class OtherRunError(InputError):
