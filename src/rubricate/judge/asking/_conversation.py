@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from inspect import isawaitable
 from typing import Any, TypeVar
 
 from rubricate.errors import UnreadableReply
@@ -49,37 +50,15 @@ class Conversation:
     async def ask(
         self,
         request: Request,
-        read: Callable[[Completion, Request], _T],
+        read: Callable[[Completion, Request], _T | Awaitable[_T]],
         correction: Callable[[str], str],
     ) -> _T:
         """Send a request, read its reply, and ask again while the reply is unreadable.
 
         Args:
             request: the request.
-            read: reads a reply.
+            read: reads a reply; if it is asynchronous, it may send requests itself.
             correction: makes the message that tells the model what was wrong with its reply.
-
-        Raises:
-            UnreadableReply: no reply was readable.
-            ModelError: the request failed.
-        """
-
-        async def at_once(completion: Completion, request: Request) -> _T:
-            return read(completion, request)
-
-        return await self.ask_further(request, at_once, correction)
-
-    async def ask_further(
-        self,
-        request: Request,
-        read: Callable[[Completion, Request], Awaitable[_T]],
-        correction: Callable[[str], str],
-    ) -> _T:
-        """`ask`, with a `read` that may itself send requests.
-
-        Args:
-            request, correction: as for `ask`.
-            read: reads a reply.
 
         Raises:
             UnreadableReply: no reply was readable.
@@ -89,7 +68,9 @@ class Conversation:
         for _ in range(1 + self._reasks):
             completion = await self.send(current)
             try:
-                answer = await read(completion, current)
+                answer = read(completion, current)
+                if isawaitable(answer):
+                    answer = await answer
             except NOT_READ as error:
                 self.wrong = wrong_with(error)
                 request = self.model.after_unreadable(request, completion)

@@ -256,7 +256,7 @@ class Probability(Prompting):
             "That answer cannot be used. Answer with one of "
             f"{', '.join(sorted(request.choices))} and nothing else."
         )
-        return await conversation.ask_further(request, read, lambda wrong: correction)
+        return await conversation.ask(request, read, lambda wrong: correction)
 
     async def _drawn(
         self,
