@@ -36,7 +36,6 @@ FOUNDATION = {
         "_addresses",
         "_documents",
         "_files",
-        "_frozen",
         "_lazy",
         "_model_json",
         "_sandbox",

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from rubricate._frozen import quickly_made
-
 MOST_TOKENS, MOST = 2**40, 1e9
 """Limits of plausible usage: 100,000 requests of the longest existing context, and a billion
 dollars or 30 years. Sums of millions of them still fit into 64 bits, as they would at half or
@@ -16,7 +14,6 @@ double."""
 _NUMBERS = frozenset((float, int))
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Usage:
     """The usage of one verdict, or of many.

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
-from rubricate._frozen import quickly_made
 from rubricate._model_json import model_json, refuse_repeats
 from rubricate._spelling import unknown_word
 from rubricate.errors import InputError, UnreadableReply
@@ -62,7 +61,6 @@ class Question:
         return replace(self, answers=answers, verdict_schema=schema)
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Reading:
     """An answer after reading it.

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from rubricate._frozen import quickly_made
 from rubricate.errors import InputError
 from rubricate.rubric._aggregates import AGGREGATES, Aggregate, least_ratio
 from rubricate.rubric._criterion import Criterion
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from rubricate.rubric._penalty import LengthPenalty
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Score:
     """The score of an item, or of a group of its criteria, with details.
@@ -76,7 +74,6 @@ class Score:
 NO_SCORE = Score(None, None, None, 0.0, 0.0)
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Tally:
     """Sums over (weight, value) pairs."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
-from rubricate._frozen import quickly_made
 from rubricate._usage import NO_USAGE, Usage
 
 Status = Literal["judged", "abstained", "not_applicable", "failed", "skipped", "not_run"]
@@ -25,7 +24,6 @@ class CriterionVerdict(StrEnum):
     CANNOT_ASSESS = "CANNOT_ASSESS"
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """A passage that a verdict rests on.
@@ -52,7 +50,6 @@ class Evidence:
         return False
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Paraphrase(Evidence):
     """A passage that says nearly the same as the quote, in other words.
@@ -83,7 +80,6 @@ class Failure:
         return f"{self.kind}: {self.message}"
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """A judge's answer for one item and one criterion.
