@@ -337,13 +337,12 @@ def test_every_view_of_a_comparison_says_the_same(graded: Grade, rubricate: Any,
     for view, text in texts.items():
         flat = " ".join(text.replace("|", " ").replace("*", " ").replace(",", ", ").split())
         for name, values, p, flips in rows:
-            penalty = " penalty" if view == "page" else " (penalty)"
             found = values["difference"]
             interval = ""
             if found["low"] is not None:
                 interval = f"[{found['low']:+.2f}, {found['high']:+.2f}] "
             expected = (
-                f"{name}{penalty if name == 'fault' else ''} {values['mean_a']:.3f} "
+                f"{name}{' (penalty)' if name == 'fault' else ''} {values['mean_a']:.3f} "
                 f"{values['mean_b']:.3f} {found['value']:+.2f} {interval}"
                 f"{p:.3f} {values['n']} {flips}"
             )

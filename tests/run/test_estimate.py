@@ -15,7 +15,7 @@ from rubricate.judge import Completion, Request
 from rubricate.judge.models import ModelPrice, read_prices
 from rubricate.rubric import Usage
 from rubricate.testing import Rule, ScriptedEndpoint
-from rubricate.views import unit_prices
+from rubricate.views import dollars, unit_prices
 
 NO_THINKING = {"reasoning_effort": "none"}
 
@@ -106,7 +106,7 @@ def test_an_estimate_has_the_price_with_the_providers_cache_where_that_is_cheape
     assert found.cost.low < found.cost.likely < found.cost.high
     assert with_cache.low < with_cache.likely < with_cache.high
     shown = " ".join(str(found).split())
-    assert f"${with_cache.high:.4f}) with the provider's cache of prompts" in shown
+    assert f"{dollars(with_cache.high)}) with the provider's cache of prompts" in shown
     assert found.to_dict()["cost_with_cache"] == asdict(with_cache)
     plain, cached = (unit_prices(cost.likely, 12, 3) for cost in (found.cost, with_cache))
     assert f"price {plain}; {cached} with the cache" in shown

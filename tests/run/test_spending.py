@@ -33,6 +33,7 @@ from rubricate.run.journal import Price, _ledger
 from rubricate.run.journal._ledger import Entry, Ledger, entry_of
 from rubricate.run.results import Outcome
 from rubricate.testing import ScriptedEndpoint
+from rubricate.views import dollars
 
 HERE = Path(__file__).parent
 
@@ -360,7 +361,7 @@ def test_a_run_says_what_it_cost_in_all_and_what_its_last_command_paid(
             (listed.cost, listed.run_cost),
         ):
             assert (now, in_all) == (pytest.approx(paid), pytest.approx(ever))
-        both = f"${ever:.4f} in all, ${paid:.4f} of it by the last command"
+        both = f"${ever:.4f} in all, {dollars(paid)} of it by the last command"
         assert (both if paid != ever else f"${ever:.4f}") in str(found.summary())
     assert calls == 30
     write_report(tmp_path / "runs/r")
