@@ -176,7 +176,7 @@ def test_a_run_that_could_not_go_on_keeps_its_exit_code(graded: Any, tmp_path: P
         ("0.8,speed=high", "'speed=high' is no threshold"),
         ("speed=0.8,speed=0.9", "'speed' has two thresholds"),
         ("sped=0.8", "no criterion 'sped'; did you mean 'speed'?"),
-        ("boasting=0.5", "'boasting' is a penalty criterion, of which more is worse"),
+        ("boasting=0.5", "'boasting' is a penalty criterion, for which more is worse"),
     ],
 )
 def test_thresholds_that_cannot_be_meant_are_refused_before_anything_is_sent(
@@ -236,7 +236,7 @@ def test_the_report_page_says_what_became_of_thresholds(
     assert rubricate("report", "run").returncode == 0
     page = (tmp_path / "run" / "report.html").read_text()
     missed = "Thresholds missed: score 0.80 (0.69 to 0.89 by 60 items) is below 0.9"
-    assert f'<p class="notice bad-edge">{missed}</p>' in page
+    assert f'<p class="bad-text">{missed}</p>' in page
 
 
 def test_a_name_may_have_commas_and_equals_signs():
