@@ -1,4 +1,4 @@
-"""Who grades: from (item, criterion) to a verdict."""
+"""Judges: from (item, criterion) to a verdict."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
-"""Judges asked one after the other: each only where those before it were not sure.
+"""A cascade of judges: each is asked only if the ones before it were not sure.
 
-Every answer is kept under its own judge's key: a cascade with another threshold, or with one stage
-more, asks again for nothing that is there.
+Every answer is stored under its own judge's key, so that a cascade with another threshold, or with
+one more stage, reuses all stored answers.
 """
 
 from __future__ import annotations
@@ -18,26 +18,27 @@ from rubricate.rubric import Usage, Verdict
 
 
 class Cascade(Judge):
-    """Judges asked one after the other, the cheap one first.
+    """Judges asked in order, the cheapest first.
 
-    A verdict is kept if its confidence (see `confidence`) reaches the threshold. One that does not,
-    has none, abstains or fails is passed to the next stage, whose verdict takes its place. What the
-    last stage says is always kept. Criteria that need no judge are computed once. For example:
+    A verdict is kept if its confidence (see `confidence`) reaches the threshold. A verdict below
+    it, without a confidence, abstaining or failed, is passed to the next stage, whose verdict
+    replaces it. The verdict of the last stage is always kept. Criteria that need no judge are
+    computed once. For example:
 
         Cascade(["openai/gpt-6-luna", "openai/gpt-6.1-terra"], threshold=0.9)
 
     Args:
         stages: at least two judges, models, callables, names or panels; the last may be `People`.
-        threshold: the least confidence that keeps a verdict, 0 to 1: one for all stages
-            but the last, or one for each of them. `rubricate trust cascade` chooses one on labels.
+        threshold: the least confidence (0 to 1) for keeping a verdict: one for all stages but the
+            last, or one for each of them. `rubricate trust cascade` chooses one by labels.
 
     Attributes:
-        name: the stages' names.
-        stages: the stages in their order.
+        name: the names of the stages.
+        stages: the stages in order.
 
     Raises:
-        InputError: fewer than two stages, a threshold that is none, people who are not asked last,
-            or a panel that learns its weights.
+        InputError: there are fewer than two stages, a threshold is invalid, people are not last, or
+            a panel learns its weights.
     """
 
     def __init__(self, stages: Sequence[JudgeLike], threshold: float | Sequence[float]) -> None:
@@ -68,7 +69,7 @@ class Cascade(Judge):
 
     @property
     def note(self) -> str | None:  # type: ignore[override]
-        """What the judges say of themselves."""
+        """The notes of the judges."""
         notes = dict.fromkeys(stage.judge.note for stage in self._stages if stage.judge.note)
         return " ".join(notes) or None
 
@@ -84,7 +85,7 @@ class Cascade(Judge):
         """Whether a run is still useful without the models of these endpoints and names.
 
         It is if every stage but the last can decide, because their confident verdicts are kept.
-        Without an earlier stage, everything would go to a dearer judge, or to people.
+        Without an earlier stage, everything would go to a more expensive judge, or to people.
         """
         return all(stage.goes_on_without(lost) for stage in self._stages[:-1])
 
@@ -99,12 +100,12 @@ class Cascade(Judge):
         )
 
     def fingerprint(self) -> str | None:
-        """That of its stages and their thresholds."""
+        """A hash of the fingerprints of its stages and of their thresholds."""
         prints = [(stage.judge.fingerprint(), stage.threshold) for stage in self._stages]
         return None if any(fingerprint is None for fingerprint, _ in prints) else hash_of(prints)
 
     async def aclose(self) -> None:
-        """Let go of connections. The cascade can be used again afterwards."""
+        """Close connections. The cascade can be used again afterwards."""
         for stage in self._stages:
             await stage.judge.aclose()
 
@@ -119,4 +120,4 @@ def _asked(stage: JudgeLike) -> Judge:
 
 
 JudgesLike = JudgeLike | Sequence[JudgeLike]
-"""Who grades: a judge (a panel or a cascade is one too), or several judges that vote."""
+"""A judge (including a panel or a cascade), or several judges that vote."""

@@ -1,4 +1,4 @@
-"""From what a user names to a judge."""
+"""Creating a judge from what a user passes."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ USUAL_ENDPOINT, USUAL_ASKING = Endpoint(), Asking()
 OTHERS: frozenset[AppliesTo] = frozenset({"any judge"})
 BUILTIN: frozenset[AppliesTo] = OTHERS | {"language models and the built-in judge"}
 MODELS: frozenset[AppliesTo] = BUILTIN | {"language models"}
-"""To whom options say something: any judge, the built-in one, a model that is not given by name."""
+"""The kinds of judges that options may apply to: any, the built-in one, a model passed as an
+object."""
 
 
 def named_judge(
     judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT, asking: Asking = USUAL_ASKING
 ) -> Judge:
-    """The judge that is named or passed.
+    """Return the judge that is named or passed.
 
     Args:
-        judge: who it is.
-        endpoint: how the model is reached, for a judge given by name.
-        asking: how it is asked. Where its mode takes no `permutations`, these are votes, which a
-            `Panel` takes.
+        judge: the judge.
+        endpoint: the options of the endpoint, for a model given by name.
+        asking: the options of asking. If its mode does not accept `permutations`, they are votes
+            for a `Panel`.
 
     Raises:
-        InputError: no such judge, a key is missing, or an option that says nothing to this judge;
-            nothing has been sent.
+        InputError: there is no such judge, a key is missing, or an option does not apply to this
+            judge; nothing was sent.
     """
     chosen = judge_or_model(judge, endpoint)
     if not isinstance(chosen, Model):
@@ -77,7 +78,7 @@ def named_judge(
 
 
 def _builtin(usual: Judge, asking: Asking) -> Judge:
-    """The built-in judge, refitted or in another mode where that is asked for."""
+    """The built-in judge, refitted or in another mode if requested."""
     from rubricate.judge.asking import Mode
 
     examples, mode = asking.examples, asking.mode
@@ -93,14 +94,14 @@ def _builtin(usual: Judge, asking: Asking) -> Judge:
 
 
 def plain_model(judge: object) -> Model | None:
-    """The model of a judge that is one asked in the usual way, and nothing more."""
+    """The model of a judge that only asks it in the usual way; None for any other judge."""
     if type(judge) is ModelJudge and judge.prompting == Explained():
         return judge.model
     return None
 
 
 def language_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Model | None:
-    """The model that is named, which a prompt makes a judge; None for a judge.
+    """Return the named model, which a prompt turns into a judge; None for a judge.
 
     The arguments and errors are those of `named_judge`.
     """
@@ -109,11 +110,11 @@ def language_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Mod
 
 
 def made_for(judge: object, chosen: Judge) -> list[Judge]:
-    """The judges that were made of what a caller has named, and are closed when the call ends.
+    """The judges that were created from a caller's argument, and are closed when the call ends.
 
     Args:
-        judge: what the caller has named, alone or in a list.
-        chosen: the judge, or the panel of them, that was made of it.
+        judge: the caller's argument, one or a list.
+        chosen: the judge, or the panel, that was created from it.
     """
     if isinstance(judge, Judge | Model):
         return []
@@ -131,16 +132,16 @@ def made_for(judge: object, chosen: Judge) -> list[Judge]:
 
 
 def _given(judge: object) -> list[Judge | Model]:
-    """The judges and models that a caller has given itself, alone or in a list."""
+    """The judges and models that a caller passed as objects, alone or in a list."""
     if isinstance(judge, Sequence) and not isinstance(judge, str):
         return [listed for listed in judge if isinstance(listed, Judge | Model)]
     return [judge] if isinstance(judge, Judge | Model) else []
 
 
 async def closing(work: Callable[[], Coroutine[Any, Any, _T]], *judges: object) -> _T:
-    """Do something, and close the judges and models that were given, alone or in lists.
+    """Run a coroutine, and close the judges and models that the caller passed, alone or in lists.
 
-    Their connections belong to the loop of a plain call, which then ends.
+    Their connections belong to the event loop of a sync call, which then ends.
     """
     try:
         return await work()
@@ -151,7 +152,7 @@ async def closing(work: Callable[[], Coroutine[Any, Any, _T]], *judges: object) 
 
 
 def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Judge | Model:
-    """What is named or passed, unchanged: a judge, or the model that a prompt would make one.
+    """Return the named or passed judge, or the model that a prompt would turn into one, unchanged.
 
     The arguments and errors are those of `named_judge`.
     """
@@ -190,7 +191,7 @@ def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Jud
     if isinstance(judge, Judge | Model):
         check_own(judge)
         if isinstance(judge, Model):
-            _ = ModelJudge(judge).identity  # raises for a fingerprint that is no JSON value
+            _ = ModelJudge(judge).identity  # raises if the fingerprint is not JSON
         return judge
     if isinstance(judge, type):
         raise InputError(f"{judge.__name__} is a class: pass an instance, {judge.__name__}()")

@@ -1,4 +1,4 @@
-"""Which family of models a name belongs to: judges tend to favour texts of their own kin."""
+"""Model families by name: judges tend to favour texts of their own family."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _WORD = re.compile(
 
 
 def model_family(name: str) -> str | None:
-    """The family of a model by its name, such as `openai` for `openai/gpt-6-luna`.
+    """Return the family of a model by its name, such as `openai` for `openai/gpt-6-luna`.
 
-    The model's own name goes before what comes in front of it: a Llama served at
-    `groq/llama-3.3-70b` or an address is of the family `meta`. None where nothing is recognised.
+    The model's own name takes precedence over its prefix: a Llama served at `groq/llama-3.3-70b` or
+    an address has the family `meta`. None if nothing is recognised.
     """
     for part in reversed(name.casefold().split("/")):
         if match := _WORD.search(part):

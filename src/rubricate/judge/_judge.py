@@ -1,4 +1,4 @@
-"""What every judge is, and how a run asks one: by its stages, and their members."""
+"""The interface of judges, with their stages and members, through which a run asks them."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 
 class LabelFile(Protocol):
-    """Where people label what the judges before them left open: `People`."""
+    """A file for people's labels on what the previous judges left open: `People`."""
 
     def note_item(self, item: Item, verdicts: Mapping[str, Verdict]) -> None:
-        """Remember what of an item waits for people."""
+        """Record what people have to label of an item."""
 
     def write(self) -> None:
-        """Write what waits."""
+        """Write the open questions."""
 
 
 class Judge:
-    """Who grades: from an item and a criterion to a verdict.
+    """A judge: from an item and a criterion to a verdict.
 
-    A judge of your own derives from this class, and has at least `name`, `key` and `judge`:
+    A custom judge derives from this class, and has at least `name`, `key` and `judge`:
 
         class Longest(Judge):
             name = "longest"
@@ -52,32 +52,33 @@ class Judge:
                 met = len(item.submission) > 100
                 return Verdict(criterion.name, "judged", "MET" if met else "UNMET", float(met))
 
-    It is only asked about criteria that need a judge. One judge has one member, itself; the votes
-    of a panel's members become one verdict; the stages of a cascade are asked one after the other.
+    It is only asked about criteria that need a judge. A single judge has one member, itself; the
+    votes of a panel's members become one verdict; the stages of a cascade are asked in order.
 
-    A judge of your own needs a `name`. All other attributes have defaults, and most matter only to
-    judges that ask a model. The guide 'Your own judge' shows more.
+    All other attributes have defaults, and most matter only to judges that ask a model. See the
+    guide 'Your own judge'.
 
     Attributes:
-        name: what results call it. It does not change.
-        note: a line to be shown beside its results, or None.
-        model: the model that it asks; None where it asks none, or not one alone.
-        prompt_version: the prompts that it asks with, if it asks a model.
+        name: its name in results. It must not change.
+        note: a line to show with its results, or None.
+        model: the model that it asks; None if it asks none, or several.
+        prompt_version: the version of its prompts, if it asks a model.
         mode: how it asks a model, in words, if it does.
-        caches_prefixes: whether what an item's prompts have in common is cheaper after the first.
+        caches_prefixes: whether the shared part of an item's prompts is cheaper after the first
+            request.
         answers_later: whether it asks a model whose answers may take hours.
-        text_only: whether it is shown an item's texts alone: it then abstains on items that have
-            images and the like. Default: it looks at the item itself.
-        looks_at_run: whether it looks at all items of a run first, by `of_run`.
-        probability_mode: whether it gives each verdict's probability and no reason; asked again, it
+        text_only: whether it sees only the texts of an item, so that it abstains on items with
+            images and the like. Default: it reads the item itself.
+        looks_at_run: whether it reads all items of a run first, with `of_run`.
+        probability_mode: whether it gives each verdict's probability and no reason; asking again
             gives the same.
-        is_trusted: whether its verdicts are made by this package alone, of replies that were
-            checked when they were read, so that a run need not check them again.
-        votes_needed: with fewer votes that decide, there is no verdict.
-        aggregation: how the members' votes are put together, where there are several.
-        weights: how much each member's vote counts, by name; None where all count alike.
-        learns_weights: whether the weights are to be learnt from the votes.
-        people: the people who are asked last, if they are.
+        is_trusted: whether its verdicts are created only by this package, from replies that were
+            checked when read, so that a run need not check them again.
+        votes_needed: the quorum: with fewer decisive votes, there is no verdict.
+        aggregation: how the votes of several members are aggregated.
+        weights: the weight of each member's vote, by name; None if all are equal.
+        learns_weights: whether the weights are learned from the votes.
+        people: the people who are asked last, if any.
     """
 
     name: str
@@ -100,117 +101,118 @@ class Judge:
     # One criterion
 
     def key(self, item: Item, criterion: Criterion) -> str:
-        """A text, or a hash, of everything that could change the verdict; the journal's key.
+        """The journal's key: a text, or a hash, of everything that could change the verdict.
 
-        Two questions with the same key get one verdict: it has the item's text, the criterion if
-        that matters, and a version of the code.
+        Two questions with the same key get one verdict, so include the text of the item, the
+        criterion if it matters, and a version of the code.
         """
         raise NotImplementedError(f"{type(self).__name__} has no key")
 
     async def judge(self, item: Item, criterion: Criterion, send: Send) -> Verdict:
-        """Judge one criterion. A model is reached only through `send`.
+        """Judge one criterion. Ask models only through `send`.
 
-        No usable answer is a verdict whose status is `failed`; only a bug raises.
+        If there is no usable answer, return a verdict with the status `failed`; exceptions are
+        bugs.
         """
         raise NotImplementedError(f"{type(self).__name__} has no judge")
 
     async def aclose(self) -> None:
-        """Let go of connections. The judge can be used again afterwards."""
+        """Close connections. The judge can be used again afterwards."""
 
     # Several criteria of an item in one request
 
     def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
-        """The indexes of the criteria that go together; each criterion is in one group."""
+        """Group criteria by request: lists of indexes; each criterion is in one group."""
         return [[index] for index in range(len(criteria))]
 
     def keys(self, item: Item, criteria: Sequence[Criterion]) -> list[str]:
-        """The journal's keys of a group's criteria, in its order."""
+        """The journal keys of a group's criteria, in order."""
         return [self.key(item, criterion) for criterion in criteria]
 
     async def judge_group(
         self, item: Item, criteria: Sequence[Criterion], send: Send
     ) -> list[Verdict]:
-        """Judge a group, or what is left of one; a verdict for each criterion, in order."""
+        """Judge a group, or the rest of one; return a verdict for each criterion, in order."""
         return [await self.judge(item, criterion, send) for criterion in criteria]
 
     def in_turn(self, turn: int) -> Judge:
-        """The same judge, with the answers in another order, the `turn`th from 0.
+        """The same judge with another order of the answers, the `turn`th from 0.
 
         Raises:
-            InputError: it is not asked with an order of answers that could be another.
+            InputError: the order of its answers cannot be changed.
         """
         raise no_orders(self.name)
 
     def of_run(self, items: Iterable[Item]) -> Judge:
-        """The same for a run with these items; asked for where it `looks_at_run`."""
+        """The same judge for a run with these items; called if it `looks_at_run`."""
         return self
 
     # Several judges
 
     @property
     def members(self) -> tuple[Member, ...]:
-        """Who votes on a criterion, one member a vote."""
+        """The members who vote on a criterion, one vote each."""
         return (Member(self, self.name),)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The judges that are asked one after the other."""
+        """The judges that are asked in order."""
         return (Stage(self, None),)
 
     @property
     def voters(self) -> tuple[str, ...]:
-        """What the members of all stages are called; empty for a judge alone."""
+        """The names of the members of all stages; empty for a single judge."""
         return ()
 
     def verdict(self, criterion: Criterion, votes: Sequence[Verdict | None]) -> Verdict:
-        """What votes come to, one a member in the members' order."""
+        """Aggregate votes, given in the order of the members."""
         (vote,) = votes
         assert vote is not None
         return vote
 
     def at_stage(self, index: int, verdict: Verdict, votes: Sequence[Verdict]) -> Verdict:
-        """The verdict of the stage at `index` (from 0), with all votes that were asked for.
+        """The verdict of the stage at `index`, with all votes so far.
 
         Args:
-            index: of the stage, from 0.
-            verdict: what the stage's votes came to.
+            index: the index of the stage, from 0.
+            verdict: the aggregated verdict of the stage.
             votes: the votes of all stages that were asked.
         """
         return verdict
 
     def weighted(self, weights: Mapping[str, float]) -> Judge:
-        """The same with weights by its members' names; 1 for those that are missing."""
+        """The same judge with weights by member name; 1 for missing names."""
         return self
 
     def goes_on_without(self, lost: Collection[tuple[str, str]]) -> bool:
-        """Whether a run has sense without the models of these endpoints and names.
+        """Whether a run makes sense without the models of these endpoints and names.
 
         Args:
-            lost: pairs of an endpoint's address and a model's name that answer nothing more.
+            lost: pairs of an endpoint's address and a model's name that no longer answer.
         """
         return False
 
     def fingerprint(self) -> str | None:
-        """A hash of everything of the judge that could change its verdicts.
+        """A hash of all properties of the judge that could change its verdicts.
 
-        It is the journal's key for one fixed text and criterion: as long as it stays the same, so
-        do the prompt's wording, the model, its address and its sampling. None for a judge of the
-        user's own that has no key for a text alone.
+        It is the journal's key for one fixed text and criterion: while it is unchanged, so are the
+        wording of the prompt, the model, its address and its sampling. None for a custom judge that
+        cannot compute a key for a text alone.
         """
         item = Item(submission="A text.", prompt="A task.")
         criterion = Criterion(name="fixed", requirement="Says something.")
         try:
             return self.key(item, criterion)
-        except Exception:  # the key is the user's code
+        except Exception:  # the key is user code
             return None
 
 
 ROUNDING = 1e-6
-"""How far a judge's own arithmetic may be from a criterion's value: a third in seven digits. With
-half, or double, the same mistakes are found, because labels are far more apart.
+"""The largest difference of a judge's own arithmetic from a criterion's value: a third in seven
+digits. With half, or double, the same mistakes are found, because labels are much further apart.
 """
 _GIVEN = frozenset(get_args(Status)) - {"skipped"}
-"""What a judge's verdict may be; what is skipped is asked of no judge."""
+"""The possible statuses of a judge's verdict; skipped criteria are never judged."""
 KEY = (
     "def key(self, item, criterion), a text that changes with all that could change the verdict, "
     "such as item.submission and criterion.name"
@@ -221,7 +223,7 @@ MODEL_KEY = "def fingerprint(self), a dict of all that could change an answer"
 
 
 def check_own(judge: Judge | Model) -> None:
-    """Raise `InputError` for a judge or model of the user's own that lacks what each must have."""
+    """Raise `InputError` for a custom judge or model that lacks a required attribute."""
     name = type(judge).__name__
     if not isinstance(getattr(judge, "name", None), str) or not judge.name:
         raise InputError(f'{name} has no name: write name = "..." in the class')
@@ -233,7 +235,7 @@ def check_own(judge: Judge | Model) -> None:
         return
     kind = type(judge)
     if kind.members is not Judge.members or kind.stages is not Judge.stages:
-        return  # others judge, which have been looked at
+        return  # its judges were checked
     lacks_key = kind.key is Judge.key and kind.keys is Judge.keys
     _check_method(judge, "key", 2, KEY, lacks=lacks_key)
     if inspect.iscoroutinefunction(judge.key):
@@ -255,10 +257,10 @@ def _check_method(
 
 
 def checked_key(judge: Judge, key: object) -> str:
-    """What a judge gives as a key; hashed where a journal could not hold it.
+    """Return a judge's key, hashed if a journal could not store it.
 
     Raises:
-        InputError: it is none.
+        InputError: it is not a valid key.
     """
     if not isinstance(key, str):
         raise InputError(f"{type(judge).__name__}.key gave {shown(key)}: write {KEY}")
@@ -268,32 +270,32 @@ def checked_key(judge: Judge, key: object) -> str:
 
 
 def check_awaitable(judge: Judge, result: object) -> None:
-    """Raise `InputError` where a judge's method is not asynchronous."""
+    """Raise `InputError` if a judge's method is not async."""
     if not hasattr(result, "__await__"):
         raise InputError(f"{type(judge).__name__}.judge is not async: write {JUDGE}")
 
 
 def check_group(judge: Judge, verdicts: object, count: int) -> None:
-    """Raise `InputError` where a judge does not give a list of `count` verdicts."""
+    """Raise `InputError` if a judge does not return a list of `count` verdicts."""
     if not isinstance(verdicts, list | tuple) or len(verdicts) != count:
         many = len(verdicts) if isinstance(verdicts, list | tuple) else shown(verdicts)
         raise InputError(f"{type(judge).__name__}.judge_group gave {many} for {count} criteria")
 
 
 def checked_verdict(judge: Judge, verdict: object, criterion: Criterion, took: Usage) -> Verdict:
-    """What a judge gives as its verdict on a criterion, as the journal will give it back.
+    """Return a judge's verdict on a criterion, as the journal will return it.
 
-    A label has the criterion's value where the verdict has none. A usage that cannot be right has
-    an unknown cost.
+    A label without a value gets the criterion's value. An impossible usage has an unknown cost.
 
     Args:
-        judge: who gives it.
-        verdict: what it gives.
-        criterion: what it judged.
-        took: what the requests took that it has sent.
+        judge: the judge.
+        verdict: its verdict.
+        criterion: the criterion.
+        took: the usage of the requests that it sent.
 
     Raises:
-        InputError: it is none, or that on another criterion, or its value is not its label's.
+        InputError: it is not a verdict, is about another criterion, or has a value that is not its
+            label's.
     """
     trusted = judge.is_trusted and type(criterion) is Criterion
     if trusted and type(verdict) is Verdict and verdict.usage is took:
@@ -337,7 +339,7 @@ def checked_verdict(judge: Judge, verdict: object, criterion: Criterion, took: U
 
 
 def _check_fields(who: str, verdict: Verdict) -> None:
-    """Raise an error where the fields of a verdict are of other classes than they should be."""
+    """Raise an error if the fields of a verdict have wrong types."""
     for field, number in (("value", verdict.value), ("probability", verdict.probability)):
         if number is not None and not (isinstance(number, int | float) and 0 <= number <= 1):
             shown_number = number if isinstance(number, float) else shown(number)
@@ -360,17 +362,17 @@ def _check_fields(who: str, verdict: Verdict) -> None:
             raise InputError(
                 f"{who}.judge gave the {field} {shown(part)}: it must be a {kind.__name__}"
             )
-    Usage.total((verdict.usage,))  # raises for what cannot be added up
+    Usage.total((verdict.usage,))  # raises if it cannot be added up
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A judge that votes, in one of its replicates.
+    """A voting judge, as one of its replicates.
 
     Attributes:
-        judge: who it is.
-        name: what it is called among the others.
-        replicate: its number, from 1; answers of different numbers are asked for separately.
+        judge: the judge.
+        name: its name among the members.
+        replicate: its number, from 1; each number has separate answers.
     """
 
     judge: Judge
@@ -379,18 +381,18 @@ class Member:
 
     @property
     def suffix(self) -> str:
-        """What the keys of its answers end in."""
+        """The suffix of the keys of its answers."""
         return "" if self.replicate == 1 else f"-r{self.replicate}"
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A judge among those that are asked one after the other.
+    """One of the judges that are asked in order.
 
     Attributes:
-        judge: who is asked.
-        threshold: the least confidence that keeps its verdict; None at the last stage,
-            whose verdict is always kept.
+        judge: the judge.
+        threshold: the least confidence for keeping its verdict; None for the last stage, whose
+            verdict is always kept.
     """
 
     judge: Judge
@@ -398,17 +400,17 @@ class Stage:
 
     @property
     def name(self) -> str:
-        """What its judge is called."""
+        """The name of its judge."""
         return self.judge.name
 
     @property
     def members(self) -> tuple[Member, ...]:
-        """Who votes."""
+        """The voting members."""
         return self.judge.members
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What its members are called."""
+        """The names of its members."""
         return tuple(member.name for member in self.judge.members)
 
     def goes_on_without(self, lost: Collection[tuple[str, str]]) -> bool:
@@ -420,7 +422,7 @@ class Stage:
         return remaining >= max(1, self.judge.votes_needed)
 
     def stands(self, verdict: Verdict) -> bool:
-        """Whether the next stage need not be asked."""
+        """Whether the verdict is kept, so that the next stage is not asked."""
         if self.threshold is None:
             return True
         sure = confidence(verdict)
@@ -428,7 +430,7 @@ class Stage:
 
 
 def no_orders(name: str) -> InputError:
-    """The error of a judge that cannot be asked with the answers in another order."""
+    """The error for a judge whose order of answers cannot be changed."""
     return InputError(
         f"permutations are for a language model; {name} is none, averages them, or has a prompt of "
         "its own"
@@ -436,16 +438,16 @@ def no_orders(name: str) -> InputError:
 
 
 def hash_of(content: object) -> str:
-    """A hash of what a judge is made of."""
+    """A hash of the parts of a judge."""
     return hashlib.blake2b(repr(content).encode(), digest_size=16).hexdigest()
 
 
-# Answers to parts of a judgement, which the run keeps one by one
+# Answers to parts of a judgement, which the run stores separately
 
 
 @runtime_checkable
 class PartKeeper(Protocol):
-    """A way to models that also keeps the answers to parts of a judgement."""
+    """A `send` that also stores the answers to parts of a judgement."""
 
     async def __call__(self, model: Model, request: Request) -> Completion:
         """Send a request."""
@@ -454,12 +456,12 @@ class PartKeeper(Protocol):
     async def part(
         self, key: str, criterion: Criterion, ask: Callable[[], Awaitable[Verdict]]
     ) -> Verdict:
-        """The answer that is kept under a key, else that of `ask`, which is then kept.
+        """Return the answer stored under a key, else call `ask` and store its answer.
 
         Args:
             key: a hash of everything that could change the answer.
-            criterion: what was asked, to read a kept answer by.
-            ask: asks.
+            criterion: the criterion, for reading a stored answer.
+            ask: gets the answer.
         """
         ...
 
@@ -467,12 +469,12 @@ class PartKeeper(Protocol):
 async def part_answer(
     send: Send, key: str, criterion: Criterion, ask: Callable[[], Awaitable[Verdict]]
 ) -> Verdict:
-    """`PartKeeper.part` where there is a keeper; else the answer is asked for."""
+    """Call `PartKeeper.part` if `send` is a keeper; else ask."""
     return await (send.part(key, criterion, ask) if isinstance(send, PartKeeper) else ask())
 
 
 def keyed(send: Send, suffix: str) -> Send:
-    """The same way to models, with a suffix to the keys of what is kept."""
+    """The same `send` with a suffix to the keys of stored answers."""
     return _Keyed(send, suffix) if suffix and isinstance(send, PartKeeper) else send
 
 

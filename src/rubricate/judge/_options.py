@@ -1,4 +1,4 @@
-"""The options of judges: how a model is reached, how it is asked, and how votes are counted."""
+"""The options of judges: the endpoint, the way of asking, and the counting of votes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rubricate.judge.asking import CriteriaPerCall, Examples, Prompting, PromptTemplate
 
 Weights = Sequence[float] | Mapping[str, float] | Literal["reliability"]
-"""How much each judge's vote counts: in the judges' order, or by name, or `reliability` for what
-their votes on the whole dataset show (Dawid and Skene 1979)."""
+"""The weight of each judge's vote: in the judges' order, or by name, or `reliability`, estimated
+from their votes on the whole dataset (Dawid and Skene 1979)."""
 
 NAMED = "models given by name"
 MODELS = "language models"
@@ -27,7 +27,7 @@ SEVERAL = "several judges, or one several times"
 
 
 class Endpoint(Settings, group="Who judges", applies_to=NAMED):
-    """How a model that is given by name is reached, and what is asked of it."""
+    """The options of the endpoint of a model given by name, and of its requests."""
 
     base_url: str | None = option(
         None, "The address of an OpenAI-compatible server, up to /v1.", common=True
@@ -76,10 +76,10 @@ class Endpoint(Settings, group="Who judges", applies_to=NAMED):
 
 
 class Batching(Settings, group="Who judges", applies_to=NAMED):
-    """Whether a model that is given by name is asked in batches, which cost half and take hours.
+    """Whether to ask a model given by name in batches, which cost half and take hours.
 
     Raises:
-        InputError: an option says something of batches, and there are none.
+        InputError: an option is about batches without `batch`.
     """
 
     batch: bool = option(
@@ -109,11 +109,11 @@ class Batching(Settings, group="Who judges", applies_to=NAMED):
 
 
 SAMPLING = ("temperature", "max_tokens", "model_options", "headers")
-"""The options of `Endpoint` with which a model would answer anew."""
+"""The options of `Endpoint` that change a model's answers."""
 
 
 class OwnPrompt(Settings):
-    """A prompt in place of the usual one."""
+    """A custom prompt."""
 
     judge_prompt: str | Path | PromptTemplate | None = option(
         None,
@@ -127,7 +127,7 @@ class OwnPrompt(Settings):
 
 
 class Asking(OwnPrompt, group="How they are asked", applies_to=MODELS):
-    """How a judge is asked."""
+    """The options of asking a judge."""
 
     mode: Literal["explained", "probability"] = option(
         "explained",
@@ -197,7 +197,7 @@ class Asking(OwnPrompt, group="How they are asked", applies_to=MODELS):
     )
 
     def check(self) -> None:
-        """Refuse what cannot be had together."""
+        """Reject options that cannot be combined."""
         from rubricate.judge.asking import Examples, check_criteria_per_call
 
         if not isinstance(self.examples, Examples | None):
@@ -230,13 +230,13 @@ class Asking(OwnPrompt, group="How they are asked", applies_to=MODELS):
 
 @cache
 def options_of_mode(mode: str) -> frozenset[str]:
-    """The options of `Asking` that a way of asking takes: those that its constructor has."""
+    """The options of `Asking` that a way of asking accepts: those of its constructor."""
     return frozenset(inspect.signature(way_of(mode)).parameters) & options_of(Asking).keys()
 
 
 @cache
 def way_of(mode: str) -> type[Prompting]:
-    """The way of asking that a mode names; the others are loaded only if they are asked for.
+    """The way of asking of a mode, imported only when needed.
 
     Raises:
         InputError: there is no such mode.
@@ -253,7 +253,7 @@ def way_of(mode: str) -> type[Prompting]:
 
 
 class PairVoting(Settings, group="Several judges, or one several times", applies_to=SEVERAL):
-    """How the votes of several judges are counted where they compare two submissions."""
+    """How to count the votes of several judges that compare two submissions."""
 
     nominal: Literal["mode", "weighted_mode", "unanimous"] | None = option(
         None,
@@ -277,7 +277,7 @@ class PairVoting(Settings, group="Several judges, or one several times", applies
 
 
 class Voting(PairVoting, group="Several judges, or one several times", applies_to=SEVERAL):
-    """How the votes of several judges are counted, or of one that is asked several times."""
+    """How to count the votes of several judges, or of one that is asked several times."""
 
     strategy: Literal["majority", "weighted", "unanimous", "any"] | None = option(
         None,

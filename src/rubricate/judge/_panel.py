@@ -1,8 +1,8 @@
 """Several judges whose votes become one verdict.
 
-Every vote is a separate answer, requested and kept under its own judge's key: a panel reuses
-what its judges have answered alone, another judge costs only that judge's answers, and another way
-of counting costs none.
+Every vote is a separate answer, requested and stored under its own judge's key. So a panel reuses
+its judges' stored answers, another judge costs only that judge's answers, and another way of
+counting costs nothing.
 """
 
 from __future__ import annotations
@@ -21,43 +21,44 @@ from rubricate.judge.asking import check_permutations
 from rubricate.rubric import Aggregation, Criterion, Verdict, aggregate, check_weights
 
 MOST_REPLICATES = 1000
-"""Answers of one judge to one question, all of which are held at once."""
+"""Most answers of one judge to one question, because all are in memory at once."""
 
 
 class Panel(Judge):
-    """Several judges, or one several times, whose votes on a criterion become one verdict.
+    """Several judges, or one asked several times, whose votes on a criterion become one verdict.
 
     Criteria that need no judge are computed once, without a vote. A criterion's own `aggregation`
-    goes before the panel's strategy. For example:
+    takes precedence over the panel's strategy. For example:
 
         Panel(["openai/gpt-6-luna", "anthropic/claude-haiku-4-5", "builtin"], min_votes=2)
 
     Args:
-        judges: who judges: judges, models, callables or names, each once.
+        judges: judges, models, callables or names, each once.
         strategy: for binary criteria: `majority`, `weighted`, `unanimous` or `any`.
-        ordinal: for options in order and scales: `mean`, `median`, `weighted_mean`, `mode`, `min`
-            or `max`.
-        nominal: for options without order: `mode`, `weighted_mode` or `unanimous`.
+        ordinal: for ordered options and scales: `mean`, `median`, `weighted_mean`, `mode`, `min` or
+            `max`.
+        nominal: for unordered options: `mode`, `weighted_mode` or `unanimous`.
         numeric: for metric criteria: `mean`, `median` or `weighted_mean`. Defaults: `majority`,
             `mean`, `mode` and `mean`; with weights, their weighted forms.
-        min_votes: with fewer votes that decide, a verdict is `failed`.
-        weights: how much each judge's vote counts (see `Weights`). With `reliability`, results are
-            given once all votes are there.
+        min_votes: the quorum: with fewer decisive votes, a verdict is `failed`.
+        weights: the weight of each judge's vote (see `Weights`). With `reliability`, there are no
+            results before all votes are complete.
         replicates: how often each judge is asked; every answer is a vote.
-        permutations: in how many orders of the answers each judge is asked; every one is a vote.
+        permutations: the number of orders of the answers in which each judge is asked; each is a
+            vote.
 
     Attributes:
-        name: the judges' names.
+        name: the names of the judges.
         members: the judges as the run asks them, one for each vote on a criterion.
-        voters: what they are called.
-        votes_needed: with fewer votes that decide, a verdict is `failed`.
-        aggregation: how votes are put together.
-        weights: how much each member's vote counts, by name; None where all count alike.
-        learns_weights: whether the weights are to be learnt from the votes.
+        voters: the names of the members.
+        votes_needed: the quorum: with fewer decisive votes, a verdict is `failed`.
+        aggregation: how votes are aggregated.
+        weights: the weight of each member's vote, by name; None if all are equal.
+        learns_weights: whether the weights are learned from the votes.
 
     Raises:
-        InputError: no judge or one twice, an unknown strategy, a quorum above the number of votes,
-            or weights that do not fit the judges or that no strategy looks at.
+        InputError: there is no judge, or a duplicate one, an unknown strategy, a quorum above the
+            number of votes, or weights that do not match the judges or that no strategy uses.
     """
 
     def __init__(
@@ -132,7 +133,7 @@ class Panel(Judge):
 
     @property
     def note(self) -> str | None:  # type: ignore[override]
-        """What the judges say of themselves."""
+        """The notes of the judges."""
         return " ".join(_each(member.judge.note for member in self._members)) or None
 
     @property
@@ -144,10 +145,10 @@ class Panel(Judge):
         return tuple(member.name for member in self._members)
 
     def verdict(self, criterion: Criterion, votes: Sequence[Verdict | None]) -> Verdict:
-        """What votes come to, one a member in the members' order; all alike without weights.
+        """Aggregate votes, given in the order of the members; all equal without weights.
 
-        A member has none (None) where it would be asked in the same words as another: one answer is
-        one vote.
+        The vote of a member is None if it would be asked in the same words as another: one answer
+        is one vote.
         """
         named = [
             vote if vote.judge == member.name else replace(vote, judge=member.name)
@@ -170,11 +171,11 @@ class Panel(Judge):
         return verdict
 
     def goes_on_without(self, lost: Collection[tuple[str, str]]) -> bool:
-        """Whether a quorum is left without the models of these endpoints and names."""
+        """Whether there is a quorum without the models of these endpoints and names."""
         return Stage(self, None).goes_on_without(lost)
 
     def fingerprint(self) -> str | None:
-        """That of its members, and of how their votes are put together."""
+        """A hash of its members, and of how their votes are aggregated."""
         prints = [member.judge.fingerprint() for member in self._members]
         if None in prints:
             return None
@@ -184,7 +185,7 @@ class Panel(Judge):
         return hash_of((members, self.aggregation, self.weights, self.learns_weights))
 
     def weighted(self, weights: Mapping[str, float]) -> Panel:
-        """The same panel with weights by its members' names; 1 for those that are missing."""
+        """The same panel with weights by member name; 1 for missing names."""
         other = copy(self)
         other.weights = {m.name: weights.get(m.name, 1.0) for m in self._members}
         return other
@@ -192,11 +193,11 @@ class Panel(Judge):
     def again(self, times: int, *, after: int = 0) -> Panel:
         """The panel of further answers: each member is asked `times` more times.
 
-        They are kept as further replicates, so that a panel of as many finds them; with `after`
-        as those of higher numbers by this.
+        Further answers are stored as further replicates, so that a panel with that many finds them;
+        with `after`, their numbers are higher by this.
 
         Raises:
-            InputError: a member answers with probabilities, or weights are learnt from the votes.
+            InputError: a member answers with probabilities, or weights are learned from the votes.
         """
         if self.learns_weights or any(m.judge.probability_mode for m in self._members):
             raise InputError(
@@ -221,7 +222,7 @@ class Panel(Judge):
         return other
 
     async def aclose(self) -> None:
-        """Let go of connections. The panel can be used again afterwards."""
+        """Close connections. The panel can be used again afterwards."""
         for member in self._members:
             await member.judge.aclose()
 
@@ -230,7 +231,7 @@ def as_panel(judge: Judge) -> Panel:
     """A judge as a panel, whose members can be asked again.
 
     Raises:
-        InputError: it is a cascade, whose stages would have to be asked again each by itself.
+        InputError: it is a cascade, whose stages would have to be asked again one by one.
     """
     if len(judge.stages) > 1:
         raise InputError(f"{judge.name} is a cascade, which cannot be asked again about verdicts")
@@ -242,17 +243,17 @@ _WEIGHTED = Aggregation("weighted", "weighted_mean", "weighted_mode", "weighted_
 
 
 def modes_of(judges: Iterable[Judge]) -> str | None:
-    """How those judges are asked that are language models, in words; None where none is."""
+    """How the language models among these judges are asked, in words; None if there are none."""
     return " and ".join(_each(judge.mode for judge in judges)) or None
 
 
 def _each(texts: Iterable[str | None]) -> list[str]:
-    """Each text that there is, once."""
+    """The texts that are not None, without duplicates."""
     return list(dict.fromkeys(filter(None, texts)))
 
 
 def _turns(judge: Judge, name: str, permutations: int) -> list[tuple[Judge, str]]:
-    """A judge in each of its orders of the answers, with what the panel calls it."""
+    """A judge in each of its orders of the answers, with its names in the panel."""
     if permutations == 1:
         return [(judge, name)]
     return [
@@ -262,7 +263,7 @@ def _turns(judge: Judge, name: str, permutations: int) -> list[tuple[Judge, str]
 
 
 def _names(judges: Sequence[Judge]) -> list[str]:
-    """The judges' names, with a number behind a name that another judge has too."""
+    """The judges' names, with a number after a name that several judges have."""
     names: list[str] = []
     for index, judge in enumerate(judges):
         same = [other for other in judges[:index] if other.name == judge.name]
@@ -275,7 +276,7 @@ def _names(judges: Sequence[Judge]) -> list[str]:
 
 
 def _answers_alike(judge: Judge, other: Judge) -> bool:
-    """Whether two judges would share their answers."""
+    """Whether two judges would share their stored answers."""
     probe = Item("probe"), Criterion(requirement="probe")
     return judge is other or judge.key(*probe) == other.key(*probe)
 

@@ -1,4 +1,4 @@
-"""People as judges: what they are to judge is written to a dataset file, and read back from it."""
+"""People as judges: open questions are written to a dataset file, and labels read back from it."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from rubricate.judge.models import Send
 from rubricate.rubric import Criterion, Failure, Rubric, Verdict
 
 ESCALATED = "escalated"
-"""The kind of failure of a verdict that waits for people."""
+"""The kind of failure of a verdict that still needs a human label."""
 LABEL_SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
 VERDICTS = "verdicts"
 
 
 class People(Judge):
-    """Gives the labels that people wrote into a dataset file; sends no request.
+    """Reads the labels that people wrote into a dataset file; sends no request.
 
-    Where there is none yet, the verdict is `failed` (`escalated`), and the item is written to the
-    file when the run ends: its text, the criteria that wait, and under `metadata.verdicts` what
-    the judges said of them. People label the file's items (`ground_truth` or `annotations`), and
-    the same command reads their labels. A label belongs to the text, task and criterion that it
-    was given for, and no others.
+    Without a label, the verdict is `failed` (`escalated`), and the item is written to the file when
+    the run ends: its text, the open criteria, and under `metadata.verdicts` the judges' verdicts on
+    them. People label the items of the file (`ground_truth` or `annotations`), and the same command
+    then reads their labels. A label only applies to the text, task and criterion that it was given
+    for.
 
     Args:
-        path: the file: .json, .jsonl, .yaml or .yml. It need not be there.
+        path: the file: .json, .jsonl, .yaml or .yml. It need not exist.
 
     Raises:
-        InputError: another suffix, or a file that is no dataset.
+        InputError: another suffix, or a file that is not a dataset.
     """
 
     name = "people"
@@ -84,7 +84,7 @@ class People(Judge):
         return replace(label, criterion=name, judge=self.name)
 
     def note_item(self, item: Item, verdicts: Mapping[str, Verdict]) -> None:
-        """Remember what of an item waits for people, and what does not any more."""
+        """Record which verdicts of an item need a label, and which no longer do."""
         waiting = []
         for criterion in item.rubric:
             verdict = verdicts[criterion.name]
@@ -114,11 +114,11 @@ class People(Judge):
 
     @property
     def waiting(self) -> int:
-        """How many verdicts of the items noted so far wait for labels."""
+        """The number of verdicts of the recorded items without a label."""
         return sum(len(item.rubric or ()) for item in self._waiting.values())
 
     def write(self) -> None:
-        """Write the file: the labels that are there, and what waits for some.
+        """Write the file: the existing labels, and the open questions.
 
         Raises:
             InputError: it cannot be written.
@@ -140,7 +140,7 @@ class People(Judge):
         replace(self._file, items=items, name=self._file.name or "people").to_file(self.path)
 
     def _is_kept(self, item: DataItem) -> bool:
-        """Whether somebody labelled an item of the file, or may still have to."""
+        """Whether somebody has labelled an item of the file, or may still have to."""
         questions = _questions(item).values()
         return any(
             question in self._labels or question not in self._settled for question in questions
@@ -164,14 +164,14 @@ def _question(item: Item, criterion: Criterion) -> str:
 
 
 def _questions(item: DataItem) -> dict[str, str]:
-    """What an item of the file asks, by criterion name."""
+    """The questions of an item of the file, by criterion name."""
     rubric, shown = item.rubric, _shown(item)
     assert rubric is not None
     return {name: _question(shown, criterion) for name, criterion in rubric.by_name.items()}
 
 
 def _said(verdict: Verdict) -> list[dict[str, Any]]:
-    """What the judges answered before people were asked."""
+    """The answers of the judges before people were asked."""
     fields = ("judge", "label", "status", "probability", "reason")
     return [
         {name: getattr(vote, name) for name in fields}
@@ -181,7 +181,7 @@ def _said(verdict: Verdict) -> list[dict[str, Any]]:
 
 
 def _merged(old: DataItem, new: DataItem) -> DataItem:
-    """An item of the file, with its labels, and the criteria that wait too."""
+    """Merge the open criteria into an item of the file, with its labels."""
     assert old.rubric is not None
     assert new.rubric is not None
     known = _questions(old)

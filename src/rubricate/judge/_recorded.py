@@ -16,16 +16,16 @@ from rubricate.judge.models import Send
 from rubricate.rubric import Criterion, Failure, Verdict
 
 VOTES = "votes"
-"""The key of an item's metadata that holds verdicts: `{judge: {criterion: label}}`."""
+"""The key of an item's metadata for recorded verdicts: `{judge: {criterion: label}}`."""
 
 
 class RecordedJudge(Judge):
-    """Gives the labels that items' metadata has under `votes`; sends no request.
+    """Reads the labels in the items' metadata under `votes`; sends no request.
 
-    A label that is missing, null, or none of the criterion's is a `failed` verdict.
+    A label that is missing, null, or not valid for the criterion is a `failed` verdict.
 
     Args:
-        name: whose labels.
+        name: the judge that gave the labels.
     """
 
     def __init__(self, name: str) -> None:
@@ -54,10 +54,10 @@ class RecordedJudge(Judge):
 
 
 def recorded_judges(dataset: RubricDataset) -> list[RecordedJudge]:
-    """The judges whose verdicts a dataset has, in the order in which they first appear there.
+    """The judges whose verdicts a dataset contains, in order of their first appearance.
 
     Raises:
-        InputError: it has none.
+        InputError: it contains none.
     """
     names = dict.fromkeys(name for item in dataset.items for name in _votes(item))
     if not names:
@@ -70,13 +70,13 @@ def recorded_judges(dataset: RubricDataset) -> list[RecordedJudge]:
 
 @dataclass(frozen=True, slots=True)
 class UnknownVote:
-    """A recorded answer that is none of its criterion's, or on a criterion that the rubric lacks.
+    """A recorded answer that is invalid for its criterion, or about a criterion outside the rubric.
 
     Attributes:
-        judge, criterion, label: whose it is, on what, and what it says.
+        judge, criterion, label: its judge, its criterion, and the answer.
         known: whether the rubric has the criterion.
-        count: how many items have it.
-        item: the first of these.
+        count: the number of items with it.
+        item: the first of these items.
     """
 
     judge: str
@@ -88,7 +88,7 @@ class UnknownVote:
 
 
 def unknown_votes(dataset: RubricDataset, judges: Sequence[RecordedJudge]) -> list[UnknownVote]:
-    """The answers recorded for these judges that count for nothing, in the order of the items."""
+    """The recorded answers of these judges that count for nothing, in the order of the items."""
     items_by_answer: dict[tuple[str, str, str, bool], list[str]] = {}
     for item in dataset.to_grade():
         criteria, votes = item.rubric.by_name, _votes(item.data)

@@ -1,4 +1,4 @@
-"""A judge that is shown text alone, of an item that has more than text."""
+"""A judge that sees only text, for an item that contains more than text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TextOnly(Judge):
     """Abstains on items that a judge would see only in part; nothing is sent.
 
     Args:
-        judge: whose verdicts these are.
+        judge: the judge that sees only text.
     """
 
     def __init__(self, judge: Judge) -> None:
@@ -24,7 +24,7 @@ class TextOnly(Judge):
         self._judge = judge
 
     def key(self, item: Item, criterion: Criterion) -> str:
-        """Not that of the same text without the parts that are not shown."""
+        """A key that differs from that of the same text without the unseen parts."""
         return f"{self._judge.key(item, criterion)}-unseen"
 
     def keys(self, item: Item, criteria: Sequence[Criterion]) -> list[str]:

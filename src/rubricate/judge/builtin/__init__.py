@@ -4,9 +4,9 @@
     judge.estimate(Inputs(submission="Energy is conserved.", requirement="Mentions conservation of
     energy."))
 
-It compares words, so it catches the obvious: what a criterion asks for and a submission plainly
-says or leaves out. It abstains, with its reason, on what words cannot show. `refit` adapts it to
-labels of your own.
+It compares words, so it catches the obvious: whether a submission plainly says or omits what a
+criterion asks for. It abstains, with its reason, on what words cannot show. `refit` adapts it to
+your own labels.
 """
 
 from typing import TYPE_CHECKING

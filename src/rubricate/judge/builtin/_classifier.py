@@ -27,41 +27,42 @@ from rubricate.judge.builtin._language import not_english
 from rubricate.judge.builtin._text import analyse
 
 RULES = 3
-"""The version of all that decides beside the numbers: raised when it changes an answer, so that
-journals and caches do not take an answer of other rules for one of these."""
+"""The version of all logic besides the numbers: increased whenever it changes an answer, so that
+journals and caches do not reuse an answer of other rules."""
 
 BLANK_PROBABILITY = 0.02
 """Probability that a submission without words meets a criterion about content. A convention, not a
 fit, like the two that follow."""
 
 COPY_PROBABILITY = 0.1
-"""The same where all of it is set aside: a copy, words without a sentence."""
+"""The same if all of it is ignored: a copy, words without a sentence."""
 
 ABSENT_PROBABILITY = 0.8
-"""The most that a criterion of absence has where nothing of it is found: other words may say it."""
+"""The highest probability for a criterion of absence if nothing is found: other words may express
+it."""
 
 NOTHING_FOUND = 0.4
-"""The most that any other criterion has where none of its words is found."""
+"""The highest probability for any other criterion if none of its words is found."""
 
 LEFT = " \t\r\n.,;:!?-*+#>\"'()[]"
-"""What may be left of a submission of which all is set aside."""
+"""Characters that may remain of a submission if all of it is ignored."""
 
 _CONTRADICTION = ("contradict", "opposite", "conflict")
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a look at a submission gave: a match, or why there is none."""
+    """The result of examining a submission: a match, or why there is none."""
 
     match: Match | None = None
     counted: str = ""
-    """The submission without the parts that are set aside."""
+    """The submission without its ignored parts."""
     fixed: float = 0.0
-    """P(MET) where there is nothing to compare."""
+    """P(MET) if there is nothing to compare."""
     abstention: str = ""
-    """Why nothing can be said."""
+    """Why the judge abstains."""
     reason: str = ""
-    """In words: why there is no match, or what was set aside."""
+    """In words: why there is no match, or which parts were ignored."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,13 @@ class Classifier:
     a refit needs. `spread` is the distance in logits between the thresholds of the best and of a
     middle option (proportional odds, McCullagh 1980). `contradiction` holds the share of
     contradicting answers among those that are not best, without and with a sign of contradiction.
-    `contradicted` is the probability of MET at most where the submission contradicts the criterion.
-    `effects` adds to the logit of what a refit has seen often, by `target_key`.
+    `contradicted` is the highest probability of MET if the submission contradicts the criterion.
+    `effects` adds to the logit for targets that a refit has often seen, by `target_key`.
 
     Attributes:
-        intercept: of the logit, in log-odds.
-        coefficients: one a feature, in the order of `FEATURE_NAMES`.
-        lexicon: how rare words are.
+        intercept: the intercept of the logit, in log-odds.
+        coefficients: one per feature, in the order of `FEATURE_NAMES`.
+        lexicon: the rarity of words.
     """
 
     intercept: float
@@ -96,18 +97,18 @@ class Classifier:
 
     @classmethod
     def load(cls) -> Classifier:
-        """The shipped classifier. It is read once."""
+        """Load the shipped classifier. It is read once."""
         return _shipped()
 
     @classmethod
     def from_json(cls, text: str) -> Classifier:
-        """Read what `to_json` wrote.
+        """Read the output of `to_json`.
 
         Args:
-            text: what it gave.
+            text: the output of `to_json`.
 
         Raises:
-            InputError: it was fitted on other features or rules than these.
+            InputError: it was fitted on other features or rules.
         """
         data = json.loads(text)
         features = data["features"]
@@ -135,7 +136,7 @@ class Classifier:
         )
 
     def to_json(self) -> str:
-        """All of it as JSON; equal classifiers give equal bytes."""
+        """All of its data as JSON; equal classifiers give equal bytes."""
         return (
             json.dumps(
                 {"training": dict(self.training), **self._numbers}, indent=1, ensure_ascii=False
@@ -175,7 +176,7 @@ class Classifier:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def estimate(self, inputs: Inputs) -> Classification:
-        """Judge one submission by one criterion; no text makes it raise."""
+        """Judge one submission by one criterion. Never raises, whatever the text."""
         sought = question(inputs.requirement, inputs.reference, inputs.options, inputs.ordinal)
         if sought.abstention:
             return Classification(sought.abstention)
@@ -199,7 +200,7 @@ class Classifier:
         return Classification(reason, label, max(met, 1.0 - met), met, evidence, shares)
 
     def look(self, inputs: Inputs, sought: SoughtText) -> Look:
-        """Compare a submission with what is asked for, if there is something to compare."""
+        """Compare a submission with the sought text, if there is something to compare."""
         submission = inputs.submission
         if is_blank(submission):
             reason = "The submission is empty, so nothing that the criterion describes is there."
@@ -223,23 +224,23 @@ class Classifier:
         """Compare the submission with a requirement, or else with a reference or an option.
 
         Args:
-            inputs: the submission and what belongs to it.
-            text: what is looked for.
-            requirement: whether `text` is a requirement, and no reference or option.
+            inputs: the submission and its context.
+            text: the sought text.
+            requirement: whether `text` is a requirement, and not a reference or option.
         """
         aim = target(text, inputs.prompt, self.lexicon, requirement)
         return compare(analyse(inputs.submission), inputs.submission, aim, self.lexicon)
 
     def logit(self, match: Match) -> float:
-        """Calibrated log-odds that the submission holds what it was compared with.
+        """Calibrated log-odds that the submission contains the text it was compared with.
 
         Returns:
-            Natural log-odds, any real number; 0 is as probable as not.
+            Natural log-odds, any real number; 0 means even odds.
         """
         return self.intercept + sum(map(float.__mul__, self.coefficients, match.values))
 
     def probability(self, match: Match, sought: SoughtText) -> float:
-        """Calibrated probability of MET, of a match with what was asked for.
+        """Calibrated probability of MET for a match with the sought text.
 
         Returns:
             A probability, 0 to 1.
@@ -290,7 +291,7 @@ class Classifier:
         return tuple(probabilities)
 
     def _among_equals(self, tied: Sequence[Option], match: Match | None) -> tuple[Option, float]:
-        """One of the options of equal value, and its share of their probability."""
+        """One of the options with equal values, and its share of their probability."""
         contradicting = [option for option in tied if is_contradiction(option)]
         others = [option for option in tied if option not in contradicting]
         if not contradicting or not others:
@@ -301,7 +302,7 @@ class Classifier:
         return others[0], (1.0 - share) / len(others)
 
     def _by_option_texts(self, inputs: Inputs, sought: SoughtText) -> Classification:
-        """Choose between options without an order by what their texts say."""
+        """Choose between unordered options by their texts."""
         reason = ""
         if is_blank(inputs.submission):
             reason = "The submission is empty: no option's text can be compared with it."
@@ -328,7 +329,7 @@ class Classifier:
 
 
 def target_key(text: str) -> str:
-    """What represents a target in a classifier's effects: 16 hexadecimal digits of its hash."""
+    """The key of a target in a classifier's effects: 16 hexadecimal digits of its hash."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
@@ -360,7 +361,7 @@ def is_contradiction(option: Option) -> bool:
 
 
 def _words(match: Match, sought: SoughtText) -> str:
-    """The reason: how many of the words looked for appear, and which do not."""
+    """The reason: how many of the sought words appear, and which do not."""
     total = len(match.present) + len(match.missing)
     whose = {"reference": "reference", "option": "option"}.get(sought.source, "criterion")
     reason = f"{len(match.present)} of {total} content words of the {whose} appear"

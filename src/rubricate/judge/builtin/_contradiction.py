@@ -1,9 +1,9 @@
-"""What in a submission contradicts the text that it should match, though the words are the same.
+"""Signs that a submission contradicts the text that it should match, although the words agree.
 
-Four signs are looked for in each sentence that holds most of a clause: a negation on one side only,
-an opposite, another number, and two sides that have changed places. They are rules, not fitted
-features: in the data that the weights come from, correct answers deny more than others do ("no
-friction, so ..."), which is no rule to learn.
+Four signs are checked in each sentence that has most of a clause: a negation on one side only, an
+opposite, another number, and two sides that have changed places. They are rules, not fitted
+features: in the training data, correct answers contain more negations than others ("no friction, so
+..."), which is no rule to learn.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _SIDES = ("before", "after"), ("above", "below"), ("up", "down"), ("inside", "ou
 """Opposites that are function words."""
 
 LEAST_HELD = 0.5
-"""Share of a clause that a sentence must hold before it can contradict it."""
+"""Share of a clause that a sentence must have before it can contradict the clause."""
 
 LEAST_DENIED = 0.6
-"""The same before a negation does."""
+"""The same for a contradiction by negation."""
 
 MOST_STEMS = 10
-"""Stems of a clause past which a negation, or another number, may belong to a part of it."""
+"""Stems of a clause beyond which a negation, or another number, may belong to a part of it."""
 
 _OPENINGS = {
     "yes": "yes", "agree": "yes", "true": "yes", "correct": "yes", "no": "no", "disagree": "no",
@@ -57,17 +57,18 @@ def contradiction(
     partners: Mapping[str, str],
     shares: Mapping[int, float],
 ) -> str:
-    """Why the submission contradicts a clause that it has the words of; empty where it does not.
+    """Return why the submission contradicts a clause whose words it has; "" if it does not.
 
-    One sentence that holds as much of the clause and does not contradict it is enough for none.
+    There is no contradiction if another sentence has as much of the clause and does not contradict
+    it.
 
     Args:
-        submission: what was written.
-        said: the prompt; numbers that it has prove nothing.
+        submission: the submission.
+        said: the prompt; its numbers prove nothing.
         clause: a clause of the target.
-        weights: the stems of the clause that count, with their rarity.
+        weights: the relevant stems of the clause, with their rarity.
         partners: stem of the clause -> the stem of the submission that matches it.
-        shares: sentence of the submission -> share of the clause that it holds.
+        shares: sentence of the submission -> share of the clause that it has.
     """
     most = max(shares.values(), default=0.0)
     if most < LEAST_HELD:
@@ -93,10 +94,10 @@ def _signs(
     weights: Mapping[str, float],
     here: Mapping[str, str],
 ) -> Iterator[str]:
-    """The signs of a contradiction between a clause and one sentence."""
+    """Yield the signs of a contradiction between a clause and one sentence."""
     denied = _denied(clause, sentence, weights, here)
     opposed = list(_opposed(clause, sentence, weights, here))
-    if denied != bool(opposed):  # both at once agree: "does not increase", "decreases"
+    if denied != bool(opposed):  # both together agree: "does not increase", "decreases"
         if denied:
             yield "Only one of the two has a negation."
         for root, other in opposed:
@@ -110,7 +111,7 @@ def _signs(
 def _denied(
     clause: Sentence, sentence: Sentence, weights: Mapping[str, float], here: Mapping[str, str]
 ) -> bool:
-    """Whether one of the two denies what the other says, a fourth of what they share at least."""
+    """Whether one of the two denies what the other says, at least a fourth of what they share."""
     if len(weights) > MOST_STEMS or len(sentence.stems) > 3 * len(weights) + 6:
         return False
     held = sum(weights[root] for root in here)
@@ -123,7 +124,7 @@ def _denied(
 def _opposed(
     clause: Sentence, sentence: Sentence, weights: Mapping[str, float], here: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Stems of the clause that the sentence lacks, with an opposite that it has instead."""
+    """Stems of the clause that the sentence lacks, each with the opposite that it has instead."""
     for root in weights:
         if root in OPPOSITES and root not in here:
             for other in sorted(OPPOSITES[root]):
@@ -147,7 +148,7 @@ def _spelled(sentence: Sentence, root: str) -> str:
 def _other_numbers(
     submission: Text, prompt: Text, clause: Sentence, sentence: Sentence
 ) -> Iterator[str]:
-    """Numbers in place of the clause's: of the same unit, hour or kind."""
+    """Numbers in place of the clause's numbers, with the same unit, hour or kind."""
     if len(clause.stems) > MOST_STEMS or len(clause.amounts) > 2:
         return  # a calculation
     own = [amount for amount in sentence.amounts if amount not in clause.amounts]
@@ -169,7 +170,7 @@ def _other_numbers(
 
 
 def _shape(number: str) -> str:
-    """Whether a number is an hour, a year or another."""
+    """Whether a number is an hour, a year or another number."""
     return "hour" if ":" in number else "year" if _YEAR.fullmatch(number) else "number"
 
 
@@ -180,9 +181,9 @@ def _amount(number: str, unit: str) -> str:
 def _changed_places(
     clause: Sentence, sentence: Sentence, weights: Mapping[str, float], here: Mapping[str, str]
 ) -> bool:
-    """Whether what is on the two sides of one word has changed sides.
+    """Whether the two sides of one word have changed places.
 
-    Only of short clauses that are there in full, and not where one side is passive or more than one
+    Checked only for short clauses that appear in full, unless one side is passive or more than one
     thought: "the salt stays when the water evaporates" has no order.
     """
     if not 3 <= len(weights) <= 7 or len(here) < len(weights):
@@ -203,13 +204,13 @@ def _changed_places(
 
 
 def _first_places(stems: Sequence[str], here: Mapping[str, str]) -> list[str]:
-    """Stems of the clause in the order of their first place in the sentence."""
+    """Stems of the clause in the order of their first occurrence in the sentence."""
     back = {other: root for root, other in here.items()}
     return list(dict.fromkeys(back[root] for root in stems if root in back))
 
 
 def _inner(words: str, here: Mapping[str, str]) -> str:
-    """The words of a sentence from the first to the last that match."""
+    """The words of a sentence from the first match to the last."""
     all_words = words.split()
     roots = set(here.values())
     places = [at for at, word in enumerate(all_words) if stem(word) in roots]
@@ -217,7 +218,7 @@ def _inner(words: str, here: Mapping[str, str]) -> str:
 
 
 def opening_choice(source: str, text: Text) -> str | None:
-    """The choice that a text opens with: yes, no, or a capital letter."""
+    """The choice at the beginning of a text: yes, no, or a capital letter."""
     words = text.opening
     if words and words[0] == "i":
         words = words[1:]

@@ -1,9 +1,9 @@
-"""What the built-in judge measures about a submission and the text that it should match.
+"""The features of the built-in judge: how a submission compares with the text it should match.
 
-All shares are of summed rarity (inverse document frequency, Sparck Jones 1972) unless they say
-otherwise, so they lie in [0, 1]; more of each always speaks for a match. The *target* is the
+All shares are of summed rarity (inverse document frequency, Sparck Jones 1972) unless stated
+otherwise, so they are in [0, 1]; higher values always favour a match. The *target* is the
 criterion, the reference answer or an option; its *clauses* are its sentences, lines and list
-entries. *New* words are those that the prompt does not already say.
+entries. *New* words are those that are not in the prompt.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ from rubricate.judge.builtin._text import Sentence, Text, analyse, cached_by_len
 FEATURE_NAMES = ("coverage", "clause_coverage", "precision")
 """The features, in the order of the weights.
 
-- `coverage`: share of the target's new words that the submission has. Words that nearly match count
-  by their likeness.
-- `clause_coverage`: the same share of each clause, with the words of the prompt; of these the root
-  mean square, so that a clause that is there in full counts for more than two halves.
+- `coverage`: share of the target's new words that the submission has. Near matches count by their
+  similarity.
+- `clause_coverage`: root mean square of the same share of each clause, prompt words included, so
+  that one complete clause counts for more than two halves.
 - `precision`: share of the submission's new words that the target has.
 """
 
 LEAST_CLAUSE = 0.25
-"""Share of the mean clause that every clause counts for at least, so that a clause of one word in a
-long target ("one of these:") is not all that it takes."""
+"""Least weight of a clause as a share of the mean clause, so that a clause of one word in a long
+target ("one of these:") is not enough by itself."""
 
 LEAST_CONTRADICTED = 1 / 3
-"""Share of the target that a clause must be for its contradiction to be one of the target."""
+"""Least share of the target for a clause whose contradiction counts for the target."""
 
 LIKE = 0.6
 """Dice coefficient of letter pairs (Adamson and Boreham 1974) above which words nearly match."""
 
 MOST_PLACES = 1_000_000
-"""How many places of words (clause by clause) are noted, and how many pairs of words compared.
+"""The most places of words (clause by clause) that are stored, and pairs of words compared.
 
-Both grow with the product of the two lengths: without a bound, two texts of a megabyte take minutes
+Both grow with the product of the two lengths: without a limit, two texts of a megabyte take minutes
 and gigabytes. Two reports of 50,000 characters have 70,000 places, two of 100,000 have 300,000. At
-the bound the judge takes 2.5 s on the worst texts known (numbers only); half and double the bound
+the limit the judge takes 2.5 s on the worst known texts (numbers only); half and double the limit
 take half and double the time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lexicon:
-    """How rare words are: stem -> inverse document frequency in nats."""
+    """The rarity of words: stem -> inverse document frequency in nats."""
 
     rarity: Mapping[str, float]
     unlisted: float
-    """The rarity of stems that are not listed."""
+    """The rarity of unlisted stems."""
 
     def weight(self, root: str) -> float:
         """The rarity of a stem."""
@@ -65,13 +65,13 @@ class Clause:
 
     weights: Mapping[str, float]
     total: float
-    """Their sum, or what the clause counts for at least."""
+    """Their sum, or the least weight of a clause."""
     sentence: Sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A target, made ready for comparison."""
+    """A target, prepared for comparison."""
 
     weights: Mapping[str, float]
     new: Mapping[str, float]
@@ -84,29 +84,29 @@ class Target:
     rarest: tuple[str, ...]
     """Its stems, the rarest first."""
     excludes: bool
-    """Whether it names only what must not be there."""
+    """Whether it names only what must be absent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A comparison: the features, and what the reason and the evidence are made of."""
+    """A comparison: the features, and the data for the reason and the evidence."""
 
     values: tuple[float, ...]
     """One number for each of `FEATURE_NAMES`."""
     present: tuple[str, ...]
     missing: tuple[str, ...]
-    """Words of the target as it spells them, rarest first."""
+    """Missing words of the target in its spelling, rarest first."""
     sentence: int | None
-    """Index of the sentence of the submission that matches best."""
+    """Index of the best matching sentence of the submission."""
     against: str
-    """What in the submission contradicts the target, in words; empty where nothing does."""
+    """What in the submission contradicts the target, in words; empty if nothing does."""
 
 
 @cached_by_length
 def target(text: str, prompt: str, lexicon: Lexicon, requirement: bool) -> Target:
-    """Make a target ready, or return the one kept from a moment ago.
+    """Prepare a target, or return the recently cached one.
 
-    In a requirement, words of reporting are left out, and so are clauses that exclude.
+    In a requirement, reporting words and clauses that exclude are ignored.
     """
     analysed, prompted = analyse(text), analyse(prompt)
     held: list[tuple[Sentence, dict[str, float]]] = []
@@ -121,7 +121,7 @@ def target(text: str, prompt: str, lexicon: Lexicon, requirement: bool) -> Targe
             excluding = requirement and excludes(text[sentence.start : sentence.end])
             (excluded if excluding else held).append((sentence, weights))
     only_excludes = not held
-    held = held or excluded  # the whole requirement excludes: look for what it excludes
+    held = held or excluded  # the whole requirement excludes: search for what it excludes
     least = LEAST_CLAUSE * sum(sum(own.values()) for _, own in held) / max(1, len(held))
     weights = {root: weight for _, own in held for root, weight in own.items()}
     new = {r: weight for r, weight in weights.items() if r not in prompted.counts} or weights
@@ -169,7 +169,7 @@ def compare(submission: Text, source: str, aim: Target, lexicon: Lexicon) -> Mat
 
 
 def _near_matches(submission: Text, aim: Target) -> dict[str, tuple[float, str]]:
-    """Stem of the target -> (similarity, stem of the submission), for those found."""
+    """Stem of the target -> (similarity, stem of the submission), for near matches."""
     matches: dict[str, tuple[float, str]] = {}
     counts, initials = submission.counts, submission.initials
     compared = 0
@@ -193,9 +193,9 @@ def _near_matches(submission: Text, aim: Target) -> dict[str, tuple[float, str]]
 def _clause_coverage(
     submission: Text, aim: Target, matches: Mapping[str, tuple[float, str]]
 ) -> tuple[float, list[tuple[Clause, Mapping[int, float]]]]:
-    """Root mean square of the clauses' coverage; clauses with the share that each sentence holds.
+    """Root mean square of the clauses' coverage; and clauses with the share that each sentence has.
 
-    Of the clauses, only those that one sentence holds in part.
+    Only clauses that some sentence has in part are returned.
     """
     squares = 0.0
     looked_at = 0
@@ -220,7 +220,7 @@ def _clause_coverage(
 
 
 def _best_sentence(parts: Sequence[tuple[Clause, Mapping[int, float]]]) -> int | None:
-    """The sentence that holds most of one clause; the first of equals."""
+    """The sentence that has most of one clause; the first of equals."""
     best, where = 0.0, None
     for _, shares in parts:
         for place, share in shares.items():
@@ -236,7 +236,8 @@ def _against(
     matches: Mapping[str, tuple[float, str]],
     held: Sequence[tuple[Clause, Mapping[int, float]]],
 ) -> str:
-    """What contradicts the target: the choice that it opens with, or all clauses held best."""
+    """The contradiction of the target: by its opening choice, or by all its best covered
+    clauses."""
     if aim.choice is not None:
         own = opening_choice(source, submission)
         if own is not None and own != aim.choice:
@@ -263,7 +264,7 @@ def _against(
 def _precision(
     submission: Text, aim: Target, matches: Mapping[str, tuple[float, str]], lexicon: Lexicon
 ) -> float:
-    """Share of the submission's new words that the target has, near matches among them."""
+    """Share of the submission's new words that the target has, near matches included."""
     partners = {partner for _, partner in matches.values()}
     prompted = aim.prompt.counts
     rarity, unlisted = lexicon.rarity, lexicon.unlisted

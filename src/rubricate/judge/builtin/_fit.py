@@ -1,9 +1,9 @@
 """Fitting the built-in judge to your own labels.
 
 Few labels can teach little, so little is fitted: one slope and one offset for the shipped logit,
-and an offset for each criterion (or reference) that was labelled, all shrunk towards the shipped
-judge. Every figure is out of fold, beside that of the shipped judge on the same rows, and where the
-fitted one is not shown to be better the shipped one stays.
+and an offset for each labelled criterion (or reference), all shrunk towards the shipped judge.
+Every figure is out of fold, with that of the shipped judge on the same rows beside it, and the
+shipped judge stays unless the fitted one is shown to be better.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ FOLDS = 5
 LEAST_ROWS = 10
 
 LEAST_GROUPS = 10
-"""Groups (items) below which the interval of a gain is not trusted, and the shipped judge stays."""
+"""Least number of groups (items) for trusting the interval of a gain; below it, the shipped judge
+stays."""
 
 PENALTIES = (1.0, 6.0, 1.0)
 """Inverse variances of the priors of the offset (0), the slope (1) and a target's effect (0).
@@ -43,18 +44,19 @@ Chosen once, for 20 to 100 labels of the data sets of tools/train_builtin.py.
 
 @dataclass(frozen=True)
 class FitReport:
-    """What a fit has shown. Each figure is out of fold; None where it is undefined.
+    """The results of a fit. Each figure is out of fold; None if undefined.
 
     Attributes:
-        n: examples judged: one a row, or one an option where options' texts tell them apart.
-        abstained: rows that the judge abstains on, left out of everything else.
-        positive: share of the examples that hold (MET, or the best option, or the option chosen).
-        folds: folds; 0 where all rows are of one group, so that nothing is out of fold.
-        auc, accuracy, kappa, ece, log_loss: of the judge that is kept.
-        shipped_log_loss: of the shipped judge on the same examples.
-        gain: how much less log loss the fitted judge has, with its interval by groups.
-        kept: `fitted` where the interval of the gain is above 0 and comes from ten groups or more,
-            else `shipped`.
+        n: the number of judged examples: one per row, or one per option if the options' texts tell
+            them apart.
+        abstained: the number of rows on which the judge abstains, excluded from everything else.
+        positive: share of positive examples (MET, or the best option, or the option chosen).
+        folds: the number of folds; 0 if all rows are of one group, so that nothing is out of fold.
+        auc, accuracy, kappa, ece, log_loss: figures of the judge that is kept.
+        shipped_log_loss: log loss of the shipped judge on the same examples.
+        gain: how much lower the log loss of the fitted judge is, with its interval by groups.
+        kept: `fitted` if the interval of the gain is above 0 and based on ten groups or more, else
+            `shipped`.
     """
 
     n: int
@@ -76,15 +78,15 @@ class Examples:
     """Rows as numbers, each of shape [n]."""
 
     shipped: Array
-    """P(MET) by the judge that is fitted further."""
+    """P(MET) by the shipped judge."""
     logits: Array
     """Its logits."""
     free: NDArray[np.bool_]
-    """Whether the probability is the fit's to change: nothing is blank, copied or contradicted."""
+    """Whether the fit may change the probability: the text is not blank, copied or contradicted."""
     targets: Array
-    """1 where it holds, else 0."""
+    """1 for positive examples, else 0."""
     keys: tuple[str, ...]
-    """What represents the criterion, reference or option that was compared."""
+    """The key of the criterion, reference or option that was compared."""
     groups: tuple[str, ...]
     abstained: int
 
@@ -92,18 +94,17 @@ class Examples:
 def refit(rows: Sequence[Labelled], *, seed: int = 0) -> tuple[Classifier, FitReport]:
     """Fit the shipped classifier to your own labels.
 
-    The shipped classifier itself comes back where the fitted one is not shown to be better out of
-    fold.
+    Returns the shipped classifier itself unless the fitted one is shown to be better out of fold.
 
     Args:
         rows: texts with their labels: "MET" and "UNMET", or options' labels.
         seed: draws the folds of the report.
 
     Returns:
-        The classifier, and the report on it, whose figures are out of fold.
+        The classifier, and a report whose figures are out of fold.
 
     Raises:
-        InputError: the rows that can be judged are fewer than ten, or all of one class.
+        InputError: the judge can use fewer than ten rows, or all of one class.
     """
     base = Classifier.load()
     examples = examine(rows, base)
@@ -131,9 +132,9 @@ def refit(rows: Sequence[Labelled], *, seed: int = 0) -> tuple[Classifier, FitRe
 
 
 def examine(rows: Sequence[Labelled], base: Classifier) -> Examples:
-    """Turn rows into numbers.
+    """Convert rows to numbers.
 
-    Rows that the judge abstains on, or labelled with an N/A option, are counted only.
+    Rows on which the judge abstains, or labelled with an N/A option, are only counted.
     """
     examples: list[tuple[float, float, bool, float, str, str]] = []
     abstained = 0
@@ -173,7 +174,7 @@ def examine(rows: Sequence[Labelled], base: Classifier) -> Examples:
 def _fitted(
     base: Classifier, examples: Examples, rows: Sequence[Labelled], use: NDArray[np.bool_]
 ) -> Classifier:
-    """The classifier with the offset, slope and effects that the rows give."""
+    """The classifier with the offset, slope and effects fitted to the rows."""
     offset, slope, effects = solve(examples, use)
     model = replace(
         base,
@@ -204,7 +205,7 @@ def solve(examples: Examples, use: NDArray[np.bool_]) -> tuple[float, float, dic
 
 
 def predicted(examples: Examples, solved: tuple[float, float, dict[str, float]]) -> Array:
-    """P(MET) of each example after a fit; those that it may not change as they were."""
+    """P(MET) of each example after a fit; unchanged if the fit may not change it."""
     offset, slope, effects = solved
     own = np.array([effects.get(key, 0.0) for key in examples.keys])
     fitted = sigmoids(offset + slope * examples.logits + own)
@@ -212,7 +213,7 @@ def predicted(examples: Examples, solved: tuple[float, float, dict[str, float]])
 
 
 def out_of_fold(examples: Examples, seed: int) -> FitReport:
-    """What a fit to the examples has shown, and whether it is kept."""
+    """The results of a fit to the examples, and whether it is kept."""
     fitted = np.full(len(examples.targets), np.nan)
     masks = folds(examples.groups, seed)
     for held_out in masks:
@@ -250,7 +251,7 @@ def out_of_fold(examples: Examples, seed: int) -> FitReport:
 
 
 def folds(groups: Sequence[str], seed: int, count: int = FOLDS) -> list[NDArray[np.bool_]]:
-    """Masks of held-out rows: groups dealt at random to `count` folds, or one to each group."""
+    """Masks of held-out rows: groups dealt at random to `count` folds, or one per group."""
     names = sorted(set(groups))
     if len(names) < 2:
         return []
@@ -278,7 +279,7 @@ def newton(design: Array, targets: Array, centre: Array, penalty: Array) -> Arra
 def scale_numbers(rows: Sequence[Labelled], base: Classifier) -> tuple[float, tuple[float, float]]:
     """Fit `spread` by likelihood on a grid, and count contradictions.
 
-    What the rows say too little about stays as it is.
+    Numbers on which the rows have too little data stay unchanged.
     """
     middle: list[tuple[float, list[float], int]] = []
     counts = np.array([[4.0, 1.0], [4.0, 1.0]])
@@ -303,7 +304,8 @@ def scale_numbers(rows: Sequence[Labelled], base: Classifier) -> tuple[float, tu
 
 
 def _scaled(rows: Sequence[Labelled], base: Classifier) -> Iterator[tuple[Labelled, float, bool]]:
-    """Rows judged on an ordered scale, with the logit and whether the submission contradicts."""
+    """Yield rows judged on an ordered scale, with the logit and whether the submission
+    contradicts."""
     for row in rows:
         inputs = row.inputs
         sought = question(inputs.requirement, inputs.reference, inputs.options, inputs.ordinal)
@@ -331,7 +333,7 @@ def _likelihood(rows: Sequence[tuple[float, list[float], int]], spread: float) -
 def goal_of(row: Labelled) -> float | None:
     """1 for MET or the best option, 0 for the others, None for an N/A option.
 
-    InputError for a label that is none.
+    Raises `InputError` for an invalid label.
     """
     options = row.inputs.options
     if not options:
@@ -356,7 +358,7 @@ def sigmoids(logits: Array) -> Array:
 
 
 def figures(probabilities: Array, targets: Array) -> dict[str, float | None]:
-    """AUC, accuracy, Cohen's kappa, expected calibration error, log loss; None where undefined.
+    """AUC, accuracy, Cohen's kappa, expected calibration error, log loss; None if undefined.
 
     Both arrays have shape [n]; targets are 0 or 1.
     """

@@ -1,8 +1,8 @@
-"""Parts of a submission that say nothing of their own, and so are not counted.
+"""Parts of a submission without content of their own, which are ignored.
 
-These are copies of the criterion or of the prompt, words without a sentence, and what a submission
-says about itself ("this answer explains ..."). They are what a text is filled with that wants a
-grade and has no answer.
+These are copies of the criterion or of the prompt, words without a sentence, and statements of a
+submission about itself ("this answer explains ..."): the filler of a text that wants a grade and
+has no answer.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import re
 from rubricate.judge.builtin._text import Sentence, Text, analyse, cached_by_length, content_run
 
 LEAST_COPIED = 3
-"""Words of a criterion or a prompt from which a copy of it is one."""
+"""Least number of words of a criterion or prompt for a copy of it to be recognised."""
 
 LEAST_SALAD = 6
-"""Words from which a sentence needs more than content words."""
+"""Most words of a sentence that may all be content words."""
 
 FUNCTION_SHARE = 0.2
-"""Share of function words that every sentence has in which content words come again and again."""
+"""Least share of function words in a sentence whose content words are repeated."""
 
 _REPORTS = (
     r"(?:mention|state|say|explain|describ|discuss|address|cover|includ|contain|identif|argu"
@@ -34,7 +34,7 @@ _FRAME = re.compile(
     r"|(?:does|is|are|do|has|did|how|why|which|what)\b.*\?\s*$)",
     re.I,
 )
-"""How a sentence begins that asks for something, rather than to say it."""
+"""The beginning of a sentence that asks for something instead of stating it."""
 _OF_ITSELF = re.compile(
     rf"(?:(?:in|with) )?(?:this|my|our|the above) {_TEXTS}(?: \w+){{0,2}} (?:{_REPORTS})\b"
 )
@@ -43,9 +43,9 @@ _ENDINGS = (" the", " a", " an", " of", " of that")
 
 
 def set_aside(submission: str, requirement: str, prompt: str) -> tuple[str, str]:
-    """A submission with the parts that do not count blanked out, and what was, in words.
+    """Return a submission with its ignored parts blanked out, and a description of them.
 
-    Offsets stay. The text itself comes back where all of it counts, with "".
+    Offsets stay valid. If nothing is ignored, returns the text itself and "".
     """
     text = analyse(submission)
     if not text.sentences:
@@ -73,7 +73,7 @@ def set_aside(submission: str, requirement: str, prompt: str) -> tuple[str, str]
 
 
 def repeats(submission: str, requirement: str) -> bool:
-    """Whether a submission is the requirement word for word, and nothing else."""
+    """Whether a submission consists of the requirement, word for word."""
     text = analyse(submission)
     if text.length != analyse(requirement).length:
         return False
@@ -83,7 +83,7 @@ def repeats(submission: str, requirement: str) -> bool:
 
 @cached_by_length
 def _asking_sentences(requirement: str) -> tuple[str, ...]:
-    """The sentences of a requirement that ask; one that only claims something may be repeated."""
+    """The sentences of a requirement that ask; a mere statement may be repeated."""
     return tuple(
         sentence.words
         for sentence in analyse(requirement).sentences
@@ -93,9 +93,9 @@ def _asking_sentences(requirement: str) -> tuple[str, ...]:
 
 
 def _copies_prompt(text: Text, prompt: str) -> bool:
-    """Whether all sentences are the prompt's, and at least half of the prompt's words are there.
+    """Whether all sentences are the prompt's, and contain at least half of the prompt's words.
 
-    One that quotes a passage of a longer prompt is an answer.
+    A submission that quotes a passage of a longer prompt is an answer.
     """
     if not prompt or text.length < LEAST_COPIED:
         return False
@@ -109,7 +109,7 @@ def _copies_prompt(text: Text, prompt: str) -> bool:
 def _is_salad(sentence: Sentence, submission: str) -> bool:
     """Whether words follow each other without making a sentence.
 
-    Two signs: hardly a function word while content words come again, or many content words in a row
+    Two signs: hardly any function word among repeated content words, or many content words in a row
     and an end in the middle of a phrase.
     """
     size = sentence.words.count(" ") + 1

@@ -1,4 +1,4 @@
-"""What the built-in judge is given, what it answers, and what of a criterion it can look for.
+"""The inputs and answers of the built-in judge, and what it can search for in a criterion.
 
 `question` reads a criterion once: which text carries its content (the requirement, the reference
 answer or the best option's description), or why nothing can be compared.
@@ -15,12 +15,12 @@ from rubricate.judge.builtin._text import WORDS, Text, analyse, cached_by_length
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option of a multi-choice criterion; `value` is in [0, 1], or None where it has none.
+    """One option of a multi-choice criterion; `value` is in [0, 1], or None if it has none.
 
     Attributes:
         label: its name.
-        description: what it represents, or None.
-        na: whether it says that the criterion does not apply.
+        description: its meaning, or None.
+        na: whether it means that the criterion does not apply.
     """
 
     label: str
@@ -34,12 +34,12 @@ class Inputs:
     """One judgement to make. Without options the criterion is binary: MET or UNMET.
 
     Attributes:
-        submission: the text that is judged.
-        requirement: of the criterion.
+        submission: the text to judge.
+        requirement: the requirement of the criterion.
         prompt: the task; its words do not count.
         reference: an exemplary response, or None.
-        options: of a multi-choice criterion.
-        ordinal: whether the options are in order.
+        options: the options of a multi-choice criterion.
+        ordinal: whether the options are ordered.
     """
 
     submission: str
@@ -52,30 +52,30 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """The answer. `label` and both probabilities are None where the judge abstains."""
+    """The answer. `label` and both probabilities are None if the judge abstains."""
 
     reason: str
     """Why, in words; for an abstention, why the judge cannot tell."""
     label: str | None = None
     """"MET" or "UNMET", or an option's label."""
     probability: float | None = None
-    """Calibrated probability that the label given is right; at least 0.5 for a binary criterion."""
+    """Calibrated probability that `label` is right; at least 0.5 for a binary criterion."""
     probability_met: float | None = None
-    """Calibrated probability of MET, or of the best option; None where options have no order."""
+    """Calibrated probability of MET, or of the best option; None for unordered options."""
     evidence: tuple[int, int] | None = None
-    """Start and end offset in the submission of the sentence that matches best, if one does."""
+    """Start and end offset of the best matching sentence of the submission, if any."""
     shares: tuple[tuple[str, float], ...] = ()
-    """The probability of each label, where all have one."""
+    """The probability of each label, if all have one."""
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """A judgement with the label that a person gave. Rows of one `group` never straddle a fold.
+    """A judgement with a human label. Rows of one `group` are always in the same fold.
 
     Attributes:
         inputs: the judgement.
         label: MET or UNMET, or an option's label.
-        group: what it belongs to, such as an item.
+        group: its group, such as its item.
     """
 
     inputs: Inputs
@@ -85,18 +85,18 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class SoughtText:
-    """What to look for, or why not."""
+    """The text to search for, or why there is none."""
 
     text: str = ""
-    """The text whose content is looked for."""
+    """The text whose content is sought."""
     source: str = ""
-    """`criterion`, `reference` or `option`: where `text` is from."""
+    """The origin of `text`: `criterion`, `reference` or `option`."""
     options: tuple[Option, ...] = ()
-    """Options to tell apart by their own texts, where that is the way; else empty."""
+    """Options to tell apart by their own texts, if they are; else empty."""
     absence: bool = False
-    """The criterion holds where its content is missing ("does not mention ...")."""
+    """Whether the criterion is met if its content is missing ("does not mention ...")."""
     abstention: str = ""
-    """Why nothing can be compared; empty where something can."""
+    """Why nothing can be compared; empty if something can."""
 
     @property
     def is_criterion(self) -> bool:
@@ -116,9 +116,9 @@ def _stems(name: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _forms(word: str) -> frozenset[str]:
-    """A word, and what is left of it without an ending: forms of one word share one of these.
+    """A word, and its forms without an ending: two forms of one word share one of these.
 
-    "grams" shares none with "grammar", whose stem is the same.
+    "grams" shares none with "grammar", which has the same stem.
     """
     bare = (word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending))
     return frozenset([word, *(form for form in bare if len(form) > 2)])
@@ -126,7 +126,7 @@ def _forms(word: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class _Words:
-    """A list of words: some known by their stem, the others only as whole words."""
+    """A list of words: some match by their stem, the others only as whole words."""
 
     stems: frozenset[str] = frozenset()
     forms: frozenset[str] = frozenset()
@@ -139,29 +139,29 @@ class _Words:
         return _Words(self.stems | other.stems, self.forms | other.forms)
 
     def has(self, text: Text, root: str) -> bool:
-        """Whether a stem of a text is of one of the words."""
+        """Whether a stem of a text belongs to one of the words."""
         if root in self.stems:
             return True
         return not self.forms.isdisjoint(_forms(text.surface[root].lower()))
 
 
 REPORTING = _stems("reporting")
-"""Stems of a requirement that say how something is said, not what."""
+"""Stems of a requirement that describe how something is said, not what."""
 
 QUALITY = _Words.whole("quality")
-"""Words that ask for a quality which no single word shows."""
+"""Words for a quality that no single word shows."""
 
 TEXTS = _stems("texts")
-"""Stems that name a text, a part of one, or those who make and read it."""
+"""Stems that name a text, a part of a text, or its writers and readers."""
 
 JUDGING = _Words.whole("judging")
-"""Words that judge, beyond those of `QUALITY` and `FORM`."""
+"""Words that judge, besides those of `QUALITY` and `FORM`."""
 
 CORRECTNESS = _stems("correctness")
 """Stems that a reference answer can decide."""
 
 COMPARING = _stems("comparing")
-"""Stems of a requirement that only says: compare with the reference."""
+"""Stems of a requirement that only asks to compare with the reference."""
 
 FORM = _Words.whole("form")
 """Words of a criterion about how a text is written, which matching words cannot see."""
@@ -175,29 +175,29 @@ _IS_HOW = re.compile(
     r"|.*\b(?:assess|evaluat|measur|check)(?:e?s)? (?:if|whether|how|the)\b",
     re.I | re.S,
 )
-"""How a criterion begins that says of the submission how it is, or that this be assessed."""
+"""The beginning of a criterion that says how the submission is, or asks to assess that."""
 _SAYS = re.compile(
     r"\b(?:mention|stat(?:e|es|ing)\b|name|identif|list|cite|describ|explain|defin|discuss|say|argu"
     r"|conclud|compares?\b|provid|giv|gav|specif|report|calculat|indicat|wrote\b)"
     r"(?!\w*\W+(?:in|by|from) (?:the|this)\b)\w*",
     re.I,
 )
-"""Asks for something to be said; "mentioned in the summary" does not."""
+"""A request to say something; "mentioned in the summary" is none."""
 _QUALITIES = QUALITY | FORM | JUDGING
 SUBJECT = 3
-"""Content words at a criterion's beginning that name what it is about."""
+"""Content words at the beginning of a criterion that name its subject."""
 _UNNAMED = _QUALITIES | _Words(COMPARING | REPORTING | TEXTS)
 _NO_CONTENT = QUALITY | _Words(REPORTING | COMPARING)
 _WRITINGS = _stems("writings")
 KINDS = _stems("kinds")
-"""Stems that name a kind of thing: a text that has one need not have the word."""
+"""Stems that name a kind of thing: a text that has one may not contain the word."""
 _ACT = re.compile(
     r"\b(apologi[sz]es?|thanks|greets|reassures|encourages|sympathi[sz]es|empathi[sz]es|invites"
     r"|congratulates|welcomes|insults|mocks|threatens|refuses|declines|complies|promises"
     r"|blames the (?:customer|user|client|reader|person|other)s?)\b",
     re.I,
 )
-"""What a text or its writer does with words that a criterion does not name."""
+"""Something that a text or its writer does with words that a criterion does not name."""
 
 _BEHAVES = re.compile(
     r"\W*(?:(?:the|this|an?) )?(?:reply|response|answer|agent|assistant|message|e-?mail|letter|bot"
@@ -205,7 +205,7 @@ _BEHAVES = re.compile(
     r"|\W*(?P<first>[a-z]+s) (?:an?|the|for|to|with|about|at|on|whether|its|their|any|some|no)\b",
     re.I,
 )
-"""How a criterion begins that says what a text or its writer does."""
+"""The beginning of a criterion that says what a text or its writer does."""
 _IS = frozenset({"is", "was", "has", "does", "remains", "stays", "seems", "feels", "reads"})
 _SUPPORTS = re.compile(
     r"\b(?:supports?|supported|entail(?:s|ed)?|impl(?:ies|ied)|inferred|backed up|follows from"
@@ -218,8 +218,8 @@ _STATEMENT = re.compile(
     re.I,
 )
 TEXT_WORDS = 50
-"""Words from which a submission without a prompt is a text and no answer. At half, short answers
-whose prompt nobody gave are taken for texts; at double, abstracts are not."""
+"""Words from which a submission without a prompt counts as a text and not an answer. At half, short
+answers without a given prompt count as texts; at double, abstracts do not."""
 STATEMENT_WORDS = 4
 """Words from which a criterion can be a whole statement."""
 
@@ -240,10 +240,11 @@ EXCLUDES = re.compile(
     r"|no mention)\b",
     re.I,
 )
-"""What says that something must not be there."""
+"""Phrases that say that something must be absent."""
 
 EARLY = 40
-"""Characters of a clause within which such words must begin to be about the whole clause."""
+"""Characters at the beginning of a clause in which such a phrase must start to apply to the whole
+clause."""
 
 MOST_LEVELS = 3
 """The most ordered options that are distinguished by how much of a requirement is found."""
@@ -255,24 +256,24 @@ NOTHING_GIVEN = re.compile(
     r"|idk|no\W+idea|no\W+clue)(?:\W+(?:the\W+answer|this|that|it|sorry))*\W*",
     re.I,
 )
-"""A submission that says it is none, matched in full."""
+"""A submission that says that it is empty, matched in full."""
 
 
 def is_blank(submission: str) -> bool:
-    """Whether a submission has no words, or only says that there is none."""
+    """Whether a submission has no words, or only says that it is empty."""
     return (
         len(submission) < 60 and NOTHING_GIVEN.fullmatch(submission) is not None
     ) or not analyse(submission).length
 
 
 def excludes(clause: str) -> bool:
-    """Whether a clause names what must not be there."""
+    """Whether a clause names what must be absent."""
     match = EXCLUDES.search(clause)
     return match is not None and match.start() <= EARLY
 
 
 def content(text: Text, leave_out: _Words) -> list[str]:
-    """Content stems of a text without some, in order."""
+    """Content stems of a text in order, without some words."""
     return [root for root in text.counts if not leave_out.has(text, root)]
 
 
@@ -280,11 +281,11 @@ def content(text: Text, leave_out: _Words) -> list[str]:
 def question(
     requirement: str, reference: str | None, options: tuple[Option, ...], ordinal: bool
 ) -> SoughtText:
-    """Find what carries the content of a criterion.
+    """Find the text that carries the content of a criterion.
 
-    A binary criterion is looked for in its requirement, unless the requirement only asks to compare
-    with the reference. With options and a reference the reference is looked for. Options without an
-    order are distinguished by their texts.
+    For a binary criterion it is the requirement, unless the requirement only asks to compare with
+    the reference. With options and a reference it is the reference. Unordered options are
+    distinguished by their texts.
     """
     text = analyse(requirement)
     named = content(text, _NO_CONTENT)
@@ -320,10 +321,10 @@ def question(
 
 
 def _judges(text: Text, requirement: str) -> str:
-    """Why the criterion asks how good something is, if it does; else empty.
+    """Return why the criterion asks how good something is, if it does; else "".
 
-    It does where it names nothing but texts and qualities, and where it says of a text, or of its
-    writer, how it is, and not what it says.
+    It does if it names nothing but texts and qualities, and if it says how a text or its writer is,
+    not what they say.
     """
     quality = [root for root in text.counts if _QUALITIES.has(text, root)]
     named = content(text, _UNNAMED)
@@ -344,9 +345,9 @@ def _judges(text: Text, requirement: str) -> str:
 
 
 def behaviour(requirement: str) -> frozenset[str]:
-    """The content stems of a criterion that says what a text or its writer does; empty for others.
+    """The content stems of a criterion about what a text or its writer does; empty for others.
 
-    Criteria that say what is mentioned, stated or explained are others.
+    Criteria about what is mentioned, stated or explained are others.
     """
     begins = _BEHAVES.match(requirement)
     if begins is None:
@@ -360,8 +361,8 @@ def behaviour(requirement: str) -> frozenset[str]:
 def against_a_text(inputs: Inputs) -> bool:
     """Whether a criterion is a statement, and the question whether a text supports it.
 
-    It asks for that, or it is a whole statement that says nothing of an answer, and the submission
-    answers no question.
+    It is if it asks for that, or if it is a whole statement that does not mention an answer, and
+    the submission does not answer a question.
     """
     requirement = inputs.requirement
     if _SUPPORTS.search(requirement) and _STATEMENT.search(requirement):
@@ -383,7 +384,7 @@ def against_a_text(inputs: Inputs) -> bool:
 def _is_fact(requirement: str, named: list[str], quality: list[str]) -> bool:
     """Whether a criterion states a fact, though with words of quality: "It is important to rest."
 
-    It has a number, or names more than it judges; a question names twice as much.
+    It has a number, or names more than it judges; for a question, it must name twice as much.
     """
     asks = requirement.rstrip().endswith("?")
     numbered = any(root[0].isdigit() for root in named)
@@ -438,5 +439,5 @@ def _unordered(live: list[Option]) -> SoughtText:
 
 
 def option_text(option: Option) -> str:
-    """The text of an option that is compared: its label and its description."""
+    """The text of an option for comparison: its label and its description."""
     return f"{option.label}\n{option.description}" if option.description else option.label

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rubricate.judge.builtin._fit import FitReport
 
 LONGEST = 2_000_000
-"""Characters of a submission that are looked at; what is made of them takes some 25 bytes each."""
+"""Most characters of a submission to analyse; the analysis takes some 25 bytes each."""
 WHAT_IT_IS = (
     "builtin compares words, and is not a replacement for a language model: see the guide "
     "'The built-in judge'."
@@ -42,20 +42,20 @@ STATEMENT = (
     "to your labels (--examples), or use a language model."
 )
 REFITTED = "Refitted on"
-"""How the note begins of a judge that was fitted to a user's labels."""
+"""The beginning of the note of a judge that was fitted to a user's labels."""
 
 
 class BuiltinJudge(Judge):
     """Judges by comparing words: no download, no key, no cost.
 
     A baseline that shows the pipeline and catches the obvious, not a replacement for a language
-    model. It abstains where it has nothing to compare.
+    model. It abstains if it has nothing to compare.
 
     Args:
-        classifier: its fitted numbers; default those that ship with the package.
-        report: its figures out of fold, where it was fitted to other labels (see `trained_on`).
-        mode: in `probability` mode a verdict has its probability for each label, and the value of
-            ordered options is the expected one, with the label that is nearest to it.
+        classifier: its fitted numbers. Default: those that ship with the package.
+        report: its figures out of fold, if it was fitted to other labels (see `trained_on`).
+        mode: in `probability` mode a verdict has a probability for each label, and the value of
+        ordered options is the expected one, with the nearest label.
     """
 
     name = "builtin"
@@ -79,12 +79,12 @@ class BuiltinJudge(Judge):
     def trained_on(
         cls, dataset: RubricDataset, *, seed: int = 0, mode: Mode = "explained"
     ) -> BuiltinJudge:
-        """A judge refitted on a dataset's human labels, beginning from the shipped numbers.
+        """Refit the shipped judge on a dataset's human labels.
 
         Args:
-            dataset: items with labels of people; CANNOT_ASSESS and N/A labels are left out.
+            dataset: items with human labels; CANNOT_ASSESS and N/A labels are ignored.
             seed: draws the folds.
-            mode: as for a judge that is not refitted.
+            mode: as for the class.
 
         Raises:
             InputError: there are too few labels, or only one kind of them.
@@ -122,7 +122,7 @@ class BuiltinJudge(Judge):
         return made
 
     def _abstention(self, item: Item, criterion: Criterion) -> str:
-        """Why a criterion is not judged, whatever the submission says; else empty."""
+        """Why a criterion is not judged, whatever the submission is; else empty."""
         if not _has_words(criterion):
             return NUMBERS
         if criterion.requirement in self._unworded:
@@ -191,7 +191,7 @@ def _has_words(criterion: Criterion) -> bool:
 
 
 def _inputs(item: Item, criterion: Criterion) -> Inputs:
-    """What the classifier looks at."""
+    """The inputs of the classifier."""
     options: tuple[Option, ...] = ()
     if criterion.labels != BINARY_LABELS:
         meanings = {answer.label: answer.meaning for answer in criterion.question.answers}
@@ -210,7 +210,7 @@ def _inputs(item: Item, criterion: Criterion) -> Inputs:
 
 
 def _refit_figures(report: FitReport) -> str:
-    """What a refit has shown, and which of the two judges is used for it."""
+    """The results of a refit, and which of the two judges is used."""
     figures = (("AUC", report.auc), ("kappa", report.kappa), ("calibration error", report.ece))
     shown = ", ".join(f"{name} {value:.2f}" for name, value in figures if value is not None)
     shown = shown or "nothing"

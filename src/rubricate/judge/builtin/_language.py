@@ -1,4 +1,4 @@
-"""In which language a text is, as far as its function words or its letters say."""
+"""The language of a text, as far as its function words or its letters show it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from functools import lru_cache
 from rubricate.judge.builtin._text import WORDS
 
 LOOKED_AT = 600
-"""Characters of a text that are looked at."""
+"""Characters of a text that are examined."""
 
 SURE = 0.3
 """Share of English function words from which a text is English, whatever else it looks like."""
 
 LEAST = 2
-"""Function words of a language that a text must have."""
+"""Least number of function words of a language in a text."""
 
 _LANGUAGES_OF: dict[str, tuple[str, ...]] = {}
 for _language, _words in WORDS["languages"].items():
@@ -26,11 +26,11 @@ _ENGLISH = frozenset(WORDS["languages"]["English"].split())
 _WORD = re.compile(r"[^\W\d_]+")
 _CAPITAL = r"[A-Z\u00c0-\u00d6\u00d8-\u00de]\w*"
 _NAME = re.compile(rf"\b{_CAPITAL}(?:\s+(?:[^\W\d_A-Z]{{1,3}}\s+){{0,3}}{_CAPITAL})+")
-"""Names such as "Juan de la Cruz" and "Las Vegas", whose short words are of no language."""
+"""Names such as "Juan de la Cruz" and "Las Vegas", whose short words do not show a language."""
 
 
 def _without_name(match: re.Match[str]) -> str:
-    """Nothing in place of a name; a text may begin with a function word ("Der Zug kommt")."""
+    """Remove a name; keep a function word at the beginning of a text ("Der Zug kommt")."""
     name = match[0]
     begins = not match.start() and name.split()[0].lower() in _LANGUAGES_OF
     return name if begins else " "
@@ -38,10 +38,10 @@ def _without_name(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def language(beginning: str) -> str:
-    """The language of a text's first `LOOKED_AT` characters, or "" where they do not say.
+    """The language of a text's first `LOOKED_AT` characters, or "" if it is unclear.
 
-    Of texts in Latin letters the language whose function words are most of them, if no other has as
-    many; of others the script ("CYRILLIC", "CJK").
+    For texts in Latin letters it is the language with most of the function words, if no other has
+    as many; for others the script ("CYRILLIC", "CJK").
     """
     words = _WORD.findall(beginning.lower())
     if not words:
@@ -77,7 +77,7 @@ def language(beginning: str) -> str:
 
 
 def not_english(submission: str, sought: str) -> str:
-    """Why two texts are not compared: one of them is not English; empty where they are."""
+    """Why two texts are not compared: one of them is not English; "" if both are."""
     for what, text in (("The submission", submission), ("What is looked for", sought)):
         if (own := language(text[:LOOKED_AT])) not in ("", "English"):
             return f"{what} is {own}, and this judge compares English words."

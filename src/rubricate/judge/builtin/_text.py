@@ -1,9 +1,9 @@
 """Text analysis for the built-in judge: tokens, stems, sentences, numbers and negation.
 
 Everything here is a pure function of its text. `analyse` turns a text into a `Text`, whose offsets
-are character positions in the text that was given, and keeps the most recent results in caches of
-bounded size: a judge is asked about the same submission once for every criterion, and about the
-same criterion once for every submission.
+are character positions in the original, and caches the most recent results, within limits: a judge
+is asked about the same submission once for every criterion, and about the same criterion once for
+every submission.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ WORDS = tomllib.loads(
 """The judge's lists of words, by name."""
 
 LONGEST_SENTENCE = 60
-"""Words after which a sentence is cut: text without punctuation has places to point at, too."""
+"""Words after which a sentence is cut, so that text without punctuation has places to point at,
+too."""
 
 LONGEST_WORD = 40
-"""Letters of a word that are looked at."""
+"""Letters of a word that are read."""
 
 SCOPE = 3
-"""Content words after a negation that it denies."""
+"""Content words that a negation before them denies."""
 
 LONG_TEXT = 20_000
-"""Characters past which a text goes to the small cache: the caches hold some megabytes at most."""
+"""Characters from which a text goes to the small cache: the caches take some megabytes at most."""
 
 _TOKEN = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff]"  # scripts without spaces: a character is a token
@@ -48,7 +49,7 @@ _HAS_WORD = re.compile(r"[^\W_]")
 _MARKER = re.compile(r"\s*(?:[-*+#>]+\s+|\(?\d{1,2}[.)](?=\s|$))\s*")
 
 STOP_WORDS = frozenset(WORDS["stop_words"].split())
-"""Words without content of their own. Degree, comparison and negation are not among them."""
+"""Words without content of their own. Words of degree, comparison and negation are not included."""
 
 NEGATIONS = frozenset(WORDS["negations"].split())
 
@@ -61,10 +62,10 @@ _DENIALS = ("n't", "n\u2019t")
 _FUNCTION_WORDS = STOP_WORDS | NEGATIONS
 
 REFUTATIONS = frozenset(["myth", "false", "untrue", "wrong", "incorrect", "misconception"])
-"""Words that deny all that a "that" after them says: "it is a myth that ..."."""
+"""Words that deny all of a following "that" clause: "it is a myth that ..."."""
 
 _SCOPE_ENDS = frozenset(WORDS["ends"].split())
-"""Words that begin a new thought, which a negation before them does not reach."""
+"""Words that begin a new thought, where the effect of a negation ends."""
 
 
 def _pairs(name: str) -> dict[str, str]:
@@ -85,10 +86,11 @@ _SUFFIXES = _pairs("suffixes")
 
 @lru_cache(maxsize=32_768)
 def stem(word: str) -> str:
-    """The stem of a lower-case English word: at most three suffixes off, never below three letters.
+    """The stem of a lower-case English word: removes up to three suffixes, and leaves three
+    letters.
 
     A light relative of Porter's stemmer (1980) without its measure of syllables. Words of other
-    languages come back mostly as they are.
+    languages are mostly unchanged.
     """
     word = word.replace("\u2019", "'")
     word = _IRREGULAR.get(word, word)
@@ -116,38 +118,38 @@ def stem(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence, line or list entry: where it is and what it holds."""
+    """One sentence, line or list entry: its place and its content."""
 
     start: int
     end: int
     stems: tuple[str, ...]
     """Content stems in order, repeated as in the text."""
     denied: frozenset[str]
-    """Content stems that a negation of the sentence reaches: the three after it, up to a comma or
-    a word that begins a new thought."""
+    """Content stems that a negation of the sentence reaches: the three after it, up to a comma or a
+    word that begins a new thought."""
     amounts: tuple[tuple[str, str], ...]
     """Its numbers in order, each with its unit in the short form, or the word after it, or ""."""
     words: str
-    """Its words in lower case, one space between."""
+    """Its words in lower case, joined by spaces."""
 
 
 @dataclass(slots=True)
 class Text:
-    """An analysed text. It is kept in a cache, so only `analyse` changes it."""
+    """An analysed text. It is cached, so only `analyse` may change it."""
 
     length: int = 0
-    """Words, with function words."""
+    """The number of words, function words included."""
     sentences: list[Sentence] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     """Content stem -> occurrences, in order of first appearance."""
     surface: dict[str, str] = field(default_factory=dict)
-    """Content stem -> the first word that had it."""
+    """Content stem -> the first word with it."""
     places: dict[str, list[int]] = field(default_factory=dict)
     """Content stem -> indices into `sentences`."""
     initials: dict[str, list[str]] = field(default_factory=dict)
     """First two letters -> content stems that start so."""
     numbers: set[str] = field(default_factory=set)
-    """Numbers as normalised decimal text, words for small numbers among them."""
+    """Numbers as normalised decimal text, including spelled-out small numbers."""
     opening: list[str] = field(default_factory=list)
     """The first three words, in lower case."""
 
@@ -164,7 +166,7 @@ def spans(text: str) -> list[tuple[int, int]]:
 
 
 def _append_span(text: str, start: int, end: int, pieces: list[tuple[int, int]]) -> None:
-    """Append a piece without the list marker and the spaces around it, if a word is left."""
+    """Append a piece without its list marker and surrounding spaces, if a word remains."""
     marker = _MARKER.match(text, start, end)
     if marker:
         start = marker.end()
@@ -184,7 +186,7 @@ def _number(token: str) -> str:
         return token
     whole, _, part = token.partition(".")
     part = part.rstrip("0")
-    if whole.isdecimal():  # of a time of day ("4:04.49") the hour is left as it is
+    if whole.isdecimal():  # in a time of day ("4:04.49") the hour is unchanged
         whole = str(int(whole))
     return f"{whole}.{part}" if part else whole
 
@@ -208,12 +210,12 @@ def _sign(text: str, start: int, end: int) -> str:
 
 
 CONTENT, FUNCTION, NUMBER, MARKED = range(4)
-"""Kinds of words; marked ones have content, and are a number, deny, or end what is denied."""
+"""Kinds of words; marked words have content, and are numbers, deny, or end a denial."""
 
 
 @lru_cache(maxsize=32_768)
 def _read_word(spelled: str) -> tuple[str, int, str]:
-    """A word in lower case, its kind, and its stem (of a number: as normalised decimal text)."""
+    """A word in lower case, its kind, and its stem (for a number: as normalised decimal text)."""
     word = spelled.lower()
     if word in STOP_WORDS or word in NEGATIONS or word.endswith(_DENIALS):
         return word, FUNCTION, ""
@@ -223,7 +225,7 @@ def _read_word(spelled: str) -> tuple[str, int, str]:
 
 
 class _Line:
-    """A sentence being read, word by word; its numbers go to those of the text."""
+    """A sentence during reading, word by word; adds its numbers to those of the text."""
 
     def __init__(self, numbers: set[str]) -> None:
         self.words: list[str] = []
@@ -232,13 +234,13 @@ class _Line:
         self.numbers = numbers
         self.amounts: list[tuple[str, str]] = []
         self.scope = 0
-        """How many more content words a negation reaches."""
+        """The number of further content words that a negation reaches."""
         self.number = ""
-        """A number that may be of the unit that comes next."""
+        """A number that may belong to the next unit."""
         self._refuted = False
 
     def function_word(self, word: str) -> None:
-        """A word without content; it may deny what follows, or end what is denied."""
+        """Read a word without content; it may deny what follows, or end a denial."""
         if word in _SCOPE_ENDS or (word == "only" and self.scope == SCOPE):
             self.scope = 0
         elif word == "that":
@@ -248,18 +250,18 @@ class _Line:
             self.scope, self.number = SCOPE, ""
 
     def figure(self, number: str, sign: str) -> None:
-        """A number in digits, with the sign beside it."""
+        """Read a number in digits, with the sign beside it."""
         self.number = number
         self.numbers.add(number)
         self.amounts.append((number, sign))
         self.take(number)
 
     def marked_word(self, word: str, root: str) -> None:
-        """A word with content that is a number, denies, or ends what is denied."""
+        """Read a word with content that is a number, denies, or ends a denial."""
         if word in _NUMBER_WORDS:
             self.number = _NUMBER_WORDS[word]
             self.numbers.add(self.number)
-            if word != "one":  # mostly a pronoun
+            if word != "one":  # usually a pronoun
                 self.amounts.append((self.number, ""))
         if word in _SCOPE_ENDS:
             self.scope = 0
@@ -270,13 +272,13 @@ class _Line:
             self._refuted = True
 
     def unit(self, word: str, root: str) -> None:
-        """The word after a number."""
+        """Read the word after a number."""
         if self.amounts and not self.amounts[-1][1]:
             self.amounts[-1] = (self.number, _UNITS.get(root, _UNITS.get(word, word)))
         self.number = ""
 
     def take(self, root: str) -> None:
-        """A stem, which may be denied."""
+        """Add a stem, which may be denied."""
         self.stems.append(root)
         if self.scope:
             self.denied.add(root)
@@ -327,10 +329,10 @@ def _read_sentence(
 
 
 def cached_by_length(function: _Function) -> _Function:
-    """Keep the results for 512 short texts and, because they are large, for 4 long ones.
+    """Cache the results for 512 short texts and, because they are large, for 4 long ones.
 
     Args:
-        function: pure; the lengths of its text arguments count.
+        function: a pure function; the lengths of its text arguments count.
     """
     for_short, for_long = lru_cache(512)(function), lru_cache(4)(function)
 
@@ -344,7 +346,7 @@ def cached_by_length(function: _Function) -> _Function:
 
 @cached_by_length
 def analyse(text: str) -> Text:
-    """Analyse a text, or return the analysis kept from a moment ago."""
+    """Analyse a text, or return the recently cached analysis."""
     reading = Text()
     for start, end in spans(text):
         matches = list(_TOKEN.finditer(text, start, end))

@@ -1,4 +1,4 @@
-"""Long documents: splitting them, choosing parts, and judging them in parts."""
+"""Long documents: splitting them, selecting parts, and judging them in parts."""
 
 from typing import TYPE_CHECKING
 

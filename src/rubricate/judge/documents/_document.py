@@ -1,4 +1,4 @@
-"""A long document: its parts, and what was found in them as one text."""
+"""A long document: its parts, and the findings in them as one text."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from rubricate.judge.documents._splitter import (
 from rubricate.rubric import UNANSWERED, Evidence, Verdict
 
 OVERLAP = 1 / 20
-"""Of the budget: what a part repeats of the one before it."""
+"""The part of the budget that a chunk repeats of the one before it."""
 LEAST_FINDINGS = 2000
-"""Tokens that the last request may have of findings, where the budget is less."""
+"""Least number of tokens for findings in the last request, even if the budget is smaller."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part(Item):
-    """A part of a document as a separate item; `place` says which it is."""
+    """A part of a document as an item; `place` says which part."""
 
     place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen(Item):
-    """What is seen of a document as a separate item; `whole` is the document."""
+    """A view of a document (outline or findings) as an item; `whole` is the document."""
 
     whole: str = ""
 
 
 def bears(finding: Verdict) -> bool:
-    """Whether something on the criterion was found in a part."""
+    """Whether a part has something on the criterion."""
     return finding.status not in UNANSWERED and finding.label != NOTHING_HERE
 
 
@@ -47,9 +47,9 @@ class Document:
     """A long document with its parts.
 
     Args:
-        text: the whole.
-        chunk_tokens: the most tokens of a part.
-        count: how tokens are counted.
+        text: the whole text.
+        chunk_tokens: the maximum number of tokens of a part.
+        count: counts tokens.
     """
 
     def __init__(self, text: str, chunk_tokens: int, count: CountTokens) -> None:
@@ -72,7 +72,7 @@ class Document:
         return self.text[chunk.start : chunk.end]
 
     def part(self, place: int, item: Item) -> Part:
-        """A part as an item, with what belongs to the document."""
+        """A part as an item, with the document's other data."""
         chunk = self.chunks[place]
         return Part(
             self._text_of(chunk),
@@ -88,7 +88,8 @@ class Document:
         return f"Part {chunk.number} of {len(self.chunks)}" + (f", under: {under}" if under else "")
 
     def findings(self, findings: dict[int, Verdict], budget: int) -> str:
-        """What was found, as text of about `budget` tokens, or `LEAST_FINDINGS`, at most."""
+        """The findings as text of about `budget` tokens, or `LEAST_FINDINGS` if that is more, at
+        most."""
         relevant = [place for place in sorted(findings) if bears(findings[place])]
         share = int(BYTES_PER_TOKEN * max(budget, LEAST_FINDINGS) / max(1, len(relevant)))
         lines = [_noted(self._place(self.chunks[p]), findings[p], share) for p in relevant]
@@ -101,14 +102,14 @@ class Document:
         return "\n\n".join(lines)
 
     def located(self, quote: str, findings: dict[int, Verdict] | None) -> Evidence:
-        """A quote in the document, in the parts that bear on the criterion if it is there."""
+        """Locate a quote in the document, preferably in the parts that bear on the criterion."""
         bearing = [
             self.chunks[place] for place in sorted(findings or ()) if bears((findings or {})[place])
         ]
         return locate(quote, self.text, [(chunk.start, chunk.end) for chunk in bearing])
 
     def number_at(self, offset: int | None) -> int | None:
-        """The number of the part that has an offset in its own span."""
+        """The number of the part whose own span contains an offset."""
         if offset is None:
             return None
         return next((chunk.number for chunk in self.chunks if offset < chunk.end), None)
@@ -131,11 +132,11 @@ def _cut(text: str, length: int) -> str:
 
 @lru_cache(maxsize=8)
 def document_of(text: str, chunk_tokens: int, count: CountTokens) -> Document:
-    """A document with its parts, kept for its other criteria."""
+    """Split a document, cached for its other criteria."""
     return Document(text, chunk_tokens, count)
 
 
 @lru_cache(maxsize=8)
 def tokens_of(text: str, count: CountTokens) -> int:
-    """How many tokens a text has, kept for the other criteria."""
+    """The number of tokens of a text, cached for the other criteria."""
     return count(text)

@@ -1,9 +1,9 @@
 """A language model that reads long documents in parts.
 
 A document over the budget is split (`_splitter`). For each criterion the parts that may bear on it
-(`_selector`) are read one by one, each with the request for notes and quotes, and one last request
-makes a verdict of what was found. A criterion about the document as a whole is first asked on an
-outline. A document that fits is judged as without all this: same request, same key.
+(`_selector`) are read one by one, each with a request for notes and quotes, and one last request
+makes a verdict from the findings. A criterion about the document as a whole is first judged from an
+outline. A document within the budget is judged as usual: same request, same key.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from rubricate.judge.models import Model, Send
 from rubricate.rubric import UNANSWERED, Criterion, Failure, Usage, Verdict
 
 CHUNK_TOKENS = 8000
-"""The usual budget, in tokens."""
+"""The default budget, in tokens."""
 LEAST_TOKENS = 200
 
 _T = TypeVar("_T")
 
 
 def check_chunk_tokens(value: int | None) -> int | None:
-    """The budget, if it can be one; `InputError` if not."""
+    """Return the budget. Raises `InputError` if it is invalid."""
     if value is None or (
         isinstance(value, int) and not isinstance(value, bool) and value >= LEAST_TOKENS
     ):
@@ -48,31 +48,30 @@ def check_chunk_tokens(value: int | None) -> int | None:
 
 
 MOST_NAMED = 5
-"""How many parts that could not be read an error names."""
+"""Most unreadable parts that an error names."""
 
 
 class DocumentJudge(Judge):
     """A language model that reads a submission over its budget in parts.
 
     A verdict on such a submission says in `detail["document"]` how it was read: `read` (`parts` or
-    `outline`), `parts` (how many there are), `asked` and `relevant` (their numbers), `oversized`
-    (parts over the budget), `evidence` (the part of each quote, None where a quote is in none),
-    `requests` and `tokens` (of document text) that this takes, and `requests_naive` and
-    `tokens_naive`,
-    which reading every part takes. Offsets of evidence are those of the whole submission.
+    `outline`), `parts` (their number), `asked` and `relevant` (the numbers of these parts),
+    `oversized` (parts over the budget), `evidence` (the part of each quote, None if a quote is in
+    no part), `requests` and `tokens` (of document text) that were needed, and `requests_naive` and
+    `tokens_naive`, which reading every part would need. Offsets of evidence refer to the whole
+    submission.
 
-    Parts are read in explained mode; the verdict is asked for in the judge's own.
+    Parts are read in explained mode; the verdict is requested in the judge's own mode.
 
     Args:
-        judge: the model's judge, for submissions that fit.
+        judge: the model's judge, for submissions within the budget.
         chunk_tokens: the budget, in tokens of the submission, at least 200.
 
     Attributes:
-        whole: the judge for submissions that fit.
+        whole: the judge for submissions within the budget.
 
     Raises:
-        InputError: the budget cannot be one, or the judge is asked with another prompt than the
-            usual ones.
+        InputError: the budget is invalid, or the judge has a custom prompt.
     """
 
     text_only = True
@@ -95,7 +94,7 @@ class DocumentJudge(Judge):
         self._findings = judge.with_prompting(self._seen)
 
     def in_turn(self, turn: int) -> DocumentJudge:
-        """The same judge, with the answers in another order; parts are read once for all orders."""
+        """The same judge with another order of the answers; parts are read once for all orders."""
         return DocumentJudge(self.whole.in_turn(turn), chunk_tokens=self.chunk_tokens)
 
     @property
@@ -105,7 +104,7 @@ class DocumentJudge(Judge):
 
     def reads_in_parts(self, submission: str) -> bool:
         """Whether a submission is over the budget."""
-        if 4 * len(submission) <= self.chunk_tokens:  # a token has one byte at least
+        if 4 * len(submission) <= self.chunk_tokens:  # a token has at least one byte
             return False
         return tokens_of(submission, self._count) > self.chunk_tokens
 
@@ -165,7 +164,7 @@ class DocumentJudge(Judge):
         criterion: Criterion,
         send: Send,
     ) -> dict[int, Verdict]:
-        """What is in some parts, by their indexes."""
+        """Read some parts, given by index; return what they have on the criterion."""
         question = question_about(criterion)
         reading = (
             self._kept(self._reader, document.part(index, item), question, send)
@@ -181,7 +180,7 @@ class DocumentJudge(Judge):
     def _unread(
         self, criterion: Criterion, failed: Sequence[int], findings: dict[int, Verdict], parts: int
     ) -> Verdict:
-        """The verdict where what is in a part is not known."""
+        """The verdict if a part could not be read."""
         error = findings[failed[0]].error or Failure("server", "no answer")
         which = ", ".join(str(index + 1) for index in failed[:MOST_NAMED])
         more = len(failed) - MOST_NAMED
@@ -198,7 +197,7 @@ class DocumentJudge(Judge):
         spent: Usage,
         findings: dict[int, Verdict] | None,
     ) -> Verdict:
-        """The verdict with offsets into the document, all that it took, and how it was read."""
+        """The verdict with offsets into the document, the total usage, and how it was read."""
         evidence = tuple(document.located(e.quote, findings) for e in verdict.evidence)
         indexes = sorted(findings or ())
         chunks, parts = document.chunks, len(document.chunks)
@@ -226,10 +225,10 @@ class DocumentJudge(Judge):
         )
 
     def fingerprint(self) -> str | None:
-        fingerprint = super().fingerprint()  # for a short text: that of the judge of what fits
+        fingerprint = super().fingerprint()  # for a short text: the usual judge's
         return None if fingerprint is None else hash_of((fingerprint, self.chunk_tokens))
 
-    # Several criteria: only of what fits
+    # Several criteria: only for documents within the budget
 
     def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
         return self.whole.groups(criteria)
@@ -251,7 +250,8 @@ class DocumentJudge(Judge):
 
 
 async def _together(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
-    """All results, in order; where one raises, the others are waited for: they are paid for."""
+    """All results, in order; if one raises, the others are awaited first, because they are paid
+    for."""
     results = await asyncio.gather(*work, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):

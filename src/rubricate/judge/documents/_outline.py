@@ -1,4 +1,4 @@
-"""A long document as a whole: its counts, its headings, and how each section begins."""
+"""A long document as a whole: its counts, its headings, and the beginning of each section."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from rubricate.judge.documents._splitter import CountTokens, Section, sections
 from rubricate.rubric import Criterion, count_words, document_counts
 
 OUTLINE_TAG, PARTS_TAG = "whole", "parts"
-"""Tags of a criterion that say how a long document is read for it, whatever its words are."""
+"""Tags of a criterion that decide how a long document is read for it, whatever its words."""
 BEGINNINGS = (240, 120, 60, 0)
-"""Characters of each section's beginning, the most that fits the budget."""
+"""Characters of the beginning of each section; the largest number within the budget is used."""
 LONGEST_TITLE = 120
-"""Characters before a requirement's first colon up to which they are its title."""
+"""Most characters before the first colon of a requirement for them to be its title."""
 _WHOLE = re.compile(
     r"\b(?:word count|\d+ words|words long|(?:total|overall|appropriate) length|too long|"
     r"structure|well-structured|structured (?:as|by|into|with)|(?:re|well-)?organi[sz]ed|"
@@ -25,15 +25,15 @@ _WHOLE = re.compile(
 )
 
 _PROSE = re.compile(r"\b(?:sentence|paragraph|gramma)", re.IGNORECASE)
-"""What an outline cannot show, whatever else the words say."""
+"""Words for what an outline cannot show, whatever the other words are."""
 
 
 def is_about_the_whole(criterion: Criterion) -> bool:
     """Whether a criterion is about the document as a whole: its length, structure, or counts.
 
-    A tag `whole` or `parts` says so; else the words of the requirement do, or of its title, where
-    it begins with one and a colon. Asking on the outline is safe where the words mislead: what the
-    outline does not show is looked for in the parts.
+    A tag `whole` or `parts` decides; else the words of the requirement, or of its title if it
+    begins with one and a colon. A wrong guess is harmless, because anything that the outline does
+    not show is searched for in the parts.
     """
     if PARTS_TAG in criterion.tags:
         return False
@@ -47,8 +47,8 @@ def is_about_the_whole(criterion: Criterion) -> bool:
 def outline(text: str, *, budget: int, count: CountTokens) -> str:
     """The document's counts, and its sections with their words and beginnings.
 
-    It keeps to `budget` tokens: beginnings are shortened, then the lowest headings left out, then
-    the last ones.
+    To stay within `budget` tokens, it first shortens beginnings, then drops the lowest headings,
+    then the last ones.
     """
     counts = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in document_counts(text).items())
     listed = sections(text)

@@ -1,4 +1,4 @@
-"""The prompts for long documents: on a part, on all findings, and on the outline."""
+"""The prompts for long documents: about a part, all findings, or the outline."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from rubricate.judge.models import Request
 from rubricate.rubric import Criterion
 
 DOCUMENT_PROMPTS = "documents-1"
-"""The folder of templates in use. A changed wording is a new folder, and a new journal key."""
+"""The folder of templates in use. Changed wording means a new folder, and new journal keys."""
 _template = partial(template, folder=DOCUMENT_PROMPTS)
 RELEVANT, NOTHING_HERE = "RELEVANT", "NOTHING"
 LABELS = (RELEVANT, NOTHING_HERE)
-"""What a reader may find in a part."""
+"""The possible results of reading a part."""
 
 
 def render_part(item: Item, place: str, criterion: Criterion) -> Request:
-    """The messages that ask what a part has on a criterion.
+    """Return the messages that ask what a part has on a criterion.
 
     Args:
-        item: the part as the submission, with what belongs to the document.
+        item: the part as the submission, with the document's other data.
         place: which part it is, and the headings above it.
         criterion: the criterion.
     """
@@ -44,11 +44,11 @@ def render_part(item: Item, place: str, criterion: Criterion) -> Request:
 def render_whole(
     item: Item, kind: str, criterion: Criterion, order: tuple[int, ...] | None = None
 ) -> Request:
-    """The messages that ask for a verdict on the whole.
+    """Return the messages that ask for a verdict on the whole document.
 
     Args:
-        item: what is seen of the document, as the submission.
-        kind: what that is: `findings` or `outline`.
+        item: the outline or the findings as the submission.
+        kind: `findings` or `outline`.
         criterion: the criterion.
         order: the order of its answers; None for its own.
     """

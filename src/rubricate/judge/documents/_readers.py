@@ -1,4 +1,4 @@
-"""Who reads a document's parts, and who makes a verdict of what was found in them."""
+"""The ways of asking about a document's parts, and for a verdict on the findings in them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rubricate.rubric import Criterion, Evidence, Reading, read_label
 
 
 class PartPrompting(Prompting):
-    """A model reads one part for a criterion: notes, quotes, and whether anything bears on it."""
+    """Asks a model to read one part for a criterion: notes, quotes, and whether it is relevant."""
 
     def request(self, item: Item, criterion: Criterion) -> Request:
         assert isinstance(item, Part)
@@ -37,10 +37,10 @@ class PartPrompting(Prompting):
 
 @dataclass(frozen=True)
 class WholePrompting(Prompting):
-    """A model judges what is seen of a document: its outline, or what was found in its parts.
+    """Asks a model to judge a view of a document: its outline, or the findings in its parts.
 
     Attributes:
-        kind: what is seen: `outline` or `findings`.
+        kind: `outline` or `findings`.
         shuffle, require_evidence, states_confidence, turn: as for `Explained`.
     """
 
@@ -52,17 +52,17 @@ class WholePrompting(Prompting):
 
     @property
     def settings(self) -> tuple[object, ...]:
-        """What keys have of it."""
+        """Its settings as part of keys."""
         name = "_ConfidentWholeJudge" if self.states_confidence else "_WholeJudge"
         return name, self.shuffle, self.turn
 
     @property
     def outline(self) -> WholePrompting:
-        """The same of an outline, which has nothing to quote."""
+        """The same for an outline, which has nothing to quote."""
         return replace(self, kind="outline", require_evidence=False)
 
     def requests(self, criterion: Criterion) -> int:
-        """How many requests a verdict takes."""
+        """The number of requests for a verdict."""
         return 1
 
     def order(self, item: Item, criterion: Criterion) -> tuple[int, ...] | None:
@@ -78,27 +78,27 @@ class WholePrompting(Prompting):
 
 @dataclass(frozen=True)
 class WholeProbability(Probability):
-    """A model says how probable each verdict is on what is seen of a document.
+    """Asks a model for the probability of each verdict on a view of a document.
 
     Attributes:
-        kind: what is seen: `outline` or `findings`.
+        kind: `outline` or `findings`.
     """
 
     kind: str = "findings"
 
     @property
     def settings(self) -> tuple[object, ...]:
-        """What keys have of it."""
+        """Its settings as part of keys."""
         how = f"probability {self.permutations} {self.correct_prior} {self.samples}"
         return how, self.shuffle, 0
 
     @property
     def outline(self) -> WholeProbability:
-        """The same of an outline."""
+        """The same for an outline."""
         return replace(self, kind="outline")
 
     def requests(self, criterion: Criterion) -> int:
-        """How many requests a verdict takes, without the content-free question."""
+        """The number of requests for a verdict, without the content-free question."""
         return self.permutations if self.fits(criterion) else 1
 
     @property
@@ -112,7 +112,7 @@ class WholeProbability(Probability):
 
 
 def on_the_whole(prompting: Prompting) -> WholePrompting | WholeProbability:
-    """The way to ask for a verdict on findings that fits the way in which short texts are judged.
+    """The way to ask for a verdict on findings that corresponds to the way for short texts.
 
     Raises:
         InputError: there is none.
@@ -136,7 +136,7 @@ def on_the_whole(prompting: Prompting) -> WholePrompting | WholeProbability:
 
 
 class PartQuestion(Criterion):
-    """What a reader of a part is asked: the criterion, with other answers."""
+    """The question to the reader of a part: the criterion, with other answers."""
 
     about: Criterion
 
@@ -149,7 +149,7 @@ class PartQuestion(Criterion):
 
 @lru_cache(maxsize=1024)
 def question_about(criterion: Criterion) -> PartQuestion:
-    """What a part is asked for a criterion."""
+    """The question about a part for a criterion."""
     return PartQuestion(
         name=criterion.name or "part", requirement=criterion.requirement or "part", about=criterion
     )

@@ -1,11 +1,11 @@
-"""Which parts of a long document a criterion is asked about: BM25, with a safeguard for recall.
+"""Which parts of a long document to ask about a criterion: BM25, with a safeguard for recall.
 
 BM25 as in S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond"
-(2009), over word stems. The safeguard: a part is left out only where that can be made good. All
-parts are asked about faults, about what holds throughout a document, and where there are few parts
-or no part has a word of the criterion. Else those are asked that score best, and for every word of
-the criterion that the document has at all, a part that has it. And if none of them bears on the
-criterion, all others are asked too: that something is missing is never said of parts unread.
+(2009), over word stems. The safeguard: a part is skipped only if that can be made up for. All parts
+are read for faults, for properties that must hold throughout a document, if there are few parts,
+and if no part has a word of the criterion. Otherwise the best scoring parts are read, and for every
+word of the criterion that the document has at all, a part that has it. If none of them bears on the
+criterion, all others are read too: nothing is reported missing on the basis of unread parts.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from collections.abc import Iterable, Sequence
 from rubricate.rubric import Criterion
 
 FEW = 6
-"""Up to this many parts are all asked."""
+"""Up to this number, all parts are read."""
 SHARE = 1 / 3
-"""Of more parts, the share that is asked for its score, `FEW` at least."""
+"""Of more parts, the share that is read for its score, at least `FEW`."""
 SATURATION, LENGTH = 1.2, 0.75
 """BM25's k1 and b, the usual values."""
 _WORD = re.compile(r"[^\W_]+")
@@ -32,13 +32,13 @@ _THROUGHOUT = re.compile(
 
 
 def is_about_all_parts(criterion: Criterion) -> bool:
-    """Whether one part can change the answer whatever is in the others: a fault, or something
-    that is to hold throughout."""
+    """Whether one part can change the answer whatever is in the others: a fault, or something that
+    must hold throughout."""
     return criterion.weight < 0 or bool(_THROUGHOUT.search(criterion.requirement))
 
 
 def selected(relevance: Relevance, criterion: Criterion) -> list[int]:
-    """The indexes of the parts that are asked about a criterion first, in order."""
+    """The indexes of the parts to read first for a criterion, in order."""
     count = len(relevance)
     everything = list(range(count))
     if count <= FEW or is_about_all_parts(criterion):
@@ -57,7 +57,7 @@ def selected(relevance: Relevance, criterion: Criterion) -> list[int]:
 
 
 def terms(text: str) -> list[str]:
-    """The stems of a text's words, without those that say nothing."""
+    """The stems of a text's words, without stop words."""
     from rubricate.judge.builtin import STOP_WORDS, stem  # loads the built-in judge, too
 
     words = (word.casefold() for word in _WORD.findall(text))
@@ -68,7 +68,7 @@ class Relevance:
     """How well texts match words.
 
     Args:
-        texts: the texts, gone through once and not kept.
+        texts: the texts, read once and not stored.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -80,11 +80,11 @@ class Relevance:
         return len(self._counts)
 
     def holders(self, term: str) -> set[int]:
-        """The indexes of the texts that have a term."""
+        """The indexes of the texts that contain a term."""
         return {index for index, counts in enumerate(self._counts) if term in counts}
 
     def scores(self, wanted: Sequence[str]) -> list[float]:
-        """Each text's BM25 score for some terms; 0 where it has none of them."""
+        """Each text's BM25 score for some terms; 0 if it has none of them."""
         scores = [0.0] * len(self)
         for term in dict.fromkeys(wanted):
             holders = self.holders(term)

@@ -1,7 +1,7 @@
 """Splitting a long document along its Markdown structure.
 
 Every character of the document belongs to one chunk: the chunks' own spans follow each other
-without a gap, and what a chunk repeats of the one before it precedes the span that is new.
+without a gap, and the text that a chunk repeats of the one before it precedes its own span.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 CountTokens = Callable[[str], int]
 BYTES_PER_TOKEN = 3.5
-"""Of a text's UTF-8. English prose has four to five, so that this guess is on the safe side; tables
-and addresses have about three, Chinese and Japanese about three (one character)."""
+"""UTF-8 bytes per token. English prose has four to five, so that this estimate is on the safe side;
+tables and addresses have about three, Chinese and Japanese about three (one character)."""
 WHOLE = frozenset({"table_open", "code_block"})
-"""Blocks that are never cut, beside fenced code that is closed."""
+"""Blocks that are never cut, besides closed fenced code."""
 ENOUGH = 0.75
-"""How full a chunk must be for a heading to begin the next one."""
+"""The least fill of a chunk for a heading to begin the next one."""
 _LINE_END = re.compile(r"\r\n?|\n")
 _BREAKS = (
     re.compile(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)\s*"),
@@ -38,7 +38,7 @@ _BREAKS = (
 
 
 def estimated_tokens(text: str) -> int:
-    """About how many tokens a text has: one for `BYTES_PER_TOKEN` bytes of its UTF-8."""
+    """Estimate the number of tokens of a text: one for `BYTES_PER_TOKEN` bytes of its UTF-8."""
     return math.ceil(len(text.encode("utf-8", "surrogatepass")) / BYTES_PER_TOKEN)
 
 
@@ -47,12 +47,13 @@ class Chunk:
     """A part of a document.
 
     Attributes:
-        number: its place among the chunks, from 1.
-        start: where its text begins: a character offset into the document.
-        own: where its own text begins; from `start` to here it repeats the end of the chunk before.
-        end: where its text ends.
-        path: the headings that its own text belongs under, outermost first.
-        tokens: how many tokens its text has.
+        number: its position among the chunks, from 1.
+        start: the beginning of its text: a character offset into the document.
+        own: the beginning of its own text; from `start` to here it repeats the end of the chunk
+            before.
+        end: the end of its text.
+        path: the headings above its own text, outermost first.
+        tokens: the number of tokens of its text.
         oversized: whether it is over the budget: a table or code block that is not cut.
     """
 
@@ -67,13 +68,13 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What belongs under a heading, up to the next heading of any level.
+    """The text under a heading, up to the next heading of any level.
 
     Attributes:
-        level: the heading's, from 1; 0 for what comes before the first heading.
+        level: the level of the heading, from 1; 0 for the text before the first heading.
         title: the heading.
-        body: where what belongs under it begins.
-        end: where it ends.
+        body: the beginning of the text under it.
+        end: its end.
     """
 
     level: int
@@ -84,7 +85,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A span that is kept together: a block, or as much of one as fits."""
+    """A span that is kept together: a block, or as much of a block as fits."""
 
     start: int
     end: int
@@ -103,16 +104,16 @@ def split_document(
 ) -> tuple[Chunk, ...]:
     """Split a document into chunks of at most `budget` tokens.
 
-    Chunks end between blocks (paragraphs, lists, tables, code), where possible before a heading. A
-    table or code block is never cut: one that is over the budget is a separate chunk, marked as
+    Chunks end between blocks (paragraphs, lists, tables, code), preferably before a heading. A
+    table or code block is never cut: one over the budget is a separate chunk, marked as
     `oversized`. Any other block over the budget is cut between paragraphs, lines, sentences or
-    words, whatever comes first.
+    words, in this order of preference.
 
     Args:
         text: the document, Markdown or plain.
-        budget: the most tokens in a chunk, what it repeats included.
-        overlap: the most tokens that a chunk repeats of the one before.
-        count: how tokens are counted.
+        budget: the maximum number of tokens of a chunk, repeated text included.
+        overlap: the maximum number of tokens that a chunk repeats of the one before.
+        count: counts tokens.
 
     Returns: the chunks in order; their spans from `own` to `end` make up the document.
     """
@@ -132,7 +133,7 @@ def split_document(
 
 
 def sections(text: str) -> list[Section]:
-    """The document's sections in order; at least one for a text that is not empty."""
+    """The document's sections in order; at least one unless the text is empty."""
     result: list[Section] = []
     for block in _blocks(text):
         if block.level or not result:
@@ -151,7 +152,7 @@ def _parser() -> MarkdownIt:
 
 
 def _units(text: str, limit: int, count: CountTokens) -> list[_Unit]:
-    """The document's blocks; those over the limit in pieces, where they may be cut."""
+    """The document's blocks; blocks over the limit in pieces, if they may be cut."""
     units: list[_Unit] = []
     for block in _blocks(text):
         start, end = block.start, block.end
@@ -165,7 +166,7 @@ def _units(text: str, limit: int, count: CountTokens) -> list[_Unit]:
 
 
 class _Block(NamedTuple):
-    """A block with what follows it up to the next one; `level` and `title` are a heading's."""
+    """A block with the text up to the next one; `level` and `title` are a heading's."""
 
     start: int
     end: int
@@ -176,7 +177,7 @@ class _Block(NamedTuple):
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    """The document as blocks without gaps."""
+    """Yield the document as blocks without gaps."""
     if not text:
         return
     lines = [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
@@ -211,14 +212,14 @@ def _blocks(text: str) -> Iterator[_Block]:
 
 
 def _is_whole(token: Token, block: str) -> bool:
-    """Whether a block is never to be cut: a table, or code that does not just lack its end."""
+    """Whether a block must not be cut: a table, or code unless it merely lacks its end."""
     if token.type == "fence":
         return block.rstrip().rpartition("\n")[2].lstrip(" >\t").startswith(token.markup)
     return token.type in WHOLE
 
 
 def _without_blank_end(text: str, start: int, end: int) -> int:
-    """The end of a block without blank lines behind it."""
+    """The end of a block without trailing blank lines."""
     stripped = len(text[start:end].rstrip()) + start
     match = _LINE_END.search(text, stripped, end)
     return match.end() if match else end
@@ -227,7 +228,7 @@ def _without_blank_end(text: str, start: int, end: int) -> int:
 def _pieces(
     text: str, start: int, end: int, limit: int, count: CountTokens
 ) -> Iterator[tuple[int, int]]:
-    """Prose in pieces of at most `limit` tokens, a character at least."""
+    """Prose in pieces of at most `limit` tokens, but at least a character."""
     while start < end:
         fits = _fitting(text, start, end, limit, count)
         if fits < end:
@@ -237,7 +238,7 @@ def _pieces(
 
 
 def _fitting(text: str, start: int, end: int, limit: int, count: CountTokens) -> int:
-    """The end of the longest beginning that has at most `limit` tokens."""
+    """The end of the longest beginning with at most `limit` tokens."""
     low, high = start + 1, min(end, start + 8 * limit + 1)
     if count(text[start:high]) <= limit:
         return high
@@ -265,7 +266,7 @@ def _last_break(text: str, start: int, end: int) -> int:
 def _packed(
     text: str, units: Sequence[_Unit], limit: int, count: CountTokens
 ) -> Iterator[list[_Unit]]:
-    """Units put together, as many as fit."""
+    """Combine units, as many as fit."""
     current: list[_Unit] = []
     for unit in units:
         size = sum(member.size for member in current)
@@ -282,7 +283,7 @@ def _packed(
 
 
 def _headings_at_end(units: Sequence[_Unit]) -> list[_Unit]:
-    """The headings that nothing follows yet; none where there is nothing else."""
+    """The trailing headings without text after them; none if there is nothing else."""
     place = len(units)
     while place and units[place - 1].level:
         place -= 1
@@ -292,7 +293,7 @@ def _headings_at_end(units: Sequence[_Unit]) -> list[_Unit]:
 def _emitted(
     text: str, units: list[_Unit], limit: int, count: CountTokens
 ) -> Iterator[list[_Unit]]:
-    """A chunk's units, as two chunks where together they count more than one by one."""
+    """A chunk's units, as two chunks if together they have more tokens than their sum."""
     if len(units) > 1 and count(text[units[0].start : units[-1].end]) > limit:
         half = len(units) // 2
         yield from _emitted(text, units[:half], limit, count)
@@ -302,7 +303,8 @@ def _emitted(
 
 
 def _overlap_start(text: str, before: Sequence[_Unit], overlap: int, count: CountTokens) -> int:
-    """Where the next chunk begins to repeat this one: whole units, or the last sentences of one."""
+    """Where the next chunk begins to repeat this one: whole units, or the last sentences of a
+    unit."""
     end = before[-1].end
     start = end
     for unit in reversed(before):
@@ -317,7 +319,7 @@ def _overlap_start(text: str, before: Sequence[_Unit], overlap: int, count: Coun
 def _sentence_start(
     text: str, low: int, high: int, end: int, overlap: int, count: CountTokens
 ) -> int:
-    """The first beginning of a line or sentence, else of a word, whose rest to `end` may be
+    """The first beginning of a line or sentence, else of a word, whose rest up to `end` may be
     repeated."""
     for patterns in (_BREAKS[:3], _BREAKS[3:]):
         ends = {match.end() for pattern in patterns for match in pattern.finditer(text, low, high)}
