@@ -1,9 +1,9 @@
-"""What is graded: samples and their readers; items, datasets, their files and splits.
+"""Datasets: samples and their readers; items to grade, datasets, their files and splits.
 
-`samples` reads records of any source (CSV, JSON, Parquet, Hugging Face) in inspect's vocabulary.
-`items` has what a run grades: submissions with their rubric, and the labels that people gave.
-`benchmarks` reads published benchmarks. All that they name is here, too, and is loaded when it is
-first used: reading samples loads no rubrics.
+`samples` reads records from any source (CSV, JSON, Parquet, Hugging Face) in Inspect's vocabulary.
+`items` has what a run grades: submissions with their rubric and human labels. `benchmarks` reads
+published benchmarks. All their names are available here, too, and are imported when first used:
+reading samples imports no rubrics.
 """
 
 from typing import TYPE_CHECKING

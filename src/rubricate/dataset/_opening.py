@@ -1,4 +1,4 @@
-"""What a file holds, ready to be graded, whatever it is."""
+"""Opening a file for grading, whatever it contains."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def open_dataset(
     on_error: OnError = "raise",
     follow_links: bool = False,
 ) -> RubricDataset | ItemTable:
-    """A dataset's file, a table or a benchmark's tasks, as something to be graded.
+    """Open a dataset's file, a table or a benchmark's tasks for grading.
 
         open_dataset("data.json")
         open_dataset("answers.csv", rubric, "submission=answer,label.accuracy=human")
 
     Args:
-        data: a path, an address, or `hf:NAME@SPLIT`.
-        rubric: the rubric of a table, or one to use in place of a dataset's own.
-        columns: which column of a table is what; see `TableColumns.parse`.
+        data: a path, a URL, or `hf:NAME@SPLIT`.
+        rubric: the rubric of a table, or one that replaces the dataset's own.
+        columns: the meaning of a table's columns; see `TableColumns.parse`.
         format, submissions, references, criteria, follow_links: for a benchmark; see
             `open_benchmark`.
-        on_error: `skip` leaves out what does not fit.
+        on_error: `skip` leaves out invalid records.
 
     Raises:
-        InputError (ValueError): it cannot be read, or is none of these; says where.
+        InputError (ValueError): it cannot be read, or is none of these; the error says where.
     """
     _check_kind(data)
     is_benchmark = (format, submissions, references, criteria) != (None,) * 4
@@ -89,7 +89,7 @@ def open_dataset(
 
 
 def _check_kind(data: str) -> None:
-    """Raise `InputError` for a file of a kind that holds no dataset, with the way around."""
+    """Raise `InputError` for a file type that cannot contain a dataset, with a workaround."""
     path = user_path(data)
     suffix = path.suffix.lower()
     if path.is_dir():
@@ -110,12 +110,12 @@ def _check_kind(data: str) -> None:
 
 
 def _dataset_document(data: str) -> dict[str, object] | None:
-    """A local file that is seen to be a dataset by its `items`, read once; None for any other."""
+    """Parse a local file that is recognised as a dataset by its `items`; None for any other."""
     path = Path(data)
     if path.suffix.lower() not in (".json", *YAML_SUFFIXES) or not user_path(data).is_file():
         return None
     try:
         document = read_document(data)
     except InputError:
-        return None  # the reader that it is given to next says what is wrong
+        return None  # the next reader reports what is wrong
     return document if isinstance(document, dict) and "items" in document else None

@@ -1,8 +1,8 @@
-"""Benchmarks: tasks of the field's files, each with the rubric that its answers are graded by.
+"""Benchmarks: tasks from published files, each with the rubric for its answers.
 
-A record of HealthBench, PaperBench, ProfBench or DeepResearch Bench, or any that has a prompt and
-its rubric, becomes a `Task`. `open_benchmark` puts tasks and the texts that answer them together
-in a `RubricDataset`, which declares how the benchmark scores. Nothing is downloaded.
+A record of HealthBench, PaperBench, ProfBench or DeepResearch Bench, or any with a prompt and its
+rubric, becomes a `Task`. `open_benchmark` combines tasks and the texts that answer them in a
+`RubricDataset`, which declares how the benchmark computes scores. Nothing is downloaded.
 """
 
 from typing import TYPE_CHECKING

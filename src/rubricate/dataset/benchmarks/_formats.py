@@ -1,26 +1,26 @@
-"""The formats of benchmarks' files: of each, what tells a record, and the task that it is.
+"""The file formats of benchmarks: how to recognise a record, and how to read its task.
 
 - HealthBench: Arora et al., "HealthBench: Evaluating Large Language Models Towards Improved Human
-  Health", 2025 (arXiv:2505.08775). Conversations, each with the points that physicians give. An
-  example's score is its points over those that can be had, not clipped; the benchmark's is the
-  mean over examples, clipped to [0, 1]; also by theme (tags of examples) and axis (of criteria).
+  Health", 2025 (arXiv:2505.08775). Conversations, each with points assigned by physicians. The
+  score of an example is its points over the maximum, not clipped; the benchmark's is the mean over
+  examples, clipped to [0, 1]; also by theme (tags of examples) and axis (of criteria).
 - PaperBench: Starace et al., "PaperBench: Evaluating AI's Ability to Replicate AI Research", 2025
-  (arXiv:2504.01848). Papers to be reproduced, each with a tree of what a reproduction has to show.
+  (arXiv:2504.01848). Papers to be reproduced, each with a tree of requirements for a reproduction.
   Leaves are judged; a node's score is the weighted mean of its children's, and the benchmark's is
   the mean over papers.
 - ProfBench: Wang et al., "ProfBench: Multi-Domain Rubrics requiring Professional Knowledge to
   Answer and Judge", 2025 (arXiv:2510.18941). Reports in four domains. Critical, Major, Minor and
   Additional criteria weigh 4, 3, 2 and 1; a domain's score is the mean over its tasks of the mean
-  over their responses, and the benchmark's the mean of the domains'. By type of criterion: the
-  plain share of all that are fulfilled.
+  over their responses, and the benchmark's the mean over domains. By type of criterion: the plain
+  share of fulfilled criteria.
 - RACE of DeepResearch Bench: Du et al., "DeepResearch Bench: A Comprehensive Benchmark for Deep
   Research Agents", 2025 (arXiv:2506.11763). Criteria are scored from 0 to 10; a dimension is the
   mean by their weights, a report the mean by the dimensions' weights, and a task's score is the
   report's over the sum of the report's and the reference's.
-- Records with a prompt and their own rubric, as data sets for training with rubrics have, in the
-  words that such files use. The rubric is a list, an object, JSON text or one text with a numbered
-  list; it may be nested, as verl has it (`reward_model`). Levels (`score1_description`, ...), as
-  BiGGen-Bench and the Feedback Collection have them, are a scale.
+- Records with a prompt and their own rubric, as in data sets for training with rubrics, with the
+  usual field names of such files. The rubric is a list, an object, JSON text or one text with a
+  numbered list; it may be nested, as in verl (`reward_model`). Levels (`score1_description`, ...),
+  as in BiGGen-Bench and the Feedback Collection, are a scale.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from rubricate.errors import InputError, check_type, errors_within, shown
 from rubricate.rubric import DeclaredScoring
 
 WEIGHTS = {"Critical": 4.0, "Major": 3.0, "Minor": 2.0, "Additional": 1.0}
-"""ProfBench's."""
+"""The weights of ProfBench's words."""
 RESPONSE, FULFILMENT = "_response", "_fulfilment"
 PROMPTS = (
     *("prompt", "question", "instruction", "conversation_input", "user_query", "user_input"),
@@ -80,7 +80,7 @@ def _has_entries(record: Mapping[str, Any], *keys: str) -> bool:
 
 
 def _label(grade: Any, path: str) -> str | None:
-    """The label that a person's grade is: Yes and No, true and false, 1 and 0; None for none."""
+    """The label of a human grade: Yes and No, true and false, 1 and 0; None if there is none."""
     if grade is None:
         return None
     folded = grade.strip().casefold() if isinstance(grade, str) else grade
@@ -113,7 +113,7 @@ def _is_paperbench(record: Mapping[str, Any]) -> bool:
 
 
 def _paperbench(record: Mapping[str, Any]) -> Task:
-    """A tree by itself, or `{id, tree}` with the `submission` that people graded in it, if any.
+    """Read a tree by itself, or `{id, tree}` with the human-graded `submission`, if any.
 
     The grades are the leaves' `score`: 1 and 0.
     """
@@ -132,9 +132,10 @@ def _paperbench(record: Mapping[str, Any]) -> Task:
 
 
 def _node(node: Any, place: tuple[int, ...], grades: GroundTruth | None) -> dict[str, Any]:
-    """A node as a criterion or, where it has sub-tasks, as a group of them.
+    """Convert a node to a criterion or, if it has sub-tasks, to a group of criteria.
 
-    A node is named by its number in the tree, such as 1.3.2. The leaves' grades go to `grades`.
+    The name of a node is its number in the tree, such as 1.3.2. The grades of leaves are added to
+    `grades`.
     """
     check_type(node, Mapping, "a node of the tree")
     children = node.get("sub_tasks") or []
@@ -277,16 +278,16 @@ def _record(record: Mapping[str, Any]) -> Task:
 def renamed(
     record: Mapping[str, Any], fields: Mapping[str, str], criteria: Mapping[str, str]
 ) -> Mapping[str, Any]:
-    """A record with its fields under the names that its format knows.
+    """Rename a record's fields to the names that its format expects.
 
     Args:
         record: the record.
-        fields: which of its fields is the `prompt`, the `reference` and the `rubric`; one in an
-            object as `reward_model.rubrics`.
-        criteria: which field of its criteria is their `requirement`, `weight` and `name`.
+        fields: the fields for `prompt`, `reference` and `rubric`; a nested field is written as
+            `reward_model.rubrics`.
+        criteria: the fields of its criteria for `requirement`, `weight` and `name`.
 
     Raises:
-        InputError: it has no such field.
+        InputError: the record has no such field.
     """
     known = {"prompt": PROMPTS[0], "reference": REFERENCES[0], "rubric": RUBRICS[0]}
     for what, field in fields.items():
@@ -313,7 +314,7 @@ def _renamed(entry: Any, fields: Mapping[str, str]) -> Any:
 
 
 def _plain_names(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The record of a Feedback Collection with `response` for `orig_response`, and so on."""
+    """Rename `orig_response` to `response`, and so on, in a record of a Feedback Collection."""
     if "orig_criteria" not in record:
         return record
     own = {key.removeprefix("orig_"): record[key] for key in record if key.startswith("orig_")}
@@ -326,7 +327,7 @@ def _first(record: Mapping[str, Any], names: Iterable[str]) -> str | None:
 
 
 def _rubric_in(record: Mapping[str, Any]) -> tuple[tuple[str, ...], Any] | None:
-    """The rubric, and its place: of the record, or of what trainers nest (`reward_model`)."""
+    """The rubric and its place: in the record, or nested as trainers do (`reward_model`)."""
     for path in ((), ("reward_model",), ("extra_info",), ("extra_info", "reward_model")):
         place: Any = record
         for key in path:
@@ -338,7 +339,7 @@ def _rubric_in(record: Mapping[str, Any]) -> tuple[tuple[str, ...], Any] | None:
         for key in RUBRICS:
             rubric = place.get(key)
             if isinstance(rubric, str) and rubric.lstrip()[:1] in ("[", "{"):
-                with suppress(InputError):  # else it is read as a text
+                with suppress(InputError):  # else it is read as text
                     rubric = parse_json_bytes(rubric.encode())
             if isinstance(rubric, list | str | Mapping) and rubric:
                 return (*path, key), rubric
@@ -346,7 +347,8 @@ def _rubric_in(record: Mapping[str, Any]) -> tuple[tuple[str, ...], Any] | None:
 
 
 def _scale(rubric: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The criterion of `criteria` and `score1_description` to `score5_description`, if it has."""
+    """The criterion from `criteria` and `score1_description` to `score5_description`, if
+    present."""
     levels = {
         int(level[1]): text
         for key, text in rubric.items()
@@ -361,9 +363,9 @@ def _scale(rubric: Mapping[str, Any]) -> dict[str, Any] | None:
 def _reference_in(
     record: Mapping[str, Any], other: Collection[str | None]
 ) -> tuple[str | None, str | None]:
-    """The field of an exemplary response, and its text; of a list or an object with one text, that.
+    """The field and the text of an exemplary response; a list or object may contain one text.
 
-    `answer` is the reference where the graded text is another field.
+    `answer` is the reference if the graded text is another field.
     """
     nested = record.get("reward_model")
     for key in (*REFERENCES, "answer", "reward_model"):
@@ -378,7 +380,7 @@ def _reference_in(
 
 
 def _prompt_in(record: Mapping[str, Any], key: str) -> str:
-    """The prompt, behind its system prompt and before its input, where it has them."""
+    """The prompt, after its system prompt and before its input, if there are any."""
     value, system, text = record.get(key), record.get("system_prompt"), record.get("input")
     if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
         value = "\n\n".join(value)
@@ -390,10 +392,10 @@ def _prompt_in(record: Mapping[str, Any], key: str) -> str:
 
 
 def _entries(rubric: Any, path: Sequence[str]) -> list[Any]:
-    """The criteria of a list, of an object, or of a text with a numbered list.
+    """The criteria in a list, in an object, or in a text with a numbered list.
 
-    A mark `[Hard Rule]` at the end of a numbered line is its tag. An object has a list of criteria,
-    one list for each group, or their texts by name, or their weights by text.
+    A mark `[Hard Rule]` at the end of a numbered line becomes its tag. An object has a list of
+    criteria, one list for each group, or their texts by name, or their weights by text.
     """
     if isinstance(rubric, list):
         return rubric
@@ -423,7 +425,7 @@ def _listed(rubric: Any) -> list[Any] | None:
 
 
 def _named(name: str, value: Any) -> list[Any]:
-    """The criteria under a name: one so named, one with this text, or a group."""
+    """The criteria under a name: one with this name, one with this text, or a group."""
     if isinstance(value, str):
         return [{"title": name, "requirement": value}]
     if isinstance(value, int | float):
@@ -464,4 +466,4 @@ FORMATS = {
         Benchmark("records", _is_record, _record),
     )
 }
-"""The formats by name; a file is of the first that its records fit."""
+"""The formats by name; a file has the first one that its records match."""

@@ -1,4 +1,4 @@
-"""Tasks of a benchmark's file, and the texts that answer them, as a dataset."""
+"""Opening a benchmark: its tasks, and the texts that answer them, as a dataset."""
 
 from __future__ import annotations
 
@@ -39,21 +39,22 @@ NAME_THEM = "name those that have other names (--map prompt=FIELD,rubric=FIELD)"
 
 
 def format_of(data: str) -> Benchmark | None:
-    """The format of a file of tasks; None for a file of anything else, or one that is not there.
+    """The format of a file of tasks; None for any other file, or one that does not exist.
 
-    Its first two records are looked at: of a dataset in JSON Lines the first is its head.
+    Decided by its first two records, because the first line of a dataset in JSON Lines is its
+    header.
     """
     if not data.startswith(HF):
         source = Source(data, None)
         if source.suffix in (".csv", ".tsv"):
             return None  # has no lists
         if not source.remote and not Path(source.address).is_file():
-            return None  # what is looked at in a pipe is gone
+            return None  # reading from a pipe would consume it
     try:
         with closing(Records(data).read()) as records:
             first = [record for _, record in islice(records, 2)]
     except InputError:
-        return None  # reading it later says what is wrong
+        return None  # reading it later reports the error
     for benchmark in FORMATS.values():
         if first and all(isinstance(each, Mapping) and benchmark.fits(each) for each in first):
             return benchmark
@@ -71,32 +72,35 @@ def open_benchmark(
     on_error: OnError = "raise",
     follow_links: bool = False,
 ) -> RubricDataset:
-    """A benchmark's tasks with the texts that answer them, ready to be graded.
+    """Return a benchmark's tasks with the texts that answer them, ready for grading.
 
     Args:
-        data: the file of tasks: JSON Lines, JSON (a list, or one task) or Parquet, an address of
-            one, or `hf:NAME@SPLIT`. Nothing else is fetched.
+        data: the file of tasks: JSON Lines, JSON (a list, or one task) or Parquet, its URL, or
+            `hf:NAME@SPLIT`. Nothing else is fetched.
         submissions: the texts: a file with an id and a text in each record, a folder with a file
             for each task named by its id, or texts by id. Default: those in the tasks' records.
-        references: for a benchmark that scores against a reference: its texts, in the same forms.
-        format: one of `FORMATS`. Default: that which the records fit.
-        columns: which field is `id` and `submission`, where they have names that are not usual: of
-            the file of submissions or, without one, of the tasks' own records. Also which field of
-            a task is its `prompt`, `reference` and `rubric` (`reward_model.rubrics`).
-        criteria: which field of a criterion is its `requirement`, `weight` and `name`, as such
-            pairs or as text (`requirement=point,weight=importance`), where they are not usual.
-        on_error: `skip` takes a document of a folder that cannot be read as an item whose verdicts
-            have all failed, with the cause.
-        follow_links: whether links may lead out of a folder of texts; what they lead to is judged.
+        references: for a benchmark that compares scores with a reference: its texts, in the same
+            forms.
+        format: one of `FORMATS`. Default: the one that the records match.
+        columns: the fields for `id` and `submission`, if they have unusual names: in the file of
+            submissions or, without one, in the tasks' own records. Also the fields of a task for
+            `prompt`, `reference` and `rubric` (`reward_model.rubrics`).
+        criteria: the fields of a criterion for `requirement`, `weight` and `name`, as such pairs or
+            as text (`requirement=point,weight=importance`), if they have unusual names.
+        on_error: with `skip`, an unreadable document in a folder becomes an item whose verdicts are
+            all failed, with the cause.
+        follow_links: whether links may lead out of a folder of texts; their targets are then
+            judged.
 
     Returns:
-        A dataset of the tasks that have a text, each with its own rubric; `metadata` has the
-        format (`benchmark`) and the ids of tasks `without_submission`. An item's metadata has its
-        `task`; a reference's has `role: reference`.
+        A dataset of the tasks with a text, each with its own rubric; `metadata` has the format
+        (`benchmark`) and the ids of tasks `without_submission`. An item's metadata has its `task`;
+        a reference's has `role: reference`.
 
     Raises:
-        InputError (ValueError): the file cannot be read or is of no known format, a record does not
-            fit, an id is defined twice or is no task's, or no task has a text; says where.
+        InputError (ValueError): the file cannot be read or has no known format, a record is
+        invalid, an id is duplicate or belongs to no task, or no task has a text; the error says
+        where.
     """
     source = str(data)
     benchmark = _format(source, format)
@@ -107,7 +111,7 @@ def open_benchmark(
         raise InputError("map: 'ignore' is for tables; a benchmark's other fields are not graded")
     fields = dict(columns.columns)
     if submissions is not None:
-        fields.pop("id", None)  # it is that of the texts
+        fields.pop("id", None)  # it is for the texts
     tasks = _tasks(source, benchmark, fields, parse_pairs(criteria or {}, CRITERIA, "criteria-map"))
     answers = {id: list(task.answers) for id, task in tasks.items()}
     if submissions is not None:
@@ -148,7 +152,7 @@ def _format(data: str, name: str | None) -> Benchmark:
         return FORMATS[name]
     benchmark = format_of(data)
     if benchmark is None:
-        next(Records(data).read(), None)  # says what cannot be read
+        next(Records(data).read(), None)  # raises if unreadable
         raise InputError(
             f"holds no tasks of a known format ({', '.join(FORMATS)}): a record needs a prompt "
             f"and its rubric; {NAME_THEM}",
@@ -160,7 +164,7 @@ def _format(data: str, name: str | None) -> Benchmark:
 def _tasks(
     data: str, format: Benchmark, columns: Mapping[str, str], criteria: Mapping[str, str]
 ) -> dict[str, Task]:
-    """The tasks by their ids; records of one task that differ in their answer are one."""
+    """The tasks by id; records of one task with different answers are combined."""
     text, own_id = (columns.get(what) for what in ("submission", "id"))
     tasks: dict[str, Task] = {}
     ids: dict[str, int] = {}
@@ -209,10 +213,10 @@ def _by_task(
     skips: bool,
     links: bool,
 ) -> dict[str, list[Answer]]:
-    """The texts of a file, a folder or by id, by the tasks that they answer.
+    """The texts from a file, a folder or a mapping, by the tasks that they answer.
 
     Raises:
-        InputError: a text is for no task, or a record has none.
+        InputError: a text belongs to no task, or a record has no text.
     """
     texts: Iterable[tuple[str, Answer]]
     if isinstance(submissions, Mapping):
@@ -231,7 +235,7 @@ def _by_task(
 
 
 def _in_folder(folder: Path, *, skips: bool, links: bool) -> Iterator[tuple[str, Answer]]:
-    """The documents of a folder, each named by its task's id; what cannot be read as that."""
+    """The documents of a folder, by the task id in their name; unreadable ones are marked."""
     with Converter() as converter:
         for id, path in documents_in(folder, follow_links=links).items():
             try:
@@ -246,7 +250,7 @@ def _in_folder(folder: Path, *, skips: bool, links: bool) -> Iterator[tuple[str,
 def _in_file(
     data: str, columns: TableColumns, tasks: Collection[str]
 ) -> Iterator[tuple[str, Answer]]:
-    """The texts of a file's records, or of an object that has the text of each id."""
+    """The texts in a file's records, or in an object with a text for each id."""
     own = dict(columns.columns)
     for number, (line, record) in enumerate(Records(data).read(), start=1):
         try:
@@ -266,7 +270,7 @@ def _in_file(
 
 
 def _column(record: Mapping[str, Any], named: str | None, usual: Iterable[str]) -> str:
-    """The field of a record that is its id or its text."""
+    """The field of a record with its id or its text."""
     for key in usual if named is None else (named,):
         if record.get(key) is not None:
             return key
@@ -293,7 +297,7 @@ def _item(task: Task, answer: Answer, role: str = "") -> DataItem:
 
 
 def _numbered(items: list[DataItem]) -> list[DataItem]:
-    """The items; those after the first of one id get `#2`, `#3`, ... behind it."""
+    """Number items with the same id: the second and later ones get the suffix `#2`, `#3`, ..."""
     seen: Counter[str] = Counter()
     for item in items:
         seen[item.id] += 1

@@ -1,4 +1,4 @@
-"""A task of a benchmark, and what its record's entries have in common."""
+"""A task of a benchmark, and helpers for reading its record."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ TEXTS = (
     *("requirement", "criterion", "criterion_description", "rubric_item", "point", "description"),
     *("rubric", "checklist", "checklist_item", "text", "question"),
 )
-"""The keys under which files of the field have a criterion's text, the first that is there."""
+"""The keys for a criterion's text in published files; the first one present is used."""
 WEIGHTS = ("weight", "points", "criterion_weight", "importance")
 AXES = ("axis", "category", "dimension", "theme", "type", "criterion_type")
-"""The keys of a criterion that say what it belongs to: they become tags `KEY:VALUE`."""
+"""The keys of a criterion for its category: they become tags `KEY:VALUE`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,10 @@ class Answer:
     """A text that answers a task.
 
     Attributes:
-        name: whose it is, such as a model's; empty where there is only one.
+        name: its source, such as the name of a model; empty if there is only one.
         text: the text, or chat messages.
-        labels: what people say of each criterion; None where nobody labelled it.
-        metadata: what else its record has.
+        labels: the human label of each criterion; None if nobody labelled it.
+        metadata: the other fields of its record.
         unreadable: why its text cannot be read, if it cannot.
     """
 
@@ -47,11 +47,11 @@ class Task:
     """One task.
 
     Attributes:
-        id: what its answers are found by.
-        prompt: what was asked.
+        id: its id, by which answers refer to it.
+        prompt: the question.
         rubric: the rubric.
-        metadata: what else there is, such as its domain.
-        answers: the texts that the record itself has.
+        metadata: other fields, such as its domain.
+        answers: the texts in the record itself.
         reference: an exemplary response, if the record has one.
     """
 
@@ -65,13 +65,13 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A format of files.
+    """A file format.
 
     Attributes:
-        name: what it is chosen by.
-        fits: whether a record is one of this format.
-        task: reads a record; `InputError` says which of its fields is wrong.
-        scoring: how the benchmark scores; None for the default.
+        name: its name.
+        fits: whether a record has this format.
+        task: reads a record; its `InputError` names the invalid field.
+        scoring: how the benchmark computes scores; None for the default.
     """
 
     name: str
@@ -81,7 +81,8 @@ class Benchmark:
 
 
 def text_in(record: Mapping[str, Any], *keys: str) -> str:
-    """The first of these fields that a record has, as text; `InputError` if there is none."""
+    """Return the first of these fields in a record, as text. Raises `InputError` if there is
+    none."""
     for key in keys:
         value = record.get(key)
         if isinstance(value, int) and not isinstance(value, bool):
@@ -94,7 +95,7 @@ def text_in(record: Mapping[str, Any], *keys: str) -> str:
 
 
 def prompt_of(record: Mapping[str, Any], *keys: str) -> str:
-    """What a record asks: text, or chat messages as a transcript."""
+    """The prompt of a record: text, or chat messages as a transcript."""
     for key in keys:
         if record.get(key) is not None:
             with errors_within(key):
@@ -105,7 +106,7 @@ def prompt_of(record: Mapping[str, Any], *keys: str) -> str:
 def each(
     read: Callable[[Any], dict[str, Any]], entries: Iterable[Any], *path: str
 ) -> list[dict[str, Any]]:
-    """What is read of entries one by one; an `InputError` says at which of `path` it is."""
+    """Read entries one by one; an `InputError` says which entry of `path` is invalid."""
     fields = []
     for index, entry in enumerate(entries):
         with errors_within(*path, index):
@@ -114,13 +115,13 @@ def each(
 
 
 def rubric_of(criteria: Sequence[Mapping[str, Any]], *path: str) -> Rubric:
-    """The rubric of criteria, or an `InputError` with their place in the record."""
+    """Create a rubric from criteria. `InputError` has their place in the record."""
     with errors_within(*path):
         return Rubric.from_dict(list(criteria))
 
 
 def unique_name(title: str, used: Collection[str]) -> str:
-    """The text before the first colon, or its beginning; numbered if that name is used already."""
+    """The text before the first colon, or its beginning; numbered if that name is already used."""
     begin = " ".join(title.partition(":")[0].split())
     if len(begin) > LONGEST_NAME:
         begin = f"{begin[: LONGEST_NAME - 1].rstrip()}…"
@@ -132,17 +133,17 @@ def unique_name(title: str, used: Collection[str]) -> str:
 
 
 def criterion_of(entry: Any, weights: Mapping[str, float] | None = None) -> dict[str, Any]:
-    """A criterion as the field's files have it, as one of a rubric's document.
+    """Convert a criterion of a published file to one of a rubric's document.
 
-    Its text is the first of `TEXTS`, its weight that of `WEIGHTS`, what is in `AXES` becomes tags.
-    Other keys stay.
+    The first of `TEXTS` is its text, the first of `WEIGHTS` its weight; fields in `AXES` become
+    tags. Other keys are kept.
 
     Args:
         entry: text, or an object.
-        weights: the weights of words, where the file has words for them.
+        weights: the weights of words, if the file uses words.
 
     Raises:
-        InputError: it has no text, or its weight is no number.
+        InputError: it has no text, or its weight is not a number.
     """
     if isinstance(entry, str):
         entry = {"requirement": entry}
@@ -165,7 +166,7 @@ def criterion_of(entry: Any, weights: Mapping[str, float] | None = None) -> dict
     if values:
         criterion["weight"] = next(iter(values.values()))
     tags = rest.pop("tags", None) or []
-    if isinstance(tags, Mapping):  # RubricHub's: who verifies, and with which function
+    if isinstance(tags, Mapping):  # RubricHub's: the verifier and its function
         tags = [f"{key}:{value}" for key, value in tags.items() if isinstance(value, str)]
     if not isinstance(tags, list | tuple) or not all(isinstance(tag, str) for tag in tags):
         raise InputError(f"expected a list of texts, found {shown(tags)}", path=("tags",))

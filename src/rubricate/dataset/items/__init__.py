@@ -1,9 +1,9 @@
-"""Items: what is graded, with the labels that people gave.
+"""Items to grade, with their human labels.
 
 A `DataItem` is one submission; a `RubricDataset` holds items, their prompt and their rubric, and
-reads and writes files. `read_table` reads a table of any length, an item a row, without holding it.
-`read_document` makes text of PDF, HTML and DOCX; a `LabelFile` takes the labels of people at work.
-What is named here is loaded when it is first used.
+reads and writes files. `read_table` streams a table of any length, one item per row.
+`read_document` converts PDF, HTML and DOCX to text; a `LabelFile` stores the labels of people as
+they work. All names here are imported when first used.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
-"""PDF, HTML and DOCX to Markdown, in a child process that has bounds.
+"""PDF, HTML and DOCX to Markdown, in a child process with limits.
 
-A document of a stranger may be a bomb: small, and of hundreds of megabytes or hours once unpacked.
-`Converter` hands documents to a child process that may use so much memory, and ends it where one
-takes too long; the next document gets a new one. `serve` is what runs there.
+An untrusted document may be a bomb: small, but hundreds of megabytes or hours of work once
+unpacked. `Converter` sends documents to a child process with limited memory, and ends it if one
+takes too long; the next document gets a new process. `serve` is the code of the child.
 """
 
 from __future__ import annotations
@@ -25,36 +25,37 @@ if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
 
 SECONDS = 60.0
-"""How long one document may take."""
+"""The time limit for one document, in seconds."""
 MEMORY = 2 * 2**30
-"""Bytes that the child may use."""
+"""The memory limit of the child, in bytes."""
 UNPACKED = 64 * 2**20
-"""Bytes that the parts of a DOCX file may have without its media."""
+"""The limit for the parts of a DOCX file without its media, in bytes."""
 MEDIA = 1024 * 2**20
-"""Bytes of its media, which are listed and not unpacked."""
+"""The limit for its media, which are listed but not unpacked, in bytes."""
 LONGEST = 20 * 10**6
-"""Characters of text that a document may have."""
+"""The limit for the text of a document, in characters."""
 DEPTH = 5000
-"""Python's recursion limit in the child: converters recurse into a page's elements."""
+"""The child's recursion limit, because converters recurse into the elements of a page."""
 NEVER_SHOWN = [
     "head", "title", "script", "style", "noscript", "template", "datalist", "iframe", "noframes",
     "noembed", "canvas", "audio", "video", "defs", "metadata", "desc",
 ]  # fmt: skip
-"""Elements whose content no page shows: no text of the page, so it is not counted as hidden."""
+"""Elements whose content is never displayed: it is not text of the page, and not counted as
+hidden."""
 _NOTHING = re.compile(r"(?:0+\.?0*|\.0+)(?:%|[a-z]+)?")
 """A font size of 0, in any unit."""
 _START = "import sys; sys.path[:] = {path!r}; from {module} import serve; serve()"
 
 
 class Converted(NamedTuple):
-    """A document's text, and how many characters of it the document hides (left out)."""
+    """The text of a document, and the number of characters that the document hides (left out)."""
 
     text: str
     hidden: int
 
 
 class Converter:
-    """Converts documents; a context manager, so that its process ends with it."""
+    """Converts documents. As a context manager it ends its process."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -79,10 +80,10 @@ class Converter:
         process.wait()
 
     def convert(self, suffix: str, content: bytes) -> Converted:
-        """The text of a document of the kind that a suffix names.
+        """Return the text of a document of the type that a suffix names.
 
         Raises:
-            InputError: it cannot be converted, or not within the bounds.
+            InputError: it cannot be converted, or not within the limits.
         """
         if self._process is None:
             start = _START.format(path=sys.path, module=__name__)
@@ -112,7 +113,7 @@ class Converter:
             if self._too_long:
                 why = f"it takes more than {SECONDS:g} s"
             raise _unconvertible(why) from None
-        except BaseException:  # Ctrl-C: an answer that nobody has read is not that to the next
+        except BaseException:  # Ctrl-C: an unread answer must not go to the next document
             self.close()
             raise
         finally:
@@ -131,7 +132,7 @@ def _unconvertible(why: str) -> InputError:
 
 
 class _RefusedError(Exception):
-    """A document is not converted; says why."""
+    """A document cannot be converted, for the reason in the message."""
 
 
 def serve() -> None:
@@ -143,11 +144,11 @@ def serve() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     import signal
 
-    for name in ("SIGINT", "SIGHUP"):  # the process that started this ends it
+    for name in ("SIGINT", "SIGHUP"):  # the parent process ends it
         if number := getattr(signal, name, None):
             signal.signal(number, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what converters print is no answer
+    os.dup2(2, 1)  # keep converters' output out of the answers
     threading.stack_size(256 * 2**20)
     sys.setrecursionlimit(DEPTH)
     worker = threading.Thread(target=_serve, args=(answers,))
@@ -195,7 +196,7 @@ def _of_pdf(content: bytes) -> Converted:
 def _of_docx(content: bytes) -> Converted:
     import mammoth
 
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:  # reads no more than is declared
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:  # reads no more than the declared size
         parts = archive.infolist()
     media = sum(part.file_size for part in parts if "/media/" in part.filename)
     size = sum(part.file_size for part in parts) - media
@@ -213,7 +214,7 @@ def _of_html(content: bytes) -> Converted:
     from bs4 import BeautifulSoup
     from markdownify import MarkdownConverter
 
-    # Of an attribute that is written twice, browsers use the first.
+    # If an attribute is duplicate, browsers use the first one.
     soup = BeautifulSoup(content, "html.parser", on_duplicate_attribute="ignore")
     hidden = leave_out_hidden(soup)
     converter = MarkdownConverter(heading_style="ATX", bullets="-")
@@ -221,12 +222,12 @@ def _of_html(content: bytes) -> Converted:
 
 
 def leave_out_hidden(soup: BeautifulSoup) -> int:
-    """Take out of a page what its attributes hide; returns how many characters of text that is.
+    """Remove what a page's attributes hide; return the number of characters of that text.
 
-    An element is left out whole with `hidden`, `aria-hidden="true"` or the inline style
-    `display: none`; its own text with `visibility: hidden` or `font-size: 0`, which elements
-    within it can set back. Style sheets are not read. What no page shows (comments, scripts, its
-    head) is taken out as well and not counted.
+    An element is removed as a whole with `hidden`, `aria-hidden="true"` or the inline style
+    `display: none`; its own text with `visibility: hidden` or `font-size: 0`, which elements inside
+    it can reset. Style sheets are not read. Parts that are never displayed (comments, scripts, the
+    head) are also removed, but not counted.
     """
     from bs4.element import PreformattedString, Tag
 
@@ -235,7 +236,7 @@ def leave_out_hidden(soup: BeautifulSoup) -> int:
             part.extract()
     hidden = 0
     pending: list[tuple[Tag, Mapping[str, str]]] = [(soup, {})]
-    while pending:  # no recursion: a page may be nested deeply
+    while pending:  # no recursion: a page may be deeply nested
         parent, inherited = pending.pop()
         for child in list(parent.contents):
             if isinstance(child, Tag):
@@ -251,14 +252,14 @@ def leave_out_hidden(soup: BeautifulSoup) -> int:
 
 
 def _inline_style(element: Tag) -> dict[str, str]:
-    """The properties that an element's `style` sets for its own text, in small letters."""
+    """The properties that an element's `style` sets for its own text, in lower case."""
     pairs = (part.partition(":") for part in str(element.get("style", "")).lower().split(";"))
     style = {name.strip(): value.partition("!")[0].strip() for name, _, value in pairs}
     return {name: style[name] for name in ("display", "visibility", "font-size") if name in style}
 
 
 def _is_left_out(element: Tag, style: Mapping[str, str]) -> bool:
-    if "display" in style:  # also of an element with `hidden`
+    if "display" in style:  # even for an element with `hidden`
         return style["display"] == "none"
     return element.has_attr("hidden") or str(element.get("aria-hidden")).lower() == "true"
 
@@ -274,4 +275,4 @@ CONVERTERS: dict[str, tuple[Callable[[bytes], Converted], tuple[str, ...]]] = {
     ".html": (_of_html, ("markdownify",)),
     ".htm": (_of_html, ("markdownify",)),
 }
-"""By suffix: what converts, and the packages that it takes."""
+"""The converter of each suffix, and the packages that it needs."""

@@ -1,4 +1,4 @@
-"""One item to be graded."""
+"""One item to grade."""
 
 from __future__ import annotations
 
@@ -27,15 +27,14 @@ if TYPE_CHECKING:
     from rubricate.rubric import Parts, SpokenParts
 
 Annotations = dict[str, dict[str, CriterionVerdict | str | int | float | None]]
-"""Each annotator's labels by criterion name; a criterion that one did not label is missing."""
+"""Each annotator's labels by criterion name; criteria without a label are missing."""
 
 
 def parse_annotations(annotations: Any, rubric: Rubric | None) -> Annotations:
-    """Check labels by annotator and criterion against the rubric; they become text.
+    """Check labels by annotator and criterion against the rubric, and convert them to text.
 
     Raises:
-        InputError: another form, a criterion that the rubric does not have, or a label that is
-            not an allowed one.
+        InputError: another form, a criterion outside the rubric, or an invalid label.
     """
     path: tuple[str, ...] = ("annotations",)
     check_type(annotations, Mapping, "labels as {annotator: {criterion: label}}", path)
@@ -63,10 +62,10 @@ def parse_annotations(annotations: Any, rubric: Rubric | None) -> Annotations:
 
 
 def consensus(annotations: Annotations, rubric: Rubric) -> dict[str, Verdict]:
-    """What annotators say together, by criterion name, counted as the votes of a panel are.
+    """The consensus of annotators by criterion name, aggregated like the votes of a panel.
 
-    The majority's label; the mean of ordered options, scales and numbers. A criterion on which
-    labels without order are tied, or that nobody labelled, is missing.
+    The label of the majority; the mean of ordered options, scales and numbers. A criterion with
+    tied unordered labels, or without labels, is missing.
     """
     from rubricate.rubric import Aggregation, aggregate  # few datasets have annotators
 
@@ -92,26 +91,26 @@ KEYS = {"text", "title"}
 
 @dataclass(frozen=True, slots=True)
 class ContextDocument:
-    """A text that the judge is shown beside the submission, and its title if it has one.
+    """A text that the judge sees together with the submission, and its title, if any.
 
     Attributes:
-        text: what the judge is shown.
-        title: above it; None for none.
+        text: the text.
+        title: its title; None for none.
     """
 
     text: str
     title: str | None = None
 
     def to_json(self) -> str | dict[str, str]:
-        """The document as it is written to a file: its text, or an object with its title."""
+        """The document as in a file: its text, or an object with its title."""
         return self.text if self.title is None else {"title": self.title, "text": self.text}
 
 
 def read_context(value: Any) -> list[ContextDocument]:
-    """Documents out of a list of texts or of `{title, text}`, or out of one text.
+    """Read documents from a list of texts or `{title, text}`, or from one text.
 
     Raises:
-        InputError: it is something else; says which document.
+        InputError: it is something else; the error says which document.
     """
     if value is None:
         return []
@@ -143,12 +142,12 @@ def _no_flag(label: Any) -> Any:
 GroundTruth = list[
     Annotated[CriterionVerdict | str | int | float | None, BeforeValidator(_no_flag)]
 ]
-"""One label per criterion: a `CriterionVerdict`, an option's label, a score, or None where
+"""One label per criterion: a `CriterionVerdict`, an option's label, a score, or None if
 unlabelled."""
 
 
 def _rubric(value: Any) -> Rubric | None:
-    """A rubric, which has been checked when it was made, or the data of one."""
+    """A rubric, already checked, or its data."""
     return None if value is None else Rubric.from_dict(value)
 
 
@@ -163,49 +162,50 @@ def _selection(value: Any) -> dict[str, Any]:
 
 
 def _submission(value: Any, checked: Callable[[Any], str]) -> str:
-    """Text as it is; chat messages as a `Transcript`."""
+    """Text unchanged; chat messages as a `Transcript`."""
     if isinstance(value, Transcript | AnswerList):
         return value
     return Transcript(value) if isinstance(value, list | tuple) else checked(value)
 
 
 def _prompt(value: Any, checked: Callable[[Any], str | None]) -> str | None:
-    """Text; that of messages with more than text stays what it is."""
+    """Text; the text of messages that contain more than text keeps its class."""
     return checked(value) if getattr(value, "unseen", None) is None else value
 
 
 @with_one_line_errors
 @checked_dataclass(config=ConfigDict(strict=True, defer_build=True, extra="forbid"))
 class DataItem:
-    """A single item to be graded, optionally with ground truth.
+    """A single item to grade, optionally with ground truth.
 
     Attributes:
-        submission: the text to be graded; structured data as JSON text. A list of chat messages
-            becomes a `Transcript`: their text, with the messages kept.
-        description: a few words on what this item is.
+        submission: the text to grade; structured data as JSON text. A list of chat messages becomes
+            a `Transcript`: their text, with the messages kept.
+        description: a short description of the item.
         ground_truth: one label per criterion: a `CriterionVerdict` for a binary criterion, an
-            option's label for a multi-choice one, the score for a scale, the value for a metric
-            or code, None where nobody labelled it. Scores become text.
-        ground_truth_reasons: why each label of `ground_truth` is given, in people's words; None for
-            a label without a reason. People see them, and judges where the item is an example.
+            option's label for a multi-choice one, the score for a scale, the value for a metric or
+            code, None if unlabelled. Scores become text.
+        ground_truth_reasons: the reason for each label of `ground_truth`, in people's words; None
+            for a label without a reason. People see them, and so do judges if the item is an
+            example.
         rubric: the item's own rubric, used instead of the dataset's.
         reference_submission: an exemplary response; takes precedence over the dataset's.
-        annotations: labels of several people, by annotator and criterion name. Where
-            `ground_truth` has no label, what they say together is it: the majority's label, or the
-            mean of ordered answers and numbers.
-        adjudications: for labels of `ground_truth` that somebody decided on, by criterion name:
-            the `annotator`, the `label` and the `reason`.
-        selection: how the item was chosen for each label, a `LabelSelection` by criterion name; a
-            label without an entry has no record of it.
+        annotations: labels of several people, by annotator and criterion name. If `ground_truth`
+            has no label, their consensus replaces it: the label of the majority, or the mean of
+            ordered answers and numbers.
+        adjudications: for labels of `ground_truth` that somebody decided on, by criterion name: the
+            `annotator`, the `label` and the `reason`.
+        selection: how the item was chosen for each label, a `LabelSelection` by criterion name;
+            unknown for labels without an entry.
         id: its identifier. Default: a hash of its content, the same in every process.
-        prompt: what this item answers, where that is not the dataset's prompt.
-        context: documents that the submission rests on, such as retrieved passages: texts or
+        prompt: the prompt that this item answers, if it is not the dataset's.
+        context: documents that the submission is based on, such as retrieved passages: texts or
             `{title, text}`, which become `ContextDocument`.
-        metadata: anything else worth keeping.
-        unreadable: why its text cannot be read; every verdict on it has then failed.
-        unseen: what belongs to it that no text shows, in words (`the prompt has an image`); judges
-            that are shown text alone abstain. None: what the messages have that it is made of.
-        extra: unknown keys of the file it came from; written back where they stood.
+        metadata: any other data.
+        unreadable: why its text cannot be read; every verdict on it is then failed.
+        unseen: its parts that no text shows, in words (`the prompt has an image`); judges that see
+            only text then abstain. None: the parts in its messages.
+        extra: unknown keys of its file; written back to the same place.
     """
 
     submission: Annotated[str, WrapValidator(_submission)]
@@ -227,7 +227,7 @@ class DataItem:
     unreadable: str | None = None
     unseen: str | None = None
     extra: dict[str, Any] = field(default_factory=dict)
-    _hash: str = field(default="", repr=False, compare=False)  # `id`, where that is the hash
+    _hash: str = field(default="", repr=False, compare=False)  # `id`, if it is the hash
 
     def __post_init__(self) -> None:
         if not self.id or self.id == self._hash:  # the latter in `dataclasses.replace`
@@ -247,7 +247,7 @@ class DataItem:
             )
 
     def content_id(self) -> str:
-        """A hash (12 hexadecimal digits) of what is judged: texts and rubric.
+        """A hash (12 hexadecimal digits) of the judged content: texts and rubric.
 
         Descriptions, labels and metadata do not change it.
         """
@@ -260,7 +260,7 @@ class DataItem:
 
     @property
     def parts(self) -> Parts | SpokenParts:
-        """What the submission thinks and says, which a length penalty looks at."""
+        """The thinking and the output of the submission, for a length penalty."""
         if isinstance(self.submission, Transcript):
             return self.submission.parts
         from rubricate.rubric import split_thinking
@@ -268,13 +268,13 @@ class DataItem:
         return split_thinking(self.submission)
 
     def reason(self, index: int) -> str | None:
-        """Why the label of `ground_truth` at an index from 0 is given; None where nobody says."""
+        """The reason for the label of `ground_truth` at an index; None if there is none."""
         reason = self.ground_truth_reasons[index] if self.ground_truth_reasons else None
         return reason if reason and reason.strip() else None
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags in its file or its metadata (`tags`); none if that holds something else."""
+        """The tags in its file or its metadata (`tags`); none if they have another type."""
         tags = self.metadata.get("tags") or self.extra.get("tags")
         if not tags:
             return ()
@@ -284,10 +284,10 @@ class DataItem:
             return ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The item as it is written to a file; an id that is only the content hash is left out."""
+        """The item as in a file; an id that equals the content hash is omitted."""
         text, unseen = self.submission, self.unseen
         if unseen is None and (parts := getattr(self.prompt, "unseen", "")):
-            unseen = f"the prompt has {parts}"  # a submission's messages say it
+            unseen = f"the prompt has {parts}"  # for a submission, its messages say it
         data = {
             "id": None if self.id == self.content_id() else self.id,
             "prompt": self.prompt,
@@ -320,12 +320,12 @@ class DataItem:
         """Build an item from loaded JSON or YAML.
 
         Args:
-            data: an object with at least `submission`. One that is `{thinking, output}` is kept as
-                JSON text; one of chat messages is a `Transcript`.
+            data: an object with at least `submission`. A submission that is `{thinking, output}` is
+                kept as JSON text; chat messages become a `Transcript`.
             global_rubric: the dataset's rubric, for items without their own.
 
         Raises:
-            InputError: with the path inside the item of what is wrong.
+            InputError: with the path inside the item.
         """
         if not isinstance(data, Mapping):
             raise InputError(f"must be a dict, got {type(data).__name__}")
@@ -357,7 +357,7 @@ class DataItem:
 
 
 ALWAYS_WRITTEN = ("submission", "description", "ground_truth")
-"""The fields that a file has although they are empty."""
+"""The fields that are written even if they are empty."""
 
 
 def _written(labels: Iterable[object]) -> list[str | None]:
@@ -365,10 +365,10 @@ def _written(labels: Iterable[object]) -> list[str | None]:
 
 
 def checked_labels(item: DataItem, rubric: Rubric | None) -> tuple[GroundTruth | None, Annotations]:
-    """The labels of an item by its rubric: what people say together, and each of them.
+    """Check the labels of an item against its rubric: the ground truth, and the annotations.
 
     Raises:
-        InputError: they do not fit the rubric.
+        InputError: they do not match the rubric.
     """
     truth, annotations = item.ground_truth, item.annotations
     return (
@@ -378,10 +378,10 @@ def checked_labels(item: DataItem, rubric: Rubric | None) -> tuple[GroundTruth |
 
 
 def parse_ground_truth(labels: Any, rubric: Rubric | None) -> GroundTruth:
-    """Check labels against the rubric they are for; binary ones become `CriterionVerdict`.
+    """Check labels against their rubric; binary ones become `CriterionVerdict`.
 
     Raises:
-        InputError: the count differs from the rubric's, or a label is not an allowed one.
+        InputError: their number differs from the rubric's, or a label is invalid.
     """
     if not isinstance(labels, Sequence) or isinstance(labels, str):
         raise InputError("expected a list with one label per criterion", path=("ground_truth",))

@@ -1,4 +1,4 @@
-"""Documents as text: Markdown and plain text as they are; PDF, HTML and DOCX converted, once."""
+"""Documents as text: Markdown and plain text unchanged; PDF, HTML and DOCX converted, once."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from rubricate.errors import InputError, errors_within, extra_needed
 
 PLAIN = (".md", ".markdown", ".txt")
 MOST_BYTES = 200 * 2**20
-"""Bytes that a document's file may have."""
+"""The largest document file, in bytes."""
 RULES = 4
-"""Counted up where the same file becomes another text, so that no older one is taken."""
+"""Increased whenever the same file gives another text, so that older cached texts are not used."""
 MOST_GUESSED = 2**16
-"""Bytes that an encoding is guessed from."""
+"""Most bytes from which an encoding is guessed."""
 _MAGIC = {b"%PDF-": "a PDF", b"PK\x03\x04": "a ZIP archive, such as DOCX", b"\x89PNG": "an image"}
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 def documents_in(folder: Path, *, follow_links: bool = False) -> dict[str, Path]:
-    """The documents in a folder by their names without the ending, which say what each is for.
+    """The documents in a folder by name without suffix, which is the id of their task.
 
     Args:
         folder: the folder.
-        follow_links: whether links may lead out of it. With them, somebody who sends you a folder
-            could have your own files judged and stored.
+        follow_links: whether links may lead out of it. If they may, somebody who sends you a folder
+            can make your own files be judged and stored.
 
     Raises:
         InputError: two have the same name, or a link leads out of the folder.
@@ -57,27 +57,27 @@ def documents_in(folder: Path, *, follow_links: bool = False) -> dict[str, Path]
 
 
 def read_document_file(path: str | Path, *, cache: str | Path | None = None) -> str:
-    """The text of a document; the arguments and errors are those of `read_document`."""
+    """Return the text of a document; the arguments and errors are those of `read_document`."""
     return read_document(path, cache=cache).text
 
 
 def read_document(
     path: str | Path, *, cache: str | Path | None = None, converter: Converter | None = None
 ) -> Converted:
-    """The text of a document, and how many characters of it an HTML page hides (left out).
+    """Return the text of a document, and the number of characters that an HTML page hides (left
+    out).
 
-    PDF, HTML and DOCX are converted within bounds of time, memory and size (see `Converter`).
+    PDF, HTML and DOCX are converted within limits of time, memory and size (see `Converter`).
 
     Args:
         path: a file whose name ends in one of `DOCUMENT_SUFFIXES`.
-        cache: a folder where converted text is kept, by the hash of the file's content. Default:
-            nothing is kept.
-        converter: what converts; one for many documents saves starting its process anew.
+        cache: a folder for converted text, by the hash of the file's content. Default: no cache.
+        converter: the converter; share one among many documents to avoid a process for each.
 
     Raises:
-        InputError: there is no such file, it is empty, binary or too large, its text is not UTF-8
-            (says what it seems to be), it cannot be converted, or it has no text.
-        MissingExtraError: its kind needs the extra `documents`.
+        InputError: the file does not exist, is empty, binary or too large, its text is not UTF-8
+            (the error suggests an encoding), it cannot be converted, or it has no text.
+        MissingExtraError: its type needs the extra `documents`.
     """
     path = user_path(path)
     try:
@@ -125,7 +125,7 @@ def _not_utf8(content: bytes, position: int) -> str:
     else:
         try:
             from charset_normalizer import from_bytes
-        except ImportError:  # of the extra `documents`; it only says more
+        except ImportError:  # from the extra `documents`; only for a better message
             return f"is not UTF-8 text (byte {position}): save it as UTF-8"
         guess = from_bytes(content[:MOST_GUESSED]).best()
         if guess is None:
@@ -163,4 +163,4 @@ def _converted(
 
 
 DOCUMENT_SUFFIXES = (*PLAIN, *CONVERTERS)
-"""What the names of documents that can be read end in."""
+"""The suffixes of readable documents."""

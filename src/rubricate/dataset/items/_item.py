@@ -1,4 +1,4 @@
-"""The item: what is graded. A dataset gives one after the other, each with all that it takes."""
+"""The item as it is graded. A dataset yields one after the other, each with all that it needs."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from rubricate.rubric import Criterion, DeclaredScoring, Rubric, Verdict, agreed
 
 ONE_SCORING = "all items of a run are scored alike; declare it once, in the dataset's 'scoring'"
 NO_RUBRIC = Rubric.model_construct(criteria=(), name=None, guidelines=None)
-"""The rubric of an item that a judge is asked about by itself."""
+"""The rubric of an item that is judged outside a dataset."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One item to be graded: what a judge is shown of it, and what else belongs to it.
+    """One item to grade: what a judge sees of it, and its other data.
 
-    Two are equal where a judge is shown the same.
+    Items are equal if a judge sees the same.
 
     Attributes:
-        submission: the text to be judged.
-        prompt: the task that it answers, its own or the dataset's; empty if there is none.
+        submission: the text to judge.
+        prompt: the prompt that it answers, its own or the dataset's; empty if there is none.
         reference: an exemplary response, if there is one.
-        guidelines: the rubric's guidelines, if it has any.
-        context: documents that the submission rests on, or should.
-        data: the item as its dataset has it.
-        id: its identifier, which no other item of the dataset has.
-        rubric: what it is graded by: its own rubric, or the dataset's.
+        guidelines: the guidelines of the rubric, if any.
+        context: documents that the submission is based on, or should be.
+        data: the item in the dataset.
+        id: its identifier, unique in the dataset.
+        rubric: its own rubric, or the dataset's.
     """
 
     submission: str
@@ -65,7 +65,7 @@ class Item:
         prompt: str,
         reference: str | None,
     ) -> Item:
-        """An item of a dataset, with what the dataset adds to it."""
+        """Create the item from a dataset's item and the data that the dataset adds."""
         return cls(
             data.submission,
             prompt,
@@ -79,7 +79,7 @@ class Item:
 
     @property
     def unseen(self) -> str | None:
-        """What belongs to it that no text shows, in words; judges of text alone abstain."""
+        """Its parts that no text shows, in words; judges that see only text then abstain."""
         if self.data.unseen is not None:
             return self.data.unseen
         if not (type(self.submission) is type(self.prompt) is str):  # messages, as text
@@ -89,13 +89,13 @@ class Item:
         return None
 
     def labels(self) -> dict[str, Verdict]:
-        """The human verdicts by criterion name; a criterion without one is missing.
+        """The human verdicts by criterion name; criteria without a label are missing.
 
-        They are the item's ground truth, with its reasons, and, where that has no label, what its
-        annotators say together.
+        They are the item's ground truth, with its reasons, and for missing labels the consensus of
+        its annotators.
 
         Raises:
-            InputError: the labels do not fit the rubric.
+            InputError: the labels do not match the rubric.
         """
         own_labels = self.data.ground_truth
         together = consensus(self.data.annotations, self.rubric) if self.data.annotations else {}
@@ -122,17 +122,17 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a dataset has, counted without holding it.
+    """Counts over a dataset, made without holding it in memory.
 
     Attributes:
-        items: how many items.
-        verdicts: how many criteria they have together.
-        to_judge: how many of those need a judge.
-        rubric: the rubric of all items; None where they differ.
+        items: the number of items.
+        verdicts: the number of their criteria.
+        to_judge: the number of those that need a judge.
+        rubric: the rubric of all items; None if they differ.
         named_code: the criteria whose code the rubrics only name.
-        scoring: what the dataset and the rubrics declare of scores; None where they do not.
+        scoring: the scoring that the dataset or the rubrics declare; None if they do not.
         gated: whether some criteria require others.
-        read: the items as they were read, where they are few and in memory anyway.
+        read: the items, if they are few and in memory anyway.
         first_list: the index of the first item whose submission is several answers, for pairs.
     """
 
@@ -149,7 +149,7 @@ class Survey:
 
 @runtime_checkable
 class Gradable(Protocol):
-    """What can be graded: a `RubricDataset`, or a table of `read_table`.
+    """Anything that can be graded: a `RubricDataset`, or a table of `read_table`.
 
     Attributes:
         name: the dataset's name, if it has one.
@@ -158,15 +158,15 @@ class Gradable(Protocol):
     name: str | None
 
     def survey(self, limit: int | None = None) -> Survey:
-        """Read all items, the first `limit` of them if one is given, and check them.
+        """Read and check all items, or the first `limit`.
 
         Raises:
-            InputError: an item cannot be graded, or two share an id; says which.
+            InputError: an item cannot be graded, or two share an id; the error says which.
         """
         ...
 
     def to_grade(self, limit: int | None = None) -> Iterator[Item]:
-        """The items that `survey` has read, in the same order; can be asked for again."""
+        """Iterate over the items that `survey` has read, in the same order; can be repeated."""
         ...
 
 
@@ -180,11 +180,11 @@ def survey_of(
 
     Args:
         to_grade: the items.
-        scoring: what their dataset declares of scores.
-        read: the same items where they are kept, so that they are not read again.
+        scoring: the scoring that their dataset declares.
+        read: the same items if they are in memory, so that they are not read again.
 
     Raises:
-        InputError: labels do not fit, or the rubrics declare different scorings; with the item's
+        InputError: labels do not match, or the rubrics declare different scorings; with the item's
             place.
     """
     items = verdicts = to_judge = judged_each = 0
@@ -235,13 +235,14 @@ def survey_of(
 
 
 Names = Callable[[], Iterable[tuple[str, bool]]]
-"""Gives, from the start each time, each item's id and whether it is only its content's hash."""
+"""Yields, from the start each time, each item's id and whether it is only the content hash."""
 
 
 class ItemIds:
-    """Makes items' ids differ without holding them: eight bytes an item.
+    """Makes items' ids unique without holding them: eight bytes per item.
 
-    Items with the same content and no id of their own get `-2`, `-3`, ... behind the hash.
+    Items with the same content and no id of their own get the suffix `-2`, `-3`, ... after the
+    hash.
     """
 
     def __init__(self) -> None:
@@ -250,14 +251,14 @@ class ItemIds:
         self._given: set[str] = set()
 
     def add(self, name: str) -> None:
-        """Note an item's id or content hash."""
+        """Add an item's id or content hash."""
         self._hashes.append(hash(name))
 
     def settle(self, names: Names) -> None:
-        """Look again at those that seem to occur twice, once all are noted.
+        """Check possible duplicates again, after all ids were added.
 
         Raises:
-            InputError: two items were given the same id; names up to five such ids.
+            InputError: two items have the same explicit id; names up to five such ids.
         """
         ordered = sorted(self._hashes)
         self._often = {earlier for earlier, later in pairwise(ordered) if earlier == later}
@@ -277,7 +278,7 @@ class ItemIds:
         self._given = set(places)
 
     def assigner(self) -> Callable[[str, bool], str]:
-        """A function that gives each item its final id; to be called in the items' order."""
+        """A function that returns each item's final id; call it in the order of the items."""
         seen: Counter[str] = Counter()
 
         def assign(name: str, is_hash: bool) -> str:

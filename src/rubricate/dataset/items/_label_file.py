@@ -1,8 +1,8 @@
-"""Labels that people give while they work, written back into a dataset's file.
+"""Labels that people give while they work, written back to a dataset's file.
 
-Each change is on disk before it counts as made. The file is replaced as a whole, so that a reader
-sees it before or after a change and a killed process leaves nothing half done. A change is made
-under a lock, after reading what other processes have changed, so that several can label one file.
+A change counts only once it is on disk. The file is replaced as a whole, so that a reader sees it
+before or after a change, and a killed process leaves no partial change. Changes are made under a
+lock, after reading the changes of other processes, so that several can label one file.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ from rubricate.errors import InputError
 from rubricate.rubric import Rubric
 
 LOCK_SECONDS = 30.0
-"""How long a change waits for another process to end its own."""
+"""How long a change waits for another process to finish its own, in seconds."""
 BY_HAND = LabelSelection("by_hand")
 COMMENT = re.compile(r"(^|\s)#", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class NewLabel:
-    """What an annotator says of an item; None takes an earlier label back.
+    """An annotator's label for an item; None withdraws an earlier label.
 
     Attributes:
         item: the item's id.
         annotator: the person's name.
         criterion: the criterion's name.
-        label: MET, UNMET, an option's label, or CANNOT_ASSESS; None takes it back.
-        selection: how the item was chosen. The first label of a criterion decides; that of a
-            second person changes nothing.
+        label: MET, UNMET, an option's label, or CANNOT_ASSESS; None withdraws it.
+        selection: how the item was chosen. The first label of a criterion decides; a second
+            person's label does not change it.
     """
 
     item: str
@@ -66,7 +66,7 @@ class NewLabel:
 
 @dataclass(frozen=True, slots=True)
 class Adjudication:
-    """The label that holds, whatever annotators said before; None takes a decision back."""
+    """The final label, whatever annotators chose before; None withdraws a decision."""
 
     item: str
     annotator: str
@@ -80,7 +80,7 @@ Change = NewLabel | Adjudication
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What the file holds, as far as it has been read."""
+    """The contents of the file, as far as they were read."""
 
     dataset: RubricDataset
     items: list[Item]
@@ -88,19 +88,19 @@ class _Held:
 
 
 class LabelFile:
-    """A dataset's file that labels are written into.
+    """A dataset's file to which labels are written.
 
-    Changes may be made in one thread while others read.
+    One thread may make changes while others read.
 
     Args:
         path: a dataset in JSON, YAML or JSON Lines.
-        rubric: a rubric to use in place of the file's own.
+        rubric: a rubric that replaces the file's own.
 
     Attributes:
         path: the file.
 
     Raises:
-        InputError: it is no dataset, or its folder cannot be written.
+        InputError: it is not a dataset, or its folder is not writable.
     """
 
     def __init__(self, path: str | Path, rubric: Rubric | None = None) -> None:
@@ -115,7 +115,7 @@ class LabelFile:
 
     @classmethod
     def of_dataset(cls, path: Path, dataset: RubricDataset) -> Self:
-        """The file of a dataset, which is made if it is not there; items that it lacks are added.
+        """Open the file of a dataset, and create it if it does not exist; missing items are added.
 
         Raises:
             InputError: it cannot be read or written.
@@ -130,7 +130,7 @@ class LabelFile:
 
     @property
     def dataset(self) -> RubricDataset:
-        """What the file holds."""
+        """The contents of the file."""
         return self._held.dataset
 
     @property
@@ -139,7 +139,7 @@ class LabelFile:
         return self._held.items
 
     def refresh(self) -> None:
-        """Read the file again where somebody else has changed it; not while changes are made."""
+        """Read the file again if somebody else has changed it; must not run during a change."""
         if self._changing.acquire(blocking=False):
             try:
                 self._refresh()
@@ -163,7 +163,7 @@ class LabelFile:
         self._held = _Held(dataset, items, indices)
 
     def item(self, name: str) -> Item:
-        """The item with this id; `InputError` if there is none."""
+        """Return the item with this id. Raises `InputError` if there is none."""
         held = self._held
         if name not in held.indices:
             raise InputError(f"there is no item '{name}'", file=self.path)
@@ -174,10 +174,11 @@ class LabelFile:
 
         Args:
             changes: the changes.
-            new: items that are added before; those that the file has by now are not.
+            new: items to add first, unless the file has them by now.
 
         Raises:
-            InputError: an item or criterion is not there (any more), or the file cannot be written.
+            InputError: an item or criterion does not exist (any more), or the file cannot be
+                written.
         """
         from filelock import FileLock, Timeout
 
@@ -199,10 +200,10 @@ class LabelFile:
             raise InputError(
                 f"another process has held it for {LOCK_SECONDS:g} seconds", file=self.path
             ) from None
-        except NotImplementedError:  # filelock's own, of a file system without locks
+        except NotImplementedError:  # from filelock, on a file system without locks
             raise InputError("its file system has no locks", file=self.path) from None
         except OSError as error:
-            self._seen = None  # what is held is not what is there
+            self._seen = None  # memory and file differ
             raise not_written(self.path, error) from None
         except InputError:
             self._seen = None
@@ -214,7 +215,7 @@ class LabelFile:
         self._hold(RubricDataset.from_dict(self._document, rubric=self._rubric))
 
     def _changed(self, change: Change) -> int:
-        """Make a change in the document; the index of its item."""
+        """Make a change in the document; return the index of its item."""
         rubric, index = self.item(change.item).rubric, self._held.indices[change.item]
         if change.criterion not in rubric.names:
             raise InputError(f"'{change.item}' has no criterion '{change.criterion}'")
@@ -233,7 +234,7 @@ class LabelFile:
         return index
 
     def _reread(self, touched: Iterable[int]) -> None:
-        """Take up changed items, without looking at the others again."""
+        """Reread changed items, without checking the others again."""
         for index in touched:
             before = self.items[index]
             part = {**self._document, "items": [self._document["items"][index]]}
@@ -243,12 +244,12 @@ class LabelFile:
 
     @property
     def loses_comments(self) -> bool:
-        """Whether it is YAML with comments, which the first label will leave out."""
+        """Whether it is YAML with comments, which the first label will remove."""
         is_yaml = self.path.suffix.lower() in YAML_SUFFIXES
         return is_yaml and COMMENT.search(self.path.read_text("utf-8-sig")) is not None
 
     def _keep_comments(self, before: str) -> None:
-        """YAML is written without its comments: keep the file as it was, once, if it has some."""
+        """Copy the file once before its comments are lost, because YAML is written without them."""
         copy = self.path.with_name(f"{self.path.name}.before-labels")
         is_yaml = self.path.suffix.lower() in YAML_SUFFIXES
         if is_yaml and COMMENT.search(before) and not os.path.lexists(copy):
@@ -263,11 +264,11 @@ class LabelFile:
 
 
 def _adjudicate(item: dict[str, Any], change: Adjudication, rubric: Rubric) -> None:
-    """Make a decision in an item of the document."""
+    """Store a decision in an item of the document."""
     labels = item.get("ground_truth") or [None] * len(rubric)
     labels[rubric.names.index(change.criterion)] = change.label
     item["ground_truth"] = labels if any(label is not None for label in labels) else None
-    if item.get("ground_truth_reasons"):  # the reason for a label that holds no more goes
+    if item.get("ground_truth_reasons"):  # drop the reason for the old label
         reasons = item["ground_truth_reasons"]
         reasons[rubric.names.index(change.criterion)] = change.reason or None
         item["ground_truth_reasons"] = reasons if item["ground_truth"] else None
@@ -288,7 +289,7 @@ def _is_labelled(item: dict[str, Any], criterion: str, rubric: Rubric) -> bool:
 def _put(
     item: dict[str, Any], field: str, outer: str, inner: str | None, value: object | None
 ) -> None:
-    """Set or take away `item[field][outer]`, or `[outer][inner]`; empty objects go."""
+    """Set or delete `item[field][outer]`, or `[outer][inner]`; empty objects are deleted."""
     whole = item.get(field) or {}
     if inner is not None:
         part = dict(whole.get(outer) or {})
@@ -306,16 +307,16 @@ def _put(
 def open_label_file(
     data: str, rubric: Rubric | None = None, columns: TableColumns | None = None
 ) -> LabelFile:
-    """The file that labels for `data` go into.
+    """Open the file for the labels of `data`.
 
-    A dataset's labels go back into its file. Those of a table go into a dataset beside it,
-    `NAME.labelled.json` (of an address or `hf:`, in the current folder), which is made when it is
-    not there; rows that it does not have yet are added to it.
+    A dataset's labels go back to its file. Those of a table go to a dataset beside it,
+    `NAME.labelled.json` (for a URL or `hf:`, in the current folder), which is created if it does
+    not exist; new rows are added to it.
 
     Args:
-        data: what `rubricate grade` takes.
-        rubric: the rubric of a table, or one to use in place of a dataset's own.
-        columns: which column of a table is what.
+        data: the data argument of `rubricate grade`.
+        rubric: the rubric of a table, or one that replaces the dataset's own.
+        columns: the meaning of a table's columns.
 
     Raises:
         InputError: it cannot be read or written, or a table has no rubric.

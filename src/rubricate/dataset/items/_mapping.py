@@ -1,8 +1,8 @@
-"""From what a data source has of an item to the item: the rows of a table, and samples.
+"""From the values of a data source to an item: the rows of a table, and samples.
 
-Both are mapped in one way. What an item is made of is picked by name (`submission`, `prompt`,
-`reference`, `context`, `id` and `label.CRITERION`), each value is read by its reader, and what is
-left is metadata.
+Both are mapped in the same way. The parts of an item are selected by name (`submission`, `prompt`,
+`reference`, `context`, `id` and `label.CRITERION`), each value is read by its reader, and the rest
+is metadata.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ OWN_NAMES = {
     "context": ("context",),
     "id": ("id",),
 }
-"""What a column can be, and the names by which it is known without being mapped."""
+"""The roles of a column, and the names by which each is recognised without a mapping."""
 OF_TASKS = "rubric"
-"""What a field of a benchmark's tasks can be too: their own rubrics."""
+"""An additional role of a field of a benchmark's tasks: their own rubrics."""
 _IGNORE = "ignore"
 _LIKE_LABEL = re.compile(r"labels?[\W_]+(.+)", re.IGNORECASE | re.DOTALL)
-"""How columns are called that people take for columns of labels."""
+"""Column names that look like labels."""
 
 TargetUse = Literal["reference", "ground_truth", "ignore"]
-"""What a sample's target is: an exemplary response, the human labels, or nothing of use."""
+"""The use of a sample's target: an exemplary response, the human labels, or none."""
 
 TRUE = frozenset({"true", "yes", "1", "1.0", "y", "met"})
 FALSE = frozenset({"false", "no", "0", "0.0", "n", "unmet"})
@@ -58,17 +58,17 @@ def item_of(
     metadata: dict[str, Any],
     columns: Mapping[str, str] | None = None,
 ) -> DataItem:
-    """The item of what a data source has.
+    """Create an item from the values of a data source.
 
     Args:
-        values: by what they are: `submission`, `prompt`, `reference`, `context`, `id` and
+        values: values by role: `submission`, `prompt`, `reference`, `context`, `id` and
             `label.CRITERION`. An item without any label has no ground truth.
-        rubric: whose labels they are.
-        metadata: what else there is.
+        rubric: the rubric of the labels.
+        metadata: the other values.
         columns: the column of each value, for errors.
 
     Raises:
-        InputError: there is no submission, or a value cannot be read; names its column.
+        InputError: there is no submission, or a value cannot be read; the error names its column.
     """
 
     def read(what: str, reader: Callable[[Any], Any]) -> Any:
@@ -101,15 +101,15 @@ def item_of(
 def parse_pairs(
     text: str | Mapping[str, str], known: Collection[str], option: str
 ) -> dict[str, str]:
-    """Read `submission=answer,prompt=question`: which field is what.
+    """Read `submission=answer,prompt=question`: the fields by role.
 
     Args:
         text: such pairs, or a dict of them.
-        known: what a field can be; `label.CRITERION` means any criterion.
-        option: the option that they are of, for errors.
+        known: the possible roles; `label.CRITERION` means any criterion.
+        option: the name of the option, for errors.
 
     Raises:
-        InputError: a pair has another form, something is mapped twice, or is not known.
+        InputError: a pair has another form, a role is mapped twice, or is unknown.
     """
     pairs: list[tuple[str, str]] = []
     if isinstance(text, str):
@@ -141,14 +141,14 @@ def parse_pairs(
 
 @dataclass(frozen=True)
 class TableColumns:
-    """Which column of a table is what.
+    """The roles of a table's columns.
 
     Attributes:
-        columns: the column of each of `submission`, `prompt`, `reference`, `context`, `id`
-            and `label.CRITERION`. What is not here is taken from a column of that name (`input` and
-            `target` serve as prompt and reference too).
-        ignore: a pattern such as `label.*`: columns that are not used and are not to become
-            metadata either; "" is none.
+        columns: the column of each of `submission`, `prompt`, `reference`, `context`, `id` and
+            `label.CRITERION`. Other roles use a column with the same name (`input` and `target`
+            serve as prompt and reference too).
+        ignore: a pattern such as `label.*`: unused columns that do not become metadata either; ""
+            for none.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -159,35 +159,35 @@ class TableColumns:
         """Read `submission=answer,prompt=question,label.accuracy=human_accuracy`.
 
         Args:
-            text: such pairs, or a dict of them. `ignore=label.*` leaves out the columns of such
-                names that are not used: they do not become metadata.
+            text: such pairs, or a dict of them. `ignore=label.*` leaves out unused columns with
+                such names: they do not become metadata.
 
         Raises:
-            InputError: a pair has another form, something is mapped twice, or is not known.
+            InputError: a pair has another form, a role is mapped twice, or is unknown.
         """
         known = (*OWN_NAMES, OF_TASKS, _IGNORE, f"{LABEL}CRITERION")
         columns = parse_pairs(text, known, "map")
         return cls(columns, columns.pop(_IGNORE, ""))
 
     def ignored_in(self, names: Iterable[str]) -> set[str]:
-        """The columns that are left out where they are not used, in a table of these columns.
+        """The columns that are ignored unless they are used, in a table with these columns.
 
         Args:
             names: the table's columns.
         """
-        if not self.ignore:  # it would match a column without a name
+        if not self.ignore:  # "" would match a column without a name
             return set()
         return {name for name in names if fnmatchcase(name, self.ignore)}
 
     def found_in(self, names: Sequence[str], criteria: Sequence[str]) -> dict[str, str]:
-        """The columns by what they are, in a table whose columns have these names.
+        """The columns by role, in a table with these column names.
 
         Args:
             names: the table's columns.
-            criteria: names of criteria, whose labels are looked for in `label.CRITERION`.
+            criteria: names of criteria, whose labels are expected in `label.CRITERION`.
 
         Returns:
-            The name of the column by what it is: `submission`, `prompt`, `label.accuracy`.
+            The name of the column by role: `submission`, `prompt`, `label.accuracy`.
         """
         by_use = dict(self.columns)
         own = {**OWN_NAMES, **{f"{LABEL}{name}": (f"{LABEL}{name}",) for name in criteria}}
@@ -201,10 +201,10 @@ class TableColumns:
 
 
 class RowReader:
-    """Makes items of rows, one table's from its first row on, and remembers its columns.
+    """Creates items from the rows of one table, from its first row on, and remembers its columns.
 
     Raises:
-        InputError: the mapping names a criterion that the rubric does not have.
+        InputError: the mapping names a criterion outside the rubric.
     """
 
     def __init__(self, columns: TableColumns, rubric: Rubric) -> None:
@@ -229,10 +229,10 @@ class RowReader:
             )
 
     def __call__(self, row: dict[str, Any]) -> DataItem:
-        """A row's item.
+        """Create the item of a row.
 
         Raises:
-            InputError: there is no submission in it, or a label is none of its criterion's.
+            InputError: the row has no submission, or a label is invalid for its criterion.
         """
         if not row.keys() <= self._names.keys():
             self._names.update(dict.fromkeys(row))
@@ -252,12 +252,12 @@ class RowReader:
         return item_of(values, self._rubric, rest, by_use)
 
     def check(self) -> None:
-        """Raise `InputError` if the mapping did not fit the rows so far."""
+        """Raise `InputError` if the mapping did not match the rows so far."""
         if self._names and (problem := self._problem(self._names) or self._label_problem()):
             raise problem
 
     def _label_problem(self) -> InputError | None:
-        """What is wrong with a column of labels: it names no criterion, or only looks like one."""
+        """The problem of a label column: it names no criterion, or only looks like a label."""
         names = self._rubric.names
         for column in (name for name in self._names if name not in self._no_metadata):
             name = column.removeprefix(LABEL)
@@ -277,11 +277,11 @@ class RowReader:
         return None
 
     def _role_problem(self) -> InputError | None:
-        """A column that is a context or a reference by another name, where a criterion needs it."""
+        """A column that looks like a context or a reference that a criterion needs."""
         other_names = (
             ("context", ("contexts", "retrieved_contexts", "retrieval_context", "chunks")),
             ("reference", ("reference_answer", "expected_output", "expected", "gold_answer")),
-        )  # what other tools call these columns
+        )  # the names in other tools
         for role, others in other_names:
             column = next((name for name in others if name in self._names), None)
             if column is None or role in self._found or column in self._no_metadata:
@@ -308,7 +308,7 @@ class RowReader:
         return unlabelled.get(name) or unlabelled.get(suggestion(name, unlabelled) or "")
 
     def _problem(self, names: Mapping[str, Any]) -> InputError | None:
-        """What is wrong with the mapping in a table of these columns, if anything is."""
+        """The problem of the mapping in a table with these columns, if any."""
         missing = [column for column in self._columns.columns.values() if column not in names]
         unmapped = [name for name in names if name not in self._found.values()]
         (only,) = names if len(names) == 1 else ("",)
@@ -343,14 +343,14 @@ class RowReader:
 
 
 def submission_of(value: Any) -> str | None:
-    """What a cell is as a submission; None where it is none."""
+    """Read a cell as a submission; None if it is not one."""
     with contextlib.suppress(InputError):
         return _submission(_parsed_chat(value))
     return None
 
 
 def _parsed_chat(value: Any) -> Any:
-    """A value, or the chat messages whose JSON text it is, as CSV files have them."""
+    """A value, or the chat messages in its JSON text, as in CSV files."""
     if isinstance(value, str) and value.lstrip().startswith("[") and '"role"' in value:
         with contextlib.suppress(ValueError):
             if is_conversation(parsed := json.loads(value)):
@@ -370,11 +370,11 @@ def items_of(
     labels: Mapping[str, str],
     context: str | None,
 ) -> list[DataItem]:
-    """One item for each sample; the arguments are those of `RubricDataset.from_samples`.
+    """Create one item per sample; the arguments are those of `RubricDataset.from_samples`.
 
     Raises:
-        InputError: samples share an id, one has no submission, or a label is none of its
-            criterion's; names the sample.
+        InputError: samples share an id, one has no submission, or a label is invalid for its
+            criterion; the error names the sample.
     """
     if target not in get_args(TargetUse):
         raise InputError(f"target must be {' or '.join(get_args(TargetUse))}, found {target!r}")
@@ -404,7 +404,7 @@ def items_of(
 def _picked(
     sample: Sample, submission: str | Callable[[Sample], str], metadata: dict[str, Any]
 ) -> Any:
-    """A sample's submission, taken out of its metadata or made by a function."""
+    """A sample's submission, taken from its metadata or made by a function."""
     if callable(submission):
         return submission(sample)
     if submission not in metadata:
@@ -419,7 +419,7 @@ def _picked(
 def _values_of(
     sample: Sample, rubric: Rubric, target: TargetUse, labels: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What of an item a sample itself has; `labels` go before those of its target."""
+    """The values of an item in a sample itself; `labels` take precedence over its target's."""
     by_target: Mapping[str, Any] = {}
     reference = None
     texts = [sample.target] if isinstance(sample.target, str) else sample.target
@@ -444,13 +444,13 @@ def _values_of(
 
 
 def _submission(value: Any) -> str:
-    """A submission as text: numbers too, and chat messages as a `Transcript`.
+    """A submission as text: also numbers, and chat messages as a `Transcript`.
 
-    Texts in a list are an `AnswerList`. Empty text is what was submitted.
+    A list of texts becomes an `AnswerList`. Empty text is a valid submission.
 
     Raises:
-        InputError: there is none (None, NaN or an empty list), or it is no text: most likely of
-            another column.
+        InputError: it is missing (None, NaN or an empty list), or is not text: most likely the
+        wrong column.
     """
     if is_missing(value) or value == []:
         raise InputError(
@@ -479,9 +479,9 @@ def _reference(value: Any) -> str | None:
 
 
 def _context(value: Any) -> list[ContextDocument]:
-    """The documents that a data source has: texts or {title, text}, or a JSON list of them.
+    """Read context documents: texts or {title, text}, or a JSON list of them.
 
-    Other structured data is shown as JSON.
+    Other structured data becomes JSON text.
     """
     if is_missing(value) or value == "":
         return []
@@ -499,7 +499,7 @@ def _context(value: Any) -> list[ContextDocument]:
 
 
 def _input_text(messages: str | list[ChatMessage]) -> str:
-    """An input as text: of several messages, each behind its role."""
+    """An input as text; several messages each follow their role."""
     if isinstance(messages, str):
         return messages
     text = messages[0].text if len(messages) == 1 else render_turns(map(turn_of, messages))
@@ -507,7 +507,7 @@ def _input_text(messages: str | list[ChatMessage]) -> str:
 
 
 def _label(criterion: Criterion, value: Any) -> CriterionVerdict | str | None:
-    """The criterion's label for what a data source has: the label in any case, or yes and no."""
+    """The criterion's label for a value: the label in any letter case, or yes and no."""
     if is_missing(value) or (isinstance(value, str) and not value.strip()):
         return None
     binary = criterion.is_binary

@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from rubricate.views import Section
 
 SHOWN = 10
-"""Items that a notebook shows."""
+"""Most items that a notebook shows."""
 FEW = 10_000
-"""Items that are read once for a run, and kept as they are shown to a judge: 200 bytes each, 2 MB
-together. More are read a second time, one after the other."""
+"""Most items that are read once for a run and kept in the form that a judge sees: 200 bytes each, 2
+MB together. More items are read a second time, one after the other."""
 
 
 @with_one_line_errors
@@ -68,17 +68,17 @@ class RubricDataset:
         dataset.add_item("Very fast.", ground_truth=["MET"])
 
     Attributes:
-        prompt: what the items are responses to; None if each item has its own prompt.
+        prompt: the prompt that the items answer; None if each item has its own prompt.
         rubric: the rubric of all items without their own.
-        items: the items to be graded.
+        items: the items to grade.
         name: the dataset's name.
         reference_submission: an exemplary response for items without their own.
-        metadata: anything else worth keeping.
-        scoring: how all items are scored, where that is not as usual and not in the rubric.
-        extra: unknown keys of the file it came from; written back where they stood.
+        metadata: any other data.
+        scoring: how scores are computed, if not as usual and not in the rubric.
+        extra: unknown keys of its file; written back to the same place.
 
     Raises:
-        ValueError: an item's labels do not fit its rubric.
+        ValueError: an item's labels do not match its rubric.
     """
 
     prompt: str | None = None
@@ -134,7 +134,7 @@ class RubricDataset:
         return self._global_rubric().total_positive_weight
 
     def get_item_rubric(self, idx: int) -> Rubric:
-        """The rubric of item `idx`: its own, else the global one.
+        """Return the rubric of item `idx`: its own, else the global one.
 
         Raises:
             InputError (ValueError): there is neither.
@@ -146,12 +146,12 @@ class RubricDataset:
         return rubric
 
     def get_item_reference_submission(self, idx: int) -> str | None:
-        """The reference of item `idx`: its own, else the global one, else None."""
+        """Return the reference of item `idx`: its own, else the global one, else None."""
         reference = self.items[idx].reference_submission
         return self.reference_submission if reference is None else reference
 
     def get_item_prompt(self, idx: int) -> str:
-        """The prompt of item `idx`: its own, else the dataset's.
+        """Return the prompt of item `idx`: its own, else the dataset's.
 
         Raises:
             InputError (ValueError): there is neither.
@@ -163,9 +163,9 @@ class RubricDataset:
         return prompt
 
     def get_item_labels(self, idx: int) -> list[str | None]:
-        """The human labels of the item at `idx`, one a criterion, None where nobody labelled it.
+        """Return the human labels of item `idx`, one per criterion, None if unlabelled.
 
-        They are its `ground_truth`, and where that has no label what its annotators say together.
+        They are its `ground_truth`, and for missing labels the consensus of its annotators.
         """
         item, rubric = self.items[idx], self.get_item_rubric(idx)
         together = consensus(item.annotations, rubric) if item.annotations else {}
@@ -178,11 +178,11 @@ class RubricDataset:
     def item_ids(self) -> list[str]:
         """One identifier per item, in order, all different.
 
-        Items with the same content and no identifier of their own get `-2`, `-3`, … behind the
-        hash.
+        Items with the same content and no identifier of their own get the suffix `-2`, `-3`, …
+        after the hash.
 
         Raises:
-            InputError: two items were given the same identifier.
+            InputError: two items have the same explicit identifier.
         """
         own_ids = list(map(attrgetter("id"), self.items))
         if len(set(own_ids)) == len(own_ids):
@@ -194,13 +194,13 @@ class RubricDataset:
         ids.settle(lambda: names)
         return list(map(ids.assigner(), *zip(*names, strict=True)))
 
-    # On the way into a run
+    # For a run
 
     def survey(self, limit: int | None = None) -> Survey:
-        """Count the items, the first `limit` of them, and check that they can be graded.
+        """Count all items, or the first `limit`, and check that they can be graded.
 
         Raises:
-            InputError: an item has no rubric, labels do not fit, or two items share an id.
+            InputError: an item has no rubric, labels do not match, or two items share an id.
         """
         if len(self.items) > FEW:
             return survey_of(self.to_grade(limit), self.scoring)
@@ -208,7 +208,8 @@ class RubricDataset:
         return survey_of(read, self.scoring, read=read)
 
     def to_grade(self, limit: int | None = None) -> Iterator[Item]:
-        """The items, the first `limit` of them, each with its rubric, prompt and reference."""
+        """Iterate over the items, or the first `limit`, each with its rubric, prompt and
+        reference."""
         ids = self.item_ids()
         for index, (item, name) in enumerate(zip(self.items[:limit], ids, strict=False)):
             prompt = self.prompt if item.prompt is None else item.prompt
@@ -262,11 +263,11 @@ class RubricDataset:
         reference_submission: str | None = None,
         **fields: Any,
     ) -> None:
-        """Add an item; the arguments are those of `DataItem`, of which others go by name.
+        """Add an item; the arguments are those of `DataItem`, the other ones by name.
 
         Raises:
-            InputError (ValueError): there is no rubric or prompt for it, or the labels do not fit
-                the rubric. The dataset is then as it was.
+            InputError (ValueError): there is no rubric or prompt for it, or the labels do not match
+            the rubric. The dataset is then unchanged.
         """
         item = DataItem(
             submission, description, ground_truth, rubric, reference_submission, **fields
@@ -288,20 +289,20 @@ class RubricDataset:
         normalize: bool = True,
         rubric: Rubric | None = None,
     ) -> float:
-        """The score of one item's labels, such as its ground truth.
+        """Return the score of one item's labels, such as its ground truth.
 
         Args:
-            verdicts: one label per criterion, None where there is none.
-            normalize: the score in [0, 1]; False for the raw weighted sum.
-            rubric: the rubric of the labels; default the global one.
+            verdicts: one label per criterion, None if there is none.
+            normalize: True for the score in [0, 1]; False for the raw weighted sum.
+            rubric: the rubric of the labels. Default: the global one.
 
         Returns:
-            The score. CANNOT_ASSESS, N/A options and missing labels are left out; 0.0 where that
-            leaves no positive weight.
+            The score. CANNOT_ASSESS, N/A options and missing labels are left out; 0.0 if no
+            positive weight remains.
 
         Raises:
-            InputError (ValueError): a label does not fit its criterion, the counts differ, or
-                there is no rubric.
+            InputError (ValueError): a label is invalid for its criterion, the counts differ, or
+            there is no rubric.
         """
         rubric = self.rubric if rubric is None else rubric
         if rubric is None:
@@ -339,7 +340,7 @@ class RubricDataset:
     # Files
 
     def to_dict(self) -> dict[str, Any]:
-        """The dataset as it is written to a file."""
+        """The dataset as in a file."""
         data = {
             "name": self.name,
             "prompt": self.prompt,
@@ -360,11 +361,11 @@ class RubricDataset:
     def to_file(self, path: str | Path) -> None:
         """Write the dataset: YAML for .yaml and .yml, JSON Lines for .jsonl, else JSON.
 
-        In JSON Lines the first line has the dataset's own fields, every other one an item. A file
-        that is there is replaced once the new one is whole on the disk.
+        In JSON Lines the first line has the dataset's own fields, every other line an item. An
+        existing file is replaced once the new one is complete on disk.
 
         Args:
-            path: the file; its suffix says the format.
+            path: the file; its suffix decides the format.
 
         Raises:
             InputError (ValueError): it cannot be written.
@@ -377,12 +378,12 @@ class RubricDataset:
         """Build a dataset from loaded JSON or YAML.
 
         Args:
-            data: an object with `prompt` and `rubric` (either may be null where each item has its
-                own) and `items`.
-            rubric: a rubric to use in place of the dataset's own; `rubric` may then be missing.
+            data: an object with `prompt` and `rubric` (either may be null if each item has its own)
+                and `items`.
+            rubric: a rubric that replaces the dataset's own; `rubric` may then be missing.
 
         Raises:
-            InputError (ValueError): with the path inside the document of what is wrong.
+            InputError (ValueError): with the path inside the document.
         """
         return cls(**arguments_from(data, rubric))
 
@@ -394,17 +395,17 @@ class RubricDataset:
             json_string: the text of a dataset file.
 
         Raises:
-            InputError: it is no JSON, or as for `from_dict`.
+            InputError: it is not JSON, or as for `from_dict`.
         """
         return cls.from_dict(parse_json(json_string))
 
     @classmethod
     def from_file(cls, path: str | Path, *, rubric: Rubric | None = None) -> RubricDataset:
-        """Load a dataset written by `to_file`; the format goes by the suffix.
+        """Load a dataset written by `to_file`; the suffix decides the format.
 
         Args:
             path: the file.
-            rubric: a rubric to use in place of the file's own.
+            rubric: a rubric that replaces the file's own.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -429,27 +430,27 @@ class RubricDataset:
         context: str | None = None,
         name: str | None = None,
     ) -> RubricDataset:
-        """A dataset of samples that have been answered.
+        """Create a dataset from answered samples.
 
         A sample's input becomes the item's prompt; id and metadata are kept.
 
         Args:
-            dataset: the samples, from a reader for instance.
-            rubric: what to judge them by.
-            prompt: what all of them are about; an item's own prompt goes before it.
-            submission: the key of a sample's metadata that holds the text to be graded, or a
-                function from the sample to that text.
-            target: what a sample's target is: an exemplary response (`reference`), the labels
-                (`ground_truth`: one for each criterion), or nothing of use (`ignore`).
-            labels: for criteria by name, the key of the metadata that holds the human label: a
-                label, or yes/no, true/false, 1/0 for a binary criterion.
-            context: the key of the metadata that holds the documents that the submission rests
-                on: texts, or `{title, text}`.
-            name: the dataset's name. Default: that of `dataset`.
+            dataset: the samples, for example from a reader.
+            rubric: the rubric.
+            prompt: the prompt of all items; an item's own prompt takes precedence.
+            submission: the key of a sample's metadata for the text to grade, or a function from the
+                sample to that text.
+            target: the use of a sample's target: an exemplary response (`reference`), the labels
+                (`ground_truth`: one for each criterion), or none (`ignore`).
+            labels: for criteria by name, the key of the metadata for the human label: a label, or
+                yes/no, true/false, 1/0 for a binary criterion.
+            context: the key of the metadata for the documents that the submission is based on:
+                texts, or `{title, text}`.
+            name: the dataset's name. Default: the name of `dataset`.
 
         Raises:
-            InputError (ValueError): two samples share an id, a sample has no submission, or a
-                label is none of its criterion's; names the sample.
+            InputError (ValueError): two samples share an id, a sample has no submission, or a label
+            is invalid for its criterion; the error names the sample.
         """
         from rubricate.dataset.items._mapping import items_of
 
@@ -470,19 +471,19 @@ class RubricDataset:
     def split_train_test(
         self, n_train: int, *, stratify: bool = True, seed: int | None = None
     ) -> tuple[RubricDataset, RubricDataset]:
-        """Split at random into a training and a test set, sharing the items.
+        """Split at random into a training and a test set, which share the item objects.
 
         Args:
             n_train: the exact number of items in the training set.
             stratify: balance the labels of all criteria over both parts; every item keeps the
                 same chance of each part. Needs labels on every item.
-            seed: for a split that can be repeated.
+            seed: the random seed, for a reproducible split.
 
         Returns:
             (training set, test set).
 
         Raises:
-            InputError (ValueError): `n_train` does not fit the dataset, or labels are missing.
+            InputError (ValueError): `n_train` is invalid for the dataset, or labels are missing.
         """
         if n_train < 0:
             raise InputError(f"n_train must be non-negative, got {n_train}")
@@ -510,20 +511,20 @@ class RubricDataset:
 LINES_SUFFIX = ".jsonl"
 TABLE_SUFFIXES = frozenset({".csv", ".parquet"})
 KNOWN_BY = frozenset({"prompt", "rubric", "items"})
-"""The fields of which a dataset has one at least."""
+"""The fields of which a dataset has at least one."""
 FIELDS = ("prompt", "rubric", "items", "name", "reference_submission", "metadata", "scoring")
 
 
 def arguments_from(data: Any, rubric: Rubric | None) -> dict[str, Any]:
-    """What `RubricDataset` is built from, out of loaded JSON or YAML; labels are not checked yet.
+    """Return the constructor's arguments from loaded JSON or YAML; labels are not checked yet.
 
     Args:
-        data: an object with `prompt` and `rubric` (either may be null where each item has its own)
-            and `items`.
-        rubric: a rubric to use in place of the document's own; `rubric` may then be missing.
+        data: an object with `prompt` and `rubric` (either may be null if each item has its own) and
+        `items`.
+        rubric: a rubric that replaces the document's own; `rubric` may then be missing.
 
     Raises:
-        InputError: with the path inside the document of what is wrong.
+        InputError: with the path inside the document.
     """
     if not isinstance(data, Mapping):
         raise _no_object(data)
@@ -567,7 +568,7 @@ def arguments_from(data: Any, rubric: Rubric | None) -> dict[str, Any]:
 
 
 def _no_object(data: object) -> InputError:
-    """The error for a document that is no object."""
+    """The error for a document that is not an object."""
     advice = ""
     if isinstance(data, list):
         advice = "; save records as JSON Lines, and give a rubric by --rubric (rubric=)"
@@ -575,7 +576,8 @@ def _no_object(data: object) -> InputError:
 
 
 def _no_dataset(data: Mapping[str, Any]) -> InputError:
-    """The error for an object without any field of a dataset: what it has, and what one has."""
+    """The error for an object without any field of a dataset, with its fields and the expected
+    ones."""
     keys = ", ".join(repr(str(key)[:40]) for key in [*data][:6])
     more = ", ..." if len(data) > 6 else ""
     advice = ""
@@ -593,13 +595,13 @@ def _no_dataset(data: Mapping[str, Any]) -> InputError:
 
 
 def read_whole(path: str | Path) -> tuple[dict[str, Any], list[int]]:
-    """A dataset's file as one object with `items`, as it is in the file.
+    """Read a dataset's file as one unchecked object with `items`.
 
     Returns:
-        The object, and of JSON Lines the line of the dataset's own fields, then that of each item.
+        The object, and for JSON Lines the line of the dataset's own fields, then of each item.
 
     Raises:
-        InputError: the file cannot be read, or holds no object; with the line.
+        InputError: the file cannot be read, or contains no object; with the line.
     """
     path = user_path(path)
     if path.suffix.lower() in TABLE_SUFFIXES and path.exists():
@@ -624,7 +626,7 @@ def read_whole(path: str | Path) -> tuple[dict[str, Any], list[int]]:
 
 
 def at_line(error: InputError, path: str | Path, lines: Sequence[int]) -> InputError:
-    """An error in a file; of JSON Lines with its line, in place of the index of its item."""
+    """Return an error with its file; for JSON Lines with the line instead of the item's index."""
     if not lines:
         return with_line(error, path)
     if error.path[:1] == ("items",) and isinstance(index := error.path[1], int):
@@ -635,7 +637,7 @@ def at_line(error: InputError, path: str | Path, lines: Sequence[int]) -> InputE
 def document_text(path: str | Path, document: Mapping[str, Any], before: str = "") -> str:
     """A dataset as text: YAML for .yaml and .yml, JSON Lines for .jsonl, else JSON.
 
-    `before` is what the file has now: letters beyond ASCII stay as it has them, and so does a JSON
+    `before` is the current text of the file: non-ASCII letters keep its form, and so does a JSON
     document on one line.
     """
     path, ascii_only = user_path(path), before.isascii()

@@ -1,4 +1,4 @@
-"""How the item of a label was chosen, which decides what the label can be used for."""
+"""How the item of a label was chosen, which decides the valid uses of the label."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class LabelSelection:
     """How the item of a label was chosen.
 
     Attributes:
-        how: `random`: every item had the same chance. `active`: items that the judge is unsure of
-            had a higher chance, which is recorded. `uncertainty`: the least sure item came first,
-            and no chance is known. `by_hand`: somebody chose it.
+        how: `random`: every item had the same chance. `active`: items with unsure verdicts had a
+            higher chance, which is recorded. `uncertainty`: the least sure item came first, and no
+            chance is known. `by_hand`: somebody chose it.
         probability: the chance of the item in a single draw from all items of the dataset; these
-            sum to 1. None where it is not known.
+            sum to 1. None if unknown.
     """
 
     how: How
@@ -36,12 +36,12 @@ class LabelSelection:
             raise InputError("labels that are chosen actively need this", path=("probability",))
 
     def to_dict(self) -> dict[str, Any]:
-        """As it is written to a file."""
+        """The selection as in a file."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 def read_selection(value: Any) -> dict[str, LabelSelection]:
-    """How each label of an item was chosen, by criterion name.
+    """Read how each label of an item was chosen, by criterion name.
 
     Raises:
         InputError: it has another form; with the path inside it.

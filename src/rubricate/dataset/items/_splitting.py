@@ -5,16 +5,16 @@ the same unusual items to the same part every time. Here every item has the same
 part, and each label of each criterion is shared out in proportion.
 
 The method rounds fractions bit by bit. At first every item is in the training part to the same
-fraction, n_train / n_items, written in binary. Beginning with the last bit, the items whose bit is
-set are cut into two halves of one size that agree in their label counts, and a fair coin says which
+fraction, n_train / n_items, written in binary. Starting with the last bit, the items whose bit is
+set are cut into two halves of equal size with matching label counts, and a fair coin decides which
 half drops the bit and which half carries it. After the first bit every item is wholly in one part.
 (This reduction of rounding to halving is from Lovász, Spencer and Vesztergombi 1986, "Discrepancy
 of set-systems and matrices", European Journal of Combinatorics 7.) The coin keeps each item's
 chance at n_train / n_items, however greedy the search for good halves is.
 
 Iterative stratification (Sechidis, Tsoumakas and Vlahavas 2011, "On the stratification of
-multi-label data") has the same aim without that promise: while there is room, it gives an item
-whose labels nobody else has to the larger part.
+multi-label data") has the same aim without that guarantee: while there is room, it puts an item
+with unique labels into the larger part.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 Criterion = TypeVar("Criterion", bound=Hashable)
 
-# Rounds of exchanges in the last halving. An earlier one moves the split half as much as the one
-# after it, and gets half its rounds.
+# Rounds of exchanges in the last halving. Each earlier one moves the split half as much as the
+# next,
+# and gets half its rounds.
 MOST_ROUNDS = 32
 LEAST_ROUNDS = 2
 
@@ -43,20 +44,19 @@ def stratified_split(
 
     Args:
         labels: `labels[i][criterion]` is item i's label on a criterion; None and a missing key both
-            mean that it has none. Criteria are matched by key, whatever rubric they are from, so
-            items may have rubrics of their own. Rows in one order of criteria become mappings by
-            `dict(enumerate(row))`.
+            mean no label. Criteria are matched by key across rubrics, so items may have their own
+            rubrics. Convert rows in one order of criteria to mappings with `dict(enumerate(row))`.
         n_train: the exact number of items in the first part.
-        rng: the only source of chance; one state of it always gives one split.
+        rng: the only source of randomness; the same state always gives the same split.
 
     Returns:
         (training indices, test indices), of lengths n_train and len(labels) - n_train, each in
         shuffled order. Every index occurs exactly once.
 
         Each item is in the first part with probability n_train / len(labels), whatever its labels.
-        How many of the `count` items with a given label on a given criterion are in it stays near
-        count * n_train / len(labels): for up to ten criteria less than 3 away, mostly less than 1,
-        at any number of items. (These distances were measured; they are not guaranteed.)
+        Of `count` items with a given label on a given criterion, close to count * n_train /
+        len(labels) are in it: for up to ten criteria the difference is less than 3, usually less
+        than 1, at any number of items. (These differences were measured; they are not guaranteed.)
     """
     n_items = len(labels)
     order = list(range(n_items))
@@ -87,10 +87,10 @@ def stratified_split(
 def labels_by_criterion(
     items: Iterable[tuple[Rubric, Sequence[str | None]]],
 ) -> list[dict[tuple[str, str], str | None]]:
-    """Each item's labels, keyed by what tells criteria of different rubrics apart.
+    """Each item's labels, by keys that distinguish the criteria of different rubrics.
 
     Args:
-        items: of each its rubric and its labels, one a criterion.
+        items: the rubric and the labels of each item, one label per criterion.
 
     Raises:
         InputError: an item has no labels.
@@ -108,7 +108,7 @@ def labels_by_criterion(
 
 
 def _strata(labels: Sequence[Mapping[Criterion, str | None]]) -> list[frozenset[int]]:
-    """Number the pairs of criterion and label from 0; give those of each item, (n_items,)."""
+    """Number the pairs of criterion and label from 0; return those of each item, (n_items,)."""
     numbers: dict[tuple[Criterion, str], int] = {}
     return [
         frozenset(
@@ -123,12 +123,13 @@ def _strata(labels: Sequence[Mapping[Criterion, str | None]]) -> list[frozenset[
 def _balanced_halves(
     items: Sequence[int], strata: Sequence[frozenset[int]], rounds: int, rng: random.Random
 ) -> tuple[list[int], list[int]]:
-    """Cut an even number of items into two halves of one size with like counts in every stratum.
+    """Cut an even number of items into two halves of equal size with similar counts in every
+    stratum.
 
-    Begins with random halves. A round pairs the halves' items at random and exchanges a pair where
-    that lowers the sum over strata of (left count - right count)², and by a coin where it keeps
-    it. No more rounds follow once all counts differ by at most 1. Another fair coin says which half
-    comes first.
+    Starts with random halves. A round pairs the halves' items at random and exchanges a pair if
+    that lowers the sum over strata of (left count - right count)², and by a coin if the sum stays
+    equal. It stops once all counts differ by at most 1. Another fair coin decides which half comes
+    first.
     """
     shuffled = list(items)
     rng.shuffle(shuffled)

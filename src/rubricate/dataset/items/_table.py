@@ -1,6 +1,6 @@
-"""Files of answered questions, an item in each row, read one after the other.
+"""Files of answered questions, one item per row, which are streamed.
 
-A table is a CSV, JSON, JSON Lines or Parquet file, an address of one, or `hf:NAME@SPLIT`.
+A table is a CSV, JSON, JSON Lines or Parquet file, its URL, or `hf:NAME@SPLIT`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from rubricate.rubric import Rubric
 
 
 def is_table(data: str) -> bool:
-    """Whether a file has a row for each item, and not a `RubricDataset`.
+    """Whether a file has one row per item, and is not a `RubricDataset`.
 
     A JSON file is a table if it is an array, or an object with a record under each id; a JSON Lines
-    file, if its first line has a submission, or no prompt, which every dataset has.
+    file, if its first line has a submission, or lacks the prompt, which every dataset has.
     """
     if data.startswith(HF):
         return True
@@ -54,7 +54,7 @@ def is_table(data: str) -> bool:
                 )
         record = parse_json_bytes(first)
     except InputError:
-        return False  # reading it later says what is wrong
+        return False  # reading it later reports the error
     return isinstance(record, dict) and ("submission" in record or "prompt" not in record)
 
 
@@ -65,17 +65,17 @@ def read_table(
     *,
     on_error: OnError = "raise",
 ) -> ItemTable:
-    """A table to be graded. Nothing is read before it is.
+    """Return a table for grading. It is not read yet.
 
     Args:
-        data: a path, an address, or `hf:NAME@SPLIT`.
-        rubric: what to judge the submissions by.
-        columns: which column is what. The others are kept as the items' metadata.
-        on_error: `skip` leaves out rows that do not fit.
+        data: a path, a URL, or `hf:NAME@SPLIT`.
+        rubric: the rubric for the submissions.
+        columns: the roles of columns. The others become the items' metadata.
+        on_error: `skip` leaves out invalid rows.
 
     Raises:
-        InputError (ValueError): the table is not there or of no known kind, or a label is mapped
-            for a criterion that the rubric does not have.
+        InputError (ValueError): the table does not exist or has an unknown type, or a label is
+        mapped for a criterion outside the rubric.
     """
     return ItemTable(data, rubric, columns or TableColumns(), on_error)
 
@@ -85,15 +85,16 @@ def dataset_of_rows(
     rubric: Rubric,
     columns: Mapping[str, str] | str | None = None,
 ) -> RubricDataset:
-    """Rows that are in memory, an item each; see `read_table` for those of a file.
+    """Create a dataset from rows in memory, one item each; see `read_table` for files.
 
     Args:
-        rows: by the names of their columns.
-        rubric: what to judge the submissions by.
-        columns: which column is what; see `TableColumns.parse`.
+        rows: values by column name.
+        rubric: the rubric for the submissions.
+        columns: the roles of columns; see `TableColumns.parse`.
 
     Raises:
-        InputError: there is none, a column is missing, or a value cannot be read; says where.
+        InputError: there are no rows, a column is missing, or a value cannot be read; with the
+            place.
     """
     if not rows:
         raise InputError("there are no rows to grade")
@@ -109,14 +110,14 @@ def dataset_of_rows(
 
 
 class ItemTable:
-    """Items in the rows of a file that is never held: `survey` reads it, and `entries` again.
+    """Items in the rows of a file that is never in memory: `survey` reads it, and `entries` again.
 
-    A `.json` file is the exception: it is one document. A file at an address is fetched twice.
+    A `.json` file is the exception: it is one document. A file at a URL is fetched twice.
 
     Attributes:
         name: the file's name without its suffix.
         skipped: the rows that the survey left out, with `on_error="skip"`.
-        submission_column: the column that is mapped to the submission, if one is.
+        submission_column: the column that is mapped to the submission, if any.
     """
 
     def __init__(self, data: str, rubric: Rubric, columns: TableColumns, on_error: OnError) -> None:
@@ -132,12 +133,12 @@ class ItemTable:
         self.name: str | None = self._records.name
 
     def survey(self, limit: int | None = None) -> Survey:
-        """Read the rows, of the first `limit` items if one is given, and check them.
+        """Read and check all rows, or those of the first `limit` items.
 
         Raises:
             InputError (ValueError): the table cannot be read, a column is missing, two items share
-                an id, or a row does not fit; names the columns that there are and those that
-                nothing is mapped to.
+            an id, or a row is invalid; the error lists the columns and which of them are not
+            mapped.
         """
         if self._surveyed is not None and self._surveyed[0] == limit:
             return self._surveyed[1]
@@ -163,7 +164,7 @@ class ItemTable:
         return survey
 
     def to_grade(self, limit: int | None = None) -> Iterator[Item]:
-        """The items of the rows that fit, the first `limit` of them, read now."""
+        """Iterate over the items of valid rows, or the first `limit`, reading the file again."""
         self.survey(limit)
         assign = self._ids.assigner()
         for item in self._items(RowReader(self._columns, self._rubric), limit, []):

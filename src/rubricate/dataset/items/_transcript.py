@@ -1,4 +1,4 @@
-"""Conversations as text: what a judge is shown of a list of messages, and what trainers have."""
+"""Conversations as text, for judges, and as messages, for trainers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from rubricate.rubric import SpokenParts
 
 TEXTS = ("text", "reasoning")
-"""Types of a message's parts that need no mention."""
+"""Types of a message's parts that are not mentioned as unseen."""
 MESSAGE_KEYS = ("role", "content", "name", "tool_calls", "tool_call_id", "reasoning_content")
 
 
 class Turn(NamedTuple):
-    """What one speaker says, and the tools that it calls, each with its arguments."""
+    """The text of one speaker, and its tool calls with their arguments."""
 
     speaker: str
     text: str
@@ -50,7 +50,7 @@ def _indented(text: str) -> str:
 
 
 def is_conversation(value: object) -> bool:
-    """Whether a value looks like chat messages: a list of objects that have a role."""
+    """Whether a value looks like chat messages: a list of objects with a role."""
     return (
         isinstance(value, Sequence)
         and not isinstance(value, str)
@@ -60,21 +60,21 @@ def is_conversation(value: object) -> bool:
 
 
 class Transcript(str):
-    """A conversation that is graded as a whole: its own text, with the messages kept beside.
+    """A conversation that is graded as a whole: its text, with the original messages.
 
-    The text is that of `render_turns`; what a judge quotes is looked up in it. A message's
-    reasoning parts are not in it.
+    The text is that of `render_turns`; a judge's quotes are located in it. It does not contain the
+    reasoning parts of messages.
 
     Args:
-        messages: chat messages as `{"role": ..., "content": ...}`, those of OpenAI with their
-            `tool_calls` too, or as `ChatMessage`.
+        messages: chat messages as `{"role": ..., "content": ...}`, including OpenAI's with
+            `tool_calls`, or as `ChatMessage`.
 
     Attributes:
         messages: the messages.
-        unseen: what they have that is not in the text, such as `an image`; "" for nothing.
+        unseen: their parts that are not in the text, such as `an image`; "" if there are none.
 
     Raises:
-        InputError: there is none, or one has no role or content.
+        InputError: there are no messages, or one has no role or content.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -94,8 +94,8 @@ class Transcript(str):
 
     @property
     def parts(self) -> SpokenParts:
-        """What the assistant thinks and says, and what the others say."""
-        from rubricate.rubric import SpokenParts, split_thinking  # for a length penalty alone
+        """The assistant's thinking and output, and the text of the others."""
+        from rubricate.rubric import SpokenParts, split_thinking  # only for a length penalty
 
         thinking, output, other = [], [], []
         for message in self.messages:
@@ -118,17 +118,17 @@ class Transcript(str):
 
 
 def _unsaid(message: ChatMessage) -> dict[str, Any]:
-    """What of a message nobody wrote: its identifier and source, and a tool call's usual type."""
+    """Fields of a message that nobody wrote: its id and source, and a tool call's usual type."""
     calls = (message.tool_calls or []) if message.role == "assistant" else []
     usual = {n: {"type"} for n, call in enumerate(calls) if "type" not in call.model_fields_set}
     return {"id": True, "source": True, **({"tool_calls": usual} if usual else {})}
 
 
 class AnswerList(str):
-    """Several answers to one task, such as all that were rejected; their JSON text as one.
+    """Several answers to one task, such as all rejected ones; as text, their JSON list.
 
     Attributes:
-        answers: each of them.
+        answers: the answers.
     """
 
     answers: tuple[str, ...]
@@ -143,17 +143,18 @@ class AnswerList(str):
 
 
 class PromptText(str):
-    """The text of messages that have more than text.
+    """The text of messages that contain more than text.
 
     Attributes:
-        unseen: what else they have, such as `an image`.
+        unseen: their other parts, such as `an image`.
     """
 
     unseen: str
 
     @classmethod
     def of(cls, text: str, messages: Sequence[ChatMessage]) -> str:
-        """A text of messages; the text itself if they have nothing else."""
+        """Return the text of messages with `unseen`; the text itself if there are no other
+        parts."""
         if not (unseen := unseen_in(messages)):
             return text
         made = cls(text)
@@ -162,7 +163,7 @@ class PromptText(str):
 
 
 def unseen_in(messages: Iterable[ChatMessage]) -> str:
-    """What messages have that no text shows, in words: `an image`; "" for nothing."""
+    """The parts of messages that no text shows, in words: `an image`; "" if there are none."""
     parts = [
         [part.model_dump() for part in message.content if part.type not in TEXTS]
         for message in messages
@@ -184,7 +185,7 @@ def _shown_kind(part: Content) -> str:
 
 
 def turn_of(message: ChatMessage) -> Turn:
-    """A chat message as a turn; of what is neither text nor reasoning, only the kind is said."""
+    """A chat message as a turn; parts that are neither text nor reasoning are only named."""
     content = message.content if isinstance(message.content, list) else []
     others = [f"[{_shown_kind(part)}]" for part in content if part.type not in TEXTS]
     calls = (message.tool_calls or []) if message.role == "assistant" else []
@@ -196,11 +197,10 @@ def turn_of(message: ChatMessage) -> Turn:
 
 
 def text_of_chat(chat: Any) -> str:
-    """Text as it is; one message as its text; several, or one that calls tools, as a `Transcript`.
+    """Text unchanged; one message as its text; several, or one with tool calls, as a `Transcript`.
 
-    So is one that has more than text, such as an image. A list of one text is that text.
-
-    Whatever a model put into a tool call is taken: it is to be judged.
+    A message with more than text, such as an image, is also a `Transcript`. A list of one text is
+    that text. The contents of tool calls are not validated, because they are to be judged.
 
     Raises:
         InputError: it is neither, or a message has no content, an unknown role or a misspelt key.
@@ -233,7 +233,7 @@ def _message(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _content(content: Any) -> str | list[Any]:
-    """The text of a message's parts; where some are not text, such as images, with these behind."""
+    """The text of a message's parts, followed by parts that are not text, such as images."""
     if isinstance(content, Sequence) and not isinstance(content, str):
         from rubricate.dataset.samples import kind_of
 
@@ -245,7 +245,7 @@ def _content(content: Any) -> str | list[Any]:
 
 
 def _call(call: Any, number: int) -> dict[str, Any]:
-    """A tool call; it may lack an identifier (TRL), and its arguments may be no JSON object."""
+    """A tool call; it may lack an identifier (TRL), and its arguments may not be a JSON object."""
     if not isinstance(call, Mapping):
         return {"id": str(number), "function": str(call)}
     function = call.get("function")
@@ -253,7 +253,7 @@ def _call(call: Any, number: int) -> dict[str, Any]:
     name = inner.get("name") or ("" if inner is function else function or "")
     arguments = inner.get("arguments")
     if isinstance(arguments, str):
-        with suppress(orjson.JSONDecodeError):  # else shown as it was written
+        with suppress(orjson.JSONDecodeError):  # else shown unchanged
             arguments = orjson.loads(arguments or "{}")
     if not isinstance(arguments, Mapping):
         arguments = {} if arguments is None else {"arguments": arguments}
