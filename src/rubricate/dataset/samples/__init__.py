@@ -1,9 +1,9 @@
-"""Samples: records of any source, in the vocabulary of inspect.
+"""Samples: records from any source, in Inspect's vocabulary.
 
 `csv_dataset`, `json_dataset`, `parquet_dataset` and `hf_dataset` read one source each, and
-`file_dataset` goes by the suffix; all give a `MemoryDataset` of `Sample`. A `FieldSpec` says which
-field of a record holds what. A record that does not fit is an error that names file, line, record
-and field. What is named here is loaded when it is first used.
+`file_dataset` chooses by the suffix; all return a `MemoryDataset` of `Sample`. A `FieldSpec` maps
+the fields of a record. An invalid record is an error with file, line, record and field. All names
+here are imported when first used.
 """
 
 from typing import TYPE_CHECKING

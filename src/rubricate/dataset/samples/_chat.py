@@ -1,7 +1,7 @@
-"""Chat messages: what a sample's input may be besides plain text.
+"""Chat messages: the input of a sample, unless it is plain text.
 
-Parts of a message's content are models too, each with its `type`; a message's `role` and a part's
-`type` tell pydantic which model to use.
+Parts of a message's content are models too, each with its `type`; by a message's `role` and a
+part's `type`, pydantic selects the model.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue
 
 
 class _Model(BaseModel):
-    """A model whose validator is built when it is first used: most datasets have no messages."""
+    """A model whose validator is built on first use, because most datasets have no messages."""
 
     model_config = ConfigDict(defer_build=True)
 
@@ -28,7 +28,7 @@ class ContentText(_Model):
 
 
 class ContentReasoning(_Model):
-    """What a model thought before it answered."""
+    """The model's reasoning before its answer."""
 
     type: Literal["reasoning"] = "reasoning"
     reasoning: str
@@ -38,7 +38,7 @@ class ContentReasoning(_Model):
 
 
 class ContentImage(_Model):
-    """An image: a path, an address or a data URI."""
+    """An image: a path, a URL or a data URI."""
 
     type: Literal["image"] = "image"
     image: str
@@ -46,7 +46,7 @@ class ContentImage(_Model):
 
 
 class ContentAudio(_Model):
-    """A sound: a path, an address or a data URI."""
+    """A sound: a path, a URL or a data URI."""
 
     type: Literal["audio"] = "audio"
     audio: str
@@ -54,7 +54,7 @@ class ContentAudio(_Model):
 
 
 class ContentVideo(_Model):
-    """A film: a path, an address or a data URI."""
+    """A video: a path, a URL or a data URI."""
 
     type: Literal["video"] = "video"
     video: str
@@ -62,7 +62,7 @@ class ContentVideo(_Model):
 
 
 class ContentDocument(_Model):
-    """A document: a path, an address or a data URI."""
+    """A document: a path, a URL or a data URI."""
 
     type: Literal["document"] = "document"
     document: str
@@ -72,14 +72,14 @@ class ContentDocument(_Model):
 
 
 class ContentData(_Model):
-    """Data in a form of a provider's own."""
+    """Data in a provider's own format."""
 
     type: Literal["data"] = "data"
     data: dict[str, JsonValue]
 
 
 class ContentToolUse(_Model):
-    """A tool that the model's provider ran: which, on what, and what came back."""
+    """A tool that the model's provider ran: its name, input and result."""
 
     type: Literal["tool_use"] = "tool_use"
     tool_type: Literal["web_search", "mcp_call", "code_execution"]
@@ -106,7 +106,7 @@ Content = Annotated[
 
 
 class ToolCall(_Model):
-    """A model's wish to have a function called."""
+    """A function call requested by a model."""
 
     id: str
     function: str
@@ -116,7 +116,7 @@ class ToolCall(_Model):
 
 
 class ToolCallError(_Model):
-    """Why a call of a function failed."""
+    """The error of a failed function call."""
 
     type: str
     message: str
@@ -127,14 +127,14 @@ def _new_id() -> str:
 
 
 class ChatMessageBase(_Model):
-    """What all messages have.
+    """The common fields of all messages.
 
     Attributes:
-        id: its identifier; made at random where none is given.
+        id: its identifier. Default: random.
         content: text, or a list of parts.
-        source: `input` for a message that a dataset brought, `generate` for a model's, `operator`
-            for one that somebody sent in between.
-        metadata: anything else worth keeping.
+        source: `input` for a message from a dataset, `generate` for a model's, `operator` for one
+            that somebody sent in between.
+        metadata: any other data.
     """
 
     id: str | None = Field(default_factory=_new_id)
@@ -144,7 +144,7 @@ class ChatMessageBase(_Model):
 
     @property
     def text(self) -> str:
-        """The content's text: all of it, or its text parts joined by line breaks."""
+        """The text of the content: all of it, or its text parts joined by line breaks."""
         if isinstance(self.content, str):
             return self.content
         return "\n".join(part.text for part in self.content if isinstance(part, ContentText))
@@ -165,14 +165,14 @@ class ChatMessageSystem(ChatMessageBase):
 
 
 class ChatMessageUser(ChatMessageBase):
-    """What a user says."""
+    """A user's message."""
 
     role: Literal["user"] = "user"
     tool_call_id: list[str] | None = None
 
 
 class ChatMessageAssistant(ChatMessageBase):
-    """What a model says."""
+    """A model's message."""
 
     role: Literal["assistant"] = "assistant"
     tool_calls: list[ToolCall] | None = None
@@ -180,7 +180,7 @@ class ChatMessageAssistant(ChatMessageBase):
 
 
 class ChatMessageTool(ChatMessageBase):
-    """What a function gave back."""
+    """The result of a function call."""
 
     role: Literal["tool"] = "tool"
     tool_call_id: str | None = None
@@ -192,4 +192,4 @@ ChatMessage = Annotated[
     ChatMessageSystem | ChatMessageUser | ChatMessageAssistant | ChatMessageTool,
     Discriminator("role"),
 ]
-"""A message of a conversation; `role` says which."""
+"""A message of a conversation, of the class that `role` selects."""

@@ -40,28 +40,28 @@ def csv_dataset(
     """Read samples from a CSV file.
 
     Cells are text of any length. An empty cell in an optional field (choices, id, metadata,
-    sandbox, files, setup) means that there is none. Blank rows are left out.
+    sandbox, files, setup) is a missing value. Blank rows are skipped.
 
         samples = csv_dataset("questions.csv", FieldSpec(input="question"), limit=100)
 
     Args:
-        csv_file: a path or an address (`s3://`, `https://`). `.gz` and `.zst` are decompressed.
-        sample_fields: which field holds what; a function from a record to samples; or None where
-            the fields have a sample's own names.
+        csv_file: a path or a URL (`s3://`, `https://`). `.gz` and `.zst` are decompressed.
+        sample_fields: the mapping of fields; a function from a record to samples; or None if the
+            fields have the names of a sample's.
         dialect: `unix`, `excel`, `excel-tab`, or one registered with the `csv` module.
-        encoding: the text's encoding; a byte order mark is left out.
-        name: the dataset's name. Default: the file's, without its suffix.
-        fs_options: options of the file system of an address, such as `{"anon": True}`.
-        fieldnames: the fields' names, for a file whose first row is a record.
-        delimiter: what separates cells. Default: the dialect's own, and a tab in files
-            named `.tsv` or `.tab`.
+        encoding: the text encoding; a byte order mark is skipped.
+        name: the dataset's name. Default: the file name without its suffix.
+        fs_options: options for the file system of a URL, such as `{"anon": True}`.
+        fieldnames: the field names, for a file whose first row is a record.
+        delimiter: the separator of cells. Default: the dialect's own, and a tab for `.tsv` and
+            `.tab` files.
         **options: `auto_id`, `shuffle`, `seed`, `shuffle_choices`, `limit`, `on_error` and `check`;
             see `SampleOptions`.
 
     Raises:
-        MissingFileError (FileNotFoundError): there is no such file.
-        InputError (ValueError): an argument or a record cannot be used; names file, line, record,
-            field, what was found and which fields there are.
+        MissingFileError (FileNotFoundError): the file does not exist.
+        InputError (ValueError): an argument or a record is invalid; the error has file, line,
+        record, field, the value and the available fields.
     """
     source = Source(csv_file, fs_options)
     loading = Loading(sample_fields, source, name, **options)
@@ -86,15 +86,15 @@ def csv_records(
     encoding: str = "utf-8",
     fieldnames: Sequence[str] | None = None,
 ) -> Iterator[Record]:
-    """The records of a file, one after the other.
+    """Yield the records of a file, one after the other.
 
     Args:
         source: the file.
-        wanted: how many will be looked at; None for all.
+        wanted: the number of records that will be read; None for all.
         dialect, delimiter, encoding, fieldnames: as for `csv_dataset`.
 
     Raises:
-        InputError: an option cannot be used, or the rest of the file cannot be read.
+        InputError: an option is invalid, or the rest of the file cannot be read.
     """
     options = _options(dialect, delimiter, source)
     with source.open() as file, text_of(file, encoding, source) as text:
@@ -107,7 +107,7 @@ def csv_records(
 
 
 def _options(dialect: str, delimiter: str | None, source: Source) -> dict[str, Any]:
-    """The dialect and delimiter for `csv.reader`."""
+    """The arguments of `csv.reader` for a dialect and delimiter."""
     try:
         own = csv.get_dialect(dialect)
     except (csv.Error, TypeError):
@@ -125,9 +125,9 @@ def _records(
     encoding: str,
     source: Source,
 ) -> Iterator[Record]:
-    """The records of the rows that are not blank, each with the line on which its row ends.
+    """Yield the records of all rows that are not blank, each with the line on which its row ends.
 
-    A row of blank cells that are fewer than those of the first row is not blank but ragged.
+    A row of blank cells that is shorter than the first row is not blank but ragged.
     """
     line, width = 0, 0
     names: list[str] = []
@@ -158,7 +158,7 @@ def _records(
 
 
 def _check_names(names: list[str], source: Source) -> None:
-    """Raise `InputError` where these cannot be the columns of a table."""
+    """Raise `InputError` if these names are not valid columns of a table."""
     problem = ""
     if _CONTROL.search("".join(names)):
         problem = "is a binary file, not a table of text: save a spreadsheet as CSV (UTF-8)"
@@ -171,9 +171,9 @@ def _check_names(names: list[str], source: Source) -> None:
 
 
 def _fitted(row: list[str], names: list[str], width: int) -> DatasetRecord | InputError:
-    """The record of a row that has more or fewer cells than there are names.
+    """Return the record of a row with more or fewer cells than there are names.
 
-    Columns without a name at the end of a header of this width may be empty.
+    Unnamed columns at the end of a header of this width may be empty.
     """
     beyond = row[len(names) :]
     if beyond and len(row) <= width and not "".join(beyond).strip():
@@ -192,17 +192,17 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 def numbered_rows(text: Iterable[str], options: dict[str, Any]) -> Iterator[tuple[int, list[str]]]:
-    """Each row with the line on which it ends, as `csv.reader` gives them.
+    """Yield each row with the line on which it ends, from `csv.reader`.
 
     Args:
         text: lines with their line ends.
         options: the arguments of `csv.reader`.
 
     Raises:
-        TypeError, ValueError: the options are not a dialect's.
+        TypeError, ValueError: the options are not valid for a dialect.
         InputError: a row cannot be read; with its line.
     """
-    csv.field_size_limit(LONGEST_CELL)  # of the whole process; the module's own is 128 KiB
+    csv.field_size_limit(LONGEST_CELL)  # for the whole process; the default is 128 KiB
     has_ended = False
 
     def end() -> Iterator[str]:
@@ -216,7 +216,7 @@ def numbered_rows(text: Iterable[str], options: dict[str, Any]) -> Iterator[tupl
         done = 0
         try:
             for row in reader:
-                if has_ended:  # the reader looked for the end of this row where the file ends
+                if has_ended:  # the reader reached the end of the file within this row
                     raise InputError(
                         f"a quote that opens in the record that begins on line {done + 1} is not "
                         "closed: close it, or write a quote within a text twice",

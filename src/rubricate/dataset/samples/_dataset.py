@@ -1,4 +1,4 @@
-"""Datasets of samples: the sequence that readers give, and what can be done with it."""
+"""Datasets of samples: the sequence that readers return, and its operations."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from _typeshed import SupportsRichComparison
 
 OnError = Literal["raise", "skip"]
-"""What a reader does about a record that does not fit: raise an error, or leave it out."""
+"""How a reader treats an invalid record: raise an error, or skip it."""
 
 
 @dataclass(frozen=True)
 class SkippedRecord:
-    """A record that was left out.
+    """A skipped record.
 
     Attributes:
         record: its number in the file, from 1.
-        line: the line on which it ends, from 1, where the file has lines.
-        error: what is wrong with it.
+        line: the line on which it ends, from 1, if the file has lines.
+        error: the error.
     """
 
     record: int
@@ -39,14 +39,14 @@ class SkippedRecord:
 
 
 def check_on_error(on_error: str) -> bool:
-    """Whether to skip; raises `InputError` for anything but `raise` and `skip`."""
+    """Return whether to skip. Raises `InputError` for anything but `raise` and `skip`."""
     if on_error not in ("raise", "skip"):
         raise InputError(f"on_error must be 'raise' or 'skip', found {on_error!r}")
     return on_error == "skip"
 
 
 def write_skipped(path: str | PathLike[str], skipped: Sequence[SkippedRecord]) -> None:
-    """Write one line of JSON for each record that was left out.
+    """Write one line of JSON for each skipped record.
 
     Raises:
         InputError: the file cannot be written.
@@ -62,26 +62,26 @@ _POSITIONS = {
 
 
 def choice_label(position: int) -> str:
-    """What the choice at `position` (from 0) is called: A to Z, then 1, 2, 3, ..."""
+    """The label of the choice at `position` (from 0): A to Z, then 1, 2, 3, ..."""
     return LETTERS[position] if position < len(LETTERS) else str(position - len(LETTERS) + 1)
 
 
 def shuffle_choices(samples: Sequence[Sample], generator: random.Random | None) -> None:
     """Shuffle the choices of each sample and rewrite its target to match, in place.
 
-    One generator serves all samples, in order; samples without choices draw nothing from it. A
+    One generator is used for all samples, in order; samples without choices draw nothing from it. A
     target is a choice's label (A, b, ...) or its text; a list is rewritten item by item.
 
     Args:
-        samples: what to shuffle.
-        generator: where chance comes from; None for the `random` module's own.
+        samples: the samples to shuffle.
+        generator: the random generator; None for the functions of the `random` module.
 
     Raises:
-        InputError (ValueError): a target is none of its sample's choices. No sample is changed.
+        InputError (ValueError): a target is not one of its sample's choices. No sample is changed.
     """
     shuffle = random.shuffle if generator is None else generator.shuffle
     state = random.getstate() if generator is None else generator.getstate()
-    changed: list[Sample] = []  # three lists, not one of tuples: these cost collections
+    changed: list[Sample] = []  # three lists: tuples would trigger collections
     orders: list[list[str]] = []
     targets: list[str | list[str]] = []
     try:
@@ -103,17 +103,17 @@ def shuffle_choices(samples: Sequence[Sample], generator: random.Random | None) 
 
 
 def _relabelled(target: str | list[str], order: list[int]) -> str | list[str] | None:
-    """A target of letters after `order`; None where it is not as most are."""
+    """A target of letters after `order`; None for any other target."""
     try:
         if type(target) is str:
             return LETTERS[order.index(_POSITIONS[target])]
         return [LETTERS[order.index(_POSITIONS[label])] for label in target]
-    except (LookupError, ValueError):  # no letter, that of no choice, or a new place without one
+    except (LookupError, ValueError):  # no letter, no such choice, or no letter for its place
         return None
 
 
 def _followed(sample: Sample, index: int, order: list[int]) -> str | list[str]:
-    """The sample's target after `order`, which has each new position's old one."""
+    """The sample's target after `order`, which maps each new position to its old one."""
     target = sample.target
     if isinstance(target, str):
         return _moved(target, sample, index, order) if target.strip() else target
@@ -147,11 +147,11 @@ def _position(label: str) -> int | None:
 
 
 SHOWN = 10
-"""Samples that a notebook shows."""
+"""Most samples that a notebook shows."""
 
 
 class Dataset(Sequence[Sample], abc.ABC):
-    """A sequence of samples, with what evaluations do to one."""
+    """A sequence of samples, with the operations that evaluations need."""
 
     @property
     @abc.abstractmethod
@@ -161,12 +161,12 @@ class Dataset(Sequence[Sample], abc.ABC):
     @property
     @abc.abstractmethod
     def location(self) -> str | None:
-        """Where it came from: an absolute path or an address."""
+        """Its origin: an absolute path or a URL."""
 
     @property
     @abc.abstractmethod
     def shuffled(self) -> bool:
-        """Whether its order is a shuffled one."""
+        """Whether it is in shuffled order."""
 
     @overload
     def __getitem__(self, index: int) -> Sample: ...
@@ -176,7 +176,7 @@ class Dataset(Sequence[Sample], abc.ABC):
 
     @abc.abstractmethod
     def __getitem__(self, index: int | slice) -> Sample | Dataset:
-        """A sample, or a dataset of a slice's samples (the same objects)."""
+        """Return a sample, or a dataset of a slice's samples (the same objects)."""
 
     @abc.abstractmethod
     def __len__(self) -> int:
@@ -192,16 +192,16 @@ class Dataset(Sequence[Sample], abc.ABC):
 
         Args:
             reverse: sort in descending order.
-            key: what to sort by; default the length of the input.
+            key: the sort key. Default: the length of the input.
         """
 
     @abc.abstractmethod
     def filter(self, predicate: Callable[[Sample], bool], name: str | None = None) -> Dataset:
-        """A dataset of the samples for which `predicate` is true, in order.
+        """Return a dataset of the samples for which `predicate` is true, in order.
 
         Args:
             predicate: whether to keep a sample.
-            name: the new dataset's name; default this one's.
+            name: the new dataset's name. Default: this one's.
         """
 
     @abc.abstractmethod
@@ -209,7 +209,7 @@ class Dataset(Sequence[Sample], abc.ABC):
         """Shuffle the order in place, as `random.Random(seed).shuffle` does.
 
         Args:
-            seed: for an order that can be repeated; None draws from the `random` module.
+            seed: the random seed, for a reproducible order; None draws from the `random` module.
         """
 
     @abc.abstractmethod
@@ -217,17 +217,18 @@ class Dataset(Sequence[Sample], abc.ABC):
         """Shuffle each sample's choices in place; targets follow.
 
         Args:
-            seed: for orders that can be repeated; None draws from the `random` module.
+            seed: the random seed, for reproducible orders; None draws from the `random` module.
 
         Raises:
-            InputError (ValueError): a target is none of its sample's choices. Nothing is changed.
+            InputError (ValueError): a target is not one of its sample's choices. Nothing is
+            changed.
         """
 
     def check_ids(self) -> None:
-        """Look for samples that share an id.
+        """Check that ids are unique.
 
         Raises:
-            InputError: two do; it names the ids.
+            InputError: samples share an id; the error lists these ids.
         """
         seen = Counter(str(sample.id) for sample in self if sample.id is not None)
         if repeated := [name for name, count in seen.items() if count > 1]:
@@ -259,7 +260,7 @@ class Dataset(Sequence[Sample], abc.ABC):
 
 
 def _text(value: Any) -> str:
-    """An input or a target in one text."""
+    """An input or a target as one text."""
     if isinstance(value, str):
         return value
     return " ".join(str(getattr(part, "text", part)) for part in value)
@@ -270,7 +271,7 @@ class MemoryDataset(Dataset):
 
     Attributes:
         samples: the dataset's own list of samples.
-        skipped: the records that were left out, with `on_error="skip"`.
+        skipped: the skipped records, with `on_error="skip"`.
     """
 
     def __init__(
@@ -280,13 +281,13 @@ class MemoryDataset(Dataset):
         location: str | None = None,
         shuffled: bool = False,
     ) -> None:
-        """A dataset of the given samples.
+        """Create a dataset of samples.
 
         Args:
             samples: the samples; the dataset keeps its own list.
             name: the dataset's name.
-            location: where it came from.
-            shuffled: whether the samples' order is a shuffled one.
+            location: its origin.
+            shuffled: whether the samples are in shuffled order.
         """
         self.samples: list[Sample] = list(samples)
         self._name = name
@@ -295,7 +296,7 @@ class MemoryDataset(Dataset):
         self.skipped: Sequence[SkippedRecord] = ()
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy has another list."""
+        """A copy has its own list."""
         return {**self.__dict__, "samples": [*self.samples]}
 
     @property
@@ -362,5 +363,5 @@ class MemoryDataset(Dataset):
 
 
 def _generator(seed: Any) -> random.Random:
-    """The generator of a seed; a number of numpy's is the number."""
+    """The generator for a seed; a numpy number counts as a plain number."""
     return random.Random(operator.index(seed) if hasattr(seed, "__index__") else seed)

@@ -20,16 +20,16 @@ from rubricate.dataset.samples._values import (
 from rubricate.errors import InputError
 
 DatasetRecord = dict[str, Any]
-"""A record as the data source has it: values by field name."""
+"""A record of the data source: values by field name."""
 
 Record = tuple[int | None, "DatasetRecord | InputError"]
-"""The line on which a record ends, where the file has lines, and the record or what is wrong."""
+"""The line on which a record ends, if the file has lines, and the record or its error."""
 
 RecordToSample = Callable[[DatasetRecord], "Sample | list[Sample]"]
-"""A function from a record to its sample, or to any number of them (none skips the record)."""
+"""A function from a record to its sample, or to any number of samples (none skips the record)."""
 
 Resolve = Callable[[Sample], None]
-"""Puts absolute paths in place of a sample's relative ones."""
+"""Makes a sample's relative paths absolute."""
 
 _TEXT = {str}
 _TEXT_OR_NUMBER = {str, int}
@@ -37,7 +37,7 @@ _OBJECT_OR_NONE = {dict, type(None)}
 
 
 def decoded(decode: Callable[[Any], DatasetRecord], raw: Any) -> DatasetRecord | InputError:
-    """The record that a reader's `decode` makes, or the error that says why it makes none."""
+    """Return the record that `decode` makes, or the error that it raises."""
     try:
         return decode(raw)
     except InputError as error:
@@ -46,19 +46,19 @@ def decoded(decode: Callable[[Any], DatasetRecord], raw: Any) -> DatasetRecord |
 
 @dataclass
 class FieldSpec:
-    """Which field of a record holds what.
+    """The fields of a record for the attributes of a sample.
 
     Attributes:
-        input: the field with the input.
-        target: the field with the ideal answer.
-        choices: the field with the answers to choose from.
-        id: the field with the identifier.
+        input: the field for the input.
+        target: the field for the ideal answer.
+        choices: the field for the answer choices.
+        id: the field for the identifier.
         metadata: the names of fields to keep as metadata, or a model (with `frozen=True`) that
-            names and checks them. None for a field `metadata` that holds an object; an empty list
-            for no metadata.
-        sandbox: the field with the sandbox.
-        files: the field with the files.
-        setup: the field with the script to run before the sample.
+            names and checks them. None for a field `metadata` that contains an object; an empty
+            list for no metadata.
+        sandbox: the field for the sandbox.
+        files: the field for the files.
+        setup: the field for the setup script.
     """
 
     input: str = "input"
@@ -74,11 +74,11 @@ class FieldSpec:
 def sample_mapper(
     sample_fields: FieldSpec | RecordToSample | None,
 ) -> FieldMapper | FunctionMapper:
-    """What `sample_fields` of a reader asks for.
+    """Return the mapper for a reader's `sample_fields`.
 
     Raises:
-        InputError: it is neither a `FieldSpec`, a function nor None, or names a metadata model
-            that is not frozen.
+        InputError: it is not a `FieldSpec`, a function or None, or has a metadata model that is not
+            frozen.
     """
     if sample_fields is None:
         return FieldMapper(FieldSpec())
@@ -115,10 +115,10 @@ class FieldMapper:
         ]
 
     def plain(self, records: Sequence[Any]) -> list[Sample] | None:
-        """The samples of records that all are as most are; None where some are not.
+        """Return the samples of records that all have the usual form; None if some have not.
 
-        Those have text as input and target, text or numbers other than 0 as id, an object or
-        nothing as metadata, and no other fields of a sample. Going by columns takes less time.
+        Usual are text as input and target, text or numbers other than 0 as id, an object or nothing
+        as metadata, and no other fields of a sample. Column by column takes less time.
         """
         spec = self._spec
         try:
@@ -143,7 +143,7 @@ class FieldMapper:
             elif self._names is None and "metadata" in fields:
                 metadata = [record.get("metadata") for record in records]
                 others = set(map(type, metadata)) - _OBJECT_OR_NONE
-            if others:  # a list may hold a NaN
+            if others:  # a list may contain a NaN
                 return None
         except (KeyError, TypeError):  # a field is missing, or a record is an error
             return None
@@ -152,15 +152,15 @@ class FieldMapper:
         return plain_samples(inputs, targets, ids, metadata)
 
     def __call__(self, record: DatasetRecord, resolve: Resolve | None = None) -> list[Sample]:
-        """The record's sample.
+        """Return the record's sample.
 
         Args:
             record: the fields.
-            resolve: called with a sample that may name files.
+            resolve: called with a sample that may refer to files.
 
         Raises:
-            InputError: a value cannot be read; names the field, what was found and which fields
-                the record has.
+            InputError: a value cannot be read; the error has the field, the value and the fields of
+                the record.
         """
         values: dict[str, Any] = {}
         name = "metadata"
@@ -187,7 +187,7 @@ class FieldMapper:
 
 
 def _named(record: DatasetRecord, names: Sequence[str]) -> dict[str, Any]:
-    """The fields of these names; a NaN in a list of them is None."""
+    """The fields with these names; a NaN in a list of them becomes None."""
     values = {}
     for name in names:
         value = record.get(name)
@@ -196,7 +196,7 @@ def _named(record: DatasetRecord, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _at_field(error: InputError | ValidationError, name: str, record: DatasetRecord) -> InputError:
-    from rubricate._documents import input_error  # its models would make each import slower
+    from rubricate._documents import input_error  # its models would slow down each import
 
     problem = error if isinstance(error, InputError) else input_error(error)
     place = ", ".join([f"field '{name}'", *map(str, problem.path)])
@@ -214,10 +214,10 @@ class FunctionMapper:
         self._function = function
 
     def plain(self, records: Sequence[Any]) -> None:
-        """None: only the function knows what a record is."""
+        """Return None, because only the function can read a record."""
 
     def __call__(self, record: DatasetRecord, resolve: Resolve | None = None) -> list[Sample]:
-        """The record's samples.
+        """Return the record's samples.
 
         Args:
             record: the fields.

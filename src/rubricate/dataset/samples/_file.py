@@ -1,4 +1,4 @@
-"""Reading samples or records from a file of whatever kind its name says."""
+"""Reading samples or records from a file, by its suffix."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from rubricate.errors import InputError
 
 
 class Reader(NamedTuple):
-    """What reads a kind of file: all of it as samples, or its records one after the other.
+    """The reader of a file type: all of a file as samples, or its records one after the other.
 
     Attributes:
-        dataset: gives samples.
-        records: gives records; the number is how many will be looked at, None for all.
-        unused: options of `file_dataset` that files of this kind have no use for.
+        dataset: returns samples.
+        records: yields records; the number is how many will be read, None for all.
+        unused: options of `file_dataset` that do not apply to this file type.
     """
 
     dataset: Callable[..., MemoryDataset]
@@ -39,7 +39,7 @@ READERS = {
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), _JSON),
     ".parquet": Reader(parquet_dataset, parquet_records, _JSON.unused | {"encoding"}),
 }
-"""Readers by suffix, a compression's left out."""
+"""Readers by suffix, without a compression's suffix."""
 
 
 def file_dataset(
@@ -50,13 +50,13 @@ def file_dataset(
     """Read samples from a file by its suffix: .csv, .tsv, .tab, .json, .jsonl, .ndjson, .parquet.
 
     Args:
-        file: a path or an address (`s3://`, `https://`); `.gz` and `.zst` may follow the suffix.
+        file: a path or a URL (`s3://`, `https://`); `.gz` and `.zst` may follow the suffix.
         sample_fields: as for `csv_dataset`.
-        **options: those of the reader of that suffix. `dialect`, `fieldnames` and `encoding` are
-            ignored for files that have none.
+        **options: the options of the reader for that suffix. `dialect`, `fieldnames` and `encoding`
+            are ignored for file types without them.
 
     Raises:
-        InputError (ValueError): no reader has this suffix, or what that reader raises.
+        InputError (ValueError): there is no reader for this suffix, or as for the reader.
     """
     source = Source(file, options.get("fs_options"))
     check_suffix(source)
@@ -66,7 +66,7 @@ def file_dataset(
 
 
 def check_suffix(source: Source) -> None:
-    """Raise `InputError` where no reader has a file's suffix."""
+    """Raise `InputError` if there is no reader for a file's suffix."""
     if source.suffix not in READERS:
         raise InputError(
             f"is no table: its name ends in none of {', '.join(READERS)} (save a spreadsheet as "
@@ -76,17 +76,17 @@ def check_suffix(source: Source) -> None:
 
 
 class Records:
-    """The records of a file, an address of one, or `hf:NAME@SPLIT`, read one after the other.
+    """The records of a file, a URL, or `hf:NAME@SPLIT`, read one after the other.
 
     Args:
-        data: which of these.
+        data: the path, the URL, or `hf:NAME@SPLIT`.
 
     Attributes:
         name: its `table_name`.
-        shown: what is read, for messages.
+        shown: the source, for messages.
 
     Raises:
-        InputError: there is no such file, or none of a known kind.
+        InputError: the file does not exist, or has an unknown type.
     """
 
     def __init__(self, data: str) -> None:
@@ -104,10 +104,10 @@ class Records:
             raise missing_file(user_path(data), data)
 
     def read(self, wanted: int | None = None) -> Generator[Record, None, None]:
-        """Read them from the start; `wanted` says how many will be looked at, None for all.
+        """Read them from the start; `wanted` is the number that will be read, None for all.
 
         Raises:
-            InputError: the source cannot be read on.
+            InputError: the rest of the source cannot be read.
         """
         source = self._source
         if source is None:
@@ -119,7 +119,7 @@ class Records:
 
 
 def records_by_id(document: Any) -> list[dict[str, Any]] | None:
-    """The records of an object that has one under each id; None for anything else."""
+    """The records of an object with one under each id; None for anything else."""
     records = [*document.values()] if isinstance(document, dict) else []
     if not records or not all(isinstance(record, dict) for record in records):
         return None

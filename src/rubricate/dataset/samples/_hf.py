@@ -18,9 +18,9 @@ from rubricate.dataset.samples._loading import Loading
 from rubricate.errors import InputError, extra_needed
 
 WAITS = (1.0, 2.0, 4.0)
-"""Seconds before the Hub is asked again."""
+"""Seconds before each retry of a request to the Hub."""
 BATCH = 1024
-"""Records that are read at a time."""
+"""The number of records that are read at a time."""
 
 
 def hf_dataset(
@@ -45,34 +45,34 @@ def hf_dataset(
 ) -> MemoryDataset:
     """Read samples from a dataset of the Hugging Face Hub, a local folder, or a builder.
 
-    The `datasets` package keeps what it downloads. A local file that has changed is read again.
+    The `datasets` package caches its downloads. A local file that has changed is read again.
 
     Args:
         path: the dataset's name, a folder, or a builder (`json`, `csv`, `parquet`, ...).
-        split: which split to read.
+        split: the split to read.
         name: the dataset's configuration.
         data_dir: the folder of the configuration's data.
         revision: a branch, tag or commit.
         sample_fields: as for `csv_dataset`.
-        auto_id: give each sample the number of its record in the source, from 1, as its id;
-            `7-2` is the second sample of record 7.
-        shuffle: shuffle the records, in the order that `datasets` gives; a number is the seed.
+        auto_id: use the number of a record in the source, from 1, as the id of its sample; `7-2` is
+            the second sample of record 7.
+        shuffle: shuffle the records, in the same order as `datasets`; a number is the seed.
         seed: the seed of the shuffle. Default: drawn from the `random` module.
         shuffle_choices: shuffle each sample's choices; a number is the seed.
-        limit: the most records to read.
-        trust: run a dataset's own loading script, where the `datasets` package still does.
-        cached: use what was downloaded before; False downloads and prepares it again.
-        retry: ask the Hub again, after 1, 2 and 4 seconds, where it cannot be reached, answers too
-            late, or says that it is busy.
-        on_error: `skip` leaves out records that do not fit; they are in the dataset's `skipped`.
-        check: reject ids that occur twice.
+        limit: the maximum number of records.
+        trust: run a dataset's own loading script, if the `datasets` package still supports it.
+        cached: reuse earlier downloads; False downloads and prepares the data again.
+        retry: ask the Hub again, after 1, 2 and 4 seconds, if it is unreachable, times out or is
+            busy.
+        on_error: `skip` leaves out invalid records, which are then in the dataset's `skipped`.
+        check: reject duplicate ids.
         **kwargs: passed to `datasets.load_dataset`.
 
     Raises:
         MissingExtraError (ImportError): `datasets` is not installed.
-        InputError (ValueError): an argument or a record cannot be used.
+        InputError (ValueError): an argument or a record is invalid.
     """
-    # Shuffle and limit are of records, not of samples.
+    # Shuffle and limit apply to records, not to samples.
     order = Loading(shuffle=shuffle, seed=seed, limit=limit)
     title = Path(path).name if Path(path).is_dir() else path
     loading = Loading(
@@ -102,7 +102,8 @@ def hf_dataset(
 
 
 def _records(data: Any, order: Loading, numbers: list[int]) -> Iterator[Record]:
-    """The records in the wanted order; `numbers` gets each one's number in the source, from 1."""
+    """The records in the requested order; `numbers` gets each one's number in the source, from
+    1."""
     if not hasattr(data, "select"):  # streaming
         data = data.map(lambda row, index: {"number": index + 1, "row": row}, with_indices=True)
         if order.shuffle:
@@ -115,7 +116,7 @@ def _records(data: Any, order: Loading, numbers: list[int]) -> Iterator[Record]:
     if order.shuffle:
         import numpy as np
 
-        # The permutation that `datasets` draws for a seed.
+        # The same permutation as `datasets` for a seed.
         picked = np.random.default_rng(_seed(order)).permutation(len(data))
     picked = picked[: order.limit]
     numbers.extend(int(index) + 1 for index in picked)
@@ -131,7 +132,7 @@ def _seed(order: Loading) -> int:
 
 
 def _loaded(path: str, *, retry: bool = True, **options: Any) -> Any:
-    """The split, loaded without a word on standard output."""
+    """Load the split, without output on stdout."""
     with extra_needed("hf_dataset", "hf"):
         import datasets
     with contextlib.redirect_stdout(sys.stderr):
@@ -139,7 +140,7 @@ def _loaded(path: str, *, retry: bool = True, **options: Any) -> Any:
             try:
                 data = datasets.load_dataset(path=path, **options)
                 break
-            except Exception as error:  # a client's own, as where a proxy needs another package
+            except Exception as error:  # a client's own, e.g. for a missing package
                 if wait is None or not _may_pass(error):
                     reason = " ".join(str(error).split())
                     raise InputError(
@@ -152,7 +153,7 @@ def _loaded(path: str, *, retry: bool = True, **options: Any) -> Any:
 
 
 def _may_pass(error: BaseException) -> bool:
-    """Whether the Hub may answer soon: no connection, no answer in time, or a busy server's."""
+    """Whether an error is temporary: no connection, a timeout, or a busy server."""
     import huggingface_hub.constants
 
     if huggingface_hub.constants.HF_HUB_OFFLINE:
@@ -165,12 +166,12 @@ def _may_pass(error: BaseException) -> bool:
 
 
 def hf_records(path: str, split: str, wanted: int | None) -> Iterator[Record]:
-    """The records of a split, one after the other.
+    """Yield the records of a split, one after the other.
 
     Args:
         path: the dataset's name, a folder, or a builder.
-        split: which split.
-        wanted: how many will be looked at; None for all.
+        split: the split.
+        wanted: the number of records that will be read; None for all.
 
     Raises:
         MissingExtraError (ImportError): `datasets` is not installed.

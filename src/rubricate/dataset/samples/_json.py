@@ -23,7 +23,7 @@ from rubricate.errors import InputError, check_type, shown
 
 LINES = frozenset({".jsonl", ".ndjson"})
 Loads = Callable[[str], Any]
-"""From JSON text to what it holds."""
+"""Parses JSON text."""
 
 
 def json_dataset(
@@ -39,21 +39,21 @@ def json_dataset(
     """Read samples from a JSON file (an array of objects) or a JSON Lines file.
 
     Args:
-        json_file: a path or an address (`s3://`, `https://`). `.jsonl` and `.ndjson` have one
-            object a line; anything else is one document. `.gz` and `.zst` are decompressed.
+        json_file: a path or a URL (`s3://`, `https://`). `.jsonl` and `.ndjson` have one object per
+            line; anything else is one document. `.gz` and `.zst` are decompressed.
         sample_fields: as for `csv_dataset`.
-        encoding: the text's encoding; a byte order mark is left out.
-        name: the dataset's name. Default: the file's, without its suffix.
-        fs_options: options of the file system of an address, such as `{"anon": True}`.
-        loads: reads JSON text, a line's or a document's, in place of the package's own parser, such
-            as `functools.partial(json.loads, parse_float=decimal.Decimal)`.
+        encoding: the text encoding; a byte order mark is skipped.
+        name: the dataset's name. Default: the file name without its suffix.
+        fs_options: options for the file system of a URL, such as `{"anon": True}`.
+        loads: parses JSON text, a line's or a document's, in place of the package's own parser, for
+            example `functools.partial(json.loads, parse_float=decimal.Decimal)`.
         **options: `auto_id`, `shuffle`, `seed`, `shuffle_choices`, `limit`, `on_error` and `check`;
             see `SampleOptions`.
 
     Raises:
-        MissingFileError (FileNotFoundError): there is no such file.
-        InputError (ValueError): an argument or a record cannot be used; names file, line, record,
-            field, what was found and which fields there are.
+        MissingFileError (FileNotFoundError): the file does not exist.
+        InputError (ValueError): an argument or a record is invalid; the error has file, line,
+        record, field, the value and the available fields.
     """
     source = Source(json_file, fs_options)
     loading = Loading(sample_fields, source, name, **options)
@@ -63,12 +63,12 @@ def json_dataset(
 def json_records(
     source: Source, wanted: int | None, encoding: str = "utf-8", loads: Loads | None = None
 ) -> Iterator[Record]:
-    """The records of a file: of JSON Lines one after the other, of one document all at once.
+    """Yield the records of a file: JSON Lines one after the other, one document all at once.
 
     Args:
         source: the file.
-        wanted: how many will be looked at; None for all.
-        encoding: the text's encoding.
+        wanted: the number of records that will be read; None for all.
+        encoding: the text encoding.
         loads: as for `json_dataset`.
 
     Raises:
@@ -88,7 +88,7 @@ def json_records(
 
 
 def _parser(loads: Loads | None) -> Callable[[bytes], DatasetRecord]:
-    """What makes a record of a line."""
+    """The function that parses a line into a record."""
     return parse_object if loads is None else partial(_object_by, loads)
 
 
@@ -109,7 +109,7 @@ def _lines(file: BinaryIO, encoding: str, source: Source) -> Iterator[bytes]:
 def _document(
     file: BinaryIO, encoding: str, source: Source, loads: Loads | None = None
 ) -> list[Any]:
-    """The records of a document, which is read whole."""
+    """The records of a document, which is read as a whole."""
     content = file.read()
     if not is_utf8(encoding):
         content = b"".join(_lines(io.BytesIO(content), encoding, source))
@@ -137,10 +137,10 @@ def _document(
 
 
 def _by(loads: Loads, content: bytes) -> Any:
-    """What somebody's own parser makes of UTF-8 text; `InputError` where it refuses."""
+    """Parse UTF-8 text with a custom parser. Raises `InputError` if the parser fails."""
     try:
         return loads(content.decode())
-    except ValueError as error:  # a JSONDecodeError, mostly
+    except ValueError as error:  # usually a JSONDecodeError
         raise InputError(f"not valid JSON: {error}") from error
 
 

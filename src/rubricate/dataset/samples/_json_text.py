@@ -1,8 +1,8 @@
-"""Parsing JSON records: the same values whatever else is installed.
+"""Parsing JSON records, with the same values whichever packages are installed.
 
-pydantic's own parser is as quick as any and keeps every digit of a large integer. What it refuses
-is read again by the standard library, which is more lenient (NaN, half surrogates) and, where it
-refuses too, says where.
+pydantic's own parser is as fast as any and keeps every digit of a large integer. Text that it
+rejects is parsed again by the standard library, which is more lenient (NaN, half surrogates) and,
+if it fails too, reports the position.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rubricate._documents import json_advice
 from rubricate.errors import InputError
 
 _parse = partial(from_json, allow_inf_nan=False, cache_strings="keys")
-# Only keys are cached: texts seldom repeat, and a cache that holds them costs more than it saves.
+# Only keys are cached: texts rarely repeat, and caching them costs more than it saves.
 
 LOOKS_LIKE_AN_ARRAY = "this looks like a JSON array: name the file .json"
 
@@ -50,7 +50,7 @@ def parse_json_bytes(data: bytes | str) -> Any:
         raise InputError(f"not UTF-8 text (byte {error.start}); give its encoding") from None
     except RecursionError:
         raise InputError("JSON nested too deeply") from None
-    except ValueError as error:  # an integer of more digits than Python converts
+    except ValueError as error:  # an integer with more digits than Python converts
         raise InputError(f"not readable JSON: {error}") from None
 
 
@@ -58,7 +58,7 @@ def parse_object(line: bytes) -> dict[str, Any]:
     """Parse one line of a JSON Lines file, which must be an object.
 
     Raises:
-        InputError: it is not.
+        InputError: it is not an object.
     """
     try:
         record = _parse(line)
@@ -70,8 +70,8 @@ def parse_object(line: bytes) -> dict[str, Any]:
                 "expected an object on each line, found the beginning of a list; "
                 f"{LOOKS_LIKE_AN_ARRAY}"
             ) from None
-        record = parse_json_bytes(line.rstrip(b"\r\n"))  # else it breaks behind the line
-    if isinstance(record, dict):  # with a NaN in it, perhaps
+        record = parse_json_bytes(line.rstrip(b"\r\n"))  # else the error is on the next line
+    if isinstance(record, dict):  # possibly with a NaN in it
         return {key: without_nan(value, top=True) for key, value in record.items()}
     if isinstance(record, list):
         raise InputError(f"expected an object on each line, found a list; {LOOKS_LIKE_AN_ARRAY}")
@@ -79,9 +79,9 @@ def parse_object(line: bytes) -> dict[str, Any]:
 
 
 def without_nan(value: Any, *, top: bool = False) -> Any:
-    """The value with None for NaN inside objects and their lists; `top` leaves lists alone.
+    """Replace NaN with None inside objects and their lists; `top` leaves lists unchanged.
 
-    Lists at the top of a record may be targets or choices, where a missing value is dropped.
+    Lists at the top of a record may be targets or choices, which drop missing values.
     """
     if isinstance(value, float):
         return None if math.isnan(value) else value

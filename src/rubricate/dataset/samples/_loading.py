@@ -1,7 +1,7 @@
-"""From a file's records to a dataset: the order of work that all readers share.
+"""From a file's records to a dataset: the steps that all readers share.
 
-Map each record, number the samples, find relative files, shuffle, shuffle choices, cut at the
-limit. Where nothing is shuffled, reading stops at the limit.
+Map each record, number the samples, resolve relative files, shuffle, shuffle choices, apply the
+limit. Without a shuffle, reading stops at the limit.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from rubricate.dataset.samples._sample import Sample
 from rubricate.errors import InputError, errors_within
 
 AT_ONCE = 512
-"""Records that become samples together: few enough to stay in the processor's cache."""
+"""The number of records that are mapped together: few enough for the processor's cache."""
 
 BOM = b"\xef\xbb\xbf"
 
 YOUNG = 1000
-"""Objects made while collection paused from which they are declared old."""
+"""The number of objects, created while collection was paused, from which they are declared old."""
 
 
 class SampleOptions(TypedDict, total=False):
-    """What every reader takes by keyword, beside the source and `sample_fields`."""
+    """The keyword arguments of all readers, besides the source and `sample_fields`."""
 
     auto_id: bool
     """Number the samples 1, 2, 3, ... in the source's order. Default: False."""
@@ -55,25 +55,26 @@ class SampleOptions(TypedDict, total=False):
     shuffle_choices: bool | int | None
     """Shuffle each sample's choices, and let targets follow; a number is the seed."""
     limit: int | None
-    """The most samples to give; without a shuffle, no further records are read. Default: all."""
+    """The maximum number of samples; without a shuffle, no further records are read. Default:
+    all."""
     on_error: OnError
-    """`skip` leaves out records that do not fit; they are in the dataset's `skipped`."""
+    """`skip` leaves out invalid records, which are then in the dataset's `skipped`."""
     check: bool
-    """Reject ids that occur twice. Default: False."""
+    """Reject duplicate ids. Default: False."""
 
 
 class Loading:
-    """A source of records, and what a reader was asked to make of it.
+    """A source of records, and the options of its reader.
 
     Attributes:
-        source: the file, beside which relative files are looked for; None for none.
+        source: the file, to which relative paths refer; None for none.
         name: the dataset's name. Default: the file's.
-        location: where it came from. Default: the file's path or address.
-        mapper: makes samples of records.
+        location: its origin. Default: the file's path or URL.
+        mapper: converts records to samples.
 
     Raises:
-        InputError: an option is not what it should be.
-        TypeError: an option is none of `SampleOptions`.
+        InputError: an option is invalid.
+        TypeError: an option is not in `SampleOptions`.
     """
 
     def __init__(
@@ -113,17 +114,17 @@ class Loading:
 
     @property
     def reads(self) -> int | None:
-        """Samples after which no more need be read; None for all."""
+        """The number of samples after which reading can stop; None for all."""
         return None if self.shuffle else self.limit
 
     @property
     def mapped_one_to_one(self) -> bool:
-        """Whether the n-th record is the n-th sample, so that mapping it can wait."""
+        """Whether the n-th record is the n-th sample, so that it can be mapped later."""
         return isinstance(self.mapper, FieldMapper) and not self.skip
 
     @property
     def wanted(self) -> int | None:
-        """Records after which no more need be read; None where that is not known before."""
+        """The number of records after which reading can stop; None if unknown."""
         return self.reads if self.mapped_one_to_one else None
 
     def dataset(
@@ -132,20 +133,20 @@ class Loading:
         numbers: Sequence[int] | None = None,
         shuffled: bool = False,
     ) -> MemoryDataset:
-        """A dataset of records that are all mapped now.
+        """Return a dataset of records, mapping all of them now.
 
         Args:
-            records: the fields of each, or what is wrong with it, with the line on which it ends.
-            numbers: each record's number in its source, from 1; it may grow while they are read.
-                A sample's automatic id is then that number, with `-2`, `-3`, ... behind it for the
-                further samples of a record. Default: samples are numbered as they come.
-            shuffled: whether the records come in a shuffled order.
+            records: the fields or the error of each record, with the line on which it ends.
+            numbers: each record's number in its source, from 1; may grow during reading. A sample's
+                automatic id is then that number, with the suffix `-2`, `-3`, ... for further
+                samples of a record. Default: samples are numbered in order.
+            shuffled: whether the records are in shuffled order.
 
         Raises:
-            InputError: a record does not fit; names file, record, line, field.
+            InputError: a record is invalid; the error has file, record, line, field.
         """
         samples: list[Sample] = []
-        origins: list[int] = []  # of each sample, the number of its record in the source
+        origins: list[int] = []  # for each sample, the number of its record in the source
         skipped: list[SkippedRecord] = []
         resolve = resolver(self.source)
         shown = self.location if self.source is None else self.source.shown
@@ -188,13 +189,13 @@ class Loading:
         return self.arranged(dataset)
 
     def arranged(self, dataset: MemoryDataset) -> MemoryDataset:
-        """A dataset whose ids are checked, and that is shuffled and cut, as was asked for."""
+        """Check the ids of a dataset, shuffle it and apply the limit, by the options."""
         if self.check:
             dataset.check_ids()
         if self.shuffle:
             dataset.shuffle(self.seed)
         if self.limit is not None and self.limit < len(dataset):
-            # Choices are shuffled in the dataset's order, so those behind the limit change none.
+            # Choices are shuffled in the dataset's order, so those beyond the limit change nothing.
             skipped, dataset = dataset.skipped, dataset[: self.limit]
             dataset.skipped = skipped
         if self.shuffle_choices is not None and self.shuffle_choices is not False:
@@ -205,7 +206,7 @@ class Loading:
 
 
 def whole_number(value: Any, expected: str) -> int:
-    """Whatever is a whole number, numpy's too, as an `int`; `InputError` for anything else."""
+    """Return any whole number, numpy's too, as an `int`. Raises `InputError` for anything else."""
     try:
         if not isinstance(value, bool):
             return operator.index(value)
@@ -215,7 +216,7 @@ def whole_number(value: Any, expected: str) -> int:
 
 
 def located(error: InputError, file: str | None, number: int, line: int | None) -> InputError:
-    """The error with file, line and the record's number."""
+    """Add file, line and the record's number to an error."""
     return type(error)(
         error.message,
         file=file,
@@ -227,15 +228,15 @@ def located(error: InputError, file: str | None, number: int, line: int | None) 
 
 @contextlib.contextmanager
 def gc_paused() -> Iterator[None]:
-    """No cyclic garbage collection while samples are made in bulk.
+    """Pause cyclic garbage collection while samples are created in bulk.
 
-    They have no cycles, and walking over a million of them costs more than making them. What was
-    made meanwhile counts as old afterwards, so that it is not walked over at once either (without
-    that, reading 300,000 records takes about an eighth longer).
+    They have no cycles, and traversing a million of them costs more than creating them. Objects
+    created meanwhile count as old afterwards, so that they are not traversed at once either
+    (without that, reading 300,000 records takes about an eighth longer).
 
-    What other parts of the program see of it: no collection while a reader makes samples, in any
-    thread; and cycles that were young then wait for a full collection. A program that has paused
-    collection, or has frozen its own objects, keeps both as they are.
+    Effects on other parts of the program: no collection while a reader creates samples, in any
+    thread; and cycles that were young then wait for a full collection. If the program has paused
+    collection, or frozen its own objects, both stay unchanged.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""Parts of chat messages that are not text: images, audio, video and files, in anyone's form."""
+"""Parts of chat messages that are not text: images, audio, video and files, in any API's format."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any
 NAMES = {"image": "an image", "audio": "audio", "video": "a video", "document": "a file"}
 _FILES = ("document", "file", "pdf")
 _PAYLOADS = ("image", "audio", "video", "document", "inline", "file", "blob")
-"""How the only key of a part without a `type` begins (Gemini, Bedrock)."""
+"""Beginnings of the only key of a part without a `type` (Gemini, Bedrock)."""
 
 
 def kind_of(part: object) -> str | None:
-    """What a message's part is besides text: `image`, `audio`, `video` or `document`.
+    """The kind of a message's part, unless it is text: `image`, `audio`, `video` or `document`.
 
-    The forms of Inspect (`image`), OpenAI (`image_url`, `input_audio`, `file`), Anthropic (`image`
-    with a `source`), Gemini (`inline_data`) and Bedrock (`image` as the only key) are known by what
-    they have in common: the `type`, or the key of what they hold. What a tool gave back
-    (`tool_result`) is what its content is.
+    The formats of Inspect (`image`), OpenAI (`image_url`, `input_audio`, `file`), Anthropic
+    (`image` with a `source`), Gemini (`inline_data`) and Bedrock (`image` as the only key) are
+    recognised by common features: the `type`, or the key of the data. The result of a tool
+    (`tool_result`) has the kind of its content.
 
     Args:
         part: the part, as JSON values.
 
     Returns:
-        None for text, and for what else belongs to a conversation, such as reasoning.
+        None for text, and for other parts of a conversation, such as reasoning.
     """
     if not isinstance(part, Mapping):
         return None
     kind = part.get("type")
-    if kind == "data":  # another provider's form, as messages keep it
+    if kind == "data":  # another provider's format, as stored in messages
         return kind_of(part.get("data"))
     if kind == "tool_result":
         inner = part.get("content")
@@ -39,7 +39,7 @@ def kind_of(part: object) -> str | None:
 
 
 def _by_key(part: Mapping[str, Any]) -> str | None:
-    """What a part is that has no `type`: by the MIME type that it holds, or by its key."""
+    """The kind of a part without `type`: by its MIME type, or by its key."""
     for key, value in part.items():
         if isinstance(key, str) and key.lower().startswith(_PAYLOADS):
             held = value if isinstance(value, Mapping) else {}
@@ -49,7 +49,7 @@ def _by_key(part: Mapping[str, Any]) -> str | None:
 
 
 def _named(name: str) -> str | None:
-    """The kind that a type or a MIME type names."""
+    """The kind of a type or a MIME type."""
     for kind in ("image", "audio", "video"):
         if kind in name:
             return kind
@@ -57,10 +57,10 @@ def _named(name: str) -> str | None:
 
 
 def kinds_in(contents: Iterable[object]) -> str:
-    """What the contents of messages have besides text, in words: `an image and a file`; or "".
+    """The kinds of parts in messages besides text, in words: `an image and a file`; or "".
 
     Args:
-        contents: of each message, text or a list of parts as JSON values.
+        contents: for each message, text or a list of parts as JSON values.
     """
     names: dict[str, None] = {}
     for content in contents:

@@ -1,4 +1,4 @@
-"""Where a file is, what it is called, and opening it: local, compressed or remote; its text."""
+"""Locating, naming and opening a file, local, compressed or remote, and decoding its text."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from rubricate.errors import InputError, MissingFileError, extra_needed
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 CHUNK = 1 << 20
-"""Bytes that are read at a time."""
+"""The number of bytes that are read at a time."""
 EXTRAS = {"s3": "s3", "s3a": "s3"}
 
 
 def local_path(address: str) -> str:
-    """The path that a `file://` address names."""
+    """The path of a `file://` URL."""
     return unquote(address.removeprefix("file://").removeprefix("localhost"))
 
 
 class Source:
-    """A file that somebody named.
+    """A file, by the path or URL that the user passed.
 
     Attributes:
-        given: the path or address as text.
-        remote: whether it is an address.
-        location: the absolute path, of what a link leads to, or the address; a scheme stays.
-        shown: the same for messages, without a query, which may hold a signature.
-        name: the file's name without its last suffix.
-        suffix: its suffix in lower case, a compression's left out: `.jsonl` of `a.jsonl.gz`.
+        given: the path or URL as text.
+        remote: whether it is a URL.
+        location: the absolute path, with links resolved, or the URL with its scheme.
+        shown: the same for messages, without a query, which may contain a signature.
+        name: the file name without its last suffix.
+        suffix: its suffix in lower case, without a compression's: `.jsonl` for `a.jsonl.gz`.
     """
 
     def __init__(self, file: str | os.PathLike[str], fs_options: dict[str, Any] | None) -> None:
@@ -71,19 +71,19 @@ class Source:
 
     @property
     def folder(self) -> str:
-        """The path or address of the folder that it is in."""
+        """The path or URL of its folder."""
         if not self.remote:
             return str(Path(self.address).absolute().parent)
         return self.shown.rpartition("/")[0]
 
     @contextlib.contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """The file's bytes, decompressed, to be read once from the start.
+        """Open the file's decompressed bytes, to be read once from the start.
 
         Raises:
-            MissingFileError (FileNotFoundError): there is no such file.
+            MissingFileError (FileNotFoundError): the file does not exist.
             InputError: it cannot be read.
-            MissingExtraError: reading it needs an optional package.
+            MissingExtraError: reading it requires an optional package.
         """
         with contextlib.ExitStack() as stack:
             try:
@@ -91,7 +91,7 @@ class Source:
                     self._open_remote() if self.remote else open_file(Path(self.address), CHUNK)
                 )
                 yield stack.enter_context(self._decompressed(raw))
-            except InputError:  # what a record function raises may be one of these too
+            except InputError:  # may also come from a record function
                 raise
             except FileNotFoundError as error:
                 if "Connect" in type(error.__cause__).__name__:
@@ -111,7 +111,7 @@ class Source:
                 raise InputError(f"cannot be read: {reason}", file=self.shown) from None
 
     def filesystem(self) -> tuple[Any, str]:
-        """The remote file system and the path in it."""
+        """The remote file system, and the path in it."""
         import fsspec.core
 
         scheme = urlsplit(self.address).scheme
@@ -122,12 +122,12 @@ class Source:
             raise InputError(
                 f"{error}; addresses begin with https:// or s3://", file=self.shown
             ) from None
-        filesystem.invalidate_cache()  # what was listed before may have changed
+        filesystem.invalidate_cache()  # an earlier listing may be out of date
         return filesystem, path
 
     def _open_remote(self) -> contextlib.AbstractContextManager[BinaryIO]:
         filesystem, path = self.filesystem()
-        # One request that is read on from where it is, not one a block: samples come in order.
+        # One streaming request, not one per block, because samples are read in order.
         options: dict[str, Any] = {"block_size": 0} if self.is_web else {"cache_type": "readahead"}
         if "s3" in getattr(filesystem, "protocol", ()):
             options["block_size"] = 16 * CHUNK
@@ -167,10 +167,10 @@ def is_utf8(encoding: str) -> bool:
 
 @contextlib.contextmanager
 def text_of(file: BinaryIO, encoding: str, source: Source) -> Iterator[io.TextIOWrapper]:
-    """A file's text, its line ends as they are.
+    """Decode a file's text, with its line ends unchanged.
 
     Raises:
-        InputError: the encoding is not known.
+        InputError: the encoding is unknown.
     """
     wanted = "utf-8-sig" if is_utf8(encoding) else encoding
     try:
@@ -191,11 +191,11 @@ BEGINNINGS = {
     b"\xff\xfe": "is UTF-16 text: save it as CSV (UTF-8)",
     b"\xfe\xff": "is UTF-16 text: save it as CSV (UTF-8)",
 }
-"""How files begin that are no text in UTF-8, and what to do about them."""
+"""First bytes of files that are not UTF-8 text, with advice for each."""
 
 
 def not_in_encoding(error: UnicodeError, encoding: str, source: Source, line: int) -> InputError:
-    """What to raise where `line` or one of the next lines is not in the encoding."""
+    """The error for `line` or one of the next lines that is not valid in the encoding."""
     if not source.remote:
         with open_file(Path(source.address)) as file:
             begin = file.read(4)
@@ -213,7 +213,7 @@ def not_in_encoding(error: UnicodeError, encoding: str, source: Source, line: in
 
 
 class _Chunks(io.RawIOBase):
-    """A file of fsspec as a raw stream, of which only `read` is used."""
+    """An fsspec file as a raw stream, using only its `read`."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -15,7 +15,7 @@ from rubricate.dataset.samples._opening import Source
 from rubricate.errors import InputError, extra_needed
 
 BATCH = 1024
-"""Rows that are read at a time."""
+"""The number of rows that are read at a time."""
 
 
 def parquet_dataset(
@@ -29,17 +29,17 @@ def parquet_dataset(
     """Read samples from a Parquet file.
 
     Args:
-        parquet_file: a path or an address (`s3://`, `https://`).
+        parquet_file: a path or a URL (`s3://`, `https://`).
         sample_fields: as for `csv_dataset`.
-        name: the dataset's name. Default: the file's, without its suffix.
-        fs_options: options of the file system of an address, such as `{"anon": True}`.
+        name: the dataset's name. Default: the file name without its suffix.
+        fs_options: options for the file system of a URL, such as `{"anon": True}`.
         **options: `auto_id`, `shuffle`, `seed`, `shuffle_choices`, `limit`, `on_error` and `check`;
             see `SampleOptions`.
 
     Raises:
-        MissingFileError (FileNotFoundError): there is no such file.
-        InputError (ValueError): an argument or a record cannot be used; names file, record,
-            field, what was found and which fields there are.
+        MissingFileError (FileNotFoundError): the file does not exist.
+        InputError (ValueError): an argument or a record is invalid; the error has file, record,
+        field, the value and the available fields.
         MissingExtraError (ImportError): pyarrow is not installed.
     """
     source = Source(parquet_file, fs_options)
@@ -48,11 +48,11 @@ def parquet_dataset(
 
 
 def parquet_records(source: Source, wanted: int | None) -> Iterator[Record]:
-    """The records of a file, one after the other.
+    """Yield the records of a file, one after the other.
 
     Args:
         source: the file.
-        wanted: how many will be looked at; None for all.
+        wanted: the number of records that will be read; None for all.
 
     Raises:
         InputError: the rest of the file cannot be read.

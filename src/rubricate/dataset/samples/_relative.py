@@ -1,8 +1,8 @@
-"""Files that a sample names relative to its dataset.
+"""Files that a sample refers to relative to its dataset.
 
 A sample's sandbox configuration, its `files`, its `setup` and the media of its user messages may be
-paths relative to the dataset's folder. One that exists becomes an absolute path; anything else
-(inline text, data URIs, addresses) stays what it is, and so does all of a remote dataset.
+paths relative to the dataset's folder. A path that exists becomes absolute; anything else (inline
+text, data URIs, URLs) stays unchanged, and so does all of a remote dataset.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from rubricate.dataset.samples._opening import Source
 from rubricate.dataset.samples._sample import Sample, SandboxEnvironmentSpec
 
 MEDIA = ("image", "audio", "video", "document")
-"""Types of a message's parts that name a file, under a key of the same name."""
+"""Types of a message's parts that refer to a file, under a key with the same name."""
 
 
 def resolver(source: Source | None) -> Resolve | None:
-    """What puts absolute paths in place of a sample's relative ones; None for a remote dataset."""
+    """Return a function that makes a sample's relative paths absolute; None for a remote
+    dataset."""
     if source is None or source.remote:
         return None
     folder = source.folder
@@ -27,7 +28,7 @@ def resolver(source: Source | None) -> Resolve | None:
         path = os.path.join(folder, value)  # noqa: PTH118 - keeps an absolute value
         if not value or not _exists(path):
             return value
-        # Without a look at the disk, `link/..` would lead to where the link is.
+        # Without resolving links, `link/..` would be the folder of the link.
         return os.path.realpath(path) if ".." in value else os.path.normpath(path)
 
     def resolve(sample: Sample) -> None:

@@ -1,4 +1,4 @@
-"""One sample: an input, what is ideally answered, and what goes with them."""
+"""One sample: an input, the ideal answer, and related data."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rubricate.errors import InputError
 
 
 class SandboxEnvironmentSpec(BaseModel):
-    """A sandbox: its type and, optionally, its configuration (mostly a file).
+    """A sandbox: its type and, optionally, its configuration (usually a file).
 
-    A configuration that is a pydantic model becomes an object when it is written as JSON. What is
-    read back has that object, which has no class to become again, and equals what was written.
+    A configuration that is a pydantic model becomes an object in JSON. Reading it back keeps the
+    object, because its class is unknown; it equals the original.
     """
 
     model_config = ConfigDict(frozen=True, defer_build=True)
@@ -62,7 +62,7 @@ def sandbox_of(value: Any) -> SandboxEnvironmentSpec:
 SandboxEnvironmentType = (
     SandboxEnvironmentSpec | str | tuple[str, str] | tuple[str, BaseModel] | Mapping[str, JsonValue]
 )
-"""A sandbox as people give it: a type, (type, configuration), a specification, or its JSON."""
+"""The accepted forms of a sandbox: a type, (type, configuration), a specification, or its JSON."""
 
 MT = TypeVar("MT", bound=BaseModel)
 
@@ -71,13 +71,13 @@ class Sample(BaseModel):
     """A sample of an evaluation.
 
     Attributes:
-        input: what a model is asked: text, or a list of chat messages.
-        choices: the answers to choose from, for multiple-choice questions.
-        target: the ideal answer or answers, or text for a grader to go by.
+        input: the input of a model: text, or a list of chat messages.
+        choices: the answer choices of a multiple-choice question.
+        target: the ideal answer or answers, or guidance for a grader.
         id: its identifier.
-        metadata: anything else worth keeping.
-        sandbox: where its files and script belong.
-        files: what goes along with it, by name: paths, inline text, or data URIs.
+        metadata: any other data.
+        sandbox: the sandbox for its files and script.
+        files: its files by name: paths, inline text, or data URIs.
         setup: a script to run before it: a path, inline text, or a data URI.
     """
 
@@ -108,7 +108,7 @@ class Sample(BaseModel):
         `sandbox` may be a type, a pair of type and configuration, or an object with these keys.
 
         Raises:
-            pydantic.ValidationError (ValueError): a value is not of the field's type.
+            pydantic.ValidationError (ValueError): a value has the wrong type.
         """
         super().__init__(
             input=input,
@@ -142,15 +142,15 @@ class Sample(BaseModel):
         return value if is_one else sandbox_of(value)
 
     def metadata_as(self, metadata_cls: type[MT]) -> MT:
-        """The metadata as a model of the given class; keys that it does not name are left out.
+        """Return the metadata as a model of the given class, without keys that it does not define.
 
         Args:
-            metadata_cls: a pydantic model with `frozen=True`, so that nobody takes it for the
-                metadata itself.
+            metadata_cls: a pydantic model with `frozen=True`, so that nobody expects changes to
+                reach the metadata itself.
 
         Raises:
             InputError (ValueError): there is no metadata, the class is not frozen, or the values
-                do not fit it.
+            are invalid for it.
         """
         if self.metadata is None:
             raise InputError("Sample does not have metadata")
@@ -158,7 +158,7 @@ class Sample(BaseModel):
 
 
 def metadata_model(values: Mapping[str, Any], metadata_cls: type[MT], *, whole: bool = False) -> MT:
-    """Build a metadata model; see `Sample.metadata_as`. `whole` hands it unknown keys too."""
+    """Build a metadata model; see `Sample.metadata_as`. `whole` also passes unknown keys."""
     check_frozen(metadata_cls)
     if not whole:
         values = {name: values[name] for name in metadata_cls.model_fields if name in values}
@@ -177,15 +177,15 @@ def check_frozen(metadata_cls: type[BaseModel]) -> None:
 
 
 def sample_input_len(sample: Sample) -> int:
-    """The characters of a sample's input; for messages, of all their texts together."""
+    """The number of characters of a sample's input; for messages, of all their texts together."""
     if isinstance(sample.input, str):
         return len(sample.input)
     return sum(len(message.text) for message in sample.input)
 
 
 _ALL_FIELDS = set(Sample.model_fields)
-# One set for all plain samples: `__init__` too sets every field, so that pydantic, which adds a
-# field's name when it is assigned to, has nothing to add.
+# One set for all plain samples: `__init__` too sets every field, so that pydantic, which adds the
+# name of an assigned field, has nothing to add.
 _new = object.__new__
 _dict_of = attrgetter("__dict__")
 _set_values = BaseModel.__dict__["__dict__"].__set__
@@ -195,8 +195,8 @@ _set_private = BaseModel.__dict__["__pydantic_private__"].__set__
 
 
 class _Values:
-    """A sample's values. Instances of a plain class share the table of their attributes' names,
-    so that their `__dict__` takes half the memory of a dictionary written out."""
+    """A sample's values. Instances of a plain class share the table of their attribute names, so
+    that their `__dict__` takes half the memory of a dict literal."""
 
     def __init__(
         self,
@@ -218,10 +218,10 @@ class _Values:
 
 
 def plain_sample(**values: Any) -> Sample:
-    """A sample of values that are known to have the fields' types, without validating them.
+    """Create a sample from values that are known to have the right types, without validation.
 
-    It equals `Sample(...)` of the same arguments and costs about a tenth of it, which is what makes
-    reading a million records quick. Containers are taken over, not copied.
+    It equals `Sample(...)` with the same arguments, at about a tenth of the cost, so that a million
+    records are read fast. Containers are not copied.
     """
     sample = _new(Sample)
     _set_values(sample, _Values(**values).__dict__)
@@ -237,7 +237,7 @@ def plain_samples(
     ids: Iterable[int | str | None],
     metadata: Iterable[dict[str, Any] | None],
 ) -> list[Sample]:
-    """As `plain_sample` for each, without choices; the loops are the interpreter's own."""
+    """Call `plain_sample` for each, without choices, using loops in C."""
     samples = [*map(_new, repeat(Sample, len(inputs)))]
     values = map(_Values, inputs, repeat(None), targets, ids, metadata)
     deque(map(_set_values, samples, map(_dict_of, values)), maxlen=0)

@@ -1,7 +1,7 @@
 """Reading a record's values into the types of a sample's fields.
 
-Each function takes what the data source gave and returns what the field holds. What cannot be read
-is an `InputError` that says what was found.
+Each function takes a value of the data source and returns the value of the field. An unreadable
+value raises an `InputError` that shows it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def is_missing(value: Any) -> bool:
 
 
 def read_input(value: Any) -> str | list[ChatMessage]:
-    """Text, a number as text, or a list of chat messages."""
+    """Return text, a number as text, or a list of chat messages."""
     if isinstance(value, str) and value:
         return value
     if is_missing(value) or value in ("", []) or value is False:
@@ -47,10 +47,10 @@ def read_input(value: Any) -> str | list[ChatMessage]:
 
 
 def read_messages(values: Iterable[Any]) -> list[ChatMessage]:
-    """Chat messages out of objects with a role and content, OpenAI's among them.
+    """Read chat messages from objects with a role and content, including OpenAI's.
 
     Raises:
-        InputError: there is none, or one has another form; says which.
+        InputError: there are no messages, or one has another form; the error says which.
     """
     if read := [_message(item, index) for index, item in enumerate(values)]:
         return read
@@ -72,7 +72,7 @@ def _message(value: Any, index: int) -> ChatMessage:
         problem = "" if role is None else f": found {shown(role)}, known are {', '.join(ROLES)}"
         raise InputError(f"role not specified for chat input in dataset{problem}", path=where)
     if content is None and role == "assistant" and value.get("tool_calls"):
-        content = ""  # OpenAI's messages that only call tools
+        content = ""  # OpenAI's messages with tool calls only
     if content is None:
         raise InputError("content not specified for chat input in dataset", path=where)
     fields = {
@@ -97,7 +97,7 @@ def _message(value: Any, index: int) -> ChatMessage:
 
 
 def _parts(content: Any) -> Any:
-    """A message's parts; images and the like in another provider's form become `data` parts."""
+    """Return a message's parts; images and the like in another API's format become `data` parts."""
     if not isinstance(content, list | tuple):
         return content
     return [
@@ -109,7 +109,8 @@ def _parts(content: Any) -> Any:
 
 
 def _tool_call(call: Any, where: tuple[str, ...]) -> Any:
-    """A tool call in this package's form; OpenAI's nests name and arguments as `function`."""
+    """Return a tool call in this package's format; OpenAI's nests name and arguments as
+    `function`."""
     if not isinstance(call, Mapping):
         return call
     call = {key: value for key, value in call.items() if value is not None}
@@ -124,7 +125,7 @@ def _tool_call(call: Any, where: tuple[str, ...]) -> Any:
 
 
 def read_target(value: Any) -> str | list[str]:
-    """Text; of a list, the text of each item; an empty text for a missing value."""
+    """Return text; for a list, the text of each item; empty text for a missing value."""
     if type(value) is str:
         return value
     if is_missing(value):
@@ -135,9 +136,9 @@ def read_target(value: Any) -> str | list[str]:
 
 
 def read_choices(value: Any) -> list[str] | None:
-    """A list; a JSON list in text; or text split at commas, else at spaces.
+    """Return a list, from a list, a JSON list as text, or text split at commas, else at spaces.
 
-    None where missing, blank or `null`.
+    None if missing, blank or `null`.
     """
     if _is_none(value):
         return None
@@ -146,7 +147,7 @@ def read_choices(value: Any) -> list[str] | None:
             try:
                 parsed = parse_json_bytes(value.strip())
             except InputError:
-                parsed = None  # text that only begins with a bracket
+                parsed = None  # text that merely begins with a bracket
             if isinstance(parsed, list):
                 return read_choices(parsed)
         pieces = value.split(",")
@@ -160,7 +161,7 @@ def read_choices(value: Any) -> list[str] | None:
 
 
 def read_id(value: Any) -> int | str | None:
-    """A whole number or text; None where missing or blank."""
+    """Return a whole number or text; None if missing or blank."""
     if is_missing(value) or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, float) and value.is_integer():
@@ -171,7 +172,7 @@ def read_id(value: Any) -> int | str | None:
 
 
 def read_metadata(value: Any) -> dict[str, Any] | None:
-    """An object, or one as JSON text; None where missing, blank or `null`."""
+    """Return an object, or parse one from JSON text; None if missing, blank or `null`."""
     if _is_none(value):
         return None
     if isinstance(value, str):
@@ -187,7 +188,7 @@ def read_metadata(value: Any) -> dict[str, Any] | None:
 def read_metadata_model(
     record: Mapping[str, Any], name: str, model: type[BaseModel]
 ) -> dict[str, Any]:
-    """Metadata as the given model sees it, from its own column or from the record's fields."""
+    """Return metadata as the given model, from its own column or from the record's fields."""
     own = read_metadata(record.get(name))
     values = without_nan(dict(record)) if own is None else own
     metadata = metadata_model(values, model, whole=own is not None)
@@ -195,7 +196,7 @@ def read_metadata_model(
 
 
 def read_sandbox(value: Any) -> SandboxEnvironmentSpec | None:
-    """A type, a list of type and configuration (or one as JSON text), or an object of both."""
+    """Read a type, a list of type and configuration (also as JSON text), or an object of both."""
     if _is_none(value):
         return None
     is_json = isinstance(value, str) and value.lstrip().startswith(("[", "{"))
@@ -203,7 +204,7 @@ def read_sandbox(value: Any) -> SandboxEnvironmentSpec | None:
 
 
 def read_files(value: Any) -> dict[str, str] | None:
-    """An object of texts by name, or one as JSON text; None where missing, blank or `null`."""
+    """Return texts by name, also from JSON text; None if missing, blank or `null`."""
     if _is_none(value):
         return None
     if isinstance(value, str):
@@ -222,7 +223,7 @@ def read_files(value: Any) -> dict[str, str] | None:
 
 
 def read_setup(value: Any) -> str | None:
-    """Text, or a number as text; None where missing or blank."""
+    """Return text, or a number as text; None if missing or blank."""
     if is_missing(value) or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, list | Mapping):
@@ -231,7 +232,7 @@ def read_setup(value: Any) -> str | None:
 
 
 def _is_none(value: Any) -> bool:
-    """Whether there is no value in a field that text holds as JSON."""
+    """Whether a field with JSON as text has no value."""
     return is_missing(value) or (isinstance(value, str) and value.strip() in ("", "null"))
 
 
@@ -252,4 +253,4 @@ FIELD_READERS: dict[str, FieldReader] = {
     "files": read_files,
     "setup": read_setup,
 }
-"""How each field but metadata is read, in the order in which problems are reported."""
+"""The reader of each field but metadata, in the order in which errors are reported."""
