@@ -373,7 +373,7 @@ ASKED_AGAIN, ABSTAINED = "asked_again", "abstained"
 LONGEST, SEVERAL = 200, 5
 """Maximum characters of a quote that a correction repeats, and maximum quotes: a sentence or two
 each, 250 tokens in total. Reasoned, not measured: at half, the judge cannot see which of two
-similar passages is meant; at double, a correction costs 500 tokens."""
+similar passages it contains; at double, a correction costs 500 tokens."""
 
 
 def key_suffix(required: bool | None, criterion: Criterion) -> bytes:

@@ -49,7 +49,7 @@ class Chunk:
     Attributes:
         number: its position among the chunks, from 1.
         start: the beginning of its text: a character offset into the document.
-        own: the beginning of its own text; from `start` to here it repeats the end of the chunk
+        own: the beginning of its new text; from `start` to here it repeats the end of the chunk
             before.
         end: the end of its text.
         path: the headings above its own text, outermost first.
