@@ -89,7 +89,7 @@ def test_a_model_error_says_itself_whether_to_retry():
     assert (found.status, len(calls), found.usage.requests) == ("judged", 2, 2)
 
 
-@pytest.mark.parametrize("reply", ["", "I would rather not say.", {}, {"verdict": "MET"}])
+@pytest.mark.parametrize("reply", ["", "I would rather not say.", {}])
 def test_a_reply_that_is_no_answer_is_asked_again_and_then_failed(reply: Any):
     calls: list[int] = []
     found = verdict(lambda messages: calls.append(1) or reply)
@@ -100,8 +100,15 @@ def test_a_reply_that_is_no_answer_is_asked_again_and_then_failed(reply: Any):
 def test_a_function_that_returns_no_reply_is_shown_what_to_return(reply: Any):
     found = verdict(lambda messages: reply)
     assert (found.status, found.error.kind) == ("failed", "judge_error")
-    for part in (repr(reply), '"reason"', '"evidence"', '"verdict"'):
+    for part in (repr(reply), "with a reason", '"reason"', '"evidence"', '"verdict"'):
         assert part in found.error.message
+
+
+def test_a_function_that_returns_a_verdict_without_a_reason_is_shown_what_to_return():
+    found = verdict(lambda messages: {"verdict": "MET"})
+    assert (found.status, found.error.kind) == ("failed", "judge_error")
+    assert '{"verdict": "MET"}' in found.error.message
+    assert "with a reason" in found.error.message
 
 
 def test_a_reply_that_is_no_json_is_a_failed_verdict():

@@ -188,7 +188,8 @@ class ModelJudge(Judge):
         if lacking is not None:
             return asked_for_quotes(lacking, times, wrong)
         kind, wrong = "unreadable_reply", wrong + beginning(completion)
-        if completion.text in criterion.labels and (own := self.model.bare_label(completion.text)):
+        label = completion.text.removeprefix('{"verdict": "').removesuffix('"}')
+        if label in criterion.labels and (own := self.model.bare_label(completion.text)):
             kind, wrong = "judge_error", own
         return self._failed(criterion, kind, wrong, spent)
 

@@ -187,8 +187,8 @@ class Model:
         """
         return request
 
-    def bare_label(self, label: str) -> str | None:
-        """What is wrong with code that replies only a label; None for a service."""
+    def bare_label(self, text: str) -> str | None:
+        """What is wrong with code that replies a label without a reason; None for a service."""
         return None
 
     def has_sent(self, request: Request) -> bool:

@@ -95,12 +95,12 @@ class PythonModel(Model):
             raise ModelError("judge_error", text) from error
         return Completion(text, Usage(requests=1, seconds=time.perf_counter() - begin))
 
-    def bare_label(self, label: str) -> str:
-        return self._should_return(label)
+    def bare_label(self, text: str) -> str:
+        return self._should_return(text)
 
     def _should_return(self, value: object) -> str:
-        example = '{"reason": "...", "evidence": [], "verdict": "MET"}'
-        return f"{self.name} returned {value!r:.60}: return a dictionary, such as {example}"
+        wanted = 'a dictionary with a reason: {"reason": "...", "evidence": [], "verdict": "MET"}'
+        return f"{self.name} returned {value!r:.60}: return {wanted}"
 
 
 def _hash(function: Callable[..., Any]) -> str:
