@@ -36,7 +36,7 @@ CEILINGS = {
     "dataset": 0,
     "dialects": 2,
     "docs": 0,
-    "judge": 7,
+    "judge": 6,
     "labelling": 0,
     "redteaming": 0,
     "report": 0,

@@ -9,7 +9,7 @@ public:
         __getattr__, __dir__ = lazy_door(__name__)
 
 These imports are parsed from the source, so that each name is written only once. That takes 0.2 ms
-for a package, on first use. `from PACKAGE import *` stands for the names that a lazy package
+for a package, on first use. `from PACKAGE import *` means the names that a lazy package
 imports itself.
 """
 

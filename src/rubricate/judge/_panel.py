@@ -21,7 +21,7 @@ from rubricate.judge.asking import check_permutations
 from rubricate.rubric import Aggregation, Criterion, Verdict, aggregate, check_weights
 
 MOST_REPLICATES = 1000
-"""Most answers of one judge to one question, because all are in memory at once."""
+"""The maximum number of answers of one judge to one question, because all are in memory at once."""
 
 
 class Panel(Judge):

@@ -21,7 +21,7 @@ MOST_BYTES = 200 * 2**20
 RULES = 4
 """Increased whenever the same file gives another text, so that older cached texts are not used."""
 MOST_GUESSED = 2**16
-"""Most bytes from which an encoding is guessed."""
+"""The maximum number of bytes from which an encoding is guessed."""
 _MAGIC = {b"%PDF-": "a PDF", b"PK\x03\x04": "a ZIP archive, such as DOCX", b"\x89PNG": "an image"}
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 

@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from rubricate.views import Section
 
 SHOWN = 10
-"""Most items that a notebook shows."""
+"""The maximum number of items that a notebook shows."""
 FEW = 10_000
-"""Most items that are read once for a run and kept in the form that a judge sees: 200 bytes each, 2
-MB together. More items are read a second time, one after the other."""
+"""The maximum number of items that are read once for a run and kept in the form that a judge sees:
+200 bytes each, 2 MB together. More items are read a second time, one after the other."""
 
 
 @with_one_line_errors

@@ -147,7 +147,7 @@ def _position(label: str) -> int | None:
 
 
 SHOWN = 10
-"""Most samples that a notebook shows."""
+"""The maximum number of samples that a notebook shows."""
 
 
 class Dataset(Sequence[Sample], abc.ABC):

@@ -29,9 +29,9 @@ _TAGS = {0xE0000 + code: code for code in range(0x20, 0x7F)}
 """Invisible Unicode tag characters, by the ASCII characters that they encode."""
 _WORD = re.compile(r"[^\W_]+")
 _NEAR = 3
-"""Most words between a reason and a verdict, or between a verdict and its key, that belong together
-("... and the verdict MET"). At 1 such a sentence is missed; at 6 a submission that mentions a
-verdict anywhere after a sentence quoted as the reason would count as an answer."""
+"""The maximum number of words between a reason and a verdict, or between a verdict and its key,
+that belong together ("... and the verdict MET"). At 1 such a sentence is missed; at 6 a submission
+that mentions a verdict anywhere after a sentence quoted as the reason would count as an answer."""
 _WITHIN = 300
 """Maximum words over which the parts of an answer spread, including quotes between them. Reasoned,
 not measured: at half, a reason and a verdict with a page of quotes between them no longer count as

@@ -22,7 +22,7 @@ SAME = str.maketrans(
 """Characters that are written in several ways, and white space: each replaced by a single one."""
 QUOTE_MARKS = "\"' "
 MOST_PLACES = 1000
-"""Most occurrences checked if a quote occurs only within other words."""
+"""The maximum number of occurrences checked if a quote occurs only within other words."""
 _ELLIPSIS = re.compile(r" ?[\[(]?(?:\.\.\.+|…)[\])]? ?")
 _MARKER = r"(?:[-*+•>]|#{1,6})"
 _REWRITTEN = re.compile(

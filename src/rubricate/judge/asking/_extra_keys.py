@@ -23,9 +23,10 @@ _REFERENCE = re.compile(
 )
 """Keys, without case and punctuation, that name the subject of an answer."""
 _SHORT = 12
-"""Most words of an unexpected text that may be an answer in plain words ('on reflection it is not
-met'). At 6 such sentences are missed; at 24 most remarks that use a label's word in passing ('a
-good text') cost a second request. In longer texts only the label in its exact spelling counts."""
+"""The maximum number of words of an unexpected text that may be an answer in plain words ('on
+reflection it is not met'). At 6 such sentences are missed; at 24 most remarks that use a label's
+word in passing ('a good text') cost a second request. In longer texts only the label in its exact
+spelling counts."""
 _YES_OR_NO = re.compile(
     r"yes|no|nope|not|y|n|true|false|pass(?:e[ds])?|fail(?:ed|s|ure)?|(?:in)?correct|met|meets|unmet|"
     r"(?:un|dis)?(?:satisfied|fulfilled)|accept(?:ed)?|reject(?:ed)?|positive|negative|present|"

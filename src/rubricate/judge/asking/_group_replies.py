@@ -194,7 +194,8 @@ def _refuse_reason(reason: str, number: str) -> None:
 
 _KIND = r"(?:criterion|entry|item|no|nr|number|question|requirement|the)"
 _SHORT = 4
-"""Most words of a text that may be a criterion's number under any key ("the second one")."""
+"""The maximum number of words of a text that may be a criterion's number under any key ("the second
+one")."""
 _NUMBERS = {
     word: number
     for words in (

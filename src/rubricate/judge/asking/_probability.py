@@ -42,15 +42,15 @@ ORDERS, SAMPLES = 2, 5
 position. If replies are drawn, both orders give ten, so that a share of 0.5 has a standard error of
 0.16. With half as many samples it is 0.22; with twice as many, 0.11 at twice the price."""
 LEAST = 0.5
-"""The least share of the probability that the options must have together for a readable reply.
+"""The minimum share of the probability that the options must have together for a readable reply.
 Reasoned, not measured: below it, something else is likelier than all options together. At half,
 such replies are read; at double, any other token with a probability makes a reply unreadable."""
 FLOOR = 0.1
-"""The least prior of an option, as a multiple of an even share: an answer that the model hardly
+"""The minimum prior of an option, as a multiple of an even share: an answer that the model hardly
 ever gives to a content-free question is raised tenfold at most. At half, twentyfold; at double,
 fivefold."""
 MOST_NOTES = 3
-"""Most causes of sampling that a note names."""
+"""The maximum number of causes of sampling that a note names."""
 DIGITS = 6
 """Decimal places of stored probabilities."""
 SEEN = 0.9

@@ -228,7 +228,8 @@ def _may_hold(material: str, label: str) -> bool:
 
 
 _MOST_LABELS = 100
-"""Most labels cached for one text: more than a rubric has, and few enough for memory."""
+"""The maximum number of labels cached for one text: more than a rubric has, and few enough for
+memory."""
 
 
 def _has_letters(material: str, label: str) -> bool:
@@ -243,7 +244,8 @@ def _has_letters(material: str, label: str) -> bool:
 
 
 _LONGEST_LABEL = 100
-"""Most letters of a label that go into the pattern: compiling one of 100 takes 1 ms."""
+"""The maximum number of letters of a label that go into the pattern: compiling one of 100 takes 1
+ms."""
 
 
 def _refuse_other_reason(reason: str, verdict: Any, material: str) -> None:
@@ -325,7 +327,7 @@ def _refuse_quoted(keys: Sequence[str], material: str) -> None:
 _ROLE = re.compile(r"(?:<\|im_start\|>)?(?:assistant|model)\s*\n|<\|begin_of_box\|>", re.IGNORECASE)
 _END = re.compile(r"(?:<\|[\w-]+\|>|</s>|<(?:end_of_turn|eos)>|\s)+\Z")
 _LONGEST_END = 200
-"""Most characters of the tokens that end a turn: there are one or two."""
+"""The maximum number of characters of the tokens that end a turn: there are one or two."""
 _WRAPPED = re.compile(
     r"<(?P<name>answer|evaluation|json|judge?ment|output|response|result)>(?P<inner>.*)</(?P=name)>"
     r"|`(?P<code>\{[^`]*\})`",

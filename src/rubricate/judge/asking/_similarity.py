@@ -5,23 +5,23 @@ from __future__ import annotations
 import re
 
 ALIKE = 90.0
-"""The least similarity (0 to 100, `rapidfuzz.fuzz.ratio`) of a passage to the quote.
+"""The minimum similarity (0 to 100, `rapidfuzz.fuzz.ratio`) of a passage to the quote.
 
 Tried on 746 sentences of docs/: with one word exchanged at random 562 are found, with two 285, and
 of 367 sentences of other pages none. At 80 these are 622 and 500, although a sentence with two
 other words mostly means something else; at 95, 342 and 85."""
 SHORTEST = 12
-"""The least number of letters of a quote for a search by similarity; shorter ones resemble
+"""The minimum number of letters of a quote for a search by similarity; shorter ones resemble
 something anywhere. At 6, of 219 pairs of words from other pages 2 are found; at 12 and at 24,
 none."""
 TRIES = 5
-"""Most passages checked, the most similar first, if earlier ones mean something else. This bounds
-the time: with 2 or 10 the same of these sentences are found."""
+"""The maximum number of passages checked, the most similar first, if earlier ones mean something
+else. This bounds the time: with 2 or 10 the same of these sentences are found."""
 MARGIN = 40
 """Letters on each side of a passage that are searched for the rest of a word or number. With 20 or
 80 the same of these sentences are found."""
 SPELLED_ALIKE = 80.0
-"""The least similarity in spelling of two spellings of one unit. At 90, "12 week" is not "12
+"""The minimum similarity in spelling of two spellings of one unit. At 90, "12 week" is not "12
 weeks"; at 40, 294 instead of 285 sentences with two exchanged words pass."""
 
 _TOKEN = re.compile(

@@ -172,7 +172,8 @@ _BOUNDARY = re.compile(
 )
 _MARKUP = re.compile(r"[*_#`>~]+|^\s*(?:[-+•]|\d+[.)])\s+", re.MULTILINE)
 _LONGEST = 1000
-"""Most characters of a sentence. Longer text is not a sentence, and would take long to search."""
+"""The maximum number of characters of a sentence. Longer text is not a sentence, and would take
+long to search."""
 
 
 def refuse_text_before(

@@ -28,17 +28,18 @@ FEATURE_NAMES = ("coverage", "clause_coverage", "precision")
 """
 
 LEAST_CLAUSE = 0.25
-"""Least weight of a clause as a share of the mean clause, so that a clause of one word in a long
-target ("one of these:") is not enough by itself."""
+"""The minimum weight of a clause as a share of the mean clause, so that a clause of one word in a
+long target ("one of these:") is not enough by itself."""
 
 LEAST_CONTRADICTED = 1 / 3
-"""Least share of the target for a clause whose contradiction counts for the target."""
+"""The minimum share of the target for a clause whose contradiction counts for the target."""
 
 LIKE = 0.6
 """Dice coefficient of letter pairs (Adamson and Boreham 1974) above which words nearly match."""
 
 MOST_PLACES = 1_000_000
-"""The most places of words (clause by clause) that are stored, and pairs of words compared.
+"""The maximum number of places of words (clause by clause) that are stored, and pairs of words
+compared.
 
 Both grow with the product of the two lengths: without a limit, two texts of a megabyte take minutes
 and gigabytes. Two reports of 50,000 characters have 70,000 places, two of 100,000 have 300,000. At

@@ -32,8 +32,8 @@ FOLDS = 5
 LEAST_ROWS = 10
 
 LEAST_GROUPS = 10
-"""Least number of groups (items) for trusting the interval of a gain; below it, the shipped judge
-stays."""
+"""The minimum number of groups (items) for trusting the interval of a gain; below it, the shipped
+judge stays."""
 
 PENALTIES = (1.0, 6.0, 1.0)
 """Inverse variances of the priors of the offset (0), the slope (1) and a target's effect (0).

@@ -12,13 +12,13 @@ import re
 from rubricate.judge.builtin._text import Sentence, Text, analyse, cached_by_length, content_run
 
 LEAST_COPIED = 3
-"""Least number of words of a criterion or prompt for a copy of it to be recognised."""
+"""The minimum number of words of a criterion or prompt for a copy of it to be recognised."""
 
 LEAST_SALAD = 6
-"""Most words of a sentence that may all be content words."""
+"""The maximum number of words of a sentence that may all be content words."""
 
 FUNCTION_SHARE = 0.2
-"""Least share of function words in a sentence whose content words are repeated."""
+"""The minimum share of function words in a sentence whose content words are repeated."""
 
 _REPORTS = (
     r"(?:mention|state|say|explain|describ|discuss|address|cover|includ|contain|identif|argu"

@@ -247,7 +247,8 @@ EARLY = 40
 clause."""
 
 MOST_LEVELS = 3
-"""The most ordered options that are distinguished by how much of a requirement is found."""
+"""The maximum number of ordered options that are distinguished by how much of a requirement is
+found."""
 
 NOTHING_GIVEN = re.compile(
     r"\W*(?:(?:no|empty|blank|missing|not)\s+)?"

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from rubricate.judge.builtin._fit import FitReport
 
 LONGEST = 2_000_000
-"""Most characters of a submission to analyse; the analysis takes some 25 bytes each."""
+"""The maximum number of characters of a submission to analyse; the analysis takes some 25 bytes
+each."""
 WHAT_IT_IS = (
     "builtin compares words, and is not a replacement for a language model: see the guide "
     "'The built-in judge'."

@@ -16,7 +16,7 @@ SURE = 0.3
 """Share of English function words from which a text is English, whatever else it looks like."""
 
 LEAST = 2
-"""Least number of function words of a language in a text."""
+"""The minimum number of function words of a language in a text."""
 
 _LANGUAGES_OF: dict[str, tuple[str, ...]] = {}
 for _language, _words in WORDS["languages"].items():

@@ -21,7 +21,7 @@ from rubricate.rubric import UNANSWERED, Evidence, Verdict
 OVERLAP = 1 / 20
 """The part of the budget that a chunk repeats of the one before it."""
 LEAST_FINDINGS = 2000
-"""Least number of tokens for findings in the last request, even if the budget is smaller."""
+"""The minimum number of tokens for findings in the last request, even if the budget is smaller."""
 
 
 @dataclass(frozen=True, slots=True)

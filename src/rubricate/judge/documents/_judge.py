@@ -48,7 +48,7 @@ def check_chunk_tokens(value: int | None) -> int | None:
 
 
 MOST_NAMED = 5
-"""Most unreadable parts that an error names."""
+"""The maximum number of unreadable parts that an error names."""
 
 
 class DocumentJudge(Judge):

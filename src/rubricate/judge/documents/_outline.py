@@ -13,7 +13,8 @@ OUTLINE_TAG, PARTS_TAG = "whole", "parts"
 BEGINNINGS = (240, 120, 60, 0)
 """Characters of the beginning of each section; the largest number within the budget is used."""
 LONGEST_TITLE = 120
-"""Most characters before the first colon of a requirement for them to be its title."""
+"""The maximum number of characters before the first colon of a requirement for them to be its
+title."""
 _WHOLE = re.compile(
     r"\b(?:word count|\d+ words|words long|(?:total|overall|appropriate) length|too long|"
     r"structure|well-structured|structured (?:as|by|into|with)|(?:re|well-)?organi[sz]ed|"

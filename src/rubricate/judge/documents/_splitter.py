@@ -26,7 +26,7 @@ tables and addresses have about three, Chinese and Japanese about three (one cha
 WHOLE = frozenset({"table_open", "code_block"})
 """Blocks that are never cut, besides closed fenced code."""
 ENOUGH = 0.75
-"""The least fill of a chunk for a heading to begin the next one."""
+"""The minimum fill of a chunk for a heading to begin the next one."""
 _LINE_END = re.compile(r"\r\n?|\n")
 _BREAKS = (
     re.compile(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)\s*"),

@@ -55,7 +55,7 @@ TRIES = 60
 """Attempts, a minute apart, to get the status of a batch: enough for an outage of an hour."""
 LONGEST_WAIT = 60.0
 LONGEST_FILE = 2**30
-"""Most bytes of results to read; 50,000 replies have 100 MB."""
+"""The maximum number of bytes of results to read; 50,000 replies have 100 MB."""
 SECONDS = 600.0
 """The timeout of one upload or download, in seconds."""
 OUT = "not waiting for answers"

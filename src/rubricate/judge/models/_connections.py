@@ -38,7 +38,7 @@ NEXT_ADDRESS_AFTER = 0.25
 """Seconds before a host's next address is tried in parallel with one that does not answer (RFC
 8305)."""
 MOST_OF_A_PROXYS_ANSWER = 65536
-"""Most bytes of a proxy's response to CONNECT."""
+"""The maximum number of bytes of a proxy's response to CONNECT."""
 _SAFE = "/%:@!$&'()*+,;=~"
 
 

@@ -38,8 +38,8 @@ CHOICE_TOKENS = 4
 """Token limit of a reply that is one token; some models write space before it."""
 CHOICE_TEMPERATURE = 1.0
 MOST_QUOTES = 8
-"""Most quotes of a reply if the server's grammar enforces a limit, because small models repeat a
-quote endlessly."""
+"""The maximum number of quotes of a reply if the server's grammar enforces a limit, because small
+models repeat a quote endlessly."""
 FORMAT_WORDS = ("response_format", "json_schema", "json_object", "structured", "schema")
 
 

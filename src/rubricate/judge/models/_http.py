@@ -63,7 +63,7 @@ NO_ANSWER = (OSError, BrokenOff, ProxyRefused, UnicodeError)
 """The exceptions of a transport; a timeout is an `OSError`, too."""
 _PROXY_ASKS = 407
 _SHOWN = 300
-"""Most characters of an endpoint's message that an error repeats."""
+"""The maximum number of characters of an endpoint's message that an error repeats."""
 _NO_WORD = 16
 """The length from which a key cannot be a word of a reply; keys of your own servers may be
 shorter."""

@@ -289,7 +289,7 @@ def _is_at(provider: Provider, url: str) -> bool:
 ENVIRONMENT = "the environment"
 ENV_FILE = ".env"
 MOST_READ = 1 << 16
-"""Most bytes of the file that are read."""
+"""The maximum number of bytes of the file that are read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from rubricate.errors import ModelError, ModelErrorKind
 from rubricate.judge.models._model import Quota
 
 LONGEST_ANSWER = 16 * 2**20
-"""Most bytes of a response: far more than a model's reply, though a hundred may be in flight."""
+"""The maximum number of bytes of a response: far more than a model's reply, though a hundred may be
+in flight."""
 
 
 class Answer(NamedTuple):

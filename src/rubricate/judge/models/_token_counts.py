@@ -202,7 +202,7 @@ def _name(name: str) -> _Name:
 
 
 LONGEST_NAME = 64
-"""Most letters of a name that are read; the longest known name has 35."""
+"""The maximum number of letters of a name that are read; the longest known name has 35."""
 
 
 @lru_cache(maxsize=1024)
