@@ -188,7 +188,8 @@ class Model:
         return request
 
     def bare_label(self, text: str) -> str | None:
-        """What is wrong with code that replies a label without a reason; None for a service."""
+        """What is wrong with code whose reply (`text`) is a label without a reason; None for a
+        service."""
         return None
 
     def has_sent(self, request: Request) -> bool:
