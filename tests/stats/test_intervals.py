@@ -15,7 +15,6 @@ from rubricate.stats import (
     Bootstrap,
     clustered_mean,
     clustered_share,
-    compare_paired,
     exact_interval,
     mean_of_scores,
     stratified_mean,
@@ -90,21 +89,6 @@ def test_clusters_that_repeat_leave_the_interval_of_kappa_nearly_as_it_is():
     once = agree(a, b).figures["cohen_kappa"]
     many = agree(a * 5, b * 5, groups=[*range(30)] * 5).figures["cohen_kappa"]
     assert (many.low, many.high) == pytest.approx((once.low, once.high), abs=0.02)
-
-
-def test_the_bootstrap_of_a_mean_is_that_of_scipy():
-    values = np.random.default_rng(1).exponential(size=40)
-    ours = compare_paired(
-        [0.0] * 40, values.tolist(), bootstrap=Bootstrap(resamples=20_000)
-    ).bootstrapped
-    theirs = stats.bootstrap(
-        (values,),
-        np.mean,
-        n_resamples=20_000,
-        method="percentile",
-        rng=np.random.default_rng(2),
-    ).confidence_interval
-    assert (ours.low, ours.high) == pytest.approx(tuple(theirs), abs=0.02)
 
 
 def test_shares_of_independent_items_have_the_exact_interval():

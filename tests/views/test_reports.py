@@ -69,7 +69,7 @@ def reports(
     return {
         "summary": alone.summary,
         "agreement": lambda: agreement_report(runs["alone"], bootstrap=FEW),
-        "comparison": lambda: compare_runs(runs["alone"], runs["other"], bootstrap=FEW),
+        "comparison": lambda: compare_runs(runs["alone"], runs["other"]),
         "few labels": lambda: ppi_report(runs["alone"], next_items=1),
         "variance": lambda: variance_report([runs["panel"]], bootstrap=FEW),
         "cascade": lambda: cascade_report(runs["panel"], runs["other"]),

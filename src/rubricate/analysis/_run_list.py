@@ -58,7 +58,7 @@ class ListedRun:
             ended, when its journal was last written.
         dataset, judge: their names.
         items: how many items it has.
-        score: the mean score with its 95 % interval (bootstrapped over items); None if nothing was
+        score: the mean score with its 95 % interval (t, over items); None if nothing was
             judged, and for other kinds of runs.
         failed: verdicts that failed.
         accuracy, kappa: agreement with people's labels over all criteria; None without labels.

@@ -11,26 +11,19 @@ from scipy import special, stats
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import check_share, count_of, number_of, same_length
-from rubricate.stats._intervals import mean_of, resampled_mean
-from rubricate.stats._numbers import Floats, Integers, numbers, outcomes, probabilities_of
+from rubricate.stats._intervals import mean_of
+from rubricate.stats._numbers import Floats, numbers, outcomes, probabilities_of
 from rubricate.stats._resampling import (
     ROUNDING,
-    Bootstrap,
     Groups,
     batches,
     complete_cases,
     renumbered,
     rows_in,
 )
-from rubricate.stats._unseen import LEAST_SKEWED, are_few, mostly_same
 
 NO_PAIR = "there is no pair"
 NO_NUMBERS = "no item has both numbers"
-LEAST_RESAMPLED = 40
-"""With fewer clusters, or fewer than 10 that differ, differences have no bootstrap interval.
-Counted exactly for flips of 5 to 40 %, it then covers 93 % or more with 45 and 60 items; with 26
-items 89 %, and with 33 of which 5 differ 88 %."""
-TOO_FEW = "no interval: too few items, or too few that differ, to resample"
 EXACT = 16
 """Up to this many clusters that differ, a permutation test counts all sign patterns (65,536); each
 cluster more doubles them."""
@@ -67,8 +60,6 @@ class PairedComparison:
         difference: B minus A, with a clustered t interval. If most items do not differ, it allows
             for more that might (`clustered_mean`): by up to 1 for numbers from 0 to 1, else by up
             to the range of the numbers.
-        bootstrapped: B minus A, with a clustered bootstrap interval; no interval with fewer than 40
-            clusters or if fewer than 10 differ.
         standard_error: of the difference; None with fewer than two clusters.
         permutation: the test of no difference, by clusters.
         wilcoxon: the signed-rank test, which assumes independent items.
@@ -83,7 +74,6 @@ class PairedComparison:
     mean_a: float | None
     mean_b: float | None
     difference: Estimate
-    bootstrapped: Estimate
     standard_error: float | None
     permutation: PairedTest
     wilcoxon: PairedTest
@@ -97,7 +87,6 @@ def compare_paired(
     *,
     groups: Groups = None,
     confidence: float = 0.95,
-    bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
 ) -> PairedComparison:
     """Compare two systems on the same items.
 
@@ -111,7 +100,6 @@ def compare_paired(
             counts if both have a number.
         groups: the cluster of each item, (n,). Default: items are independent.
         confidence: of the t interval.
-        bootstrap: the number of resamples, confidence and seed; None for no bootstrap interval.
 
     Returns:
         The difference, B minus A, in the unit of the numbers, with its tests.
@@ -140,7 +128,6 @@ def compare_paired(
         mean_a=float(first.mean()) if n else None,
         mean_b=float(second.mean()) if n else None,
         difference=mean.mean if n else Estimate(None, undefined=NO_NUMBERS),
-        bootstrapped=_bootstrapped(difference, clusters, bootstrap),
         standard_error=error,
         permutation=permutation_test(difference.tolist(), groups=renumbered(clusters).tolist()),
         wilcoxon=wilcoxon_test(difference.tolist()),
@@ -157,16 +144,6 @@ def _bounds(first: Floats, second: Floats) -> tuple[float, float] | None:
         return None
     apart = 1.0 if both.min() >= 0 and both.max() <= 1 else float(both.max() - both.min())
     return (-apart, apart) if apart > 0 else None
-
-
-def _bootstrapped(difference: Floats, clusters: Integers, bootstrap: Bootstrap | None) -> Estimate:
-    """No interval if there are few items or few differ: resamples vary less than other items."""
-    same = mostly_same(difference)
-    few = len(np.unique(clusters)) < LEAST_RESAMPLED
-    few |= same is not None and are_few(same, clusters, LEAST_SKEWED)
-    if len(difference) and bootstrap is not None and few:
-        return Estimate(float(difference.mean()), undefined=TOO_FEW)
-    return resampled_mean(difference, clusters, bootstrap, NO_NUMBERS)
 
 
 def mcnemar_test(first: Sequence[bool | None], second: Sequence[bool | None]) -> PairedTest:

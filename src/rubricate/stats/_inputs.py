@@ -84,6 +84,8 @@ def same_length(**sequences: Any) -> int:
 
 PLAIN = frozenset({str, int, bool})
 """Types of which every value is a label."""
+SIMPLE = PLAIN | {float, type(None)}
+"""Types of which every value is a label, missing (None or NaN) or infinite."""
 
 
 def answers(values: Any, name: str) -> list[Any]:
@@ -93,8 +95,11 @@ def answers(values: Any, name: str) -> list[Any]:
         InputError: it is no list, or something in it can be no label.
     """
     raw = listed(values, name)
-    if PLAIN.issuperset(map(type, raw)):
+    types = set(map(type, raw))
+    if types <= PLAIN:
         return list(raw)
+    if types <= SIMPLE and not (math.inf in raw or -math.inf in raw):
+        return [None if value != value else value for value in raw]  # noqa: PLR0124 (only NaN)
     labels: list[Any] = []
     for index, value in enumerate(raw):
         missing = is_missing(value)

@@ -27,9 +27,7 @@ from rubricate.stats._numbers import (
 from rubricate.stats._resampling import (
     ROUNDING,
     TOO_FEW,
-    Bootstrap,
     Groups,
-    bootstrapped,
     cluster_indices,
     complete_cases,
 )
@@ -271,20 +269,6 @@ def _bounds(values: Floats) -> tuple[float, float] | None:
     if len(known) and known.min() >= 0 and known.max() <= 1:
         return UNIT
     return (float(known.min()), float(known.max())) if len(known) and np.ptp(known) > 0 else None
-
-
-def resampled_mean(
-    values: Floats, clusters: Integers, bootstrap: Bootstrap | None, undefined: str = NO_VALUES
-) -> Estimate:
-    """The mean with a clustered bootstrap interval (Efron 1979; Field and Welsh 2007); `undefined`
-    is the reason if there are no values."""
-    return bootstrapped(
-        np.column_stack([values, np.ones(len(values))]),
-        lambda totals: np.asarray(totals[:, 0] / totals[:, 1]),
-        undefined,
-        clusters=clusters,
-        bootstrap=bootstrap,
-    )
 
 
 def stratified_mean(

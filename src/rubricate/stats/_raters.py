@@ -13,6 +13,7 @@ from rubricate.stats._confusion import krippendorff_alpha as alpha_of_coincidenc
 from rubricate.stats._confusion import label_weights
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import (
+    PLAIN,
     answers,
     brief,
     check_choice,
@@ -223,26 +224,30 @@ def counts_of(
     ratings: Ratings, labels: Sequence[Any] | None = None, *, ranked: bool = False
 ) -> Floats:
     """The counts of each label for each item, (n, K); `ranked` if the order of labels matters."""
-    rows = [answers(row, f"ratings of item {item}") for item, row in _rows(ratings)]
+    rows = [listed(row, f"ratings of item {item}") for item, row in _rows(ratings)]
+    every = [label for row in rows for label in row]
+    if not PLAIN.issuperset(map(type, every)):
+        every = [
+            label
+            for item, row in enumerate(rows)
+            for label in answers(row, f"ratings of item {item}")
+        ]
     if labels is None:
-        present = {label for row in rows for label in row if label is not None}
-        labels = in_order(present, "ratings", ranked=ranked)
+        labels = in_order(set(every) - {None}, "ratings", ranked=ranked)
     labels = labels_of(labels)
-    index = {label: number for number, label in enumerate(labels)}
     kinds = max(1, len(labels))
-    cells: list[int] = []
-    for item, row in enumerate(rows):
-        for label in row:
-            if label is None:
-                continue
-            if label not in index:
-                known = ", ".join(brief(name).strip("'") for name in labels)
-                raise InputError(
-                    f"ratings: {brief(label)} of item {item} is not one of the labels: {known}"
-                )
-            cells.append(item * kinds + index[label])
-    counts = np.bincount(np.array(cells, dtype=np.int64), minlength=len(rows) * kinds)
-    return counts.reshape(len(rows), kinds).astype(np.float64)
+    column = {label: number for number, label in enumerate(labels)} | {None: kinds}
+    item_of = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+    try:
+        columns = np.array([column[label] for label in every], dtype=np.int64)
+    except KeyError:
+        at, label = next(pair for pair in enumerate(every) if pair[1] not in column)
+        known = ", ".join(brief(name).strip("'") for name in labels)
+        raise InputError(
+            f"ratings: {brief(label)} of item {item_of[at]} is not one of the labels: {known}"
+        ) from None
+    counts = np.bincount(item_of * (kinds + 1) + columns, minlength=len(rows) * (kinds + 1))
+    return counts.reshape(len(rows), kinds + 1)[:, :kinds].astype(np.float64)
 
 
 def _coincidences(counts: Floats) -> Floats:

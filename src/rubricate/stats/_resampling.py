@@ -1,10 +1,9 @@
-"""Intervals by resampling: the bootstrap and the jackknife, clustered and vectorised.
+"""Intervals by resampling: the jackknife, clustered and vectorised.
 
 Every statistic here is a function of **totals**: each item contributes a row of numbers (a one in
 a cell of a confusion matrix, a product of two scores), and the statistic is computed from the sums
-of these rows. The totals of a resample are a product of matrices: how often each cluster was drawn,
-times that cluster's totals. So all statistics of all resamples come from the same few array
-operations, and leaving a cluster out is a subtraction.
+of these rows. So leaving a cluster out is a subtraction, and all statistics without each cluster
+come from the same few array operations.
 
 The jackknife's standard error (Tukey 1958) has the quantile of Student's t for the number of
 clusters; correlations are on the scale of Fisher's z (1921), sizes such as a mean error on that of
@@ -48,8 +47,6 @@ NEAR = 1e-4
 TOO_FEW = "no interval: it needs two clusters or more"
 HANGS = "no interval: without one of the items it is undefined"
 NO_SPREAD = "no interval: it is the same whichever item is left out"
-MOSTLY_UNDEFINED = "no interval: the statistic is undefined in most resamples"
-ALL_SAME = "no interval: all resamples gave the same value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +54,8 @@ class Bootstrap:
     """How intervals are made for which there is no formula.
 
     Attributes:
-        resamples: how many draws are made, where an interval is made of draws: of the resamples
-            of a bootstrap (Efron 1979; clusters drawn whole: Field and Welsh 2007), or of the
-            posterior distribution of a confusion matrix.
+        resamples: how many draws are made, where an interval is made of draws: of the posterior
+            distribution of a confusion matrix, or of what a mean square may be.
         confidence: the interval's nominal coverage, between 0 and 1.
         seed: of the draws; the same seed and data give the same interval.
 
@@ -148,53 +144,6 @@ def around(value: float, low: float, high: float) -> Estimate:
 def explained(estimate: Estimate, why: str) -> Estimate:
     """The same estimate, with the reason if it has no value."""
     return replace(estimate, undefined=why) if estimate.value is None else estimate
-
-
-def bootstrapped(
-    contributions: Floats,
-    statistic: Callable[[Floats], Floats],
-    undefined: str,
-    *,
-    clusters: Integers,
-    bootstrap: Bootstrap | None,
-) -> Estimate:
-    """A statistic of the items' totals with the quantiles of its resamples.
-
-    Args:
-        contributions: what each item adds to the totals, (n, p).
-        statistic: from totals (b, p) to values (b,), NaN where undefined.
-        undefined: the reason to show if the statistic is undefined.
-        clusters: the cluster of each item, (n,); clusters are drawn whole.
-        bootstrap: how to draw; None for no interval.
-
-    Returns:
-        The value. It has an interval if at least half of the resamples have the statistic and are
-        not all the same.
-    """
-    check_bootstrap(bootstrap)
-    clusters = renumbered(clusters)
-    count = int(clusters.max(initial=-1)) + 1
-    totals = cells(clusters, count).T @ contributions
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = float(statistic(totals.sum(axis=0).reshape(1, -1))[0])
-        if bootstrap is None or count < 2 or not isfinite(value):
-            return explained(point(value, None if bootstrap is None else TOO_FEW), undefined)
-        generator = np.random.default_rng(bootstrap.seed)
-        parts = []
-        for batch in batches(bootstrap.resamples, max(count, totals.shape[1])):
-            size = rows_in(batch)
-            draws = generator.integers(0, count, (size, count))
-            draws += np.arange(size)[:, None] * count
-            times = np.bincount(draws.ravel(), minlength=size * count).reshape(size, count)
-            parts.append(statistic(times.astype(np.float64) @ totals))
-    drawn = np.concatenate(parts)
-    defined = drawn[np.isfinite(drawn)]
-    if 2 * len(defined) < len(drawn):
-        return Estimate(value, undefined=MOSTLY_UNDEFINED)
-    if defined.max() - defined.min() <= ROUNDING * np.abs(defined).max():
-        return Estimate(value, undefined=ALL_SAME)  # this says nothing of other items
-    low, high = np.quantile(defined, bootstrap.tails).tolist()
-    return Estimate(value, low, high)
 
 
 def jackknife_totals(

@@ -24,6 +24,7 @@ from rubricate.stats._resampling import (
     cluster_indices,
     explained,
     jackknife_totals,
+    renumbered,
 )
 from rubricate.stats._unseen import LEAST_OTHERS
 
@@ -106,18 +107,20 @@ def stratified_agreement(
     clusters = cluster_indices(groups, same_length(strata=of, **columns))
     rows = list(zip(*columns.values(), strict=True))
     kept = [at for at, row in enumerate(rows) if None not in row]
-    n, clusters, of = len(kept), clusters[kept], [of[at] for at in kept]
+    n, clusters, of = len(kept), renumbered(clusters[kept]), [of[at] for at in kept]
     pairs = [rows[at][:2] for at in kept]
     worth = None if weights is None else effective(weights_of(weights, len(rows))[kept])
     judged, truth = [label for label, _ in pairs], [label for _, label in pairs]
     index = cluster_indices(of, n)
-    in_steps = np.array([_are_numbers(pair) for pair in pairs], dtype=bool)
+    distinct = {pair: _are_numbers(pair) for pair in dict.fromkeys(pairs)}
+    in_steps = np.array([distinct[pair] for pair in pairs], dtype=bool)
     excluded: Any = list(without_kappa) if isinstance(without_kappa, Set) else without_kappa
     without = set(answers(excluded, "without_kappa"))
     counts = np.array([stratum not in without for stratum in of], dtype=bool)
-    of_labels, tables, kinds = _of_labels(judged, truth, index, np.flatnonzero(~in_steps & counts))
-    of_steps, scales = _of_steps(judged, truth, index, np.flatnonzero(in_steps & counts))
-    width = of_labels.shape[1]
+    labelled, stepped = (np.flatnonzero(which & counts) for which in (~in_steps, in_steps))
+    cells, tables, kinds = _of_labels(judged, truth, index, labelled)
+    moments, places, scales = _of_steps(judged, truth, index, stepped)
+    width, count = tables * kinds * kinds, int(clusters.max(initial=-1)) + 1
 
     def kappas(totals: Floats) -> tuple[Floats, Floats]:
         counted = totals[:, :width].reshape(len(totals), tables, kinds, kinds)
@@ -129,35 +132,43 @@ def stratified_agreement(
     def kappa(totals: Floats) -> Floats:
         return mean_of_strata(*kappas(totals))
 
-    every = sparse.hstack([of_labels, of_steps], format="csr")
-    if worth is not None:
-        every = sparse.diags(worth) @ every
+    each_worth = np.ones(n) if worth is None else worth
+    every = sparse.csr_matrix(
+        (
+            np.concatenate([each_worth[labelled], (moments * each_worth[stepped, None]).ravel()]),
+            (
+                np.concatenate([clusters[labelled], np.repeat(clusters[stepped], MOMENTS)]),
+                np.concatenate([cells, width + places.ravel()]),
+            ),
+        ),
+        shape=(count, width + scales * MOMENTS),
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         each = kappas(np.asarray(every.sum(axis=0)).reshape(1, -1))[0][0]
-    few = _few_others(pairs, index)
     if tables == 1 and not scales:
-        pairs_of = of_labels.tocoo()
         intervals = coefficient_intervals(
-            pairs_of.col.astype(np.int64),
-            clusters[pairs_of.row],
+            cells,
+            clusters[labelled],
             table_priors(kinds, ordered=False),
             {"kappa": kappa},
             bootstrap,
-            None if worth is None else worth[pairs_of.row],
+            None if worth is None else worth[labelled],
         )
     else:
+        few = _few_others(pairs, index)
         intervals = jackknife_totals(
             every,
             lambda totals: {"kappa": kappa(totals)},
             scales={"kappa": "correlation"},
-            clusters=clusters,
+            clusters=np.arange(count),
             bootstrap=None if few else bootstrap,
             corrected=True,
         )
         if few and bootstrap is not None:
             intervals["kappa"] = replace(intervals["kappa"], undefined=RARE)
     if equal is None:
-        hits = np.array([_equal(*pair) for pair in pairs], dtype=np.float64)
+        is_hit = {pair: _equal(*pair) for pair in distinct}
+        hits = np.array([is_hit[pair] for pair in pairs], dtype=np.float64)
     else:
         hits = np.array([rows[at][2] for at in kept], dtype=np.float64)
     if not n:
@@ -168,7 +179,7 @@ def stratified_agreement(
         accuracy = share_of(hits, clusters, bootstrap.confidence, worth=worth)
     return StratifiedAgreement(
         n=n,
-        clusters=len(set(clusters.tolist())),
+        clusters=count,
         strata=len(each),
         left_out=int(np.isnan(each).sum()),
         accuracy=accuracy,
@@ -179,14 +190,10 @@ def stratified_agreement(
 def _few_others(pairs: Sequence[tuple[Any, Any]], strata: Integers) -> bool:
     """Whether most pairs are of criteria with hardly any pair other than the commonest: their
     kappas are biased, and resampling does not show it."""
-    of: dict[int, Counter[tuple[Any, Any]]] = {}
-    for pair, stratum in zip(pairs, strata.tolist(), strict=True):
-        of.setdefault(stratum, Counter())[pair] += 1
-    enough = [
-        count.total()
-        for count in of.values()
-        if count.total() - max(count.values()) >= LEAST_OTHERS
-    ]
+    of: dict[int, list[int]] = {}
+    for (stratum, _), count in Counter(zip(strata.tolist(), pairs, strict=True)).items():
+        of.setdefault(stratum, []).append(count)
+    enough = [sum(counts) for counts in of.values() if sum(counts) - max(counts) >= LEAST_OTHERS]
     return 2 * sum(enough) < len(pairs)
 
 
@@ -220,41 +227,35 @@ def mean_of_strata(values: Floats, weights: Floats) -> Floats:
 
 def _of_labels(
     judge: Sequence[Any], human: Sequence[Any], strata: Integers, indices: Integers
-) -> tuple[Any, int, int]:
-    """Each pair's cell in the confusion matrix of its stratum: (n, S K K), S and K."""
+) -> tuple[Integers, int, int]:
+    """The cell of each of these pairs in the S confusion matrices of K labels, S and K."""
+    at = indices.tolist()
+    of = strata[indices].tolist()
+    triples = list(zip(of, [human[i] for i in at], [judge[i] for i in at], strict=True))
     number: dict[int, int] = {}
-    labels: dict[tuple[int, str], int] = {}
-    kinds: dict[int, int] = {}
-    pairs = []
-    for index in indices.tolist():
-        stratum = number.setdefault(int(strata[index]), len(number))
-        at = []
-        for label in (human[index], judge[index]):
-            if (stratum, label) not in labels:
-                labels[stratum, label] = kinds.get(stratum, 0)
-                kinds[stratum] = labels[stratum, label] + 1
-            at.append(labels[stratum, label])
-        pairs.append((stratum, *at))
-    most = max(kinds.values(), default=1)
-    columns = [(stratum * most + truth) * most + answer for stratum, truth, answer in pairs]
-    shape = (len(strata), len(number) * most * most)
-    return sparse.csr_matrix((np.ones(len(indices)), (indices, columns)), shape), len(number), most
+    labels: dict[int, dict[Any, int]] = {}
+    cells = {}
+    for triple in dict.fromkeys(triples):
+        stratum, *answers_of = triple
+        known = labels.setdefault(stratum, {})
+        truth, answer = (known.setdefault(label, len(known)) for label in answers_of)
+        cells[triple] = number.setdefault(stratum, len(number)), truth, answer
+    most = max(map(len, labels.values()), default=1)
+    column = {of: (s * most + truth) * most + answer for of, (s, truth, answer) in cells.items()}
+    return np.array([column[triple] for triple in triples], dtype=np.int64), len(number), most
 
 
 def _of_steps(
     judge: Sequence[Any], human: Sequence[Any], strata: Integers, indices: Integers
-) -> tuple[Any, int]:
-    """Each pair's moments, in the columns of its stratum: (n, S M), and S."""
+) -> tuple[Floats, Integers, int]:
+    """The moments of each of these pairs, their columns among those of S strata, and S."""
     present, index = np.unique(strata[indices], return_inverse=True)
     x, y = (np.array([side[at] for at in indices.tolist()], float) for side in (judge, human))
     size = np.maximum(np.bincount(index, minlength=len(present)), 1)
     middle = (np.bincount(index, x + y, len(present)) / (2 * size))[index] if len(index) else 0.0
     x, y = x - middle, y - middle
     moments = np.stack([np.ones(len(x)), x, y, x * x, y * y, (x - y) ** 2], axis=1)
-    columns = index[:, None] * MOMENTS + np.arange(MOMENTS)
-    rows = np.repeat(indices, MOMENTS)
-    shape = (len(strata), len(present) * MOMENTS)
-    return sparse.csr_matrix((moments.ravel(), (rows, columns.ravel())), shape), len(present)
+    return moments, index[:, None] * MOMENTS + np.arange(MOMENTS), len(present)
 
 
 def _kappa_of(moments: Floats) -> Floats:

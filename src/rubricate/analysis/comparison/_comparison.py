@@ -32,7 +32,6 @@ from rubricate.errors import InputError
 from rubricate.rubric import Rubric, Usage
 from rubricate.run.results import ResultRow
 from rubricate.stats import (
-    Bootstrap,
     Estimate,
     PairedComparison,
     benjamini_hochberg,
@@ -51,7 +50,6 @@ from rubricate.views import (
     Section,
     Table,
     Words,
-    ends,
     figure,
     notes,
     numbers,
@@ -64,7 +62,7 @@ SHOWN_NAMES = 5
 """Criteria that an error names of runs that have none in common."""
 SHOWN_DIFFERENCES = 6
 """Differences of the runs' rubrics that a report names."""
-_OTHER_TESTS = ("bootstrap", "q", "Wilcoxon", "exact McNemar", "detectable")
+_OTHER_TESTS = ("q", "Wilcoxon", "exact McNemar", "detectable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,7 +338,6 @@ class RunComparison(Report):
             name: str, values: PairedComparison, p: float | None, q: float | None, flips: int
         ) -> Row:
             others = (
-                ends(values.bootstrapped.low, values.bootstrapped.high, sign=True) or NONE,
                 p_text(q),
                 p_text(values.wilcoxon.p_value),
                 NONE if values.mcnemar is None else p_text(values.mcnemar.p_value),
@@ -419,7 +416,6 @@ def compare_runs(
     *,
     groups: str | None = None,
     by: Sequence[str] = (),
-    bootstrap: Bootstrap | None = None,
 ) -> RunComparison:
     """Compare two runs on the items that both have, by id, and on what both decided.
 
@@ -433,7 +429,6 @@ def compare_runs(
             if prompts repeat.
         by: fields of parts to score, beside those that run B declares: `tags`, or fields of
             criteria's or items' tags or of items' metadata.
-        bootstrap: how bootstrap intervals are made. Default: 2,000 resamples, 95 %.
 
     Raises:
         InputError: the runs have no item or no criterion in common, an item lacks the field to
@@ -443,7 +438,7 @@ def compare_runs(
     _check_something_in_common(a, b, alike)
     groups = b.grouping(groups)
     group_of = None if groups is None else b.groups_by(groups)
-    compared = partial(_compared, group_of, bootstrap or Bootstrap())
+    compared = partial(_compared, group_of)
     by_name: dict[str, list[VerdictPair]] = {}
     for pair in alike.pairs:
         by_name.setdefault(pair.b.criterion, []).append(pair)
@@ -609,7 +604,6 @@ def _flip(pair: VerdictPair) -> Flip:
 
 def _compared(
     group_of: Mapping[str, Any] | None,
-    bootstrap: Bootstrap,
     values: Sequence[tuple[str, float | None, float | None]],
     *,
     bounded: bool = True,
@@ -620,15 +614,10 @@ def _compared(
         [a for _, a, _ in values],
         [b for _, _, b in values],
         groups=None if group_of is None else [group_of[item] for item, *_ in values],
-        bootstrap=bootstrap,
     )
     if not bounded:
         return comparison
-    return replace(
-        comparison,
-        difference=comparison.difference.within(-1.0, 1.0),
-        bootstrapped=comparison.bootstrapped.within(-1.0, 1.0),
-    )
+    return replace(comparison, difference=comparison.difference.within(-1.0, 1.0))
 
 
 def _reason(row: ResultRow) -> str | None:

@@ -250,20 +250,19 @@ def _agreement_in_run(options: PlanCall, run: FinishedRun) -> list[Design]:
     group_of = run.groups_by(groups_of_run)
     grouped = len({group_of[pair.item] for pair in pairs}) < len(pairs)
     bootstrap = Bootstrap(RESAMPLES, options.confidence)
-    of_labels = len(criteria) == 1 and isinstance(counted[0].judge, str)
+    number = {stratum: place for place, stratum in enumerate(criteria)}
 
     def estimate(drawn: list[Pair], numbers: list[int]) -> Estimate:
         if figure != "kappa":
             equal = [pair.equal for pair in drawn]
             return clustered_share(equal, groups=numbers, confidence=options.confidence)
-        judge: list[Any] = [pair.judge for pair in drawn]
-        human: list[Any] = [pair.human for pair in drawn]
-        groups = numbers if grouped else None
-        if of_labels:
-            agreement = label_agreement(judge, human, groups=groups, bootstrap=bootstrap)
-            return agreement.figures["cohen_kappa"]
-        strata = [pair.stratum for pair in drawn]
-        return stratified_agreement(judge, human, strata, groups=groups, bootstrap=bootstrap).kappa
+        return stratified_agreement(
+            [pair.judge for pair in drawn],
+            [pair.human for pair in drawn],
+            [number[pair.stratum] for pair in drawn],
+            groups=numbers if grouped else None,
+            bootstrap=bootstrap,
+        ).kappa
 
     of_what = "the criterion" if len(criteria) == 1 else f"{len(criteria)} criteria together"
     return [

@@ -41,8 +41,6 @@ NEAR = 0.03
 SEARCHED = 4
 """The search, and widths, use one in this many simulations: a mean width is known as well from a
 quarter of them as a probability from all."""
-TRIES = 6
-"""How often an answer found with fewer simulations is raised by `NEAR` until all confirm it."""
 _NAMES: Mapping[PlannedFigure, str] = {
     **{name: f"the {name}" for name in FIGURES[:3]},
     "kappa": "Cohen's kappa",
@@ -279,10 +277,8 @@ def _enough(design: Design, options: PlanCall) -> int | None:
         n = _narrow_enough(design, options.half_width, _fewer(options))
     else:
         n = _fewest(partial(is_enough, _fewer(options)), design.least, design.most, near=NEAR)
-    for _ in range(TRIES):
-        if n is None or is_enough(_simulations(options), n):
-            break
-        n = math.ceil(n * (1 + NEAR))
+    while n is not None and not is_enough(_simulations(options), n):
+        n = math.ceil(n * (1 + NEAR)) if n < design.most else None
     return n
 
 
@@ -319,28 +315,39 @@ def _fewest(
 
 
 def _narrow_enough(design: Design, wanted: float, simulations: int) -> int | None:
-    """`_fewest` of a simulated width, which falls with about the root of the number.
+    """About the fewest items that give a simulated width, which is a power of their number.
 
-    Where it falls faster or slower, as for a figure that few items often leave undefined, the next
-    number is taken between the largest that was too few and the smallest that was enough.
+    The search begins with the numbers that are shown beside the answer, because these are simulated
+    in any case, and goes on between the largest that is too few and the smallest that is enough.
     """
-    few, enough, n = max(1, design.least - 1), MOST_SIMULATED + 1, 4 * LADDER[0]
-    for _ in range(2 * TRIES):
+
+    def width_of(n: int) -> float:
         width = design.at(n, simulations).half_width
-        nearer = 2 * n if width is None else math.ceil(n * (width / wanted) ** 2)
-        if width is None or width > wanted:
-            few = max(few, n)
-        else:
-            enough = min(enough, n)
-        if min(nearer, enough) > MOST_SIMULATED:
+        return math.inf if width is None else width
+
+    few, too_wide = max(1, design.least - 1), math.inf
+    shown = [n for n in LADDER[:-1] if n > few]
+    while True:
+        wider = 2.0 if too_wide == math.inf else (too_wide / wanted) ** 2  # falls with the root
+        enough = shown.pop(0) if shown else math.ceil(few * max(wider, 1 + NEAR))
+        if enough > MOST_SIMULATED:
             return None
-        nearer = max(design.least, nearer)
-        if n / (1 + NEAR) <= nearer <= n * (1 + NEAR):
-            return nearer
-        if enough <= few * (1 + NEAR) + 1:
+        narrow = width_of(enough)
+        if narrow <= wanted:
             break
-        n = nearer if few < nearer < enough else round(math.sqrt(few * enough))
-    return enough if enough <= MOST_SIMULATED else None
+        few, too_wide = enough, narrow
+    while enough > few * (1 + NEAR) + 1:
+        share = 0.5
+        if too_wide < math.inf:
+            share = math.log(too_wide / wanted) / math.log(too_wide / narrow)
+        between = few * (enough / few) ** share
+        n = round(min(max(between, few * (1 + NEAR)), enough / (1 + NEAR)))
+        width = width_of(n := min(max(n, few + 1), enough - 1))
+        if width <= wanted:
+            enough, narrow = n, width
+        else:
+            few, too_wide = n, width
+    return enough
 
 
 def _fewer(options: PlanCall) -> int:

@@ -369,7 +369,7 @@ def _difference_cells(difference: SystemDifference) -> list[str]:
     p_value = p_text(comparison.permutation.p_value)
     return [
         f"{difference.b} - {difference.a}",
-        str(comparison.bootstrapped),
+        str(comparison.difference),
         p_value,
         str(comparison.n),
     ]
