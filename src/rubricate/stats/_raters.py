@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -176,27 +177,17 @@ def _of_patterns(
         statistic: from totals (b, p) to values (b,).
     """
     n, kinds = counts.shape
-    raters = counts.sum(1)
-    most = max(2.0, float(np.median(raters[raters > 1]))) if (raters > 1).any() else 2.0
-    agree = most * np.eye(kinds)
-    other = agree + np.roll(np.eye(kinds), max(1, kinds // 2), axis=1) - np.eye(kinds)
-    far = np.zeros((0, kinds))
-    if ordered and kinds > 2:
-        far = np.zeros((2, kinds))
-        far[:, [0, -1]] = [[most - 1, 1], [1, most - 1]]
-    rows = np.vstack([counts, agree, other, far])
+    raters = counts @ np.ones(kinds)
+    several = raters[raters > 1]
+    most = max(2.0, float(np.median(several))) if len(several) else 2.0
+    of_priors, worths = _patterns_of_priors(kinds, most, ordered=ordered and kinds > 2)
+    rows = np.vstack([counts, of_priors])
     # A row as one number, if it fits: rows take numpy ten times as long to tell apart.
     places = (rows.max() + 1) ** np.arange(kinds)
     code = rows @ places if places[-1] < 2**40 else rows
     _, first, index = np.unique(code, axis=0, return_index=True, return_inverse=True)
     patterns, index = rows[first], index.reshape(-1)
-    priors = two_priors(
-        *(
-            np.bincount(of, minlength=len(patterns)) / kinds
-            for of in np.split(index[n : n + 2 * kinds], 2)
-        )
-    )
-    priors[1] += FAR / 2 * np.bincount(index[n + 2 * kinds :], minlength=len(patterns))
+    priors = [np.bincount(index[n:], worth, len(patterns)) for worth in worths]
     added = parts(patterns)
     estimates = coefficient_intervals(
         index[:n],
@@ -206,6 +197,21 @@ def _of_patterns(
         bootstrap,
     )
     return estimates[""]
+
+
+@lru_cache(maxsize=32)
+def _patterns_of_priors(kinds: int, most: float, *, ordered: bool) -> tuple[Floats, list[Floats]]:
+    """Items of `most` raters, (m, K), and how many of each either prior is worth, (m,): all agree,
+    one of them differs, and one is at the other end of an order."""
+    agree = most * np.eye(kinds)
+    other = agree + np.roll(np.eye(kinds), max(1, kinds // 2), axis=1) - np.eye(kinds)
+    far = np.zeros((2, kinds))
+    far[:, [0, -1]] = [[most - 1, 1], [1, most - 1]]
+    far = far[: 2 * ordered]
+    each = np.repeat(np.eye(3), [kinds, kinds, len(far)], axis=1)
+    worths = two_priors(each[0] / kinds, each[1] / kinds)
+    worths[1] += FAR / 2 * each[2]
+    return np.vstack([agree, other, far]), worths
 
 
 def _if_others(estimate: Estimate, counts: Floats, clusters: Integers) -> Estimate:
@@ -224,7 +230,10 @@ def counts_of(
     ratings: Ratings, labels: Sequence[Any] | None = None, *, ranked: bool = False
 ) -> Floats:
     """The counts of each label for each item, (n, K); `ranked` if the order of labels matters."""
-    rows = [listed(row, f"ratings of item {item}") for item, row in _rows(ratings)]
+    rows = [
+        row if type(row) is list else listed(row, f"ratings of item {item}")
+        for item, row in _rows(ratings)
+    ]
     every = [label for row in rows for label in row]
     if not PLAIN.issuperset(map(type, every)):
         every = [
