@@ -329,7 +329,13 @@ def held_out() -> Iterator[Cell]:
 def ordered() -> Iterator[Cell]:
     """Options in order, as labels."""
 
-    names: tuple[str, ...] = ("linear_kappa", "quadratic_kappa", "linear_ac2", "quadratic_ac2")
+    names: tuple[str, ...] = (
+        "linear_kappa",
+        "quadratic_kappa",
+        "linear_ac2",
+        "quadratic_ac2",
+        "krippendorff_alpha",
+    )
 
     def figures(pair: np.ndarray, kinds: int, bootstrap: Bootstrap | None) -> Found:
         judge, human = ([str(step) for step in side] for side in (pair % kinds, pair // kinds))

@@ -187,7 +187,7 @@ def _of_patterns(
     code = rows @ places if places[-1] < 2**40 else rows
     _, first, index = np.unique(code, axis=0, return_index=True, return_inverse=True)
     patterns, index = rows[first], index.reshape(-1)
-    priors = [np.bincount(index[n:], worth, len(patterns)) for worth in worths]
+    priors = [np.bincount(index[n:], worth, len(patterns)).astype(float) for worth in worths]
     added = parts(patterns)
     estimates = coefficient_intervals(
         index[:n],
