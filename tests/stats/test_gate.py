@@ -58,6 +58,13 @@ def test_it_says_how_many_items_would_tell_and_is_right():
     assert 0.02 < more.detectable < 0.022  # a drop has more spread than no change
 
 
+def test_no_drop_beyond_the_limits_is_named_as_one_that_is_found():
+    few = bound_test([0.0] * 3, -0.02, limits=(-1, 1), differences=True)
+    more = bound_test([0.0] * 13 + [-1.0, 1.0], -0.02, limits=(-1, 1), differences=True)
+    assert few.detectable is None
+    assert 0.02 + more.detectable < 1
+
+
 def test_nothing_shows_that_nothing_changed_at_all():
     found = of_differences([1.0, -1.0] * 20, margin=0.0)
     assert (found.side, found.items_needed) == ("cannot tell", None)

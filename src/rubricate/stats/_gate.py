@@ -52,7 +52,7 @@ class BoundTest:
         distance: the distance of a mean from the bound that power and items needed are for.
         power: the probability that these items show on which side a mean at this distance is.
         detectable: how far below the bound a mean is that they show with a power of 0.8, with the
-            spread that such a drop adds to differences.
+            spread that such a drop adds to differences; None if that is below the limits.
         items_needed: about how many items show a mean at this distance with a power of 0.8; None if
             no number does.
         replicates_needed: the factor by which more answers to each verdict do so with these items;
@@ -152,9 +152,11 @@ def bound_test(
     if limits is not None:
         quantile = math.hypot(quantile, math.sqrt(2 * CONTINUITY))
     both = quantile + float(special.ndtri(POWER))
-    reach = both * error
+    reach: float | None = both * error
     if differences:
         reach = _detectable(error, both, abs(bound), _step(known, limits), effect / n)
+    if limits is not None and reach is not None and bound - reach < limits[0]:
+        reach = None
     return BoundTest(
         side,
         n,

@@ -253,9 +253,11 @@ def _why(
     latest, by = (test, "") if averaged is None else (averaged, " by all answers")
     change, ends = _change(latest)
     power = ""
-    if latest.detectable is not None and test.power is not None:
-        drop = figure(margin + latest.detectable, 3)
-        power = f" With these {test.n} items, a drop of {drop} is called worse in 80% of cases"
+    if test.power is not None:
+        drop = "no drop"
+        if latest.detectable is not None:
+            drop = f"a drop of {figure(margin + latest.detectable, 3)}"
+        power = f" With these {test.n} items, {drop} is called worse in 80% of cases"
         if margin:
             power += f", and an unchanged system no worse in {test.power:.0%}"
         power += "."
