@@ -244,4 +244,5 @@ def test_a_simulated_plan_reaches_its_width_however_fast_the_width_falls(power: 
     n = _narrow_enough(design, 0.1, 250)
     assert n is not None
     assert n == pytest.approx(20 * 5 ** (1 / power), rel=0.04)
+    assert at(n, 250).half_width <= 0.1
     assert _narrow_enough(design, 1e-9, 250) is None

@@ -278,7 +278,7 @@ def _enough(design: Design, options: PlanCall) -> int | None:
     else:
         n = _fewest(partial(is_enough, _fewer(options)), design.least, design.most, near=NEAR)
     while n is not None and not is_enough(_simulations(options), n):
-        n = math.ceil(n * (1 + NEAR)) if n < design.most else None
+        n = min(design.most, math.ceil(n * (1 + NEAR))) if n < design.most else None
     return n
 
 
@@ -318,7 +318,7 @@ def _narrow_enough(design: Design, wanted: float, simulations: int) -> int | Non
     """About the fewest items that give a simulated width, which is a power of their number.
 
     The search begins with the numbers that are shown beside the answer, because these are simulated
-    in any case, and goes on between the largest that is too few and the smallest that is enough.
+    in any case, and continues between the largest that is too few and the smallest that is enough.
     """
 
     def width_of(n: int) -> float:
