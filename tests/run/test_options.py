@@ -959,8 +959,13 @@ def test_option_calibration_is_refused_where_it_does_not_fit(
     with pytest.raises(InputError, match="calibrated already"):
         fit_calibration(read_run(tmp_path / "mapped"))
     rubricate.grade(make_dataset(1), "builtin", run_dir=tmp_path / "bare")
-    with pytest.raises(InputError, match="this run has them for 0 items"):
+    with pytest.raises(InputError, match="0 of its items have human labels"):
         fit_calibration(read_run(tmp_path / "bare"))
+    rubricate.grade(
+        dataset, lambda messages: {"reason": "So.", "verdict": "MET"}, run_dir=tmp_path / "sure"
+    )
+    with pytest.raises(InputError, match="gave none: grade with --mode probability"):
+        fit_calibration(read_run(tmp_path / "sure"))
     assert calls == []
 
 

@@ -12,6 +12,7 @@ from rubricate._spelling import did_you_mean
 from rubricate._terminal import console
 from rubricate.analysis import PlannedFigure, PlanOptions
 from rubricate.cli._commands import command
+from rubricate.cli._ending import print_next
 from rubricate.cli._printing import (
     Groups,
     JsonOutput,
@@ -220,7 +221,7 @@ class PpiSettings(Groups, ReportOutput):
     seed: int = option(0, "Random seed of the sample.", ge=0)
 
 
-@command(PpiSettings, then="Next, to label some of them: rubricate label DATA --run {run}")
+@command(PpiSettings)
 def ppi(settings: PpiSettings) -> None:
     """Show the means that people would give, from a few labels. Name more to label."""
     from rubricate.analysis import carried_report, ppi_report, read_certificate, read_run
@@ -237,6 +238,8 @@ def ppi(settings: PpiSettings) -> None:
         seed=settings.seed,
     )
     print_report(report, settings)
+    if report.labelled < report.items:
+        print_next("Next, to label some of them: rubricate label DATA --run {run}", settings)
 
 
 class VarianceSettings(Groups, ReportOutput):

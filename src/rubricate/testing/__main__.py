@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 
 from rubricate.errors import RubricateError
-from rubricate.testing import ScriptedEndpoint, load_rules
+from rubricate.testing import BatchScript, ScriptedEndpoint, load_rules
 
 
 def main() -> None:
@@ -16,12 +16,20 @@ def main() -> None:
     parser.add_argument("--rules", help="a YAML or JSON file with rules")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0 picks a free one")
+    parser.add_argument(
+        "--batch-seconds", type=float, default=0.0, help="how long a batch takes (default: 0)"
+    )
     arguments = parser.parse_args()
     try:
         rules = load_rules(arguments.rules) if arguments.rules else []
     except RubricateError as error:
         parser.error(str(error))
-    endpoint = ScriptedEndpoint(rules, host=arguments.host, port=arguments.port)
+    endpoint = ScriptedEndpoint(
+        rules,
+        host=arguments.host,
+        port=arguments.port,
+        batches=BatchScript(seconds=arguments.batch_seconds),
+    )
     try:
         with contextlib.suppress(KeyboardInterrupt):
             asyncio.run(endpoint.serve(lambda: print(endpoint.url, flush=True)))

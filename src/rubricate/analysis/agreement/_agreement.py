@@ -78,7 +78,7 @@ NAMED = 3
 """Criteria that a warning names."""
 NOTHING = Estimate(None)
 CRITERION = Column("criterion", is_text=True)
-_UNDECIDED = {
+UNDECIDED = {
     "exclude": "left out",
     "label": "an abstention is a label, a failure is left out",
     "wrong": "a judge that does not decide is wrong",
@@ -314,7 +314,7 @@ class AgreementReport(Report):
         yield say(
             f"In brackets: intervals of {percent(self.bootstrap.confidence)}{together}, over "
             f"{with_way_out(self.groups)}; see the guide 'Statistics'. Undecided pairs: "
-            f"{_UNDECIDED[self.undecided]}. --json has all figures.",
+            f"{UNDECIDED[self.undecided]}. --json has all figures.",
             "quiet",
         )
 

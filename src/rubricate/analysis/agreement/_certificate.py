@@ -13,6 +13,7 @@ from rubricate.analysis._finished import FinishedRun
 from rubricate.analysis._label_choice import label_choice
 from rubricate.analysis._sealed import SealedReport, hash_of
 from rubricate.analysis.agreement._agreement import (
+    UNDECIDED,
     AgreementReport,
     CriterionAgreement,
     agreement_report,
@@ -120,7 +121,7 @@ class Certificate(SealedReport):
         yield Table(
             [
                 Column("criterion", is_text=True),
-                *numbers("n", *headings, "sensitivity", "n MET", "specificity", "n UNMET", *people),
+                *numbers("n", *headings, "sensitivity", "MET", "specificity", "UNMET", *people),
             ],
             [
                 Row(
@@ -143,8 +144,8 @@ class Certificate(SealedReport):
         if few is not None:
             yield say(few, "warning")
         yield say(
-            f"Intervals: {percent(self.confidence)}, by {self.groups or 'item'}. Pairs in which "
-            f"one did not decide: {self.undecided}.",
+            f"Intervals: {percent(self.confidence)}, by {self.groups or 'item'}. Undecided pairs: "
+            f"{UNDECIDED[self.undecided]}. MET, UNMET: how many labels say so.",
             "quiet",
         )
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from rubricate.analysis._finished import FinishedRun
+from rubricate.analysis._finished import LABELS_GO, FinishedRun
 from rubricate.analysis._label_choice import label_choice
 from rubricate.analysis._sealed import SealedReport
 from rubricate.errors import InputError, errors_within
@@ -135,12 +135,10 @@ def fit_calibration(
     ]
     items = len({item for item, *_ in known})
     if items < 2:
-        raise InputError(
-            "a map is fitted on probabilities of binary criteria with human labels: this run has "
-            f"them for {items} items. Label some (rubricate label), and grade with a judge that "
-            "gives probabilities (--mode probability)",
-            file=run.path,
-        )
+        advice = f"{items} of its items have human labels of binary criteria: {LABELS_GO}"
+        if all(row.probability_met is None for row in run.rows):
+            advice = f"{run.judge} gave none: grade with --mode probability"
+        raise InputError(f"a map corrects probabilities by labels, and {advice}", file=run.path)
     if method is None:
         method = "isotonic" if len(known) >= MANY else "platt"
     kind = IsotonicMap if method == "isotonic" else PlattMap
