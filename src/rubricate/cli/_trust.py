@@ -224,21 +224,20 @@ class PpiSettings(Groups, ReportOutput):
 @command(PpiSettings)
 def ppi(settings: PpiSettings) -> None:
     """Show the means that people would give, from a few labels. Name more to label."""
-    from rubricate.analysis import carried_report, ppi_report, read_certificate, read_run
+    from rubricate.analysis import PPIReport, carried_report, ppi_report, read_certificate, read_run
 
-    if settings.certificate is not None:
-        certificate = read_certificate(settings.certificate)
-        print_report(carried_report(read_run(settings.run), certificate), settings)
-        return
-    report = ppi_report(
-        labelled_run(settings.run),
-        next_items=settings.next_items,
-        groups=settings.groups,
-        confidence=settings.confidence,
-        seed=settings.seed,
-    )
+    if settings.certificate is None:
+        report: Any = ppi_report(
+            labelled_run(settings.run),
+            next_items=settings.next_items,
+            groups=settings.groups,
+            confidence=settings.confidence,
+            seed=settings.seed,
+        )
+    else:
+        report = carried_report(read_run(settings.run), read_certificate(settings.certificate))
     print_report(report, settings)
-    if report.labelled < report.items:
+    if not isinstance(report, PPIReport) or report.labelled < report.items:
         print_next("Next, to label some of them: rubricate label DATA --run {run}", settings)
 
 

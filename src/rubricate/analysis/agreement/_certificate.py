@@ -145,7 +145,7 @@ class Certificate(SealedReport):
             yield say(few, "warning")
         yield say(
             f"Intervals: {percent(self.confidence)}, by {self.groups or 'item'}. Undecided pairs: "
-            f"{UNDECIDED[self.undecided]}. MET, UNMET: how many labels say so.",
+            f"{UNDECIDED[self.undecided]}. MET, UNMET: labels.",
             "quiet",
         )
 
