@@ -30,7 +30,7 @@ class ThresholdOptions(Unclear, group="Scores"):
         None,
         "Exit with 6 if the score is shown to be below this, such as 0.8, and with 4 if "
         "failed verdicts could change that. If these items cannot tell, see --on-unclear. "
-        "Criteria, too: 0.8,accuracy=0.9.",
+        "Criteria, too: 0.8,refund=0.9.",
         common=True,
     )
     fail_if_confidence_bound_under: float | str | None = option(

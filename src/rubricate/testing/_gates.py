@@ -63,7 +63,7 @@ def assert_not_below(
 
     Args:
         run: the run.
-        threshold: as for `--fail-under`: 0.8, or "0.8,accuracy=0.9".
+        threshold: as for `--fail-under`: 0.8, or "0.8,refund=0.9".
         groups: a field of metadata: items of one value belong together; `none` for each item by
             itself. Default: by prompt, if prompts repeat.
         on_unclear: what these items cannot tell passes with a warning, or fails.

@@ -23,6 +23,7 @@ from rubricate.analysis.comparison._scored_alike import (
     ABSTAINED_BEFORE,
     COMPARED,
     GROUP,
+    NOT_IN_B,
     UNANSWERED_BEFORE,
     AlikeRuns,
     VerdictPair,
@@ -58,6 +59,10 @@ from rubricate.views import (
     say,
 )
 
+_MATCHED = (
+    "items are matched by their ids: without a column of ids (grade --map id=COLUMN) an id changes "
+    "with the text"
+)
 SHOWN_NAMES = 5
 """Criteria that an error names of runs that have none in common."""
 SHOWN_DIFFERENCES = 6
@@ -245,6 +250,8 @@ class RunComparison(Report):
                     uncovered = f"nothing could be compared on {', '.join(self.not_covered)}"
             causes = f" ({self.causes})" if self.not_compared else ""
             uncovered += f"{causes}; grade again, or give --min-coverage"
+            if NOT_IN_B in self.not_compared:
+                uncovered += f"; {_MATCHED}"
         decision = gate(
             self.scored,
             margin,
@@ -579,9 +586,7 @@ def _parts(
 
 def _check_something_in_common(a: FinishedRun, b: FinishedRun, alike: AlikeRuns) -> None:
     if not alike.items:
-        raise InputError(
-            f"{a.path} and {b.path} have no item in common: items are matched by their id"
-        )
+        raise InputError(f"{a.path} and {b.path} have no item in common: {_MATCHED}")
     if not alike.pairs:
         names = [", ".join(list(run.criteria)[:SHOWN_NAMES]) for run in (a, b)]
         raise InputError(

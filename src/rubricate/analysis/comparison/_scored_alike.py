@@ -34,6 +34,7 @@ from rubricate.views import STATUSES
 GROUP = "group"
 """The field of a tree's groups."""
 UNDECIDED = UNANSWERED | {"abstained"}
+NOT_IN_B = "not in B"
 COMPARED, ABSTAINED_BEFORE = "compared", f"{STATUSES['abstained'].text} in A"
 UNANSWERED_BEFORE = frozenset(f"{STATUSES[status].text} in A" for status in UNANSWERED)
 Reasked = Mapping[tuple[str, str], tuple[Verdict, Verdict]]
@@ -114,7 +115,7 @@ class AlikeRuns:
         paired = {(pair.a.item, pair.a.criterion): pair.fate for pair in self.pairs}
         fates: dict[str, Counter[str]] = {}
         for row in a.rows:
-            alone = f"{STATUSES[row.status].text} in A" if row.status in UNDECIDED else "not in B"
+            alone = f"{STATUSES[row.status].text} in A" if row.status in UNDECIDED else NOT_IN_B
             fate = paired.get((row.item, row.criterion), alone)
             fates.setdefault(row.criterion, Counter())[fate] += 1
         return fates

@@ -47,7 +47,7 @@ class Thresholds:
 
     @classmethod
     def parse(cls, thresholds: str | float) -> Self:
-        """Read thresholds: `0.8`, `0.8,accuracy=0.9` or `accuracy=0.9,style=0.7`.
+        """Read thresholds: `0.8`, `0.8,refund=0.9` or `refund=0.9,style=0.7`.
 
         Names may contain commas.
 
@@ -70,7 +70,7 @@ class Thresholds:
             if match is None:
                 raise InputError(
                     f"'{rest[place:].strip()}' is no threshold: give a number for the score, and "
-                    "CRITERION=NUMBER for others, such as 0.8,accuracy=0.9"
+                    "CRITERION=NUMBER for others, such as 0.8,refund=0.9"
                 )
             name = match["name"].strip()
             if name in criteria:
@@ -111,7 +111,7 @@ class Thresholds:
         if self.score is not None and not has_weights:
             raise InputError(
                 "there is no score that could reach a threshold, because every weight is 0: give "
-                "CRITERION=NUMBER, such as accuracy=0.9"
+                "CRITERION=NUMBER, such as refund=0.9"
             )
         for name in self.criteria:
             if name not in penalties:
@@ -144,7 +144,7 @@ def _number(text: str) -> float:
     except ValueError:
         raise InputError(
             f"'{text.strip()}' is no number: give one from 0 to 1 for the score, and "
-            "CRITERION=NUMBER for others, such as 0.8,accuracy=0.9"
+            "CRITERION=NUMBER for others, such as 0.8,refund=0.9"
         ) from None
     if not (math.isfinite(number) and 0 <= number <= 1):
         raise InputError(f"{text.strip()} is not from 0 to 1, as scores are: give 0.8 for 80 %")
