@@ -581,6 +581,15 @@ def test_probabilities_are_told_apart_cut_by_cost_and_made_sets(
     assert "too few to leave any label out" in " ".join(few.split())
 
 
+def test_costs_and_coverage_without_probabilities_are_an_error(rubricate: Any, endpoint: Any):
+    dataset = str(Path(__file__).parents[2] / "examples" / "physics.json")
+    judge = ("--judge", "m", "--base-url", endpoint.url, "--limit", "5")
+    assert rubricate("grade", dataset, *judge, "--run-dir", "run", "-q").returncode == 0
+    for rule in (("--costs", "1,3"), ("--coverage", "0.9")):
+        done = rubricate("trust", "agree", "run", *rule)
+        assert (done.returncode, "--mode probability" in done.stderr) == (1, True)
+
+
 @pytest.mark.parametrize("costs", ["5", "5,x", "5,-1", "nan,1", "1,2,3", "0,1", "1e99,1"])
 def test_costs_that_are_none_are_refused(costs: str, rubricate: Any, write_dataset: Any):
     rubricate("grade", write_dataset(), "--run-dir", "run", "-q")

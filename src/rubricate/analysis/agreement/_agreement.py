@@ -438,7 +438,8 @@ def agreement_report(
             the confidence (Bonferroni), and not each.
 
     Raises:
-        InputError: the run has no labels, or an item lacks the field to group by.
+        InputError: the run has no labels, an item lacks the field to group by, or there are rules
+            and no probabilities.
     """
     bootstrap = bootstrap or Bootstrap()
     labelled = [row for row in run.rows if row.human_label is not None]
@@ -459,6 +460,14 @@ def agreement_report(
     binary = [row for row in labelled if id(row) in of_binary]
     flat = [pair for pairs in counted for pair in pairs]
     weights = label_weights(run)
+    probabilities = None
+    if weights is None:
+        probabilities = probabilities_of(binary, group_of, bootstrap, rules)
+    if probabilities is None and rules != DecisionRules():
+        cause = f"{run.judge} gave none with a label: grade with --mode probability"
+        if weights is not None:
+            cause = "labels of --order active are not supported"
+        raise InputError(f"costs and coverage decide by probabilities, and {cause}", file=run.path)
     whole = _Sample(group_of, weights, bootstrap)
     each = replace(whole, group_of=group_of if groups is not None else None)
     if simultaneous:
@@ -486,9 +495,7 @@ def agreement_report(
         undecided=undecided,
         bootstrap=bootstrap,
         groups=groups,
-        probabilities=(
-            probabilities_of(binary, group_of, bootstrap, rules) if weights is None else None
-        ),
+        probabilities=probabilities,
         levels=tuple(_levels(run, group_of, bootstrap)) if weights is None else (),
         pooled=_pooled(every, counted, whole),
         simultaneous=simultaneous,
