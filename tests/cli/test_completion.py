@@ -66,7 +66,7 @@ def test_the_last_line_is_the_next_command(rubricate, write_dataset) -> None:
 
 
 def test_init_starts_from_a_table_of_yours(rubricate, tmp_path: Path) -> None:
-    (tmp_path / "mine.csv").write_text("ID,Question,Answer,team\n1,Where?,Here it is.,north\n")
+    (tmp_path / "mine.csv").write_text("ID,userQuery,bot_reply,of\n1,Where?,Here it is.,north\n")
     done = rubricate("init", "start", "--from", "mine.csv")
     assert done.stdout.splitlines()[-1] == "Next: rubricate grade --config start/run.yaml"
     graded = rubricate("grade", "--config", "start/run.yaml", "--json")

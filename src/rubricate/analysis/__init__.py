@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         LOW_CONFIDENCE as LOW_CONFIDENCE,
         FinishedItem as FinishedItem,
         FinishedRun as FinishedRun,
+        GradedRun as GradedRun,
         StartedRun as StartedRun,
         mean_score as mean_score,
         read_run as read_run,
@@ -126,7 +127,7 @@ if TYPE_CHECKING:
     )
     from rubricate.analysis.few_labels._ppi import PPIReport as PPIReport, ppi_report as ppi_report
     from rubricate.analysis._replay import ReplayReport as ReplayReport
-    from rubricate.analysis._result import Result as Result, held_run as held_run
+    from rubricate.analysis._result import Result as Result
     from rubricate.analysis._run_list import (
         ListedRun as ListedRun,
         RunList as RunList,

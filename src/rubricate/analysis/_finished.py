@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from pydantic import ValidationError
 
@@ -52,6 +52,14 @@ AT_ONCE = 1 << 20
 """Bytes that are read together when lines are counted."""
 LOW_CONFIDENCE = 0.75
 """A verdict with less confidence than this is shown as unsure."""
+
+
+class GradedRun(Protocol):
+    """What `grade` gives and `read_run` reads: the reports on a run take either."""
+
+    def finished(self) -> FinishedRun:
+        """The run as the reports read it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +113,9 @@ class FinishedRun(Tabular):
     document: Any
     held: Tabular | None = None
     labels: PageLabels | None = None
+
+    def finished(self) -> FinishedRun:
+        return self
 
     @cached_property
     def rows(self) -> tuple[ResultRow, ...]:

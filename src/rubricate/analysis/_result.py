@@ -124,7 +124,19 @@ class Result(RunFacts, Tabular):
         """Plots of the result."""
         from rubricate.analysis._plots import Plots
 
-        return Plots(held_run(self))
+        return Plots(self.finished())
+
+    def finished(self) -> FinishedRun:
+        """The result as `read_run` gives it, for the reports on a run."""
+        from rubricate.analysis._finished import FinishedRun
+
+        return FinishedRun(
+            path=self.run_dir or Path("result"),
+            summary=self.summary().to_dict(),
+            rubrics={item.id: item.rubric for item in self.items},
+            document=None,
+            held=self,
+        )
 
 
 def _matched(items: list[ItemResult], frame: Any) -> list[ItemResult]:
@@ -138,7 +150,10 @@ def _matched(items: list[ItemResult], frame: Any) -> list[ItemResult]:
     if not hasattr(frame, "columns"):
         raise InputError(f"join needs a data frame of pandas or polars, found {shown(frame)}")
     if len(frame) != len(items):
-        raise InputError(f"the frame has {len(frame)} rows, and {len(items)} items were graded")
+        raise InputError(
+            f"the frame has {len(frame)} rows, and {len(items)} items were graded: join the frame "
+            "that you passed to grade, or its graded rows"
+        )
     columns = [list(frame[name]) for name in frame.columns]
     by_id = {item.id: item for item in items}
     ids = next((cells for cells in columns if {str(cell) for cell in cells} == by_id.keys()), None)
@@ -188,16 +203,3 @@ def _label(verdict: Verdict | None) -> str | None:
     if verdict is None or verdict.status in UNANSWERED:
         return None
     return verdict.label or CriterionVerdict.CANNOT_ASSESS.value
-
-
-def held_run(result: Result) -> FinishedRun:
-    """A result as a finished run, for the reports on one."""
-    from rubricate.analysis._finished import FinishedRun
-
-    return FinishedRun(
-        path=result.run_dir or Path("result"),
-        summary=result.summary().to_dict(),
-        rubrics={item.id: item.rubric for item in result.items},
-        document=None,
-        held=result,
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from rubricate._files import user_path, write_text
@@ -133,13 +134,22 @@ def _columns_of(table: str) -> str:
         column = next((by_name[name] for name in usual if name in by_name), None)
         if column is not None:
             mapped[what] = column
+    for what, usual in USUAL_COLUMNS.items():  # bot_reply, userQuestion: only if it can be no other
+        ends = [c for c in columns if c not in mapped.values() and _last_word(c) in usual]
+        if what != "id" and what not in mapped and len(ends) == 1:
+            mapped[what] = ends[0]
     if "submission" not in mapped:
         raise InputError(
-            f"no column looks like the answers (the columns: {', '.join(columns)}); rename it to "
-            "submission, or grade with --map submission=COLUMN",
+            f"no column looks like the answers (the columns: {', '.join(columns)}); write a "
+            "rubric, and grade with --map submission=COLUMN",
             file=table,
         )
     return ",".join(f"{what}={column}" for what, column in mapped.items())
+
+
+def _last_word(column: str) -> str:
+    words = re.findall(r"[A-Z]?[^\W_A-Z]+|[A-Z]+", column)
+    return words[-1].casefold() if words else ""
 
 
 def _texts_for(table: str, columns: str, folder: Path) -> dict[str, str]:

@@ -99,8 +99,6 @@ def _check(outcome: str, why: str, on_unclear: OnUnclear) -> None:
 
 
 def _finished(run: Run) -> FinishedRun:
-    from rubricate.analysis import Result, held_run, read_run
+    from rubricate.analysis import read_run
 
-    if isinstance(run, str | Path):
-        return read_run(run)
-    return held_run(run) if isinstance(run, Result) else run
+    return read_run(run) if isinstance(run, str | Path) else run.finished()

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from rubricate.analysis._finished import BY_PROMPT, LABELS_GO, FinishedRun
+from rubricate.analysis._finished import BY_PROMPT, LABELS_GO, FinishedRun, GradedRun
 from rubricate.analysis._label_choice import (
     LabelChoice,
     item_weights,
@@ -405,7 +405,7 @@ class AgreementReport(Report):
 
 
 def agreement_report(
-    run: FinishedRun,
+    run: GradedRun,
     *,
     undecided: Undecided = "exclude",
     groups: str | None = None,
@@ -423,7 +423,7 @@ def agreement_report(
         print(agreement_report(read_run("runs/physics")))
 
     Args:
-        run: a run, from `read_run`.
+        run: a run, from `grade` or `read_run`.
         undecided: how an abstention or a failure counts where a person decided: see
             `stats.label_agreement`. Numbers and ordered labels always leave such pairs out.
         groups: a field of the items' metadata, such as the document that they come from: items of
@@ -441,7 +441,7 @@ def agreement_report(
         InputError: the run has no labels, an item lacks the field to group by, or there are rules
             and no probabilities.
     """
-    bootstrap = bootstrap or Bootstrap()
+    run, bootstrap = run.finished(), bootstrap or Bootstrap()
     labelled = [row for row in run.rows if row.human_label is not None]
     if not labelled:
         raise InputError(

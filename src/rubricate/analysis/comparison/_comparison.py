@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from rubricate.analysis._finished import FinishedRun
+from rubricate.analysis._finished import FinishedRun, GradedRun
 from rubricate.analysis.comparison._gate import (
     MIN_COVERAGE,
     AnchorCheck,
@@ -418,8 +418,8 @@ def _means(values: PairedComparison) -> tuple[str, str, Estimate]:
 
 
 def compare_runs(
-    a: FinishedRun,
-    b: FinishedRun,
+    a: GradedRun,
+    b: GradedRun,
     *,
     groups: str | None = None,
     by: Sequence[str] = (),
@@ -429,7 +429,7 @@ def compare_runs(
     Both are scored as run B is: see `scored_alike`.
 
     Args:
-        a: the run before.
+        a: the run before, from `grade` or `read_run`.
         b: the run after.
         groups: a field of the items' metadata (run B's), such as the document that they come from:
             items of one value belong together; `none` for each item by itself. Default: by prompt,
@@ -441,6 +441,7 @@ def compare_runs(
         InputError: the runs have no item or no criterion in common, an item lacks the field to
             group by, or nothing has a field of `by`.
     """
+    a, b = a.finished(), b.finished()
     alike = scored_alike(a, b, by)
     _check_something_in_common(a, b, alike)
     groups = b.grouping(groups)

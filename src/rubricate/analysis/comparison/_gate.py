@@ -257,7 +257,8 @@ def _why(
         drop = "no drop"
         if latest.detectable is not None:
             drop = f"a drop of {figure(margin + latest.detectable, 3)}"
-        power = f" With these {test.n} items, {drop} is called worse in 80% of cases"
+        of = f" in {test.clusters} groups" if test.clusters < test.n else ""
+        power = f" With these {test.n} items{of}, {drop} is called worse in 80% of cases"
         if margin:
             power += f", and an unchanged system no worse in {test.power:.0%}"
         power += "."

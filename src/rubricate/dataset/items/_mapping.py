@@ -453,8 +453,10 @@ def _submission(value: Any) -> str:
         wrong column.
     """
     if is_missing(value) or value == []:
+        what = "list is empty" if value == [] else "value is missing"
         raise InputError(
-            f"there is no submission: the {'list is empty' if value == [] else 'value is missing'}"
+            f"there is no submission: the {what}; leave out such rows (--on-error skip of a file, "
+            "dropna of a data frame)"
         )
     if isinstance(value, str):
         return value

@@ -61,7 +61,7 @@ def is_table(data: str) -> bool:
 def read_table(
     data: str,
     rubric: Rubric,
-    columns: TableColumns | None = None,
+    columns: TableColumns | Mapping[str, str] | str | None = None,
     *,
     on_error: OnError = "raise",
 ) -> ItemTable:
@@ -70,14 +70,17 @@ def read_table(
     Args:
         data: a path, a URL, or `hf:NAME@SPLIT`.
         rubric: the rubric for the submissions.
-        columns: the roles of columns. The others become the items' metadata.
+        columns: the roles of columns, such as `{"submission": "answer"}`. The others become the
+            items' metadata.
         on_error: `skip` leaves out invalid rows.
 
     Raises:
         InputError (ValueError): the table does not exist or has an unknown type, or a label is
         mapped for a criterion outside the rubric.
     """
-    return ItemTable(data, rubric, columns or TableColumns(), on_error)
+    if not isinstance(columns, TableColumns):
+        columns = TableColumns.parse(columns or {})
+    return ItemTable(data, rubric, columns, on_error)
 
 
 def dataset_of_rows(

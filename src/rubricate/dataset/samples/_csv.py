@@ -184,7 +184,7 @@ def _fitted(row: list[str], names: list[str], width: int) -> DatasetRecord | Inp
         what = f"extra are {', '.join(map(repr, beyond[:5]))} (put quotes around texts with commas)"
     return InputError(
         f"the row has {len(row)} cells and the header {len(names)} columns; {what}; the "
-        f"columns are {', '.join(map(repr, names))}"
+        f"columns are {', '.join(map(repr, names))}; --on-error skip leaves such rows out"
     )
 
 

@@ -24,7 +24,6 @@ from rubricate.analysis import (
     CriterionAgreement,
     Result,
     agreement_report,
-    held_run,
     figure_of,
 )
 from rubricate.dialects.autorubric._criteria import CriterionVerdict
@@ -382,7 +381,7 @@ def compute_metrics(
             for item in result.items
         ]
         report = agreement_report(
-            held_run(replace(result, items=items)),
+            replace(result, items=items),
             undecided=POLICIES[cannot_assess],  # type: ignore[arg-type]
             bootstrap=intervals,
         )

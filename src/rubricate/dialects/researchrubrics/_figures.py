@@ -312,14 +312,13 @@ def _failures(items: Sequence[ItemResult]) -> tuple[AxisFailures, ...]:
 
 
 def _difference(result: Result, a: str, b: str) -> SystemDifference:
-    from rubricate.analysis import held_run
     from rubricate.analysis.comparison import scored_alike
     from rubricate.stats import compare_paired
 
     def of(system: str) -> FinishedRun:
         items = [item for item in result.items if item.metadata.get("system", "") == system]
         by_task = [replace(item, id=str(item.metadata["sample_id"])) for item in items]
-        return held_run(replace(result, items=by_task))
+        return replace(result, items=by_task).finished()
 
     alike = scored_alike(of(a), of(b))
     scores = [[pair[side] for pair in alike.scores.values()] for side in (0, 1)]
@@ -331,9 +330,9 @@ def _difference(result: Result, a: str, b: str) -> SystemDifference:
 def _agreement(result: Result) -> AgreementReport | None:
     if not any(item.labels for item in result.items):
         return None
-    from rubricate.analysis import agreement_report, held_run
+    from rubricate.analysis import agreement_report
 
-    return agreement_report(held_run(result), groups="sample_id", bootstrapped=0)
+    return agreement_report(result, groups="sample_id", bootstrapped=0)
 
 
 # How they are shown
