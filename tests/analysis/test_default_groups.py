@@ -77,6 +77,7 @@ def test_a_folder_of_an_earlier_version_is_grouped_by_its_texts(tmp_path: Path):
 def test_a_comparison_counts_the_questions_whose_answers_flipped(tmp_path: Path):
     runs = [read_run(graded(tmp_path, name, flip)) for name, flip in (("a", 0), ("b", 3))]
     by_prompt, alone = compare_runs(*runs), compare_runs(*runs, groups="none")
+    assert f"{QUESTIONS * ANSWERS} items in {QUESTIONS} groups" in by_prompt.gate(0.1).why
     assert by_prompt.score.permutation.p_value > 10 * alone.score.permutation.p_value
 
 

@@ -237,6 +237,8 @@ def trust() -> None:
     comparison = compare_runs(read_run("before"), read_run(Path("after")))
     assert_type(comparison.gate(margin=0.02).outcome, GateOutcome)
     assert_type(agreement_report(read_run("after")).items, int)
+    assert_type(agreement_report(result).items, int)
+    assert_type(compare_runs(result, result).gate(margin=0.02).outcome, GateOutcome)
 
 
 def pages() -> None:

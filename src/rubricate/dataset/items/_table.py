@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from rubricate._files import HF
@@ -25,7 +26,7 @@ from rubricate.dataset.samples import (
     parse_json_bytes,
     records_by_id,
 )
-from rubricate.errors import InputError, errors_within
+from rubricate.errors import InputError, errors_within, shown
 from rubricate.rubric import Rubric
 
 
@@ -59,7 +60,7 @@ def is_table(data: str) -> bool:
 
 
 def read_table(
-    data: str,
+    data: str | Path,
     rubric: Rubric,
     columns: TableColumns | Mapping[str, str] | str | None = None,
     *,
@@ -80,7 +81,9 @@ def read_table(
     """
     if not isinstance(columns, TableColumns):
         columns = TableColumns.parse(columns or {})
-    return ItemTable(data, rubric, columns, on_error)
+    if not isinstance(data, str | Path):
+        raise InputError(f"read_table opens files, found {shown(data)}: give a data frame to grade")
+    return ItemTable(str(data), rubric, columns, on_error)
 
 
 def dataset_of_rows(
