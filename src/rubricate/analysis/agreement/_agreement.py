@@ -285,7 +285,7 @@ class AgreementReport(Report):
         ]
         if counts:
             yield say(
-                "false pos is a share of people's UNMET, false neg of their MET, which are: "
+                "Labels UNMET (false pos is a share of them) and MET (false neg is): "
                 f"{'; '.join(counts)}"
             )
         yield from self._numbers_table(shown)
