@@ -432,7 +432,7 @@ def test_a_certificate_holds_for_the_same_judge_prompt_and_rubric_only(
     assert (speed["n"], speed["sensitivity"]["value"], speed["specificity"]["value"]) == (2, 1, 1)
     assert (speed["sensitivity"]["n"], speed["specificity"]["n"]) == (1, 1)
     told = rubricate("trust", "agree", "run").stdout
-    assert "which are: speed 1 and 1" in told
+    assert "speed 1 and 1" in told
     text = json.dumps(
         {name: value for name, value in certificate.items() if name != "sha256"},
         sort_keys=True,
