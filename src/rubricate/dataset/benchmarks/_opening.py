@@ -99,8 +99,8 @@ def open_benchmark(
 
     Raises:
         InputError (ValueError): the file cannot be read or has no known format, a record is
-        invalid, an id is duplicate or belongs to no task, or no task has a text; the error says
-        where.
+            invalid, an id is duplicate or belongs to no task, or no task has a text; the error says
+            where.
     """
     source = str(data)
     benchmark = _format(source, format)

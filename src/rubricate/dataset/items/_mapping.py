@@ -450,7 +450,7 @@ def _submission(value: Any) -> str:
 
     Raises:
         InputError: it is missing (None, NaN or an empty list), or is not text: most likely the
-        wrong column.
+            wrong column.
     """
     if is_missing(value) or value == []:
         what = "list is empty" if value == [] else "value is missing"

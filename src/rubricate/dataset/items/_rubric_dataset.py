@@ -267,7 +267,7 @@ class RubricDataset:
 
         Raises:
             InputError (ValueError): there is no rubric or prompt for it, or the labels do not match
-            the rubric. The dataset is then unchanged.
+                the rubric. The dataset is then unchanged.
         """
         item = DataItem(
             submission, description, ground_truth, rubric, reference_submission, **fields
@@ -302,7 +302,7 @@ class RubricDataset:
 
         Raises:
             InputError (ValueError): a label is invalid for its criterion, the counts differ, or
-            there is no rubric.
+                there is no rubric.
         """
         rubric = self.rubric if rubric is None else rubric
         if rubric is None:
@@ -450,7 +450,7 @@ class RubricDataset:
 
         Raises:
             InputError (ValueError): two samples share an id, a sample has no submission, or a label
-            is invalid for its criterion; the error names the sample.
+                is invalid for its criterion; the error names the sample.
         """
         from rubricate.dataset.items._mapping import items_of
 
@@ -520,7 +520,7 @@ def arguments_from(data: Any, rubric: Rubric | None) -> dict[str, Any]:
 
     Args:
         data: an object with `prompt` and `rubric` (either may be null if each item has its own) and
-        `items`.
+            `items`.
         rubric: a rubric that replaces the document's own; `rubric` may then be missing.
 
     Raises:

@@ -77,7 +77,7 @@ def read_table(
 
     Raises:
         InputError (ValueError): the table does not exist or has an unknown type, or a label is
-        mapped for a criterion outside the rubric.
+            mapped for a criterion outside the rubric.
     """
     if not isinstance(columns, TableColumns):
         columns = TableColumns.parse(columns or {})
@@ -143,8 +143,8 @@ class ItemTable:
 
         Raises:
             InputError (ValueError): the table cannot be read, a column is missing, two items share
-            an id, or a row is invalid; the error lists the columns and which of them are not
-            mapped.
+                an id, or a row is invalid; the error lists the columns and which of them are not
+                mapped.
         """
         if self._surveyed is not None and self._surveyed[0] == limit:
             return self._surveyed[1]

@@ -61,7 +61,7 @@ def csv_dataset(
     Raises:
         MissingFileError (FileNotFoundError): the file does not exist.
         InputError (ValueError): an argument or a record is invalid; the error has file, line,
-        record, field, the value and the available fields.
+            record, field, the value and the available fields.
     """
     source = Source(csv_file, fs_options)
     loading = Loading(sample_fields, source, name, **options)

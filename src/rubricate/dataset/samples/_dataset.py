@@ -221,7 +221,7 @@ class Dataset(Sequence[Sample], abc.ABC):
 
         Raises:
             InputError (ValueError): a target is not one of its sample's choices. Nothing is
-            changed.
+                changed.
         """
 
     def check_ids(self) -> None:

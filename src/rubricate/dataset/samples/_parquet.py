@@ -39,7 +39,7 @@ def parquet_dataset(
     Raises:
         MissingFileError (FileNotFoundError): the file does not exist.
         InputError (ValueError): an argument or a record is invalid; the error has file, record,
-        field, the value and the available fields.
+            field, the value and the available fields.
         MissingExtraError (ImportError): pyarrow is not installed.
     """
     source = Source(parquet_file, fs_options)

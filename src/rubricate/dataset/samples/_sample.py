@@ -150,7 +150,7 @@ class Sample(BaseModel):
 
         Raises:
             InputError (ValueError): there is no metadata, the class is not frozen, or the values
-            are invalid for it.
+                are invalid for it.
         """
         if self.metadata is None:
             raise InputError("Sample does not have metadata")

@@ -56,7 +56,7 @@ class BuiltinJudge(Judge):
         classifier: its fitted numbers. Default: those that ship with the package.
         report: its figures out of fold, if it was fitted to other labels (see `trained_on`).
         mode: in `probability` mode a verdict has a probability for each label, and the value of
-        ordered options is the expected one, with the nearest label.
+            ordered options is the expected one, with the nearest label.
     """
 
     name = "builtin"
