@@ -436,8 +436,9 @@ def _score_rows(summary: Summary) -> Iterator[tuple[str, str]]:
     line = f"{figure(score.mean)}   n {score.scored}"
     if summary.scoring is not None and (interval := interval_text(summary.scoring.overall)):
         line += f"   95 % {interval}"
-    line += f"   bounds {figure(score.lowest)} to {figure(score.highest)}"
-    line += f"   coverage {percent(score.coverage)}"
+    if score.coverage < 1 or score.lowest != score.highest:
+        line += f"   bounds {figure(score.lowest)} to {figure(score.highest)}"
+        line += f"   coverage {percent(score.coverage)}"
     if not score.scored and all(criterion.weight == 0 for criterion in summary.criteria):
         line += "   (every weight is 0, so there is no score)"
     elif score.scored < summary.items:
