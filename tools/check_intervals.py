@@ -43,6 +43,7 @@ from rubricate.stats import (
     intraclass_correlation,
     krippendorff_alpha,
     label_agreement,
+    mean_of_scores,
     roc_auc,
     score_agreement,
     stratified_agreement,
@@ -357,44 +358,65 @@ def ordered() -> Iterator[Cell]:
         yield Cell(name, n, values, partial(draw, n, joint))
 
 
+HEAVY = {"": 1.0, ", one weight of 10": 10.0}
+"""The weight of the first criterion, where the others weigh 1."""
+
+
+def shares_of(criteria: int, heavy: float) -> np.ndarray:
+    """What each criterion counts of a score."""
+    weights = np.array([heavy] + [1.0] * (criteria - 1))
+    return np.asarray(weights / weights.sum())
+
+
 def flipped(
-    items: int, criteria: int, flips: float, lost: float, chance: np.random.Generator
+    items: int, shares: np.ndarray, flips: float, lost: float, chance: np.random.Generator
 ) -> list[float]:
     """How much each item's score changed: a part of the verdicts flip, a part of these to UNMET."""
-    flip = chance.random((items, criteria)) < flips
-    down = chance.random((items, criteria)) < lost
-    changed: list[float] = (flip * np.where(down, -1.0, 1.0)).mean(1).tolist()
+    flip = chance.random((items, len(shares))) < flips
+    down = chance.random((items, len(shares))) < lost
+    changed: list[float] = (flip * np.where(down, -1.0, 1.0) @ shares).tolist()
     return changed
 
 
 def differences() -> Iterator[Cell]:
     """B minus A, as `compare_paired` makes it."""
 
-    title = "difference of two runs"
+    def draw(
+        title: str,
+        shares: np.ndarray,
+        of: tuple[int, float, float],
+        chance: np.random.Generator,
+    ) -> Found:
+        n, flips, lost = of
+        changed = flipped(n, shares, flips, lost, chance)
+        return {title: clustered_mean(changed, bounds=(-1.0, 1.0), reach=shares[0]).mean}
 
-    def draw(of: tuple[int, int, float, float], chance: np.random.Generator) -> Found:
-        return {title: clustered_mean(flipped(*of, chance), bounds=(-1.0, 1.0)).mean}
-
-    for of in itertools.product(GRID.items, GRID.criteria, GRID.flips, GRID.lost):
-        n, criteria, flips, lost = of
-        name = f"{criteria} criteria, {flips} flip, {lost} of them to UNMET"
-        yield Cell(name, n, {title: flips * (1 - 2 * lost)}, partial(draw, of))
+    for heavy, criteria in itertools.product(HEAVY, GRID.criteria):
+        title, shares = f"difference of two runs{heavy}", shares_of(criteria, HEAVY[heavy])
+        for n, flips, lost in itertools.product(GRID.items, GRID.flips, GRID.lost):
+            name = f"{criteria} criteria, {flips} flip, {lost} of them to UNMET"
+            truth = {title: flips * (1 - 2 * lost)}
+            yield Cell(name, n, truth, partial(draw, title, shares, (n, flips, lost)))
 
 
 def scores() -> Iterator[Cell]:
     """The mean score of items: of some criteria, or of one answer from 1 to 5."""
 
-    def met(n: int, criteria: int, share: float, chance: np.random.Generator) -> Found:
-        found = chance.binomial(criteria, share, n) / criteria
-        return {"mean score": clustered_mean(found.tolist(), bounds=(0.0, 1.0)).mean}
+    def met(
+        title: str, n: int, shares: np.ndarray, share: float, chance: np.random.Generator
+    ) -> Found:
+        found = np.minimum(1.0, (chance.random((n, len(shares))) < share) @ shares)
+        return {title: mean_of_scores(found.tolist(), reach=shares[0])}
 
     def rated(n: int, steps: tuple[float, ...], chance: np.random.Generator) -> Found:
         found = chance.choice(len(steps), n, p=steps) / (len(steps) - 1)
-        return {"mean score": clustered_mean(found.tolist(), bounds=(0.0, 1.0)).mean}
+        return {"mean score": mean_of_scores(found.tolist())}
 
-    for n, criteria, share in itertools.product(GRID.items, GRID.criteria, GRID.shares):
-        name = f"{criteria} criteria, MET {share}"
-        yield Cell(name, n, {"mean score": share}, partial(met, n, criteria, share))
+    for heavy, criteria in itertools.product(HEAVY, GRID.criteria):
+        title, shares = f"mean score{heavy}", shares_of(criteria, HEAVY[heavy])
+        for n, share in itertools.product(GRID.items, GRID.shares):
+            name = f"{criteria} criteria, MET {share}"
+            yield Cell(name, n, {title: share}, partial(met, title, n, shares, share))
     for n, steps in itertools.product(GRID.items, GRID.steps):
         mean = float(np.array(steps) @ np.linspace(0, 1, len(steps)))
         yield Cell(f"steps {steps}", n, {"mean score": mean}, partial(rated, n, steps))

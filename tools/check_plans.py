@@ -17,7 +17,7 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-from check_intervals import flipped, judged
+from check_intervals import flipped, judged, shares_of
 
 from rubricate.analysis import plan_report
 from rubricate.analysis.planning._designs import simulated_intervals
@@ -210,7 +210,7 @@ def of_comparisons(sets: int) -> Iterator[Checked]:
     for n, criteria, flips, lost in ((100, 1, 0.12, 5 / 6), (50, 5, 0.2, 0.7), (200, 2, 0.05, 0.9)):
 
         def changed(n: int, criteria: int, flips: float, lost: float, chance: Chance) -> bool:
-            return differs(np.array(flipped(n, criteria, flips, lost, chance)))
+            return differs(np.array(flipped(n, shares_of(criteria, 1.0), flips, lost, chance)))
 
         mean = flips * (2 * lost - 1)
         spread = math.sqrt((flips - mean**2) / criteria)

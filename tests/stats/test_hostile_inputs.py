@@ -127,12 +127,12 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "clustered_mean": (
         stats.clustered_mean,
-        {"values": [1, 2, 3], "groups": [1, 2, 2], "bounds": (0, 4)},
+        {"values": [1, 2, 3], "groups": [1, 2, 2], "bounds": (0, 4), "reach": 0.5},
     ),
     "clustered_share": (stats.clustered_share, {"successes": [1, 0, 1], "groups": [1, 2, 2]}),
     "compare_paired": (
         stats.compare_paired,
-        {"a": [1, 2, 3], "b": [2, 2, 4], "confidence": 0.9, "groups": BOTH["groups"]},
+        {"a": [1, 2, 3], "b": [2, 2, 4], "reach": 0.5, "groups": BOTH["groups"]},
     ),
     "bound_e_value": (
         stats.bound_e_value,

@@ -12,6 +12,7 @@ from rubricate.stats import (
     intraclass_correlation,
     krippendorff_alpha,
     label_agreement,
+    mean_of_scores,
     score_agreement,
 )
 from rubricate.stats._unseen import far_items
@@ -47,6 +48,27 @@ def test_f1_of_few_items_or_rare_errors_is_covered(n: int, share: float, right: 
     for name in true:
         assert covered[name] >= 0.92 * made[name], name
     assert made["f1"] > 100
+
+
+@pytest.mark.parametrize(("n", "failing"), [(20, 0.05), (50, 0.02), (100, 0.02)])
+def test_the_score_where_one_criterion_outweighs_the_others_and_seldom_fails_is_covered(
+    n: int, failing: float
+):
+    shares = np.array([10.0] + [1.0] * 9) / 19
+    covered = without = 0
+    for seed in range(300):
+        chance = np.random.default_rng([n, seed])
+        scores = ((chance.random((n, 10)) >= failing) @ shares).clip(0, 1).tolist()
+        found, blind = mean_of_scores(scores, reach=shares[0]), mean_of_scores(scores)
+        assert None not in (found.low, found.high, blind.low, blind.high)
+        covered += found.low <= 1 - failing <= found.high  # type: ignore[operator]
+        without += blind.low <= 1 - failing <= blind.high  # type: ignore[operator]
+    assert covered >= 0.92 * 300 > without
+
+
+def test_an_interval_that_has_seen_the_whole_reach_of_an_answer_is_the_one_of_t():
+    scores = [0.2, 0.4, 0.6, 0.8, 1.0] * 6
+    assert mean_of_scores(scores, reach=0.4) == mean_of_scores(scores)
 
 
 def test_without_answers_of_people_with_a_label_means_over_labels_have_no_interval():

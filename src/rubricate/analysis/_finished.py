@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,6 +24,7 @@ from rubricate.rubric import Criterion, DeclaredScoring, Rubric, ScoringRules, c
 from rubricate.run.results import (
     TEXTS,
     WRITE_ANEW,
+    CriterionFigures,
     ItemTexts,
     ResultRow,
     Summary,
@@ -474,10 +475,25 @@ def mean_score(
     items = {item: score for item, score in scores.items() if score is not None}
     known = [*items.values()]
     of = None if groups is None else [groups[item] for item in items]
-    mean = mean_of_scores(known, groups=of, confidence=confidence)
+    is_flat = summary is not None and summary.tree is None
+    reach = reach_of(summary.criteria) if summary is not None and is_flat else 0.0
+    mean = mean_of_scores(known, groups=of, confidence=confidence, reach=reach)
     if summary is not None and known:  # its last digit is as the summary's
         mean = replace(mean, value=summary.score.mean)
     return mean
+
+
+def reach_of(criteria: Iterable[Criterion | CriterionFigures]) -> float:
+    """The most that the answer to one criterion can change a score.
+
+    That is the largest weight as a share of the positive ones; 0 if items differ in a weight.
+    """
+    weights = [criterion.weight for criterion in criteria]
+    known = [weight for weight in weights if weight is not None]
+    positive = sum(weight for weight in known if weight > 0)
+    if len(known) < len(weights) or not positive:
+        return 0.0
+    return min(1.0, max(map(abs, known)) / positive)
 
 
 def _rubrics(document: Any, path: Path) -> Rubric | dict[str, Rubric]:

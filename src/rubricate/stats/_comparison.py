@@ -87,6 +87,7 @@ def compare_paired(
     *,
     groups: Groups = None,
     confidence: float = 0.95,
+    reach: float = 0.0,
 ) -> PairedComparison:
     """Compare two systems on the same items.
 
@@ -100,6 +101,7 @@ def compare_paired(
             counts if both have a number.
         groups: the cluster of each item, (n,). Default: items are independent.
         confidence: of the t interval.
+        reach: the most that one answer can change a number; see `clustered_mean`. Default: unknown.
 
     Returns:
         The difference, B minus A, in the unit of the numbers, with its tests.
@@ -114,11 +116,12 @@ def compare_paired(
     """
     same_length(a=a, b=b)
     check_share(confidence, "confidence")
+    reach = number_of(reach, "reach")
     _, clusters, (first, second) = complete_cases(groups, numbers(a, "a"), numbers(b, "b"))
     difference = second - first
     difference[np.abs(difference) <= ROUNDING * np.maximum(np.abs(first), np.abs(second))] = 0.0
     n = len(difference)
-    mean = mean_of(difference, clusters, (1 + confidence) / 2, _bounds(first, second))
+    mean = mean_of(difference, clusters, (1 + confidence) / 2, _bounds(first, second), reach=reach)
     error = mean.standard_error
     binary = n > 0 and np.isin(np.concatenate([first, second]), (0.0, 1.0)).all()
     return PairedComparison(

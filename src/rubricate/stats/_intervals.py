@@ -11,7 +11,7 @@ from scipy import special
 
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
-from rubricate.stats._inputs import check_share, count_of, same_length
+from rubricate.stats._inputs import check_share, count_of, number_of, same_length
 from rubricate.stats._numbers import (
     Flags,
     Floats,
@@ -107,6 +107,7 @@ def clustered_mean(
     groups: Groups = None,
     confidence: float = 0.95,
     bounds: tuple[float, float] | None = None,
+    reach: float = 0.0,
 ) -> MeanEstimate:
     """The mean with a cluster-robust standard error.
 
@@ -126,6 +127,9 @@ def clustered_mean(
         confidence: the interval's nominal coverage.
         bounds: the least and the greatest that a value can be, such as 0 and 1 of a score. Default:
             unknown; values that are all the same then have no interval.
+        reach: the most that one answer can change a value, such as the largest share of a
+            criterion in the weights. Where hardly any value is that far from the others, the
+            interval allows for values that are. Default: unknown.
 
     Returns:
         The mean in the unit of the values, with its standard error.
@@ -146,7 +150,8 @@ def clustered_mean(
         outside = kept[(kept < bounds[0] - slack) | (kept > bounds[1] + slack)]
         for value in outside[:1].tolist():
             raise InputError(f"values: {value:g} is not between {bounds[0]:g} and {bounds[1]:g}")
-    return mean_of(kept, clusters, (1 + confidence) / 2, bounds)
+    reach = number_of(reach, "reach")
+    return mean_of(kept, clusters, (1 + confidence) / 2, bounds, reach=reach)
 
 
 def mean_of(
@@ -156,12 +161,14 @@ def mean_of(
     bounds: tuple[float, float] | None = None,
     *,
     rare: bool = False,
+    reach: float = 0.0,
 ) -> MeanEstimate:
     """`clustered_mean` without missing values, each end of its interval at a quantile.
 
     Args:
         rare: whether values may be rare and far from the others, at the bounds, however different
             the others are, such as the error of a judge that was sure.
+        reach: the most that one answer can change a value; 0 if unknown.
     """
     if len(values) == 0:
         return MeanEstimate(0, 0, Estimate(None, undefined=NO_VALUES), None)
@@ -171,19 +178,40 @@ def mean_of(
         return MeanEstimate(len(values), count, Estimate(mean, undefined=TOO_FEW), None)
     same = None if bounds is None else mostly_same(values)
     if bounds is not None and (rare or same is not None):
-        effect, freedom = design_effect(values, clusters)
-        quantile = t_quantile(probability, freedom)
         few = rare or same is None or are_few(same, clusters)
-        middle, error = with_unseen(values, same, few, effect, quantile, bounds)
-        low, high = middle - quantile * error, middle + quantile * error
-        interval = Estimate(mean, max(bounds[0], min(low, mean)), min(bounds[1], max(high, mean)))
-        return MeanEstimate(len(values), count, interval, error, freedom)
+        return _with_unseen(values, clusters, probability, same, few, bounds, bounds, reach)
     variance, freedom = clustered_variance(values, clusters)
     error = math.sqrt(variance)
     if error <= ROUNDING * float(np.abs(values).max()):
         error = 0.0
+    if bounds is not None and reach > 0:
+        middle = float(np.median(values))
+        if are_few(np.abs(values - middle) < reach / 2, clusters):
+            ends = max(bounds[0], middle - reach), min(bounds[1], middle + reach)
+            wider = _with_unseen(values, clusters, probability, None, True, ends, bounds)
+            if wider.standard_error is not None and wider.standard_error > error:
+                return wider
     interval = t_interval(mean, error, freedom, probability)
     return MeanEstimate(len(values), count, interval, error, freedom)
+
+
+def _with_unseen(
+    values: Floats,
+    clusters: Integers,
+    probability: float,
+    same: Flags | None,
+    few: bool,
+    ends: tuple[float, float],
+    bounds: tuple[float, float],
+    reach: float = 0.0,
+) -> MeanEstimate:
+    """The mean whose interval allows for values that were not seen; `ends` are the farthest."""
+    effect, freedom = design_effect(values, clusters)
+    quantile = t_quantile(probability, freedom)
+    middle, error = with_unseen(values, same, few, effect, quantile, ends, reach)
+    low, high, mean = middle - quantile * error, middle + quantile * error, float(values.mean())
+    interval = Estimate(mean, max(bounds[0], min(low, mean)), min(bounds[1], max(high, mean)))
+    return MeanEstimate(len(values), len(np.unique(clusters)), interval, error, freedom)
 
 
 def weighted_mean(
@@ -237,7 +265,11 @@ def t_interval(value: float, error: float, freedom: float, probability: float) -
 
 
 def mean_of_scores(
-    scores: Sequence[float | None], *, groups: Groups = None, confidence: float = 0.95
+    scores: Sequence[float | None],
+    *,
+    groups: Groups = None,
+    confidence: float = 0.95,
+    reach: float = 0.0,
 ) -> Estimate:
     """The mean of scores, with the interval of `clustered_mean` (Bell and McCaffrey 2002).
 
@@ -247,6 +279,7 @@ def mean_of_scores(
         scores: numbers, (n,); None for a missing one, which is left out.
         groups: the cluster of each score. Default: scores are independent.
         confidence: the interval's nominal coverage.
+        reach: the most that one answer can change a score; see `clustered_mean`. Default: unknown.
 
     Returns:
         The mean in the unit of the scores.
@@ -259,7 +292,9 @@ def mean_of_scores(
         0.650 [0.131, 1.000]
     """
     bounds = _bounds(numbers(scores, "scores"))
-    mean = clustered_mean(scores, groups=groups, confidence=confidence, bounds=bounds).mean
+    mean = clustered_mean(
+        scores, groups=groups, confidence=confidence, bounds=bounds, reach=reach
+    ).mean
     return mean.within(*bounds) if bounds == UNIT else mean
 
 

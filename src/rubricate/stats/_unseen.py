@@ -139,18 +139,20 @@ def with_unseen(
     effect: float,
     quantile: float,
     bounds: tuple[float, float],
+    reach: float = 0.0,
 ) -> tuple[float, float]:
     """The middle and the standard error of an interval of the mean of values that are mostly the
     same: that none, or few, of 20 values differ is no evidence that none of the next 20 will.
 
     `unseen` values are added on either side of the commonest one: as far from it as the farthest
-    that was seen, or at the bounds where values of fewer than 5 clusters differ. Of shares this is
-    the interval of Agresti and Coull (1998), of flips nearly that of Bonett and Price (2012).
+    that was seen and as `reach`, or at the bounds where values of fewer than 5 clusters differ. Of
+    shares this is the interval of Agresti and Coull (1998), of flips nearly that of Bonett and
+    Price (2012).
     """
     ends = np.array(bounds)
     if same is not None and not few:
         common = float(values[same].mean())
-        size = float(np.abs(values - common).max())
+        size = max(reach, float(np.abs(values - common).max()))
         ends = np.array([max(bounds[0], common - size), min(bounds[1], common + size)])
     weight = effect * unseen(quantile)
     total = len(values) + 2 * weight

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from rubricate.analysis._finished import FinishedRun, GradedRun
+from rubricate.analysis._finished import FinishedRun, GradedRun, reach_of
 from rubricate.analysis.comparison._gate import (
     MIN_COVERAGE,
     AnchorCheck,
@@ -491,6 +491,7 @@ def compare_runs(
         score=compared(
             [(item, *both) for item, both in alike.scores.items()],
             bounded=not b.rules.of_items.raw,
+            reach=_reach(b),
         ),
         criteria=tuple(
             CriterionComparison(
@@ -613,6 +614,7 @@ def _compared(
     values: Sequence[tuple[str, float | None, float | None]],
     *,
     bounded: bool = True,
+    reach: float = 0.0,
 ) -> PairedComparison:
     """Each item's two values, or scores; `bounded` are from 0 to 1: an interval of t knows no
     bounds."""
@@ -620,10 +622,17 @@ def _compared(
         [a for _, a, _ in values],
         [b for _, _, b in values],
         groups=None if group_of is None else [group_of[item] for item, *_ in values],
+        reach=reach,
     )
     if not bounded:
         return comparison
     return replace(comparison, difference=comparison.difference.within(-1.0, 1.0))
+
+
+def _reach(run: FinishedRun) -> float:
+    """The most that one answer can change a score, if all items have one rubric without groups."""
+    is_flat = isinstance(run.rubrics, Rubric) and not run.rubrics.groups
+    return reach_of(run.criteria.values()) if is_flat else 0.0
 
 
 def _reason(row: ResultRow) -> str | None:
