@@ -231,7 +231,7 @@ def test_samples_that_are_scored_together_share_the_limit(door):
 @pytest.mark.parametrize(
     ("make", "error", "says"),
     [
-        (lambda rubric: rubric(7), InputError, "expected a Rubric"),
+        (lambda rubric: rubric(7), InputError, "must be a Rubric"),
         (lambda rubric: rubric("nowhere.yaml"), InputError, "nowhere.yaml: file not found"),
         (lambda rubric: rubric(RUBRIC, "nobody/x"), InputError, "unknown judge"),
         (lambda rubric: rubric(RUBRIC, concurrency=0), InputError, "at least 1"),

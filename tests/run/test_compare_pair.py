@@ -167,7 +167,8 @@ def test_noise_is_no_position_bias_and_the_win_rate_is_corrected_for_one(lean, b
     assert overall.corrected_low < sum(chances) / 2 < overall.corrected_high
     told = str(report)
     assert ("not significant" in told) is not biased
-    assert f"{place.inconsistent} questions in {place.inconsistent_pairs} pairs" in told
+    assert f"{place.inconsistent} of 300 questions" in told
+    assert f"(pairs: {place.inconsistent_pairs})" in told
     assert "-0.00" not in told
 
 
