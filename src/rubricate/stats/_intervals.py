@@ -178,8 +178,9 @@ def mean_of(
         return MeanEstimate(len(values), count, Estimate(mean, undefined=TOO_FEW), None)
     same = None if bounds is None else mostly_same(values)
     if bounds is not None and (rare or same is not None):
-        few = rare or same is None or are_few(same, clusters)
-        return _with_unseen(values, clusters, probability, same, few, bounds, bounds, reach)
+        if rare or same is None or are_few(same, clusters):
+            same = None
+        return _with_unseen(values, clusters, probability, same, bounds, bounds, reach)
     variance, freedom = clustered_variance(values, clusters)
     error = math.sqrt(variance)
     if error <= ROUNDING * float(np.abs(values).max()):
@@ -188,7 +189,7 @@ def mean_of(
         middle = float(np.median(values))
         if are_few(np.abs(values - middle) < reach / 2, clusters):
             ends = max(bounds[0], middle - reach), min(bounds[1], middle + reach)
-            wider = _with_unseen(values, clusters, probability, None, True, ends, bounds)
+            wider = _with_unseen(values, clusters, probability, None, ends, bounds)
             if wider.standard_error is not None and wider.standard_error > error:
                 return wider
     interval = t_interval(mean, error, freedom, probability)
@@ -200,7 +201,6 @@ def _with_unseen(
     clusters: Integers,
     probability: float,
     same: Flags | None,
-    few: bool,
     ends: tuple[float, float],
     bounds: tuple[float, float],
     reach: float = 0.0,
@@ -208,7 +208,7 @@ def _with_unseen(
     """The mean whose interval allows for values that were not seen; `ends` are the farthest."""
     effect, freedom = design_effect(values, clusters)
     quantile = t_quantile(probability, freedom)
-    middle, error = with_unseen(values, same, few, effect, quantile, ends, reach)
+    middle, error = with_unseen(values, same, effect, quantile, ends, reach)
     low, high, mean = middle - quantile * error, middle + quantile * error, float(values.mean())
     interval = Estimate(mean, max(bounds[0], min(low, mean)), min(bounds[1], max(high, mean)))
     return MeanEstimate(len(values), len(np.unique(clusters)), interval, error, freedom)

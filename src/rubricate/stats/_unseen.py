@@ -135,7 +135,6 @@ def unseen(quantile: float) -> float:
 def with_unseen(
     values: Floats,
     same: Flags | None,
-    few: bool,
     effect: float,
     quantile: float,
     bounds: tuple[float, float],
@@ -144,13 +143,13 @@ def with_unseen(
     """The middle and the standard error of an interval of the mean of values that are mostly the
     same: that none, or few, of 20 values differ is no evidence that none of the next 20 will.
 
-    `unseen` values are added on either side of the commonest one: as far from it as the farthest
-    that was seen and as `reach`, or at the bounds where values of fewer than 5 clusters differ. Of
-    shares this is the interval of Agresti and Coull (1998), of flips nearly that of Bonett and
-    Price (2012).
+    `unseen` values are added on either side of the commonest one (`same` says which values it is):
+    as far from it as the farthest that was seen and as `reach`. Without `same`, where values of
+    fewer than 5 clusters differ, they are at the bounds. Of shares this is the interval of Agresti
+    and Coull (1998), of flips nearly that of Bonett and Price (2012).
     """
     ends = np.array(bounds)
-    if same is not None and not few:
+    if same is not None:
         common = float(values[same].mean())
         size = max(reach, float(np.abs(values - common).max()))
         ends = np.array([max(bounds[0], common - size), min(bounds[1], common + size)])
