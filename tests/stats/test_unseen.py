@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rubricate import stats
+from rubricate.errors import InputError
 from rubricate.stats import (
     Bootstrap,
     calibration,
@@ -64,6 +65,13 @@ def test_the_score_where_one_criterion_outweighs_the_others_and_seldom_fails_is_
         covered += found.low <= 1 - failing <= found.high  # type: ignore[operator]
         without += blind.low <= 1 - failing <= blind.high  # type: ignore[operator]
     assert covered >= 0.92 * 300 > without
+
+
+@pytest.mark.parametrize("reach", [-0.1, float("nan"), float("inf"), "much"])
+def test_a_reach_that_is_no_size_is_refused(reach: object):
+    for function in (mean_of_scores, lambda a, reach: stats.compare_paired(a, a, reach=reach)):
+        with pytest.raises(InputError, match="reach"):
+            function([0.2, 0.5, 0.9], reach=reach)  # type: ignore[arg-type, operator]
 
 
 def test_an_interval_that_has_seen_the_whole_reach_of_an_answer_is_the_one_of_t():

@@ -10,7 +10,7 @@ from scipy import special, stats
 
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
-from rubricate.stats._inputs import check_share, count_of, number_of, same_length
+from rubricate.stats._inputs import check_share, count_of, number_between, number_of, same_length
 from rubricate.stats._intervals import mean_of
 from rubricate.stats._numbers import Floats, numbers, outcomes, probabilities_of
 from rubricate.stats._resampling import (
@@ -116,7 +116,7 @@ def compare_paired(
     """
     same_length(a=a, b=b)
     check_share(confidence, "confidence")
-    reach = number_of(reach, "reach")
+    reach = number_between(reach, "reach", 0.0)
     _, clusters, (first, second) = complete_cases(groups, numbers(a, "a"), numbers(b, "b"))
     difference = second - first
     difference[np.abs(difference) <= ROUNDING * np.maximum(np.abs(first), np.abs(second))] = 0.0

@@ -179,6 +179,15 @@ def number_of(value: Any, name: str, index: int | None = None) -> float:
     return number
 
 
+def number_between(value: float, name: str, low: float, high: float = math.inf) -> float:
+    """A number within these limits; `InputError` for any other."""
+    number = number_of(value, name)
+    if not low <= number <= high:
+        limits = f"{low:g} or more" if math.isinf(high) else f"from {low:g} to {high:g}"
+        raise InputError(f"{name} must be {limits}, found {brief(value)}")
+    return number
+
+
 def count_of(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
     """A whole number from `least` to `most`; `InputError` where it is none."""
     try:

@@ -11,7 +11,7 @@ from scipy import special
 
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
-from rubricate.stats._inputs import check_share, count_of, number_of, same_length
+from rubricate.stats._inputs import check_share, count_of, number_between, same_length
 from rubricate.stats._numbers import (
     Flags,
     Floats,
@@ -150,7 +150,7 @@ def clustered_mean(
         outside = kept[(kept < bounds[0] - slack) | (kept > bounds[1] + slack)]
         for value in outside[:1].tolist():
             raise InputError(f"values: {value:g} is not between {bounds[0]:g} and {bounds[1]:g}")
-    reach = number_of(reach, "reach")
+    reach = number_between(reach, "reach", 0.0)
     return mean_of(kept, clusters, (1 + confidence) / 2, bounds, reach=reach)
 
 

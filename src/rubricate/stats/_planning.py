@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from rubricate.errors import InputError
-from rubricate.stats._inputs import brief, check_share, count_of, number_of
+from rubricate.stats._inputs import check_share, count_of, number_between, number_of
 from rubricate.stats._intervals import effective_interval
 from rubricate.stats._numbers import Floats, t_quantile, widening
 from rubricate.stats._unseen import unseen
@@ -61,7 +61,7 @@ def share_width(
         0.063
     """
     n = count_of(n, "n", 1, LARGEST_N)
-    share = _between(share, "share", 0.0, 1.0)
+    share = number_between(share, "share", 0.0, 1.0)
     check_share(confidence, "confidence")
     effect, clusters = _clusters(n, cluster_size, correlation)
     if effect == 1 and clusters == n:
@@ -122,7 +122,7 @@ def mean_width(
         0.0396
     """
     n = count_of(n, "n", 2, LARGEST_N)
-    spread = _between(spread, "spread", 0.0)
+    spread = number_between(spread, "spread", 0.0)
     check_share(confidence, "confidence")
     effect, clusters = _clusters(n, cluster_size, correlation)
     return _t_width(clusters, spread * math.sqrt(effect / n), confidence)
@@ -141,8 +141,8 @@ def _c4(freedom: float) -> float:
 
 def _clusters(n: int, size: float, correlation: float) -> tuple[float, float]:
     """The design effect, and the number of clusters."""
-    size = _between(size, "cluster_size", 1.0)
-    correlation = _between(correlation, "correlation", 0.0, 1.0)
+    size = number_between(size, "cluster_size", 1.0)
+    correlation = number_between(correlation, "correlation", 0.0, 1.0)
     if size > 1 and n / size < 2:
         raise InputError(f"n: {n} in clusters of {size:g} make fewer than two clusters")
     return 1 + (size - 1) * correlation, n / size
@@ -190,15 +190,15 @@ def corrected_mean_width(
     """
     labelled = count_of(labelled, "labelled", 2, LARGEST_N)
     unlabelled = count_of(unlabelled, "unlabelled", 0, LARGEST_N)
-    spread = _between(spread, "spread", 0.0)
-    judge_spread = _between(judge_spread, "judge_spread", 0.0)
-    correlation = _between(correlation, "correlation", -1.0, 1.0)
+    spread = number_between(spread, "spread", 0.0)
+    judge_spread = number_between(judge_spread, "judge_spread", 0.0)
+    correlation = number_between(correlation, "correlation", -1.0, 1.0)
     check_share(confidence, "confidence")
     of_labels, of_judge = spread**2, judge_spread**2
     together = correlation * spread * judge_spread
     total = float(labelled)
     if share is not None:
-        share = _between(share, "share", 0.0, 1.0)
+        share = number_between(share, "share", 0.0, 1.0)
         seen = labelled if seen is None else min(labelled, count_of(seen, "seen", 2))
         added = 2 * unseen(t_quantile((1 + confidence) / 2, seen - 1))
         rare = added / (seen + added)
@@ -248,7 +248,7 @@ def lower_end_power(n: int, share: float, promise: float, *, confidence: float =
         0.7
     """
     n = count_of(n, "n", 1, LARGEST_N)
-    share = _between(share, "share", 0.0, 1.0)
+    share = number_between(share, "share", 0.0, 1.0)
     check_share(promise, "promise")
     check_share(confidence, "confidence")
     # As many successes as come with `promise` in less than half of what the interval may miss.
@@ -301,11 +301,11 @@ def paired_power(
     """
     n = count_of(n, "n", 2, LARGEST_N)
     difference = number_of(difference, "difference")
-    spread = _between(spread, "spread", 1e-12)
+    spread = number_between(spread, "spread", 1e-12)
     check_share(significance, "significance")
     if differing is None:
         differing = likely_differing(difference, spread)
-    differing = _between(differing, "differing", 1e-12, 1.0)
+    differing = number_between(differing, "differing", 1e-12, 1.0)
     effect, clusters = _clusters(n, cluster_size, correlation)
     # A cluster differs if one of its items does, and correlated items differ together.
     differing = 1 - (1 - differing) ** (1 + (cluster_size - 1) * (1 - correlation))
@@ -347,7 +347,7 @@ def likely_differing(difference: float, spread: float) -> float:
         >>> round(likely_differing(0.03, 0.1), 2)
         0.76
     """
-    spread = _between(spread, "spread", 1e-12)
+    spread = number_between(spread, "spread", 1e-12)
     difference = number_of(difference, "difference")
     together = spread**2 + difference**2
     guess: float = 1 - (1 - FLIPPED) ** max(1.0, FLIPPED / together)
@@ -410,8 +410,8 @@ def mcnemar_power(
         0.96
     """
     n = count_of(n, "n", 1, LARGEST_N)
-    difference = _between(difference, "difference", -1.0, 1.0)
-    differing = _between(differing, "differing", abs(difference), 1.0)
+    difference = number_between(difference, "difference", -1.0, 1.0)
+    differing = number_between(differing, "differing", abs(difference), 1.0)
     check_share(significance, "significance")
     if differing == 0:
         return 0.0
@@ -425,12 +425,3 @@ def mcnemar_power(
     low = special.bdtr(half, counts, better)
     high = special.bdtrc(counts - half - 1, counts, better)
     return float((weights * (low + high)).sum())
-
-
-def _between(value: float, name: str, low: float, high: float = math.inf) -> float:
-    """A number within these limits; `InputError` for any other."""
-    number = number_of(value, name)
-    if not low <= number <= high:
-        limits = f"{low:g} or more" if math.isinf(high) else f"from {low:g} to {high:g}"
-        raise InputError(f"{name} must be {limits}, found {brief(value)}")
-    return number

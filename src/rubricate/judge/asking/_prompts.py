@@ -316,7 +316,7 @@ def group_suffix(
     """
     questions = [_question(*pair) for pair in zip(criteria, orders, strict=True)]
     questions_asked = [
-        (question, pair.note) for question, pair in zip(questions, criteria, strict=True)
+        (question, criterion.note) for question, criterion in zip(questions, criteria, strict=True)
     ]
     text = _group_template().render(asked=questions_asked, numbers=numbers)
     entries = {
