@@ -326,6 +326,21 @@ class ModelError(RubricateError):
         self.usage = usage
         self.sent: tuple[Any, ...] | None = None
 
+    def copy(self, message: str | None = None, usage: Usage | None = None) -> ModelError:
+        """The same error for another request, or with another message.
+
+        Args:
+            message: the message. Default: the same one.
+            usage: the usage. Default: that of a new error.
+        """
+        return ModelError(
+            self.kind,
+            str(self) if message is None else message,
+            status=self.status,
+            retry_after=self.retry_after,
+            usage=usage,
+        )
+
     @property
     def retryable(self) -> bool:
         """Whether the same request may succeed later."""

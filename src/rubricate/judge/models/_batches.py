@@ -508,7 +508,7 @@ class Batches:
         self._end(rows, lambda: _Released(counts))
 
     def _fail(self, rows: Iterable[str], error: ModelError) -> None:
-        self._end(rows, lambda: _copy(error))
+        self._end(rows, error.copy)
 
     def _end(self, rows: Iterable[str], error: Callable[[], Exception]) -> None:
         self._news += 1
@@ -523,11 +523,6 @@ def _unusable(raised: Exception) -> ModelError:
     logger.debug("a batch", exc_info=raised)
     text = str(raised) if isinstance(raised, InputError) else described(raised)
     return ModelError("bad_request", text)
-
-
-def _copy(error: ModelError) -> ModelError:
-    """The same error for another request, without usage."""
-    return ModelError(error.kind, str(error), status=error.status, retry_after=error.retry_after)
 
 
 def _retrieved(future: asyncio.Future[Answer]) -> None:

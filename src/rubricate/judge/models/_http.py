@@ -468,13 +468,7 @@ class HTTPModel(Model):
                 )
             case _:
                 return error
-        return ModelError(
-            error.kind,
-            f"{error}; {advice}",
-            status=error.status,
-            retry_after=error.retry_after,
-            usage=error.usage,
-        )
+        return error.copy(f"{error}; {advice}", error.usage)
 
     def _refused_by_proxy(self, status: int) -> ModelError:
         """The error for a proxy that rejects a request."""
@@ -541,12 +535,7 @@ class HTTPModel(Model):
         """
         text = self._clean(str(error))
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-        return ModelError(
-            error.kind,
-            "".join([letter if letter.isprintable() else "?" for letter in shown]),
-            status=error.status,
-            retry_after=error.retry_after,
-        )
+        return error.copy("".join([letter if letter.isprintable() else "?" for letter in shown]))
 
     async def aclose(self) -> None:
         connections = self._connections.pop(running_loop(), None)

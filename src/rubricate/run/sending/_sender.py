@@ -383,7 +383,7 @@ class Sender:
             if ended.kind != "not_run":
                 why = f"the model was given up before this was asked: {ended}"
                 ended = ModelError("not_run", why)
-        raise _unsent(ended)
+        raise ended.copy(usage=NO_USAGE)  # this request was not sent
 
     def _failed(self, out: Outgoing, error: ModelError, sent: float) -> None:
         """Note a failure that may be the endpoint's fault. One that answers 4xx is alive."""
@@ -510,17 +510,6 @@ class Sender:
         if reply is not None and (usage.cost is not None or usage.input_tokens):
             bills.add(out.request, usage)
         out.takes(usage, is_answered=reply is not None)
-
-
-def _unsent(error: ModelError) -> ModelError:
-    """A copy of an error, for a request that was not sent because of it."""
-    return ModelError(
-        error.kind,
-        str(error),
-        status=error.status,
-        retry_after=error.retry_after,
-        usage=NO_USAGE,
-    )
 
 
 async def _open_late(breaker: CircuitBreaker) -> None:
