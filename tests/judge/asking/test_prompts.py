@@ -139,10 +139,10 @@ def test_a_submission_that_repeats_a_fence_tag_gets_another_one():
 
 @PROPERTY
 @given(st.text())
-def test_the_submission_stands_in_the_prompt_as_it_is(submission: str):
+def test_the_submission_stands_in_the_prompt_as_a_judge_sees_it(submission: str):
     tag = fence(Item(submission))
     text = shown(render(Item(submission), criterion()))
-    assert f"<submission-{tag}>\n{submission}\n</submission-{tag}>" in text
+    assert f"<submission-{tag}>\n{_prompts.neutral(submission)}\n</submission-{tag}>" in text
 
 
 def test_a_fence_tag_that_stands_in_the_text_by_chance_is_not_used(monkeypatch):
