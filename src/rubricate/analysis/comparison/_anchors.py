@@ -1,10 +1,11 @@
-"""Anchors: verdicts that a judge gave several times, by which it is known again.
+"""Anchors: stored verdicts that show whether a judge still answers as it used to.
 
-A model that changes behind its name looks like a change of what it judges. Before runs are
-compared, the judge is asked about some verdicts whose earlier answers were kept. They are kept
-several times each, because a single one does not say how often the judge contradicts itself.
+When a provider changes a model behind its name, the change looks like a change of the texts that it
+judges. So before two runs are compared, the judge is asked again about some verdicts with stored
+answers. Several answers are stored for each, because a single one does not show how often the judge
+contradicts itself.
 
-An anchor file is a dataset: items with the criteria asked about, and the answers as metadata.
+An anchor file is a dataset: items with their criteria, and the answers as metadata.
 """
 
 from __future__ import annotations
@@ -26,34 +27,35 @@ from rubricate.run import ItemResult
 from rubricate.run.results import ResultRow
 
 ANSWERS = "answers"
-"""The key of an item's metadata with how often each answer was given, by criterion."""
+"""Metadata key of an item: how often each answer was given, by criterion."""
 JUDGE = "anchors_of"
-"""The key of a file's metadata with the judge's name and fingerprint."""
+"""Metadata key of the dataset: the name and fingerprint of the judge."""
 ERROR = 0.01
-"""The probability that an unchanged judge is called changed; each of the two looks has one half."""
+"""The probability of reporting a change of an unchanged judge, split evenly over both looks."""
 DOUBT = 0.3
-"""Up to this p, the first answers leave a doubt, and each anchor is asked about again. At .5, a
-noisy judge that has changed is found as often, for a sixth more answers."""
+"""If the p-value of the first answers is at most this, each anchor is asked again. At 0.5, changes
+of a noisy judge are found equally often, with a sixth more answers."""
 FURTHER = 4
-"""Answers to each anchor that are asked for in doubt. With 2, a judge that errs in 5 % of verdicts
-and changed in 15 % is found in 74 % of cases, with 4 in 84 %, with 6 in no more."""
+"""The number of further answers per anchor in case of doubt. A change of 15 % of the verdicts of a
+judge that errs in 5 % is found in 74 % of cases with 2, in 84 % with 4, and no more often with
+6."""
 CHANGED = 0.15
-"""The share of changed verdicts for which the power of anchors is computed."""
+"""The share of changed verdicts for which power is computed."""
 ENOUGH = 0.8
-"""The power for which the number of anchors is computed."""
+"""The target power for the recommended number of anchors."""
 MORE = (30, 40, 50, 60, 80, 100, 150, 200)
-"""The numbers of anchors that are considered."""
+"""Candidates for the recommended number of anchors."""
 DRAWS = 200
-"""Simulated judges of each number: the power is within 0.03."""
+"""Simulated judges per candidate. The standard error of the power is at most 0.03."""
 Counts = dict[tuple[str, str], Counter[str]]
-"""How often each answer was given, by item and criterion."""
+"""The number of times each answer was given, by item and criterion."""
 
 
 def one_judge(judge: Judge) -> Panel:
-    """A judge as a panel, which is it alone or its replicates.
+    """Return the judge as a panel, which consists of itself or its replicates.
 
     Raises:
-        InputError: it is several judges.
+        InputError: there are several judges.
     """
     panel = as_panel(judge)
     if len({id(member.judge) for member in panel.members}) > 1:
@@ -62,18 +64,18 @@ def one_judge(judge: Judge) -> Panel:
 
 
 class AnchorChoice:
-    """Verdicts of a run that become anchors, chosen at random.
+    """A random sample of a run's verdicts, to become anchors.
 
     Args:
         run: the run.
-        judge: who judged it, with the same options.
-        count: how many anchors; of different items where there are enough.
-        answers: how many answers are kept of each; what the run does not have is asked for.
-        seed: of the random choice.
+        judge: the judge of the run, with the same options.
+        count: the number of anchors; from different items if there are enough.
+        answers: the number of answers to store for each; those that the run lacks are requested.
+        seed: the seed of the sample.
 
     Attributes:
-        panel: the judge, asked for the answers that are missing; None where none is.
-        dataset: the items, each with the criteria that were chosen.
+        panel: the judge, set up to give the missing answers; None if none are missing.
+        dataset: the items, each with the sampled criteria.
 
     Raises:
         InputError: the judge cannot be asked again, or gave none of the run's verdicts.
@@ -90,7 +92,7 @@ class AnchorChoice:
         for row in decided:
             turns[id(row)] = seen[row.item]
             seen[row.item] += 1
-        decided.sort(key=lambda row: turns[id(row)])  # stable: one of each item first
+        decided.sort(key=lambda row: turns[id(row)])  # the sort is stable: one of each item first
         same = same_questions(run, ((row.item, row.criterion) for row in decided), panel)
         chosen = [row for row in decided if row.criterion in same.names(row.item)][:count]
         if not chosen:
@@ -108,7 +110,7 @@ class AnchorChoice:
         self.dataset = RubricDataset(items=items, name="anchors")
 
     def kept(self, results: Iterable[ItemResult]) -> RubricDataset:
-        """The anchors as a dataset, with the answers of the run and those that were asked for."""
+        """Return the anchors as a dataset, with the answers of the run and the further ones."""
         asked_for = counted(results)
         for item in self.dataset.items:
             assert item.rubric is not None
@@ -129,7 +131,7 @@ def _answers(row: ResultRow) -> Counter[str]:
 
 
 def counted(results: Iterable[ItemResult]) -> Counts:
-    """The answers that items were given; those that failed are left out."""
+    """Count the answers by item and criterion, without failed ones."""
     return {
         (result.id, name): Counter(
             vote.label for vote in verdict.votes or (verdict,) if vote.label is not None
@@ -140,10 +142,10 @@ def counted(results: Iterable[ItemResult]) -> Counts:
 
 
 def read_anchors(file: str | Path, judge: Judge) -> RubricDataset:
-    """The anchors of a file.
+    """Read an anchor file.
 
     Raises:
-        InputError: it is no anchor file, or one of another judge.
+        InputError: it is not an anchor file, or belongs to another judge.
     """
     anchors = RubricDataset.from_file(file)
     kept = anchors.metadata.get(JUDGE)
@@ -180,9 +182,9 @@ def _is_counts(value: Any, item: DataItem) -> bool:
 def check_answers(
     anchors: RubricDataset, judge: Judge, results: Iterable[ItemResult]
 ) -> AnchorCheck:
-    """Compare what anchors are answered now with what they were answered.
+    """Compare the new answers to anchors with the stored ones.
 
-    The p-value is doubled, for two looks: after the first answers, and after further ones.
+    The p-value is doubled for the two looks: after the first answers, and after further ones.
     """
     from rubricate.stats import changed_answers_test
 
@@ -200,9 +202,10 @@ def check_answers(
 
 
 def further_answers(anchors: RubricDataset) -> int:
-    """How many answers to each anchor are asked for in doubt.
+    """The number of further answers per anchor in case of doubt.
 
-    With half as many as were kept, the answer that was usual then is usual still.
+    At most half as many as are stored, so that the most frequent stored answer stays the most
+    frequent.
     """
     return min(FURTHER, min(sum(counts.values()) for counts in _kept(anchors)) // 2)
 
@@ -212,13 +215,14 @@ def _kept(anchors: RubricDataset) -> list[Mapping[str, int]]:
 
 
 def power_of_anchors(anchors: RubricDataset) -> tuple[float, int | None]:
-    """How often a judge is found that changed 15 % of its verdicts.
+    """The power to detect a change of 15 % of a judge's verdicts.
 
-    By simulation of a judge that contradicts itself on each anchor as often as this one does on
-    average. If it is sure of most anchors, and tosses a coin for the others, it is found oftener.
+    The power is simulated for a judge that contradicts itself on every anchor as often as this one
+    does on average. If a judge is certain about most anchors and guesses on the others, the true
+    power is higher.
 
     Returns:
-        The probability, and how many such anchors find it in 80 %; None if 200 do not.
+        The power, and the number of such anchors for a power of 80 %; None if 200 are too few.
     """
     kept = _kept(anchors)
     totals = [sum(counts.values()) for counts in kept]

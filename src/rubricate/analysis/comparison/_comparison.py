@@ -64,17 +64,17 @@ _MATCHED = (
     "with the text"
 )
 SHOWN_NAMES = 5
-"""Criteria that an error names of runs that have none in common."""
+"""The number of criteria that an error names if two runs have none in common."""
 SHOWN_DIFFERENCES = 6
-"""Differences of the runs' rubrics that a report names."""
+"""The number of differences between the rubrics that a report lists."""
 _OTHER_TESTS = ("q", "Wilcoxon", "exact McNemar", "detectable")
 
 
 @dataclass(frozen=True, slots=True)
 class Flip(Change):
-    """A verdict that differs: the label (or the status, where there is none) and reason of each.
+    """A verdict that differs: both labels (or the status if there is none) and both reasons.
 
-    `criterion` is its name in run B, `criterion_a` that in run A.
+    `criterion` is its name in run B, `criterion_a` the name in run A.
     """
 
     criterion_a: str
@@ -82,16 +82,16 @@ class Flip(Change):
 
 @dataclass(frozen=True, slots=True)
 class CriterionComparison:
-    """One criterion's values, B against A.
+    """The values of one criterion, B against A.
 
     Attributes:
-        name: the criterion, in run B.
-        weight: in run B; where it is negative a higher value is worse.
-        values: the paired comparison of values in [0, 1], where both runs judged.
-        p_value: of the permutation test, corrected by Holm over the criteria.
-        q_value: the same corrected by Benjamini and Hochberg.
-        flips: answers that changed.
-        one_sided: verdicts that one run decided, and on which the other failed or abstained.
+        name: the criterion's name in run B.
+        weight: its weight in run B; if negative, a higher value is worse.
+        values: the paired comparison of values in [0, 1], over items that both runs judged.
+        p_value: the p-value of the permutation test, with Holm's correction over the criteria.
+        q_value: the same with the correction of Benjamini and Hochberg.
+        flips: the number of changed answers.
+        one_sided: the number of verdicts that one run decided while the other failed or abstained.
     """
 
     name: str
@@ -105,12 +105,12 @@ class CriterionComparison:
 
 @dataclass(frozen=True, slots=True)
 class ItemUsage:
-    """What judging an item took in a run, on average, whenever its answers were asked for.
+    """The average usage per item, including answers that an earlier run paid for.
 
     Attributes:
-        requests: how many were sent.
-        tokens: of prompts and replies.
-        cost: US dollars; None where not known.
+        requests: the number of requests.
+        tokens: the tokens of prompts and replies.
+        cost: US dollars; None if unknown.
     """
 
     requests: float
@@ -122,8 +122,8 @@ class ItemUsage:
         return f"{self.requests:.1f} requests, {self.tokens:,.0f} tokens{cost}"
 
     def less_than(self, other: ItemUsage) -> str:
-        """By how much it is cheaper, or dearer, than another, in words; in tokens where a price is
-        not known."""
+        """Say how much cheaper or more expensive it is than another; in tokens if a price is
+        unknown."""
         own, others = self.tokens, other.tokens
         if self.cost is not None and other.cost is not None and (self.cost or other.cost):
             own, others = self.cost, other.cost
@@ -135,13 +135,14 @@ class ItemUsage:
 
 @dataclass(frozen=True, slots=True)
 class PartComparison:
-    """The scores of parts of items, or of some items, B against A.
+    """The scores of parts of items, or of a subset of the items, B against A.
 
     Attributes:
-        field: the field of the tag, `tags`, or `group` for a group of a tree.
-        name: its value, the tag, or the group.
-        scores: the paired comparison, where both runs have a score.
-        p_value: of the permutation test, corrected by Holm over the parts of the field.
+        field: the field of a tag, `tags`, or `group` for a group of a tree.
+        name: the value of the field, the tag or the group.
+        scores: the paired comparison, over items with a score in both runs.
+        p_value: the p-value of the permutation test, with Holm's correction over the parts of the
+            field.
     """
 
     field: str
@@ -152,33 +153,33 @@ class PartComparison:
 
 @dataclass(frozen=True, slots=True)
 class RunComparison(Report):
-    """Run B against run A, both scored as run B is.
+    """Run B against run A, both scored by the rules of run B.
 
     Attributes:
         a, b: the run folders.
-        judge_a, judge_b: who judged.
-        items: items in both.
-        only_a, only_b: items in one of them, which are left out.
-        coverage: the share of run A's verdicts that are compared: those that are decided in both
-            runs. A's abstentions are not counted.
-        not_compared: how many of the others there are, by cause.
-        not_covered: criteria on which run A decided, and of which nothing is compared; only where
-            all items have the same rubric.
-        differences: how the rubrics and the scoring of the runs differ, in words.
-        groups: the field of the metadata that says which items belong together; None for none.
-        score: the paired comparison of the items' scores, by what counts in both runs.
-        criteria: those in both, in run B's order.
-        flips: answers that changed, in run B's order.
-        changed: their share of the verdicts that both decided.
-        one_sided: verdicts that one run decided, and on which the other failed or abstained.
+        judge_a, judge_b: the judges.
+        items: the number of items in both runs.
+        only_a, only_b: the number of items in one run only, which are left out.
+        coverage: the share of run A's verdicts that are compared, because both runs decided them.
+            Abstentions of A are not counted.
+        not_compared: the number of other verdicts of A, by cause.
+        not_covered: criteria that run A decided and of which nothing is compared; only if all items
+            have the same rubric.
+        differences: the differences between the rubrics and scoring of the runs, in words.
+        groups: the metadata field that says which items belong together, if any.
+        score: the paired comparison of item scores, by the verdicts that count in both runs.
+        criteria: the criteria in both runs, in run B's order.
+        flips: the changed answers, in run B's order.
+        changed: the share of changed answers among the verdicts that both runs decided.
+        one_sided: the number of verdicts that one run decided while the other failed or abstained.
         scored: both scores of each item that has them.
-        bounded: whether scores are from 0 to 1, and not raw sums.
-        usage_a, usage_b: what an item took in each.
-        parts: the scores by tag (by the fields that run B declares, and those that are asked for)
-            and by group of a tree; empty where there are none.
-        decision: whether B may pass, where that was asked (`rubricate compare --fail-if-worse`).
-        confirmation: what came of the flips, where they were asked about again (`confirm`).
-        anchors: whether the judge of B answers its anchors as before, where it was asked.
+        bounded: whether scores are in [0, 1], rather than raw sums.
+        usage_a, usage_b: the average usage per item in each run.
+        parts: the scores by tag (for the fields that run B declares, and requested ones) and by
+            group of a tree; may be empty.
+        decision: whether B may pass, if requested (`rubricate compare --fail-if-worse`).
+        confirmation: the outcome of asking again (`confirm`), if that was done.
+        anchors: whether the judge of B still answers its anchors as before, if that was checked.
     """
 
     a: str
@@ -214,28 +215,26 @@ class RunComparison(Report):
         }
 
     def is_covered(self, least: float) -> bool:
-        """Whether this share of run A's verdicts is compared and, if it is above 0, some of every
-        criterion's.
+        """Whether at least this share of run A's verdicts is compared, and some of each criterion.
 
         Args:
-            least: a share, 0 to 1.
+            least: the share, from 0 to 1. With 0, criteria need not be covered either.
         """
         return self.coverage >= least - 1e-12 and not (least > 0 and self.not_covered)
 
     def gate(self, margin: float, *, min_coverage: float = MIN_COVERAGE) -> Gate:
-        """Whether B may pass: `worse`, `no worse`, or these items `cannot tell`.
+        """Decide whether B may pass: `worse`, `no worse`, or `cannot tell` from these items.
 
             gate = compare_runs(before, after).gate(margin=0.02)
             if gate.outcome == "worse":
                 raise SystemExit(gate.why)
 
         Args:
-            margin: how much lower B's mean score may be, 0 to 1.
-            min_coverage: the share of A's verdicts that must be compared, and, if it is above 0,
-                some of every criterion; else the outcome is `not covered`.
+            margin: how much lower B's mean score may be, from 0 to 1.
+            min_coverage: as for `is_covered`; with less, the outcome is `not covered`.
 
         Raises:
-            InputError: one of them is not from 0 to 1.
+            InputError: one of them is not in [0, 1].
         """
         check_unit(min_coverage, "min_coverage")
         uncovered = ""
@@ -267,13 +266,13 @@ class RunComparison(Report):
 
     @property
     def item_cost(self) -> float | None:
-        """US dollars that an item took in both runs together; None where not known."""
+        """US dollars per item, for both runs together; None if unknown."""
         costs = (self.usage_a.cost, self.usage_b.cost)
         return None if costs[0] is None or costs[1] is None else costs[0] + costs[1]
 
     @property
     def causes(self) -> str:
-        """Why verdicts of run A are not compared, with how many, in words."""
+        """The causes why verdicts of run A are not compared, with their numbers, in words."""
         counts = [f"{count} {cause}" for cause, count in self.not_compared.items()]
         return ", ".join(counts) or "A decided nothing"
 
@@ -292,7 +291,7 @@ class RunComparison(Report):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What should be known before the figures are believed."""
+        """What a reader should know before relying on the figures."""
         lines = []
         if self.differences:
             shown, more = self.differences[:SHOWN_DIFFERENCES], len(self.differences)
@@ -311,8 +310,8 @@ class RunComparison(Report):
 
     @property
     def change_and_cost(self) -> tuple[str, ...]:
-        """How many verdicts changed, and what B costs beside A: what a cheaper way of asking does
-        to the verdicts, and what it saves."""
+        """The share of changed verdicts, and the cost of B against A: what a cheaper way of asking
+        changes, and what it saves."""
         lines = []
         if self.changed.value is not None:
             low, high = self.changed.low, self.changed.high
@@ -328,7 +327,7 @@ class RunComparison(Report):
 
     @property
     def method(self) -> str:
-        """How the figures were made."""
+        """How the figures were computed."""
         by = self.groups or "item"
         return (
             f"n: items on which both decided. Intervals: 95 %, t, by {by}. p: permutation test by "
@@ -339,7 +338,7 @@ class RunComparison(Report):
 
     @property
     def table(self) -> Table:
-        """The score, then every criterion."""
+        """The score, then each criterion."""
 
         def row(
             name: str, values: PairedComparison, p: float | None, q: float | None, flips: int
@@ -379,7 +378,7 @@ class RunComparison(Report):
 
     @property
     def part_tables(self) -> list[Table]:
-        """A table for each field of the parts, and one for the groups of a tree."""
+        """One table per field of the parts, and one for the groups of a tree."""
         tables = []
         for field in dict.fromkeys(part.field for part in self.parts):
             rows = [
@@ -397,7 +396,7 @@ class RunComparison(Report):
         return tables
 
     def sections(self) -> Iterator[Section]:
-        """The score, every criterion, and every flip with both reasons."""
+        """The score, each criterion, and each flip with both reasons."""
         before = int(bool(self.differences))
         if self.decision is not None:
             yield say(self.decision.why, "strong")
@@ -424,18 +423,18 @@ def compare_runs(
     groups: str | None = None,
     by: Sequence[str] = (),
 ) -> RunComparison:
-    """Compare two runs on the items that both have, by id, and on what both decided.
+    """Compare two runs on the items in both, matched by id, and on the verdicts that both decided.
 
-    Both are scored as run B is: see `scored_alike`.
+    Both are scored by the rules of run B; see `scored_alike`.
 
     Args:
         a: the run before, from `grade` or `read_run`.
         b: the run after.
-        groups: a field of the items' metadata (run B's), such as the document that they come from:
-            items of one value belong together; `none` for each item by itself. Default: by prompt,
+        groups: a field of the items' metadata in run B, such as their source document: items with
+            the same value belong together. `none` treats each item by itself. Default: by prompt,
             if prompts repeat.
-        by: fields of parts to score, beside those that run B declares: `tags`, or fields of
-            criteria's or items' tags or of items' metadata.
+        by: further fields of parts to score, beside those that run B declares: `tags`, a field of
+            the tags of criteria or items, or of the items' metadata.
 
     Raises:
         InputError: the runs have no item or no criterion in common, an item lacks the field to
@@ -523,7 +522,7 @@ def _group(group_of: Mapping[str, Any] | None, item: str) -> str:
 
 
 def _scored(alike: AlikeRuns, group_of: Mapping[str, Any] | None) -> Iterator[ItemPair]:
-    """Both scores of each item, with the noise that the judges' repeated answers show."""
+    """Both scores of each item, with the noise estimated from repeated answers."""
     of_item: dict[str, list[VerdictPair]] = {}
     for pair in alike.pairs:
         of_item.setdefault(pair.b.item, []).append(pair)
@@ -540,7 +539,7 @@ def _scored(alike: AlikeRuns, group_of: Mapping[str, Any] | None) -> Iterator[It
 
 
 def _changed(pairs: Sequence[VerdictPair], group_of: Mapping[str, Any] | None) -> Estimate:
-    """The share of the verdicts that both decided whose answers differ."""
+    """The share of changed answers among the verdicts that both runs decided."""
     compared = [pair for pair in pairs if pair.fate == COMPARED]
     return clustered_share(
         [pair.is_flip for pair in compared],
@@ -549,7 +548,7 @@ def _changed(pairs: Sequence[VerdictPair], group_of: Mapping[str, Any] | None) -
 
 
 def _item_usage(run: FinishedRun) -> ItemUsage:
-    """Of the items whose verdicts were all run: a run that ended early is not cheaper for that."""
+    """Average usage of completely judged items, so that a run that ended early is not cheaper."""
     not_run = {row.item for row in run.rows if row.status == "not_run"}
     rows = [row for row in run.rows if row.item not in not_run]
     items = max(1, len({row.item for row in rows}))
@@ -562,7 +561,7 @@ def _item_usage(run: FinishedRun) -> ItemUsage:
 def _parts(
     run: FinishedRun, alike: AlikeRuns, by: Sequence[str], compared: Callable[..., PairedComparison]
 ) -> Iterator[PartComparison]:
-    """The comparison of each part, field by field."""
+    """Compare each part, field by field."""
     fields: dict[str, list[str]] = {}
     for field, name in alike.parts:
         fields.setdefault(field, []).append(name)
@@ -616,8 +615,8 @@ def _compared(
     bounded: bool = True,
     reach: float = 0.0,
 ) -> PairedComparison:
-    """Each item's two values, or scores; `bounded` are from 0 to 1: an interval of t knows no
-    bounds."""
+    """Compare two values or scores per item. `bounded` ones are in [0, 1], and so is their
+    interval, unlike Student's."""
     comparison = compare_paired(
         [a for _, a, _ in values],
         [b for _, _, b in values],
@@ -630,7 +629,7 @@ def _compared(
 
 
 def _reach(run: FinishedRun) -> float:
-    """The most that one answer can change a score, if all items have one rubric without groups."""
+    """The largest change of a score by one answer, if all items share a rubric without groups."""
     is_flat = isinstance(run.rubrics, Rubric) and not run.rubrics.groups
     return reach_of(run.criteria.values()) if is_flat else 0.0
 

@@ -1,16 +1,17 @@
-"""The flips of two runs, asked about again in both: which of them hold.
+"""Confirmation: the verdicts in which two runs differ are asked again, in both runs.
 
-A comparison of two runs of one answer each is mostly noise: verdicts that the judge would not give
-twice. So the verdicts that differ (the flips) are asked about first, in both runs. Most drops that
-are noise end here, for few answers, because those that selected a flip do not count.
+Most differences between two runs with one answer per verdict are noise: verdicts that the judge
+would not repeat. So the verdicts that differ (the flips) are asked again first, in both runs. The
+answers by which a flip was selected do not count, so that most drops that are only noise disappear
+at this point, after few answers.
 
-Flips that hold show verdicts that were lost, but hardly those that became a little likelier: few of
-these flip, and fewer hold. So a drop must be seen in all verdicts, too. As long as both may show
-one, round after round, the flips are asked once more, then the others, until the mean of all
-answers to all verdicts shows the drop, or no longer a sign of it.
+Confirmed flips show verdicts that were clearly lost, but miss verdicts that became slightly less
+likely: few of those flip, and fewer are confirmed. So a drop must be visible in all verdicts, too.
+As long as both may show a drop, further rounds ask the flips once more, and then all other
+verdicts, until the mean of all answers shows the drop, or no sign of it is left.
 
-A flip that could be asked about in one run alone is left as it is: the run that is asked again
-would regress to its mean, and the other would not.
+A flip that can be asked again in one run only stays as it is: the new answers of that run would
+regress to the mean, and those of the other would not.
 """
 
 from __future__ import annotations
@@ -39,19 +40,20 @@ from rubricate.run.results import ResultRow, ThresholdCheck
 from rubricate.stats import bound_test
 
 GivenAnew = Mapping[str, Mapping[str, Verdict]]
-"""Verdicts that were given anew, by item and criterion."""
+"""New verdicts, by item and criterion."""
 BEFORE, AFTER = "A", "B"
-"""What the ids of items end in, by run."""
+"""Suffixes of item ids, by run."""
 MOST_WRONG = 0.2
-"""The share of verdicts that noise may have turned. A judge that errs in more is no judge; at half,
-a figure that is .15 below by a noisy judge is not asked about."""
+"""The largest share of verdicts that noise is assumed to have changed. A judge that errs more often
+is of no use; at half, a noisy judge's figure that is 0.15 below its threshold is not asked
+again."""
 
 
 def unsettled(dataset: RubricDataset, answers: GivenAnew) -> RubricDataset | None:
-    """The items of a dataset with the criteria whose answers are not all alike; None if all are.
+    """The items of a dataset with the criteria whose answers differ; None if there are none.
 
-    If more than half of the answers are given, and alike, the others cannot outvote them. Whether
-    they are is seen in each run by itself, so that A and B could still be exchanged.
+    Once more than half of the answers are there and equal, the others cannot outvote them. This is
+    decided for each run separately, so that the procedure stays symmetric in A and B.
     """
     items = []
     for item in dataset.items:
@@ -69,20 +71,20 @@ def _is_settled(verdict: Verdict) -> bool:
 
 
 class Recheck:
-    """The flips of two runs that are to be asked about again.
+    """The flips of two runs that are to be asked again.
 
     Args:
         a, b: the runs.
-        judge: who judged them, with the same options.
-        times: how often each flip is asked about again, in each run.
+        judge: the judge of both runs, with the same options.
+        times: how often each flip is asked again, in each run.
 
     Attributes:
-        panel: the judge, asked all these times.
-        rounds: the same once at a time.
-        dataset: the items of both runs, each with the criteria that flipped there; None where
-            there is nothing to ask.
-        flips: how many verdicts differ in the two runs.
-        pairs: those that can be asked about in both.
+        panel: the judge, asked `times` times.
+        rounds: the judge, asked once per round.
+        dataset: the items of both runs, each with its flipped criteria; None if there is nothing
+            to ask.
+        flips: the number of verdicts that differ between the runs.
+        pairs: the flips that can be asked again in both runs.
 
     Raises:
         InputError: the judge cannot be asked again, or gave none of these verdicts.
@@ -109,7 +111,7 @@ class Recheck:
     def _asked(
         self, pairs: Sequence[VerdictPair]
     ) -> tuple[tuple[VerdictPair, ...], RubricDataset | None]:
-        """Those of some pairs that can be asked about in both runs, and their items."""
+        """Return the pairs that can be asked again in both runs, and their items."""
         a, b = (
             same_questions(run, ((row.item, row.criterion) for row in rows), self._panel)
             for run, rows in zip(
@@ -135,18 +137,19 @@ class Recheck:
 
     @property
     def whole(self) -> RubricDataset | None:
-        """The items of both runs, with all criteria that both decided and can be asked about."""
+        """The items of both runs, with all criteria that both decided and that can be asked
+        again."""
         return self._whole[1]
 
     def with_flips(
         self, confirmation: Confirmation, first: Sequence[ItemPair], answers: GivenAnew
     ) -> Confirmation:
-        """A confirmation with one more answer to the flips.
+        """Return a confirmation with one more answer to each flip.
 
         Args:
-            confirmation: so far.
+            confirmation: the confirmation so far.
             first: the scores by the first answers, which do not count here.
-            answers: the new ones.
+            answers: the new answers.
         """
         anew, times = _given_anew(self.pairs, answers), confirmation.times + 1
         self._given.update(anew.keys())
@@ -165,7 +168,7 @@ class Recheck:
     def with_round(
         self, confirmation: Confirmation, first: Sequence[ItemPair], answers: GivenAnew
     ) -> Confirmation:
-        """The same with one more answer to all verdicts, beside the first, which count here."""
+        """Return it with one more answer to each verdict. The first answers count here, too."""
         anew, rounds = _given_anew(self._whole[0], answers), confirmation.rounds + 1
         averaged = self._averaged(confirmation.averaged or first, anew, 1 / (rounds + 1))
         return replace(confirmation, rounds=rounds, averaged=averaged)
@@ -173,7 +176,7 @@ class Recheck:
     def _averaged(
         self, pairs: Sequence[ItemPair], anew: Reasked, share: float
     ) -> tuple[ItemPair, ...]:
-        """Mean scores so far, of which those by new verdicts become this share."""
+        """Update mean scores; the scores by new verdicts get this share."""
         scores = scored_alike(*self._runs, reasked=anew).scores
         return tuple(
             replace(
@@ -187,7 +190,7 @@ class Recheck:
 
 
 def _given_anew(pairs: Sequence[VerdictPair], answers: GivenAnew) -> Reasked:
-    """Both verdicts of each pair that were given anew; one that failed or abstained is left out."""
+    """Both new verdicts of each pair, without pairs in which one failed or abstained."""
     anew = {
         (pair.b.item, pair.b.criterion): (
             answers[f"{pair.a.item}/{BEFORE}"][pair.a.criterion],
@@ -199,23 +202,23 @@ def _given_anew(pairs: Sequence[VerdictPair], answers: GivenAnew) -> Reasked:
 
 
 class LosingVerdicts:
-    """The verdicts that keep figures of a run below their thresholds, to be asked about again.
+    """The verdicts that keep figures of a run below their thresholds, to be asked again.
 
-    Before a build fails by them: each that lowers a figure, and could not do better. One that the
-    judge does not repeat counts as it is given anew, so that a figure can only rise by noise, and
-    *below* is said less often of a run that is not. Nothing is asked where more than a fifth of all
-    verdicts would have to be wrong.
+    Before a build fails, each verdict that lowers such a figure is asked again, and one that the
+    judge does not repeat is replaced. Noise can thus only raise a figure, and a run that is good
+    enough is called *below* less often. Nothing is asked if more than a fifth of all verdicts would
+    have to be wrong.
 
     Args:
         run: the run.
-        checks: what its thresholds came to.
-        judge: who judged it, with the same options.
-        times: how often each verdict is asked about again.
+        checks: the results of its thresholds.
+        judge: the judge of the run, with the same options.
+        times: how often each verdict is asked again.
 
     Attributes:
-        panels: the judge, asked more often than half of `times`; then asked `times`, about what
-            was not answered alike.
-        dataset: the items, each with these criteria; None where there is nothing to ask.
+        panels: the judge, first asked more than half of `times`, then `times` about verdicts whose
+            answers differ.
+        dataset: the items, each with these criteria; None if there is nothing to ask.
     """
 
     def __init__(
@@ -224,7 +227,7 @@ class LosingVerdicts:
         panel = as_panel(judge)
         self.panels = tuple(panel.again(n) for n in dict.fromkeys((times // 2 + 1, times)))
         self._run = run
-        declared = run.rules.declared is not None  # a score of all items, and not their mean
+        declared = run.rules.declared is not None  # one score for all items, rather than their mean
         self._checks = [
             check
             for check in checks
@@ -244,7 +247,7 @@ class LosingVerdicts:
         answers: GivenAnew,
         groups: Mapping[str, Any] | None,
     ) -> list[ThresholdCheck]:
-        """What the thresholds come to by the verdicts that were given anew."""
+        """The results of the thresholds with the new verdicts."""
         anew: dict[tuple[str, str], tuple[Verdict, Verdict]] = {}
         for row in self._rows:
             verdict = answers[f"{row.item}/{AFTER}"][row.criterion]
@@ -287,7 +290,7 @@ class LosingVerdicts:
 
 
 def _may_be_noise(check: ThresholdCheck) -> bool:
-    """Whether a figure is below its threshold, and by no more than noise could make."""
+    """Whether a figure is below its threshold by no more than noise can explain."""
     if check.outcome != "below" or check.figure == "worst case" or check.confidence is None:
         return False
     end = check.confidence[0 if check.figure == "confidence bound" else 1]
@@ -295,7 +298,7 @@ def _may_be_noise(check: ThresholdCheck) -> bool:
 
 
 def _lowers(row: ResultRow, check: ThresholdCheck) -> bool:
-    """Whether a figure would be higher had a verdict the best answer."""
+    """Whether a figure would be higher if this verdict had the best answer."""
     if row.value is None or check.criterion not in (None, row.criterion):
         return False
     return row.value > 0 if row.weight < 0 else row.value < 1
@@ -303,22 +306,22 @@ def _lowers(row: ResultRow, check: ThresholdCheck) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SameQuestions:
-    """What of a run's verdicts a judge would be asked in the same words.
+    """The verdicts of a run that a judge would be asked for in the same words.
 
     Attributes:
         run: the run.
-        of_item: its items by id, with the names of these criteria.
+        of_item: the items by id, each with the names of these criteria.
     """
 
     run: FinishedRun
     of_item: Mapping[str, tuple[DataItem, frozenset[str]]]
 
     def names(self, item: str) -> Collection[str]:
-        """The criteria of an item."""
+        """The names of these criteria of an item."""
         return self.of_item[item][1] if item in self.of_item else ()
 
     def items(self, wanted: Iterable[tuple[str, str]], side: str) -> Iterator[DataItem]:
-        """The items of some verdicts (item and criterion), each with these criteria alone."""
+        """Yield the items of some verdicts (item and criterion), with these criteria only."""
         rubrics: dict[tuple[int, tuple[str, ...]], Rubric] = {}
         for item, names in _by_item(wanted).items():
             rubric, chosen = self.run.rubric_of(item), tuple(names)
@@ -347,10 +350,11 @@ class SameQuestions:
 def same_questions(
     run: FinishedRun, wanted: Iterable[tuple[str, str]], panel: Panel
 ) -> SameQuestions:
-    """Which of a run's verdicts (item and criterion) a panel would be asked for in the same words.
+    """Find the verdicts (item and criterion) of a run that a panel would be asked for in the same
+    words.
 
-    Those whose answers have the keys that it would give them: the keys change with everything that
-    could change an answer.
+    Their answers have the journal keys that the panel would use; a key changes with everything that
+    can change an answer.
     """
     by_item, of_item = _by_item(wanted), {}
     for finished in run.items() if by_item else ():
@@ -383,7 +387,7 @@ def _by_item(wanted: Iterable[tuple[str, str]]) -> dict[str, dict[str, None]]:
 
 
 def _keys(item: Item, criterion: Criterion, members: Sequence[Member]) -> tuple[str, ...] | None:
-    """The journal's keys of a panel's answers; None where a judge raises instead."""
-    with suppress(Exception):  # a judge's key is the user's code
+    """The journal keys of a panel's answers; None if a judge raises an error."""
+    with suppress(Exception):  # the key of a judge may be user code
         return tuple(member.judge.key(item, criterion) + member.suffix for member in members)
     return None

@@ -1,4 +1,4 @@
-"""Whether a second run may pass: worse, no worse, or these items cannot tell."""
+"""The gate: whether a second run is worse, no worse, or cannot be told apart by these items."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
 GateOutcome = Literal["worse", "no worse", "cannot tell", "not covered"]
 MIN_COVERAGE = 0.95
 """The share of the first run's verdicts that must be compared. At 0.9, one judge request in ten may
-fail, and what failed is seldom a random tenth; at 0.99, one failure of 50 verdicts ends a build."""
+fail, and failures are seldom a random sample; at 0.99, one failure in 50 verdicts ends a build."""
 
 SIGNIFICANCE_OF_LOOKS = 0.025
-"""The one-sided error rate of each look at runs that are asked again: after the first answers, and
-after each round. At .04, which is that of a single look, a drop that is won back elsewhere is
-called worse in up to 7.5 %; at .02, one in a hundred drops fewer is found."""
+"""The one-sided error rate of each look when verdicts are asked again: after the first answers, and
+after each round. At 0.04, the rate of a single look, a drop that is compensated elsewhere is called
+worse in up to 7.5 % of cases; at 0.02, 1 % fewer drops are found."""
 DOUBT = 0.3
-"""Verdicts are asked again as long as a drop is shown at this one-sided error rate. Where a fifth
-of the verdicts flip, at .2 one drop in twenty fewer is found, for a tenth fewer calls; at .1 one in
-ten, for a fifth fewer."""
+"""Verdicts are asked again as long as a drop is shown at this one-sided error rate. If a fifth of
+the verdicts flip, 0.2 finds 5 % fewer drops with 10 % fewer calls, and 0.1 finds 10 % fewer with
+20 % fewer calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemPair:
-    """An item's two scores.
+    """The two scores of an item.
 
     Attributes:
-        item: its identifier.
-        group: what it belongs with; its identifier where items are not grouped.
-        a, b: its score in each run, by what counts in both.
-        noise: the variance of b - a that comes from the judges, by their repeated answers; None
-            where a verdict has only one.
+        item: the item's identifier.
+        group: its group; the identifier if items are not grouped.
+        a, b: its score in each run, by the verdicts that count in both.
+        noise: the variance of b - a due to the judges, estimated from repeated answers; None if a
+            verdict has only one.
     """
 
     item: str
@@ -51,16 +51,16 @@ class ItemPair:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What came of the verdicts that differ, asked about again in both runs.
+    """The outcome of asking again, in both runs, about the verdicts that differ.
 
     Attributes:
-        flips: how many verdicts differ.
-        times: how often these were asked about, in each run.
-        asked_again: how many of them were given anew in both runs; the others count as they are.
-        held: how many of those were given in both runs as before, more often than not.
-        scored: the mean scores of each item, by the further answers to flips.
-        rounds: how often all verdicts were asked about again.
-        averaged: the mean scores of each item, by the first answers and those of the rounds.
+        flips: the number of verdicts that differ.
+        times: how often each was asked again, in each run.
+        asked_again: the number of flips with new answers in both runs; the others count unchanged.
+        held: the number of those whose new answers mostly confirmed the first ones, in both runs.
+        scored: the mean scores of each item, with the new answers to flips.
+        rounds: how often all verdicts were asked again.
+        averaged: the mean scores of each item, over the first answers and all rounds.
     """
 
     flips: int
@@ -74,15 +74,16 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True)
 class AnchorCheck:
-    """Whether a judge answers as it did.
+    """The result of asking a judge about its anchors again.
 
     Attributes:
-        judge: its name.
-        anchors: verdicts that were asked about.
-        answers: how many answers they were given now.
-        unusual: how many of these are not the usual answer to their question.
-        p_value: the probability of at least as many from the same judge, for both looks together.
-        changed: whether that is below 0.01.
+        judge: the name of the judge.
+        anchors: the number of anchors.
+        answers: the number of new answers.
+        unusual: the number of new answers that differ from the most frequent stored one.
+        p_value: the probability of at least as many from an unchanged judge, for both looks
+            together.
+        changed: whether `p_value` is below 0.01.
     """
 
     judge: str
@@ -108,21 +109,22 @@ class AnchorCheck:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Whether run B may pass.
+    """The decision whether run B may pass.
 
     Attributes:
-        outcome: `worse` where a drop of more than the margin is shown; `no worse` where such a drop
-            is excluded; `cannot tell` where neither is; `not covered` where too few of A's verdicts
-            could be compared, whatever the rest says.
+        outcome: `worse` if a drop of more than the margin is shown; `no worse` if such a drop is
+            ruled out; `cannot tell` if neither; `not covered` if too few of A's verdicts could be
+            compared, whatever the figures say.
         margin: how much lower the mean score of B may be.
-        test: the mean difference against `-margin`.
-        price: US dollars of the further items that would tell, in both runs, and of the further
-            answers to each verdict; None where not known.
+        test: the test of the mean difference against `-margin`.
+        price: US dollars for the further items that would settle it, in both runs, and for further
+            answers to each verdict; None if unknown.
         why: the reason, in words.
-        is_open: whether a drop beyond the margin is seen that further answers may confirm or not.
-        confirmed: the same by the further answers to flips, at an error rate of 0.3; None where
-            nothing was asked again.
-        averaged: the same by all answers, where all verdicts were asked about again.
+        is_open: whether there is a drop beyond the margin that further answers may confirm or
+            refute.
+        confirmed: the test with the new answers to flips, at an error rate of 0.3; None if nothing
+            was asked again.
+        averaged: the test with all answers, if all verdicts were asked again.
     """
 
     outcome: GateOutcome
@@ -139,7 +141,7 @@ class Gate:
 
 
 def check_unit(value: float, name: str) -> None:
-    """`InputError` unless a value is a number from 0 to 1."""
+    """Raise `InputError` unless a value is a number in [0, 1]."""
     if not (isinstance(value, int | float) and 0 <= value <= 1) or isinstance(value, bool):
         raise InputError(f"{name} must be from 0 to 1, found {value}")
 
@@ -153,23 +155,23 @@ def gate(
     cost: float | None = None,
     confirmation: Confirmation | None = None,
 ) -> Gate:
-    """Decide on pairs of scores.
+    """Decide from pairs of scores.
+
+    With a confirmation, B is *worse* if all verdicts together show it, by the first answers or by
+    the mean of all, and the confirmed flips do not contradict it. Flips alone are not enough: they
+    miss small gains over many verdicts. B is *no worse* by the first answers alone, because further
+    ones are requested only after a drop.
 
     Args:
         pairs: the items that both runs scored.
-        margin: how much lower B's mean may be, 0 to 1.
-        uncovered: why too little could be compared, in words; empty where enough was.
-        bounded: whether scores are from 0 to 1.
-        cost: US dollars that an item takes in both runs together; None where not known.
-        confirmation: what came of the flips, asked about again.
-
-    With a confirmation, B is *worse* where all verdicts together show it, by the first answers or
-    by the mean of all, and the flips that hold do not speak against it. Flips alone are not enough:
-    they do not show what is won thinly, over many verdicts. It is *no worse* by the first answers
-    alone, because further ones are asked for only after a drop.
+        margin: how much lower B's mean may be, from 0 to 1.
+        uncovered: why too little could be compared, in words; empty if enough was.
+        bounded: whether scores are in [0, 1].
+        cost: US dollars per item in both runs together; None if unknown.
+        confirmation: the outcome of asking again, if that was done.
 
     Raises:
-        InputError: the margin is no number from 0 to 1.
+        InputError: the margin is not a number in [0, 1].
     """
     check_unit(margin, "margin")
     tested = partial(_tested, margin=margin, bounded=bounded)
@@ -209,7 +211,7 @@ def gate(
 def _tested(
     pairs: Sequence[ItemPair], *, margin: float, bounded: bool, **significance: float
 ) -> BoundTest:
-    """The mean difference against minus the margin."""
+    """Test the mean difference against `-margin`."""
     from rubricate.stats import bound_test
 
     noise = [pair.noise for pair in pairs if pair.noise is not None]
@@ -226,7 +228,7 @@ def _tested(
 
 
 def _of_flips(flips: Confirmation) -> str:
-    """What came of the flips and of all verdicts, where they were asked about again, in words."""
+    """The outcome of asking again about the flips and all verdicts, in words."""
     if not flips.times:
         return " No verdict differs, so that nothing was asked again."
     text = f" Of {flips.flips} flips, "
@@ -284,13 +286,13 @@ def _why(
 
 
 def _change(test: BoundTest) -> tuple[str, str]:
-    """The mean difference, and the one-sided bounds of the true one, as text."""
+    """The mean difference and its one-sided bounds, as text."""
     ends = f"from {figure(test.low, 3, sign=True)} to {figure(test.high, 3, sign=True)}"
     return figure(test.value, 3, sign=True), ends
 
 
 def _needed(test: BoundTest, price: tuple[float | None, ...]) -> str:
-    """How many items or answers would tell, in words."""
+    """The number of items or answers that would settle it, in words."""
     if test.items_needed is None:
         return " Give a margin above 0: without one, no number of items shows that nothing changed."
     at = [f", for about {dollars(cost, digits=2)}" if cost else "" for cost in price]
@@ -303,13 +305,13 @@ def _needed(test: BoundTest, price: tuple[float | None, ...]) -> str:
 
 
 def noise_of(verdicts: Sequence[tuple[ResultRow, float]]) -> float | None:
-    """The variance of an item's score that comes from the judge.
+    """The variance of an item's score that is due to the judge.
 
-    By the spread of the repeated answers behind each verdict, taken as independent; None where a
-    verdict has only one answer.
+    Estimated from the spread of the repeated answers behind each verdict, assumed independent; None
+    if a verdict has only one answer.
 
     Args:
-        verdicts: of the item that count, with the weights of their criteria.
+        verdicts: the verdicts of the item that count, with the weights of their criteria.
     """
     total = math.fsum(max(0.0, weight) for _, weight in verdicts) or 1.0
     variance = 0.0

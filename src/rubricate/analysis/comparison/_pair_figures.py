@@ -1,4 +1,4 @@
-"""Two sets of submissions, compared pair by pair: the figures, and what a terminal shows."""
+"""The figures of a pairwise comparison of two sets of submissions, and their display."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COUNTED: tuple[PairOutcome, ...] = get_args(PairOutcome)
 
 
 class PairFigures(BaseModel):
-    """How often which one was better, by one criterion or by all together."""
+    """How often each submission was better, by one criterion or by all together."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -46,71 +46,72 @@ class PairFigures(BaseModel):
     tie: int
     """Pairs in which neither is better, whatever the order."""
     disagreed: int
-    """Pairs in which the answers in the two orders differ: ties, too."""
+    """Pairs in which the answers in the two orders differ; they count as ties."""
     abstained: int
     failed: int
     not_run: int = 0
     win_rate: float | None
-    """`first` / (`first` + `second`), in [0, 1]; None where there is neither."""
+    """`first` / (`first` + `second`), in [0, 1]; None if both are 0."""
     low: float | None
     high: float | None
     """The 95% interval of the win rate (Clopper and Pearson 1934)."""
     corrected_win_rate: float | None
-    """The share of answers that name the first, over all pairs with an answer in both orders: each
-    order counts one half, so that what the place adds in one it takes in the other, and an answer
-    for neither is one half. In [0, 1]."""
+    """The share of answers that name the first, over all pairs with an answer in both orders. Each
+    order counts one half, so that an effect of the position cancels out, and an answer for neither
+    counts one half. In [0, 1]."""
     corrected_low: float | None
     corrected_high: float | None
-    """Its 95% interval (`stats.asymmetry`)."""
+    """The 95% interval of the corrected win rate (`stats.asymmetry`)."""
 
 
 class PositionFigures(BaseModel):
-    """What the place in the prompt did, over all criteria of all pairs answered in both orders."""
+    """The effect of the position in the prompt, over all criteria of pairs answered in both
+    orders."""
 
     model_config = ConfigDict(frozen=True)
 
     n: int
-    """How many questions were answered in both orders."""
+    """The number of questions answered in both orders."""
     inconsistent: int
-    """Of them, how many were answered differently in the two orders; by noise or by the place."""
+    """Questions answered differently in the two orders, because of noise or the position."""
     inconsistent_pairs: int
     """Pairs with such a question."""
     first: int
-    """Questions answered both times by naming what was shown first."""
+    """Questions whose answer both times was the submission shown first."""
     second: int
-    """Questions answered both times by naming what was shown second."""
+    """Questions whose answer both times was the submission shown second."""
     rate: float | None
     """`inconsistent` / `n`, in [0, 1]."""
     low: float | None
     high: float | None
     """The 95% interval of the rate (Clopper and Pearson 1934), for independent questions."""
     bias: float | None
-    """How much likelier a submission is named when it is shown first than when it is shown second,
-    from -1 (always what is shown second) to 1; 0 for a judge that does not mind the place, however
-    noisy it is."""
+    """How much more likely a submission is chosen if shown first than if shown second, from -1
+    (always the second) to 1 (always the first); 0 for a judge that ignores the position, however
+    noisy."""
     bias_low: float | None
     bias_high: float | None
     """The 95% interval of the bias, by pairs (`stats.asymmetry`)."""
 
 
 class LabelFigures(BaseModel):
-    """How often the better one by all criteria is the one that people call better."""
+    """How often the better submission by all criteria is the one that people prefer."""
 
     model_config = ConfigDict(frozen=True)
 
     n: int
-    """Tasks with a label and an answer; those that failed or were abstained from are left out. A
-    task is one pair, or where a side has several answers the pairs with each of them."""
+    """Tasks with a label and an answer, without failures and abstentions. A task is one pair or, if
+    a side has several answers, the pairs with each of them."""
     right: int
-    """Of them, how many have the label's outcome in all pairs and both orders: answers that differ
-    between the orders are wrong, and so is a tie unless people call it one."""
+    """Tasks with the label's outcome in all pairs and both orders. Answers that differ between the
+    orders are wrong, and so is a tie unless people call it one."""
     left_out: int
-    """Tasks with a label and no answer that decides."""
+    """Tasks with a label but without a decisive answer."""
     accuracy: float | None
     """`right` / `n`, in [0, 1]."""
     low: float | None
     high: float | None
-    """Its exact 95% interval (Clopper and Pearson 1934)."""
+    """The exact 95% interval of the accuracy (Clopper and Pearson 1934)."""
 
 
 class PairSummary(JudgedReport):
@@ -119,19 +120,19 @@ class PairSummary(JudgedReport):
     pairs: int
     criteria: list[PairFigures]
     overall: PairFigures
-    """By all criteria together, each with its weight."""
+    """The figures by all criteria together, weighted."""
     position: PositionFigures
     not_compared: list[str]
-    """Criteria that code computes; no judge is asked about them."""
+    """Criteria computed by code; no judge is asked about them."""
     labels: LabelFigures | None = None
-    """The outcomes against people's; None where there are no labels."""
+    """The agreement with human preferences; None without labels."""
 
     @property
     def title(self) -> str:
         return f"{self.pairs} pairs, judged by {self.judge}"
 
     def sections(self) -> Iterator[Section]:
-        """How often which one is better, and what the place in the prompt did."""
+        """How often each one is better, and the effect of the position in the prompt."""
         yield say(f"pairs {self.pairs}, each asked about in both orders, judged by {self.judge}")
         yield GAP
         decided = [outcome for outcome in COUNTED if outcome not in UNANSWERED]
@@ -167,11 +168,11 @@ class PairReport(PairSummary):
 
     Attributes:
         judge: the judge's name.
-        pairs: how many there are.
+        pairs: the number of pairs.
         criteria: the figures by criterion.
-        position: how often the place decided, and not the text.
-        run_dir: the run folder; None where nothing is kept.
-        usage: what the requests took: tokens, US dollars, seconds.
+        position: how often the position decided, rather than the text.
+        run_dir: the run folder, if any.
+        usage: the usage of the requests: tokens, US dollars, seconds.
     """
 
     results: list[PairResult]
@@ -179,13 +180,13 @@ class PairReport(PairSummary):
 
     @classmethod
     def of(cls, summary: PairSummary, results: Sequence[PairResult]) -> PairReport:
-        """The figures with their pairs, which may come in any order."""
+        """Create it from the figures and the pairs, which may come in any order."""
         ordered = sorted(results, key=lambda result: result.index)
         return cls(**dict(summary), results=ordered)
 
 
 class PairTallies:
-    """The figures of pairs, added up as they come, in any order."""
+    """Accumulates the figures of pairs, in any order."""
 
     def __init__(self) -> None:
         self._pairs = 0
@@ -210,9 +211,9 @@ class PairTallies:
         label: object = None,
         task: str = "",
     ) -> PairResult:
-        """Count a pair in, and give what came of it; the arguments are those of `pair_result`.
+        """Add a pair and return its result; the arguments are those of `pair_result`.
 
-        Pairs of one `task` are right if all of them are, and wrong if any is.
+        A `task` is right if all of its pairs are right, and wrong if any is wrong.
         """
         result = pair_result(id, weights, forward, reverse, index=index, label=label)
         if label is not None:
@@ -240,7 +241,7 @@ class PairTallies:
         forward: Mapping[str, Verdict],
         reverse: Mapping[str, Verdict],
     ) -> None:
-        """Count what was answered in the two orders, by the place and by who was shown there."""
+        """Count the answers in both orders, by position and by the submission shown there."""
         by_place: list[float] = []
         leanings: list[tuple[float, float]] = []
         differ = 0
@@ -267,7 +268,7 @@ class PairTallies:
         self._leaning.setdefault(None, Counter())[leaning] += 1
 
     def summary(self, facts: RunFacts, not_compared: Sequence[str]) -> PairSummary:
-        """The figures of all pairs so far, and of the run that gave them."""
+        """The figures of all pairs so far, and of their run."""
         return PairSummary(
             **self._failures.fields(facts),
             pairs=self._pairs,
@@ -322,18 +323,18 @@ class PairTallies:
 
 
 _SIDES: dict[str | None, float] = {FIRST: 1.0, SECOND: -1.0, EQUAL: 0.0}
-"""What an answer adds to the lean to what is shown first."""
+"""The contribution of an answer to the preference for the first position."""
 
 
 def _figures(
     name: str, counts: Counter[PairOutcome], leaning: Counter[float] | None
 ) -> PairFigures:
-    """The figures of a criterion, or of all.
+    """The figures of a criterion, or of all together.
 
     Args:
-        name: what they are called.
-        counts: how often each outcome came.
-        leaning: how often the answers leant so far to the first, from -1 to 1.
+        name: the name of the criterion.
+        counts: the number of pairs with each outcome.
+        leaning: the number of pairs by the mean of their answers, from -1 (second) to 1 (first).
     """
     rate = exact_interval(counts["first"], counts["first"] + counts["second"])
     leanings = sorted((leaning or {}).items())
@@ -351,12 +352,12 @@ def _figures(
 
 
 def _share(leaning: float | None) -> float | None:
-    """From -1 to 1 to a share."""
+    """Map a number in [-1, 1] to a share in [0, 1]."""
     return None if leaning is None else (1 + leaning) / 2
 
 
 _NAME = 26
-"""Characters of a criterion's name in a line."""
+"""The width of criterion names, in characters."""
 
 
 def _table(report: PairSummary) -> Table:

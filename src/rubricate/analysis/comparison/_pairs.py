@@ -14,11 +14,11 @@ from rubricate.rubric import UNANSWERED, Verdict
 from rubricate.run.results import read_rows
 
 PairOutcome = Literal["first", "second", "tie", "disagreed", "abstained", "failed", "not_run"]
-"""Who is better. `tie`: neither, in both orders. `disagreed`: the answers in the two orders differ,
-which counts as a tie. `abstained`: the judge could not tell. `failed`: there is no answer.
-`not_run`: nobody was asked, because the run ended early."""
+"""Which one is better. `tie`: neither, in both orders. `disagreed`: the answers in the two orders
+differ, which counts as a tie. `abstained`: the judge could not tell. `failed`: there is no answer.
+`not_run`: the judge was not asked, because the run ended early."""
 MET_ALIKE = 1e-9
-"""How near to one half a weighted mean of halves and wholes counts as one half."""
+"""The tolerance within which a weighted mean counts as one half."""
 
 
 class PairVerdict(BaseModel):
@@ -28,11 +28,11 @@ class PairVerdict(BaseModel):
 
     outcome: PairOutcome
     labels: tuple[str | None, str | None]
-    """What was answered with the first submission shown first, and with the second shown first: the
-    labels say which of the two *shown* first and second is better (of a fault: shows it more)."""
+    """The answers with the first submission shown first, and with the second shown first. The
+    labels say which of the two as *shown* is better (for a fault: shows it more)."""
     reasons: tuple[str | None, str | None]
     errors: tuple[str | None, str | None]
-    """Why there is no answer."""
+    """The causes of missing answers."""
 
 
 class PairResult(BaseModel):
@@ -42,15 +42,15 @@ class PairResult(BaseModel):
 
     id: str
     index: int
-    """The pair's place, from 0."""
+    """The index of the pair, from 0."""
     outcome: PairOutcome
-    """Who is better by all criteria together. `failed` where what failed could have turned it."""
+    """Which one is better by all criteria together. `failed` if failures could have changed it."""
     preference: float | None
-    """How far the first is better, from 0 to 1: the weighted mean over the criteria that were
-    decided, with 1 where the first is better, 0 where the second is, 0.5 for ties."""
+    """The preference for the first, from 0 to 1: the weighted mean over decided criteria of 1 (the
+    first is better), 0 (the second) or 0.5 (a tie)."""
     criteria: dict[str, PairVerdict]
     label: Literal["first", "second", "tie"] | None = None
-    """Which one people call better; None where nobody said."""
+    """Which one people prefer; None without a label."""
 
 
 def pair_result(
@@ -62,14 +62,14 @@ def pair_result(
     index: int = 0,
     label: object = None,
 ) -> PairResult:
-    """What came of a pair.
+    """The result of a pair.
 
     Args:
-        id, index: the pair's.
-        weights: what each criterion counts, by name; more than 0 (see `pair_criterion`).
+        id, index: the id and index of the pair.
+        weights: the weights by criterion, above 0 (see `pair_criterion`).
         forward: the verdicts with the first submission shown first.
-        reverse: those with the second shown first.
-        label: which one people call better.
+        reverse: the verdicts with the second shown first.
+        label: which one people prefer.
     """
     verdicts: dict[str, PairVerdict] = {}
     decided: list[tuple[float, float]] = []
@@ -95,12 +95,12 @@ def pair_result(
 def _together(
     verdicts: Mapping[str, PairVerdict], decided: list[tuple[float, float]], lost: float
 ) -> tuple[PairOutcome, float | None]:
-    """Who is better by all criteria, and how far.
+    """The outcome by all criteria, and the preference.
 
     Args:
-        verdicts: the criteria.
-        decided: weight and value of those that were decided.
-        lost: the weight of those without an answer.
+        verdicts: the verdicts by criterion.
+        decided: weight and value of each decided criterion.
+        lost: the total weight of the criteria without an answer.
     """
     outcomes = {verdict.outcome for verdict in verdicts.values()}
     weight = sum(part for part, _ in decided)
@@ -144,7 +144,7 @@ def _verdict(forward: Verdict, reverse: Verdict) -> PairVerdict:
 
 
 def finished_pairs(folder: str | Path) -> Iterator[PairResult]:
-    """The pairs of a comparison's run folder, in their order; one is held at a time.
+    """Yield the pairs of a run folder in their order, one in memory at a time.
 
     Raises:
         InputError: `results.jsonl` is missing or damaged.

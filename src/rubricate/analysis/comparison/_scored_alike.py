@@ -1,7 +1,7 @@
-"""The verdicts of two runs, valued and scored by one rubric: the second run's.
+"""The verdicts of two runs, scored by the rubric of the second run.
 
-A run keeps answers; their values are the rubric's matter. Scores of two runs can be compared
-only where the same rules make them, from answers to the same criteria.
+A run stores answers; the rubric turns them into values. Scores of two runs can only be compared if
+the same rules produce them from answers to the same criteria.
 """
 
 from __future__ import annotations
@@ -32,26 +32,27 @@ from rubricate.run.results import ResultRow
 from rubricate.views import STATUSES
 
 GROUP = "group"
-"""The field of a tree's groups."""
+"""The field for the groups of a tree."""
 UNDECIDED = UNANSWERED | {"abstained"}
 NOT_IN_B = "not in B"
 COMPARED, ABSTAINED_BEFORE = "compared", f"{STATUSES['abstained'].text} in A"
 UNANSWERED_BEFORE = frozenset(f"{STATUSES[status].text} in A" for status in UNANSWERED)
 Reasked = Mapping[tuple[str, str], tuple[Verdict, Verdict]]
-"""Verdicts of A and B that were given anew, by item and B's criterion."""
+"""New verdicts of A and B, by item and B's criterion."""
 WORDING = ("name", "weight", "requirement", "note", "tags", "requires")
-"""Fields of a criterion that say neither what its answers are nor their values."""
+"""Fields of a criterion that affect neither its possible answers nor their values."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictPair:
-    """A verdict of each run, on the same item by the same criterion.
+    """The verdicts of both runs on the same item by the same criterion.
 
     Attributes:
-        a, b: as the runs have them.
-        criterion: run B's.
-        verdict_a: A's as run B's criterion values it; None where that has no such answer.
-        verdict_b: B's.
+        a, b: the rows of the runs.
+        criterion: the criterion of run B.
+        verdict_a: A's verdict with the value that run B's criterion gives it; None if that has no
+            such answer.
+        verdict_b: B's verdict.
     """
 
     a: ResultRow
@@ -62,7 +63,7 @@ class VerdictPair:
 
     @property
     def fate(self) -> str:
-        """`COMPARED` where both decided, else what prevents it, in words."""
+        """`COMPARED` if both decided, else the reason why not, in words."""
         if self.a.status in UNDECIDED:
             return f"{STATUSES[self.a.status].text} in A"
         if self.b.status in UNDECIDED:
@@ -82,15 +83,15 @@ class VerdictPair:
 
 @dataclass(frozen=True, slots=True)
 class AlikeRuns:
-    """Two runs under one rubric.
+    """Two runs scored by one rubric.
 
     Attributes:
-        items: those in both runs, in B's order.
-        pairs: the verdicts on criteria that both have, in B's order.
-        scores: A's score and B's of each item that has one in both.
-        parts: the same of parts of items, by field and name: of the criteria with a tag, of whole
-            items with a tag or metadata, and of a tree's groups (the field `group`).
-        differences: how the runs' rubrics and scoring differ, in words.
+        items: the items in both runs, in B's order.
+        pairs: the verdicts on common criteria, in B's order.
+        scores: the scores of A and B, for each item with a score in both.
+        parts: the scores of parts, by field and name: of criteria with a tag, of items with a tag
+            or metadata value, and of the groups of a tree (field `group`).
+        differences: the differences between the runs' rubrics and scoring, in words.
     """
 
     items: tuple[str, ...]
@@ -100,7 +101,7 @@ class AlikeRuns:
     differences: tuple[str, ...]
 
     def values(self, criterion: str) -> dict[str, tuple[float, float]]:
-        """A's value and B's on a criterion, of each item on which both decided."""
+        """The values of A and B on a criterion, for each item on which both decided."""
         return {
             pair.b.item: (pair.verdict_a.value, pair.verdict_b.value)
             for pair in self.pairs
@@ -111,7 +112,8 @@ class AlikeRuns:
         }
 
     def fates(self, a: FinishedRun) -> dict[str, Counter[str]]:
-        """What becomes of run A's verdicts in the comparison, by A's criterion."""
+        """Count how run A's verdicts enter the comparison (`VerdictPair.fate`), by A's
+        criterion."""
         paired = {(pair.a.item, pair.a.criterion): pair.fate for pair in self.pairs}
         fates: dict[str, Counter[str]] = {}
         for row in a.rows:
@@ -124,19 +126,18 @@ class AlikeRuns:
 def scored_alike(
     a: FinishedRun, b: FinishedRun, by: Sequence[str] = (), reasked: Reasked | None = None
 ) -> AlikeRuns:
-    """Match the verdicts of two runs, and score both as run B is scored.
+    """Match the verdicts of two runs, and score both by the rules of run B.
 
-    Criteria are matched by name; those without a name, or whose name the other run does not have,
-    by their question. An item's score is made of the verdicts that count in both runs: what failed
-    in one is left out of both, and so is an abstention where abstentions do not count. A length
-    penalty is subtracted where its settings are the same, and left out of both runs otherwise.
-    Parts are made of the verdicts that count in both runs, and length takes nothing from those of
-    criteria.
+    Criteria are matched by name, and otherwise by their question. Only verdicts that count in both
+    runs enter the score of an item: what failed in one is left out of both, and so is an abstention
+    if abstentions do not count. A length penalty is subtracted if its settings are the same in both
+    runs, and left out of both otherwise. Parts consist of verdicts that count in both runs, too; no
+    length penalty applies to parts that consist of criteria.
 
     Args:
         a, b: the runs.
-        by: fields of the parts, beside those that run B declares.
-        reasked: verdicts that count in place of the runs' own.
+        by: further fields of parts, beside those that run B declares.
+        reasked: new verdicts that replace the runs' own.
     """
     rows_a, rows_b = _by_item(a), _by_item(b)
     rules_a, rules = _Rules.of(a), _Rules.of(b)
@@ -169,7 +170,7 @@ def scored_alike(
 
 
 def _of_whole(fields: Sequence[str], rubric: Rubric, row: ResultRow) -> Iterator[tuple[str, str]]:
-    """The fields that an item has as a whole, with their values."""
+    """Yield the fields of an item as a whole, with their values."""
     tags = [tag for criterion in rubric for tag in criterion.tags]
     for field in fields:
         if field == TAGS or not tags_by(field, tags):
@@ -186,11 +187,10 @@ def _by_item(run: FinishedRun) -> dict[str, dict[str, ResultRow]]:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """How a run makes scores of values.
+    """The scoring rules of a run.
 
-    `length_penalty` is None where length costs nothing, and has no settings where the run, of an
-    earlier version, does not say them.
-    """
+    `length_penalty` is None if there is none; it has no settings if the run, from an earlier
+    version, does not state them. """
 
     scoring: ScoringRules
     length_penalty: Mapping[str, Any] | None
@@ -202,7 +202,7 @@ class _Rules:
         return cls(run.rules, summary.get("length_penalty") or ({} if penalized else None))
 
     def differences(self, other: _Rules) -> Iterator[str]:
-        """What another run does in another way, in words."""
+        """Yield the differences to another run's rules, in words."""
         texts = [rules._abstentions for rules in (self, other)]
         if texts[0] != texts[1]:
             yield f"abstentions count as {texts[0]} in A, {texts[1]} in B"
@@ -219,11 +219,11 @@ class _Rules:
         return f"partial ({rules.partial:g})" if partial else rules.cannot_assess
 
     def same_penalty(self, other: _Rules) -> bool:
-        """Whether length costs the same in both."""
+        """Whether both have the same length penalty."""
         return self.length_penalty == other.length_penalty != {}
 
     def _counts(self, verdict: Verdict) -> bool:
-        """Whether a verdict enters the score."""
+        """Whether a verdict counts in the score."""
         if verdict.status == "abstained":
             return self.scoring.cannot_assess != "skip"
         return verdict.status not in UNANSWERED
@@ -235,9 +235,9 @@ class _Rules:
         rows: tuple[ResultRow, ResultRow],
         rules_a: _Rules,
     ) -> tuple[float | None, float | None]:
-        """The scores of an item, by B's rubric and the verdicts that count in both runs.
+        """The scores of an item by B's rubric, from the verdicts that count in both runs.
 
-        `rows` are one of the item's in each run.
+        `rows` has one row of the item from each run.
         """
         counted = self._counted(pairs)
 
@@ -251,7 +251,8 @@ class _Rules:
     def parts(
         self, pairs: Iterable[VerdictPair], rubric: Rubric, fields: Sequence[str]
     ) -> Iterator[tuple[tuple[str, str], tuple[float, float]]]:
-        """A's score and B's of the criteria with each tag of the fields, and of each group."""
+        """The scores of A and B for the criteria with each tag of the fields, and for each
+        group."""
         tags = grouped_tags(fields, [criterion.tags for criterion in rubric])
         groups = rubric.groups
         if not tags and not groups:
@@ -273,7 +274,7 @@ class _Rules:
                     yield (GROUP, name), (a, b)
 
     def _counted(self, pairs: Iterable[VerdictPair]) -> dict[str, tuple[Verdict, Verdict]]:
-        """The verdicts that count in both runs, by criterion."""
+        """Return the verdicts that count in both runs, by criterion."""
         return {
             pair.criterion.name: (pair.verdict_a, pair.verdict_b)
             for pair in pairs
@@ -285,7 +286,7 @@ class _Rules:
     def _scored(
         self, rubric: Rubric, counted: Mapping[str, tuple[Verdict, Verdict]]
     ) -> list[tuple[Score, dict[str, Score]]]:
-        """Run A's score and groups, and B's, by some criteria of a rubric."""
+        """The scores and groups of A and B, by some criteria of a rubric."""
         tree = restricted(rubric.tree, counted)
         return [
             score_with_groups(tree, [pair[side] for pair in counted.values()], self.scoring)
@@ -294,17 +295,17 @@ class _Rules:
 
     @property
     def declared_fields(self) -> tuple[str, ...]:
-        """The fields by which the run declares scores."""
+        """The fields for which the run declares scores."""
         declared = self.scoring.declared
         return () if declared is None else declared.by
 
 
 class _Match:
-    """Which criteria of two rubrics are the same, and how they differ."""
+    """The matched criteria of two rubrics, and their differences."""
 
     def __init__(self, a: Rubric, b: Rubric) -> None:
         self._names = dict(_matched(a, b))
-        """A's names by B's, in B's order."""
+        """The names in A by those in B, in B's order."""
         of_a = a.by_name
         self._criteria = {
             name: (of_a[self._names[name]], criterion)
@@ -320,7 +321,7 @@ class _Match:
     def pairs(
         self, of_a: Mapping[str, ResultRow], of_b: Mapping[str, ResultRow], reasked: Reasked
     ) -> Iterator[VerdictPair]:
-        """An item's verdicts on the criteria that both have."""
+        """The verdicts of an item on common criteria."""
         for name, row_b in of_b.items():
             row_a = of_a.get(self._names.get(name, ""))
             if row_a is None:
@@ -330,7 +331,7 @@ class _Match:
             yield VerdictPair(row_a, row_b, criterion, self._valued(name, a), b)
 
     def _valued(self, name: str, row: Verdict) -> Verdict | None:
-        """A verdict of A as B's criterion values it; None where that has no such answer."""
+        """Give A's verdict the value by B's criterion; None if that has no such answer."""
         if self._same[name] or row.label is None or row.status in UNDECIDED:
             return row
         criterion, other = self._criteria[name]
@@ -342,7 +343,7 @@ class _Match:
         except InputError:
             return None
         if own is not None and row.value is not None and abs(own - row.value) > 1e-9:
-            return None  # the mean of votes, which the label does not say
+            return None  # a mean of votes, which the label does not determine
         return Verdict(name, status, row.label, value)
 
     def _difference_texts(self, a: Rubric, b: Rubric) -> Iterator[str]:
@@ -363,7 +364,7 @@ class _Match:
 
 
 def _answer_differences(name: str, a: Criterion, b: Criterion) -> Iterator[str]:
-    """How the answers of a criterion differ, or their values."""
+    """Yield how the possible answers of a criterion, or their values, differ."""
     if not _same_form(a, b):
         yield f"'{name}' has other answers"
         return
@@ -384,7 +385,7 @@ def _value(value: float | None) -> str:
 
 
 def _matched(a: Rubric, b: Rubric) -> Iterator[tuple[str, str]]:
-    """Names of the same criteria, B's and A's, in B's order."""
+    """Yield the names of matched criteria, in B and in A, in B's order."""
     of_a = a.by_name
     of_b = b.by_name
     names = {
@@ -409,17 +410,17 @@ def _matched(a: Rubric, b: Rubric) -> Iterator[tuple[str, str]]:
 
 
 def _question(criterion: Criterion) -> str:
-    """What is asked, whatever it is called and weighs."""
+    """The question of a criterion, independent of its name and weight."""
     return repr((criterion.requirement, criterion.note, _answers(criterion)))
 
 
 def _answers(criterion: Criterion) -> dict[str, Any]:
-    """What the answers and their values are, as JSON values; without names, weights and wording."""
+    """The possible answers and their values as JSON values, without name, weight and wording."""
     return {key: value for key, value in criterion.to_dict().items() if key not in WORDING}
 
 
 def _same_form(a: Criterion, b: Criterion) -> bool:
-    """Whether answers to one could be answers to the other."""
+    """Whether an answer to one criterion can be an answer to the other."""
     if a.options is not None or b.options is not None:
         return a.options is not None and b.options is not None
     if a.labels or b.labels:

@@ -1,8 +1,8 @@
-"""A gate that is looked at on every push, with one error rate over all of them.
+"""A gate for every push, with one error rate over all pushes.
 
-Each push is an e-value against the same baseline. The pushes have the baseline's luck in common, so
-that their e-values cannot be multiplied; their weighted sum can be held against 1 / 0.05, because
-it never falls and is at most 1 on average while nothing is worse (Markov's inequality).
+Each push gives an e-value against the same baseline. The pushes share the noise of the baseline, so
+that their e-values must not be multiplied. Their weighted sum can be compared with 1 / 0.05: it
+never decreases, and its mean is at most 1 as long as nothing is worse (Markov's inequality).
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from rubricate.analysis.comparison._gate import Gate
 
 ERROR = 0.05
-"""The probability of any false alarm, over all pushes."""
+"""The probability of a false alarm over all pushes."""
 EARLY = 10
-"""Pushes that share the first half of the error rate, about. At 5, the hundredth push needs twice
-the evidence; at 20 the first one does."""
+"""Approximately this many pushes share the first half of the error rate. At 5, the hundredth push
+needs twice the evidence; at 20, the first one does."""
 LOCK_SECONDS = 10.0
-"""Seconds that a state may be locked by another process, which takes milliseconds."""
+"""Seconds to wait while another process has locked the state, which takes milliseconds."""
 
 
 class Push(BaseModel):
@@ -41,14 +41,14 @@ class Push(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     run: str
-    """A hash of the run's verdicts: the same run is counted once."""
+    """A hash of the run's verdicts, so that a run counts once."""
     e_value: float
     change: float
     items: int
 
 
 class GateHistory(BaseModel):
-    """All pushes against one baseline: what the state file holds."""
+    """The contents of the state file: all pushes against one baseline."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -73,20 +73,20 @@ def sequential_gate(
     runs: tuple[FinishedRun, FinishedRun],
     file: str | Path,
 ) -> Gate:
-    """Count a push in, and decide by all pushes so far.
+    """Add a push, and decide by all pushes so far.
 
-    *Worse* needs the evidence of all pushes and a drop beyond the margin in this one; the rest of
-    the decision stays as it is.
+    *Worse* requires the evidence of all pushes and a drop beyond the margin in this one; everything
+    else in the decision remains unchanged.
 
     Args:
-        comparison: of the push with the baseline.
-        decision: the gate's, by itself.
+        comparison: the comparison of the push with the baseline.
+        decision: the decision of the gate for this push alone.
         runs: the baseline and the push.
-        file: the state; written anew, whole or not at all, under a lock.
+        file: the state file, replaced atomically under a lock.
 
     Raises:
-        InputError: the state is damaged, of another baseline, margin or grouping, or locked; or
-            scores are not from 0 to 1.
+        InputError: the state is damaged or locked, or belongs to another baseline, margin or
+            grouping; or scores are not in [0, 1].
     """
     from filelock import FileLock, Timeout
 
