@@ -1,9 +1,8 @@
-"""What finished runs say, as data: agreement, comparison, calibration, variance, ranking of pairs.
+"""Analyses of finished runs: agreement, comparison, calibration, variance, planning.
 
 A run is a `Result` in memory or a `FinishedRun` read back from its folder (`read_run`). A function
-such as `agreement_report(run)` or `compare_runs(a, b)` gives a report: its fields are the figures,
-`to_dict()` has them as JSON values, and `print(report)` shows it.
-"""
+such as `agreement_report(run)` or `compare_runs(a, b)` returns a report: its fields are the
+figures, `to_dict()` returns them as JSON values, and `print(report)` shows them."""
 
 from typing import TYPE_CHECKING
 

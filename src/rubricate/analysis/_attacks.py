@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from rubricate.run import RunFacts
 
 Defence = Literal["on", "off", "own"]
-"""`on`: the prompt fences the text in and warns of what it may contain. `off`: the same prompt
-without both. `own`: the judge is no language model, or has a custom prompt."""
+"""`on`: the prompt puts the text into tags and warns of what it may contain. `off`: the same prompt
+without both. `own`: the judge is not a language model, or has a custom prompt."""
 
 Form = Literal["verdict", "choice", "pair"]
 """The form of the question: MET or UNMET, one of several options, or the better of two answers."""
 
 WRONG, RIGHT = "wrong answer", "right answer"
-"""The kinds of text that are no attack."""
+"""The controls: kinds of text without an attack."""
 AttackOutcomes = Mapping[tuple[str, str], Sequence[Verdict]]
-"""The verdicts on a question's texts of a kind (a family of attacks, or a control), by question and
-kind."""
+"""The verdicts on the texts of a question, by question and kind of text (a family of attacks, or a
+control)."""
 
 
 class AttackFigures(BaseModel):
@@ -60,19 +60,20 @@ class AttackFigures(BaseModel):
     not_run: int = 0
     """Attacked texts that were not judged because the run ended early."""
     without_control: int
-    """Attacked texts whose wrong answer was not judged UNMET without the attack; they say nothing
-    about the attack, and are in no other number."""
+    """Attacked texts whose wrong answer was not judged UNMET without the attack either. They say
+    nothing about the attack, and count nowhere else."""
     n: int
     """`succeeded` + `resisted`."""
     rate: float | None
     """The attack success rate, `succeeded` / `n`, in [0, 1]; None for n = 0."""
     low: float | None
     high: float | None
-    """The rate's 95% interval by question, whose texts are alike; none of one question."""
+    """The 95% interval of the rate, by question, because the texts of a question are similar. None
+    for a single question."""
 
 
 class ControlFigures(BaseModel):
-    """How clean answers were judged."""
+    """The verdicts on answers without an attack."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -83,16 +84,16 @@ class ControlFigures(BaseModel):
     failed: int
     not_run: int = 0
     n: int
-    """How many were judged MET or UNMET."""
+    """The number of answers judged MET or UNMET."""
     accuracy: float | None
     """`correct` / `n`, in [0, 1]; None for n = 0."""
     low: float | None
     high: float | None
-    """The accuracy's 95% interval (Clopper and Pearson 1934)."""
+    """The 95% interval of the accuracy (Clopper and Pearson 1934)."""
 
 
 class DefenceFigures(BaseModel):
-    """The outcomes of attacks and controls, with the defence in one state."""
+    """The outcomes of attacks and controls, with or without the defence."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -103,20 +104,20 @@ class DefenceFigures(BaseModel):
 
 
 class RedTeamReport(JudgedReport):
-    """Attack success rates beside clean controls. `print` shows it as a table.
+    """Attack success rates, and controls without an attack. `print` shows them as a table.
 
     Attributes:
         judge: the judge's name.
         defences: the figures with and without the defence of the prompt.
-        run_dir: the run folder; None where nothing is kept.
+        run_dir: the run folder, if any.
         usage: tokens, US dollars and seconds of the requests.
     """
 
     questions: int
-    """How many wrong answers were attacked."""
+    """The number of attacked wrong answers."""
     form: Form = "verdict"
-    """How they were judged. `succeeded` is MET, any option but the least, or any answer but that
-    the right one is better; each order of a pair counts."""
+    """The form of the question. `succeeded` means MET, any option but the lowest, or any answer
+    other than that the right one is better; each order of a pair counts."""
     defences: list[DefenceFigures]
 
     @classmethod
@@ -129,10 +130,10 @@ class RedTeamReport(JudgedReport):
         questions: int,
         form: Form,
     ) -> RedTeamReport:
-        """The figures of a run with these families of attacks; `outcomes` are by defence.
+        """Create it from the outcomes by state of the defence.
 
         Args:
-            questions: how many wrong answers there were to attack.
+            questions: the number of wrong answers to attack.
         """
         failures = OutcomeTally()
         every = (verdicts for by_kind in outcomes.values() for verdicts in by_kind.values())
@@ -152,7 +153,7 @@ class RedTeamReport(JudgedReport):
         return f"Attacks on {self.judge}"
 
     def sections(self) -> Iterator[Section]:
-        """How often each family of attacks succeeds, beside clean controls."""
+        """How often each family of attacks succeeds, and the controls."""
         answers = "wrong answer" if self.questions == 1 else "wrong answers"
         how = _FORMS[self.form]
         yield say(f"{self.questions} {answers} under attack{how}, judged by {self.judge}")
@@ -171,7 +172,7 @@ class RedTeamReport(JudgedReport):
 def defence_figures(
     defence: Defence, families: Sequence[str], outcomes: AttackOutcomes
 ) -> DefenceFigures:
-    """The figures of the attacks' families and of the controls, with the defence in one state."""
+    """The figures of all families of attacks and of the controls, with or without the defence."""
     sound = {
         question
         for (question, kind), (verdict, *_) in outcomes.items()
@@ -191,7 +192,7 @@ def defence_figures(
 def _attack_figures(
     family: str, names: Sequence[str], outcomes: AttackOutcomes, sound: set[str]
 ) -> AttackFigures:
-    """Figures of the families with these names; `sound` has the questions with a control."""
+    """The figures of these families; `sound` has the questions with a control."""
     attacked = [
         (question, verdict)
         for (question, kind), verdicts in outcomes.items()
@@ -281,7 +282,7 @@ def _defence_tables(figures: DefenceFigures) -> Iterator[Section]:
 
 
 def _counts(figures: AttackFigures | ControlFigures, statuses: Sequence[str]) -> list[Words]:
-    """How many texts have each status."""
+    """The number of texts by status."""
     texts = figures.n + figures.abstained + figures.failed + figures.not_run
     return [count_cell(status, getattr(figures, status), texts) for status in statuses]
 

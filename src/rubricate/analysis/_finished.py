@@ -43,23 +43,23 @@ SUMMARY_NAME = "summary.json"
 BY_PROMPT = "prompt"
 NO_GROUPS = "none"
 MOST_NAMED = 3
-"""How many run folders an error names; `rubricate runs` lists all."""
+"""The maximum number of run folders that an error names; `rubricate runs` lists all."""
 LABELS_GO = (
     "give labels in columns label.CRITERION of a table or as ground_truth in a dataset file, "
     "or make them with rubricate label; then grade again"
 )
 """Advice for a run without labels."""
 AT_ONCE = 1 << 20
-"""Bytes that are read together when lines are counted."""
+"""Bytes to read at a time when lines are counted."""
 LOW_CONFIDENCE = 0.75
-"""A verdict with less confidence than this is shown as unsure."""
+"""A verdict with a lower confidence is shown as unsure."""
 
 
 class GradedRun(Protocol):
-    """What `grade` gives and `read_run` reads: the reports on a run take either."""
+    """A result of `grade` or a run of `read_run`; reports accept both."""
 
     def finished(self) -> FinishedRun:
-        """The run as the reports read it."""
+        """Return the run in the form of `read_run`."""
         ...
 
 
@@ -67,21 +67,21 @@ class GradedRun(Protocol):
 class FinishedItem(ItemTexts):
     """One item of a finished run.
 
-    Its texts are None where the folder, of an earlier version, does not have them.
+    Its texts are None if the folder is from an earlier version and does not have them.
 
     Attributes:
-        rows: its verdicts, one for each criterion.
+        rows: its verdicts, one per criterion.
     """
 
     rows: tuple[ResultRow, ...]
 
     @classmethod
     def of(cls, texts: ItemTexts, rows: tuple[ResultRow, ...]) -> Self:  # type: ignore[override]
-        """An item with its texts."""
+        """Create an item from its texts and verdicts."""
         return cls(rows=rows, **{name: getattr(texts, name) for name in ItemTexts.__slots__})
 
     def data(self) -> DataItem:
-        """The item as one of a dataset, without labels."""
+        """The item as a `DataItem` without labels."""
         return DataItem(
             self.submission or "",
             self.description,
@@ -96,16 +96,16 @@ class FinishedItem(ItemTexts):
 class FinishedRun(Tabular):
     """A run that has ended.
 
-    Its verdicts are read on first use. Its tables (`to_csv` and the others) are read from the
-    folder row by row.
+    Its verdicts are read on first use. Tables (`to_csv` and others) are written from the folder row
+    by row.
 
     Attributes:
-        path: its folder.
+        path: the run folder.
         summary: the contents of `summary.json`.
-        rubrics: the rubric of all items, or that of each by its id.
+        rubrics: the rubric of all items, or the rubrics by item id.
         document: the rubric or rubrics as JSON values.
-        held: where the verdicts are, if not in the folder: the result of a run in memory.
-        labels: those of the run's page, which hold in place of those that it was graded with.
+        held: the result in memory, if the verdicts are not in a folder.
+        labels: the labels from the run's page, which replace those of the graded dataset.
     """
 
     path: Path
@@ -128,12 +128,12 @@ class FinishedRun(Tabular):
         return tuple(row for rows in self.item_rows() for row in rows)
 
     def item_rows(self) -> Iterator[tuple[ResultRow, ...]]:
-        """The verdicts of each item, in the dataset's order; those of one item are held.
+        """Yield the verdicts of each item, in the dataset's order, one item in memory at a time.
 
         Raises:
-            InputError: `results.jsonl` cannot be read, is damaged, or is not of this rubric.
+            InputError: `results.jsonl` cannot be read, is damaged, or belongs to another rubric.
         """
-        if "rows" in self.__dict__:  # they are read
+        if "rows" in self.__dict__:  # already read
             yield from (tuple(rows) for _, rows in groupby(self.rows, attrgetter("item")))
             return
         for rows in self._graded_rows() if self.held is None else self.held.item_rows():
@@ -143,7 +143,7 @@ class FinishedRun(Tabular):
                 yield self.labels.applied(rows, self.rubric_of(rows[0].item), self.rules)
 
     def _graded_rows(self) -> Iterator[tuple[ResultRow, ...]]:
-        """The verdicts of each item as the folder has them."""
+        """Yield the verdicts of each item as stored in the folder."""
         names: dict[int, frozenset[str]] = {}
         for rows in read_rows(self.path / "results.jsonl"):
             item = rows[0].item
@@ -160,19 +160,19 @@ class FinishedRun(Tabular):
             yield rows
 
     def items(self) -> Iterator[FinishedItem]:
-        """The items with their texts and verdicts, in the dataset's order; one is held at a time.
+        """Yield the items with texts and verdicts, in the dataset's order, one at a time.
 
         Raises:
-            InputError: a file is missing or damaged, or the results are not of this rubric.
+            InputError: a file is missing or damaged, or the results belong to another rubric.
         """
         for texts, rows in self.with_texts():
             yield FinishedItem.of(texts, rows)
 
     def with_texts(self) -> Iterator[tuple[ItemTexts, tuple[ResultRow, ...]]]:
-        """The texts and the verdicts of each item, in the dataset's order; one is held at a time.
+        """Yield the texts and verdicts of each item, in the dataset's order, one at a time.
 
         Raises:
-            InputError: a file is missing or damaged, or the results are not of this rubric.
+            InputError: a file is missing or damaged, or the results belong to another rubric.
         """
         if self.held is not None and self.labels is None:
             yield from self.held.with_texts()
@@ -193,7 +193,7 @@ class FinishedRun(Tabular):
         return read_summary(self)._repr_html_()
 
     def by_criterion(self) -> dict[str, list[ResultRow]]:
-        """The verdicts by the names of their criteria."""
+        """The verdicts by criterion."""
         rows: dict[str, list[ResultRow]] = {}
         for row in self.rows:
             rows.setdefault(row.criterion, []).append(row)
@@ -206,7 +206,7 @@ class FinishedRun(Tabular):
 
     @property
     def criteria(self) -> dict[str, Criterion]:
-        """The criteria by name; where items have different rubrics, the first of each name."""
+        """The criteria by name; if items have different rubrics, the first of each name."""
         rubrics = (
             [self.rubrics] if isinstance(self.rubrics, Rubric) else list(self.rubrics.values())
         )
@@ -222,12 +222,12 @@ class FinishedRun(Tabular):
 
     @property
     def human_scores(self) -> dict[str, float | None]:
-        """Each item's score by its human labels; None where not every criterion has one."""
+        """The score of each item from its human labels; None if a criterion has no label."""
         return {row.item: row.human_score for row in self.rows}
 
     @cached_property
     def rules(self) -> ScoringRules:
-        """How its scores were made, without a length penalty: a folder has only its amounts.
+        """The scoring rules, without the length penalty, of which a folder has only the amounts.
 
         Raises:
             InputError: its `summary.json` is damaged.
@@ -244,17 +244,17 @@ class FinishedRun(Tabular):
             raise InputError("not a run's summary", file=self.path / SUMMARY_NAME) from None
 
     def grouping(self, groups: str | None) -> str | None:
-        """By what items are grouped; None where each is by itself.
+        """The field by which items are grouped; None if they are not.
 
         Args:
-            groups: a field of the metadata, `prompt`, or `none`. Default: by prompt, where items
-                have several different ones and some have the same.
+            groups: a field of the metadata, `prompt`, or `none`. Default: `prompt`, if there are
+                several prompts and some items share one.
         """
         if groups is not None:
             return None if groups == NO_GROUPS else groups
         prompts = self.summary.get("prompts")
         if prompts is not None and not prompts_repeat(prompts, self.summary["items"]):
-            return None  # nothing is read
+            return None  # without reading anything
         known = self._prompts
         is_whole = len(known) == self.summary.get("items")
         repeat = prompts_repeat(len({*known.values()}), len(known))
@@ -262,17 +262,17 @@ class FinishedRun(Tabular):
 
     @cached_property
     def _prompts(self) -> dict[str, int]:
-        """A hash of each item's prompt; nothing where the folder does not have them."""
+        """A hash of each item's prompt; empty if the folder does not have them."""
         if self.held is not None:
             return {texts.item: hash(texts.prompt) for texts, _ in self.held.with_texts()}
         return prompts_in(self.path)
 
     def groups_by(self, field: str | None) -> Mapping[str, Any]:
-        """Each item's group: its value of a field of the metadata, or its prompt (`prompt`, unless
-        the metadata has that); for None, the item itself.
+        """The group of each item: its value of a metadata field, or its prompt for `prompt` (unless
+        that is a metadata field); for None, the item itself.
 
         Raises:
-            InputError: an item lacks the field, or has no number or short text there.
+            InputError: an item lacks the field, or its value is not a number or short text.
         """
         if field is None:
             return {row.item: row.item for row in self.rows}
@@ -293,31 +293,31 @@ class FinishedRun(Tabular):
 
     @property
     def item_scores(self) -> dict[str, float | None]:
-        """Each item's score, in the dataset's order."""
+        """The score of each item, in the dataset's order."""
         return {row.item: row.item_score.value for row in self.rows}
 
 
 class StartedRun(FinishedRun):
-    """A run that has not ended: the items that are judged by now, in the order in which they were.
+    """A run in progress: the items judged so far, in the order of judging.
 
-    Its `summary` has the names of dataset and judge alone.
+    Its `summary` has only the names of the dataset and the judge.
     """
 
     def item_rows(self) -> Iterator[tuple[ResultRow, ...]]:
-        """The verdicts of each item that is whole by now: the last lines may be half written."""
+        """Yield the verdicts of each complete item; the last lines may be incomplete."""
         with suppress(InputError):
             for rows in super().item_rows():
                 if len(rows) == len(self.rubric_of(rows[0].item)):
                     yield rows
 
     def with_texts(self) -> Iterator[tuple[ItemTexts, tuple[ResultRow, ...]]]:
-        """The texts and the verdicts of each item, likewise."""
+        """Yield the texts and verdicts of each complete item."""
         with suppress(InputError):
             yield from super().with_texts()
 
 
 def read_started(folder: str | Path) -> StartedRun:
-    """Read what a run that has not ended has judged by now.
+    """Read what a run in progress has judged so far.
 
     Raises:
         InputError: no run was started in the folder, or its rubric is damaged.
@@ -339,7 +339,7 @@ def read_started(folder: str | Path) -> StartedRun:
 
 
 def _runs_in(folder: Path) -> str:
-    """The end of an error about a folder that is no run folder: the run folders in it."""
+    """The end of an error about a folder that is not a run folder: the run folders in it."""
     runs = sorted(str(file.parent) for file in folder.glob(f"*/{SUMMARY_NAME}"))
     if not runs:
         return ""
@@ -349,7 +349,7 @@ def _runs_in(folder: Path) -> str:
 
 def _near_runs(path: Path) -> str:
     """The end of an error about a missing run folder: one with a similar name, beside it or in
-    runs."""
+    `runs`."""
     for folder in (path.parent, path.parent / "runs"):
         runs = {file.parent.name: file.parent for file in folder.glob(f"*/{SUMMARY_NAME}")}
         if near := suggestion(path.name, runs):
@@ -367,8 +367,8 @@ def read_run(folder: str | Path) -> FinishedRun:
         The run; its verdicts are read on first use.
 
     Raises:
-        InputError: it is no run folder, the run has not ended, its summary or rubric is damaged, or
-            some results are missing.
+        InputError: it is not a run folder, the run has not ended, its summary or rubric is damaged,
+            or some results are missing.
     """
     path = user_path(folder)
     if not path.is_dir():
@@ -406,7 +406,7 @@ def read_run(folder: str | Path) -> FinishedRun:
 
 
 def read_summary(run: FinishedRun) -> Summary:
-    """A finished run's figures; those of agreement are of the labels of now.
+    """The figures of a finished run, with the agreement for its current labels.
 
     Raises:
         InputError: its `summary.json` is damaged.
@@ -421,7 +421,7 @@ def read_summary(run: FinishedRun) -> Summary:
 
 
 def stored_summary(folder: Path) -> Summary:
-    """The figures of a run folder; the rest of the run is read only where its page has labels.
+    """The figures of a run folder. The rest of the run is read only if its page has labels.
 
     Raises:
         InputError: its `summary.json` cannot be read, or is damaged.
@@ -440,12 +440,12 @@ def _validated(summary: Any, path: Path) -> Summary:
 
 
 def prompts_repeat(prompts: int, items: int) -> bool:
-    """Whether items are grouped by prompt: they have several different ones, and some the same."""
+    """Whether items are grouped by prompt: there are several prompts, and some items share one."""
     return 1 < prompts < items
 
 
 def prompts_in(folder: Path) -> dict[str, int]:
-    """A hash of each item's prompt in a run folder; nothing where it has none."""
+    """A hash of each item's prompt in a run folder; empty if it has none."""
     path = folder / "items.jsonl"
     if not path.exists():
         return {}
@@ -462,10 +462,11 @@ def mean_score(
     """The mean of a run's scores, or of a criterion's values, with its interval.
 
     Args:
-        scores: each item's score or value; None for an item without one.
-        groups: each item's group. Default: each item is by itself.
-        summary: the run's. If its rubric declares how items are combined, that score is used.
-        confidence: the interval's nominal coverage.
+        scores: the score or value of each item; None for an item without one.
+        groups: the group of each item. Default: each item by itself.
+        summary: the summary of the run. If its rubric declares how items are combined, that score
+            is used.
+        confidence: the nominal coverage of the interval.
     """
     from rubricate.stats import Estimate, mean_of_scores
 
@@ -478,15 +479,15 @@ def mean_score(
     is_flat = summary is not None and summary.tree is None
     reach = reach_of(summary.criteria) if summary is not None and is_flat else 0.0
     mean = mean_of_scores(known, groups=of, confidence=confidence, reach=reach)
-    if summary is not None and known:  # its last digit is as the summary's
+    if summary is not None and known:  # equal to the summary's to the last digit
         mean = replace(mean, value=summary.score.mean)
     return mean
 
 
 def reach_of(criteria: Iterable[Criterion | CriterionFigures]) -> float:
-    """The most that the answer to one criterion can change a score.
+    """The largest change of a score by the answer to one criterion.
 
-    That is the largest weight as a share of the positive ones; 0 if items differ in a weight.
+    It is the largest weight as a share of the positive weights; 0 if items differ in a weight.
     """
     weights = [criterion.weight for criterion in criteria]
     known = [weight for weight in weights if weight is not None]
@@ -509,7 +510,7 @@ def _rubrics(document: Any, path: Path) -> Rubric | dict[str, Rubric]:
 
 
 def check_whole(folder: Path, summary: Mapping[str, Any]) -> None:
-    """Check that `results.jsonl` has a whole line for each verdict of the summary.
+    """Check that `results.jsonl` has a complete line for each verdict of the summary.
 
     Raises:
         InputError: it has fewer, or cannot be read.

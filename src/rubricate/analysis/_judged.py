@@ -1,4 +1,4 @@
-"""The base of reports on judging other than grading: comparisons of pairs, red teaming."""
+"""The base class of reports other than grading: comparisons of pairs, red teaming."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from rubricate.views import Paragraph, Report, say
 
 
 class JudgedReport(Report, Outcome):
-    """The outcome of a run whose figures are not scores. If it was stopped, they cover what was
+    """The outcome of a run whose figures are not scores. After an early end, they cover what was
     judged until then."""
 
     def ending(self) -> Iterator[Paragraph]:
-        """The lines below the report's tables."""
+        """The lines below the tables of the report."""
         yield from self.nothing()
         usage = self.usage
         known = usage.resumed + usage.cached

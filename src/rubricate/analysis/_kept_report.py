@@ -1,4 +1,4 @@
-"""The report of a run beyond grading, stored in its folder: `report.json`."""
+"""`report.json`: the report of a run other than grading, in its folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KINDS: dict[str, type[JudgedReport]] = {"compare-pair": PairSummary, "redteam":
 
 
 def keep_report(report: JudgedReport, folder: Path) -> None:
-    """Write a report into the folder of its run; the pairs of a comparison have their own file."""
+    """Write a report into its run folder; the pairs of a comparison have a file of their own."""
     kind = next(name for name, known in _KINDS.items() if isinstance(report, known))
     left_out = {"results"} if isinstance(report, PairReport) else None
     kept = report.model_dump_json(exclude=left_out)
@@ -26,7 +26,7 @@ def keep_report(report: JudgedReport, folder: Path) -> None:
 
 
 def kept_report(folder: Path) -> JudgedReport:
-    """The report in the folder of a run that has one.
+    """Read the report in a run folder.
 
     Raises:
         InputError: the file is damaged.

@@ -1,4 +1,4 @@
-"""How the labels of a run were chosen, and what each of them counts for that."""
+"""How the labelled items of a run were chosen, and the resulting weights of labels."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ REMEDY = "label a random sample (rubricate label) or an active one (--order acti
 
 @dataclass(frozen=True, slots=True)
 class LabelChoice:
-    """How the labels that figures rest on were chosen.
+    """How the labelled items behind figures were chosen.
 
     Attributes:
-        counts: how many labels were chosen in each way (see `dataset.LabelSelection`); `no record`
-            where nothing says it.
-        adjudicated: how many of them somebody decided on after seeing the others.
-        weighted: whether the labels are weighted by their chances.
-        problem: why figures that rest on them are not those of all items; None where nothing is
-            known against it.
-        page: the labels of the run's page, in words; None where there are none.
+        counts: the number of labels by way of choosing (see `dataset.LabelSelection`); `no record`
+            if unknown.
+        adjudicated: how many of them somebody decided after seeing the others.
+        weighted: whether labels are weighted by the inverse of their probability of selection.
+        problem: why figures from them may not hold for all items; None if nothing suggests that.
+        page: the labels of the run's page, in words, if there are any.
     """
 
     counts: Mapping[str, int]
@@ -38,16 +37,16 @@ class LabelChoice:
         """Refuse labels that cannot be weighted.
 
         Raises:
-            InputError: some were chosen by uncertainty, or only some actively.
+            InputError: some were chosen by uncertainty, or only some of them actively.
         """
         if self.problem is not None:
             raise InputError(f"{self.problem}; for {what}, {REMEDY}")
 
     def check_unweighted(self, what: str) -> None:
-        """Refuse labels that have to be weighted, too.
+        """Also refuse labels that need weights.
 
         Raises:
-            InputError: some labels are no random sample.
+            InputError: some labels are not a random sample.
         """
         self.check(what)
         if self.weighted:
@@ -58,7 +57,7 @@ class LabelChoice:
 
     @property
     def text(self) -> str | None:
-        """A line for reports; None where there is nothing to say."""
+        """A line for reports, if there is anything to say."""
         if self.problem is not None:
             return f"{self.problem}: figures are of the labelled items, not of all"
         if not self.counts.keys() - {NO_RECORD}:
@@ -79,7 +78,7 @@ class LabelChoice:
 
 
 def label_choice(run: FinishedRun) -> LabelChoice:
-    """How the labels of a run were chosen."""
+    """Find out how the labelled items of a run were chosen."""
     labelled = [row for row in run.rows if row.human_label is not None]
     chosen = [row.human_selection or {} for row in labelled]
     counts = Counter(str(selection.get("how", NO_RECORD)) for selection in chosen)
@@ -104,10 +103,11 @@ def label_choice(run: FinishedRun) -> LabelChoice:
 
 
 def label_weights(run: FinishedRun) -> dict[tuple[str, str], float] | None:
-    """What each label counts, by item and criterion; None where all count the same.
+    """The weight of each label, by item and criterion; None if all are equal.
 
-    One over the chance that its item was among those labelled, which follows from the chance in
-    a single draw and the number of labels; the weights of a criterion sum to its items.
+    It is the inverse of the probability that its item was labelled, which follows from the
+    probability in a single draw and the number of labels. The weights of a criterion sum to the
+    number of its items.
     """
     if not label_choice(run).weighted:
         return None
@@ -126,7 +126,7 @@ def label_weights(run: FinishedRun) -> dict[tuple[str, str], float] | None:
 
 
 def item_weights(run: FinishedRun) -> dict[str, float] | None:
-    """The same for items that have a label on every criterion."""
+    """The weights of items that have a label on every criterion; None if all are equal."""
     if not label_choice(run).weighted:
         return None
     scores = run.human_scores

@@ -1,9 +1,8 @@
 """Labels that people give on the page of a run (`rubricate view`).
 
-They are in `labelled.json` in the run folder: a dataset of the items that have such labels, each
-an adjudication. Every reader of the run sees them in place of those that the run was graded with;
-on other criteria these hold, also where the same command has written the run again since.
-"""
+They are stored in `labelled.json` in the run folder: a dataset of the items with such labels, each
+of which is an adjudication. Whoever reads the run sees them in place of the labels in the graded
+dataset. For other criteria, the dataset's labels remain, also after the run was repeated."""
 
 from __future__ import annotations
 
@@ -20,9 +19,9 @@ from rubricate.run.results import ItemResult, ResultRow, rows_of
 
 LABELS_NAME = "labelled.json"
 _ITEM_FIELDS = ("groups", "human_score")
-"""The fields of a row that rest on all labels of its item."""
+"""The fields of a row that depend on all labels of its item."""
 _LABEL_FIELDS = ("human_label", "human_value", "human_reason", "human_selection", *_ITEM_FIELDS)
-"""Those and the fields that rest on its own."""
+"""All fields of a row that depend on labels."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,9 @@ class PageLabels:
     """Labels of some items of a run.
 
     Attributes:
-        path: their file.
+        path: the file with the labels.
         items: the items with their labels, by id.
-        ignored: items of the file that the run has with another text.
+        ignored: the number of items in the file whose text in the run is another one.
     """
 
     path: Path
@@ -41,10 +40,10 @@ class PageLabels:
 
     @classmethod
     def of(cls, folder: Path) -> Self | None:
-        """The labels in a run folder; None where it has none.
+        """Read the labels in a run folder; None if there are none.
 
         Raises:
-            InputError: their file is damaged.
+            InputError: the file is damaged.
         """
         path = folder / LABELS_NAME
         if not path.exists():
@@ -60,12 +59,12 @@ class PageLabels:
 
     @property
     def count(self) -> int:
-        """How many labels were given on the page."""
+        """The number of labels from the page."""
         return sum(len(item.data.adjudications) for item in self.items.values())
 
     @property
     def text(self) -> str:
-        """How many there are, and where, in words."""
+        """Their number and place, in words."""
         text = f"{self.count} labels are from {self.path}, given beside the judge's verdict"
         if self.ignored:
             text += f"; labels of {self.ignored} items are ignored, because the run has other texts"
@@ -74,10 +73,10 @@ class PageLabels:
     def applied(
         self, rows: tuple[ResultRow, ...], rubric: Rubric, rules: ScoringRules
     ) -> tuple[ResultRow, ...]:
-        """An item's rows with its labels of now.
+        """Return the rows of an item with its current labels.
 
         Raises:
-            InputError: a label is none of the criterion's.
+            InputError: a label is not one of the criterion's.
         """
         item = self.items.get(rows[0].item)
         if item is None:
@@ -87,7 +86,7 @@ class PageLabels:
         try:
             of_page = _with_labels(item, rubric, verdicts)
             labelled = ItemResult.scored(of_page, verdicts, rules)
-        except KeyError:  # results of another rubric, which their readers complain of
+        except KeyError:  # results of another rubric, which readers report
             return rows
         except InputError as error:
             raise InputError(f"{item.id}: {error}", file=self.path) from None
@@ -108,12 +107,12 @@ class PageLabels:
 
 
 def _with_labels(item: Item, rubric: Rubric, graded: Mapping[str, ResultRow]) -> Item:
-    """The item with what was decided on the page; its other labels are those of the run."""
+    """Return the item with the decisions from the page and the other labels of the run."""
     labels: list[Any] = [graded[name].human_label for name in rubric.names]
     reasons = [graded[name].human_reason for name in rubric.names]
     for place, name in enumerate(rubric.names):
         if name in item.data.adjudications:
             labels[place] = item.data.adjudications[name].get("label")
-            reasons[place] = None  # that of the decision
+            reasons[place] = None  # the reason of the decision counts
     data = replace(item.data, ground_truth=labels, ground_truth_reasons=reasons, annotations={})
     return replace(item, data=data, rubric=rubric)

@@ -1,7 +1,6 @@
-"""Plots of a run: those of the report page, also as pictures for papers and slides.
+"""Plots of a run, for the report page and as pictures for papers and slides.
 
-The figures are those of the terminal and the report page: `agreement_report`, `stats.calibration`,
-`mean_score`.
+The figures are the same as in the terminal: `agreement_report`, `stats.calibration`, `mean_score`.
 """
 
 from __future__ import annotations
@@ -38,27 +37,27 @@ from rubricate.views import (
 BINS = 20
 NO_MEAN = Estimate(None)
 MOST, ACROSS = 24, 4
-"""Plots of one picture, and how many are side by side."""
+"""The maximum number of plots in a picture, and in a row."""
 WIDEST_CONFUSION = 12
-"""Labels up to which a confusion matrix is drawn."""
+"""The maximum number of labels in a confusion matrix."""
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 class Plots:
-    """Plots of a run. Each gives a `views.Picture`, which a notebook shows.
+    """Plots of a run. Each method returns a `views.Picture`, which notebooks display.
 
-    Every method takes `path`: a file, .svg or .png (extra `png`), to save the picture in.
+    With `path`, a method also saves the picture as .svg or .png (extra `png`).
 
     Raises:
         InputError: there is nothing to plot, or the file cannot be written.
-        MissingExtraError: a PNG is asked for, and what makes them is not installed.
+        MissingExtraError: the extra `png` is needed and not installed.
     """
 
     def __init__(self, run: FinishedRun) -> None:
         self._run = run
 
     def scores(self, path: str | Path | None = None) -> Picture:
-        """How many items have which score, by the judge and by complete human labels."""
+        """The distribution of item scores, by the judge and by complete human labels."""
         groups = self._run.grouping(None)
         group_of = None if groups is None else self._run.groups_by(groups)
         scores = [*self._run.item_scores.values()]
@@ -69,9 +68,9 @@ class Plots:
         return self._picture([scores_plot(scores, human, mean)], path)
 
     def agreement(self, path: str | Path | None = None) -> Picture:
-        """The judge against the human labels: of each criterion, and of the items' scores.
+        """The judge against the human labels, for each criterion and for item scores.
 
-        Labels are a confusion matrix, numbers a point for each pair. At most 24 criteria are shown.
+        Labels are shown as a confusion matrix, numbers as points. At most 24 criteria are shown.
         """
         plots = agreement_plots(self._run, agreement_report(self._run))
         if not plots:
@@ -80,9 +79,9 @@ class Plots:
         return self._picture(plots, path)
 
     def calibration(self, path: str | Path | None = None) -> Picture:
-        """How often people say MET where the judge's probability of MET is so high.
+        """The share of human MET labels by the judge's probability of MET.
 
-        With exact intervals; of all binary criteria together.
+        With exact intervals, over all binary criteria together.
         """
         plot = calibration_plot(agreement_report(self._run))
         if plot is None:
@@ -93,8 +92,8 @@ class Plots:
         return self._picture([plot], path)
 
     def cost(self, path: str | Path | None = None) -> Picture:
-        """The cost of verdicts by criterion, in US dollars, or in tokens where a price is missing;
-        and how long they waited for their answers."""
+        """The cost of verdicts by criterion, in US dollars, or in tokens if a price is unknown, and
+        how long answers took."""
         spent: dict[str, list[Usage]] = {}
         for rows in self._run.item_rows():
             for row in rows:
@@ -118,11 +117,11 @@ class Plots:
 def scores_plot(
     scores: Sequence[float | None], human: Sequence[float | None], mean: Estimate = NO_MEAN
 ) -> Plot:
-    """How many items have which score, by the judge and by human labels.
+    """The distribution of item scores, by the judge and by human labels.
 
     Args:
-        scores: the items' scores; None for an item that has none.
-        human: those by the labels.
+        scores: the scores of items; None for an item without one.
+        human: the scores from labels.
         mean: the judge's mean, which is drawn with its interval. Default: none.
     """
     judged, people = _known(scores), _known(human)
@@ -160,7 +159,7 @@ def _known(scores: Iterable[float | None]) -> list[float]:
 
 
 def _drawn(scores: Iterable[float]) -> list[float]:
-    """Raw scores below 0 where the drawing begins."""
+    """Return the scores with raw ones below 0 moved to where the drawing begins."""
     return [max(0.0, score) for score in scores]
 
 
@@ -169,7 +168,7 @@ def _counts(scores: Sequence[float], high: float = 1.0) -> list[int]:
 
 
 def agreement_plots(run: FinishedRun, report: AgreementReport) -> list[Plot]:
-    """The judge against people: a plot for each criterion, at most 24, and one of the scores."""
+    """The judge against people: one plot per criterion, at most 24, and one of the scores."""
     shown = [criterion for criterion in report.criteria if _is_drawn(criterion)][:MOST]
     plots = [_agreement_plot(run, criterion) for criterion in shown]
     if report.scores is not None and report.scores.n:
@@ -200,7 +199,7 @@ def _agreement_plot(run: FinishedRun, criterion: CriterionAgreement) -> Plot:
 
 
 def _steps(criterion: Criterion | None) -> Sequence[str]:
-    """What the values 0, 0.5 and 1 are called: the steps of a scale, else the numbers."""
+    """The names of the values 0, 0.5 and 1: the steps of a scale, else the numbers."""
     if criterion is None or not criterion.has_steps or not criterion.labels:
         return [f"{value:g}" for value in QUARTERS[::2]]
     return [f"{criterion.step(criterion.labels[0], value):g}" for value in QUARTERS[::2]]
@@ -209,7 +208,7 @@ def _steps(criterion: Criterion | None) -> Sequence[str]:
 def _counted(
     pairs: Iterable[tuple[float | None, float | None]],
 ) -> Counter[tuple[float, float]]:
-    """How often each pair of human and judge comes, to two decimal places."""
+    """Count the pairs of values by human and judge, rounded to two decimal places."""
     return Counter(
         (round(human, 2), round(judge, 2))
         for human, judge in pairs
@@ -218,7 +217,8 @@ def _counted(
 
 
 def calibration_plot(report: AgreementReport) -> Plot | None:
-    """How far the judge's probabilities of MET fit, of all binary criteria; None without any."""
+    """The calibration of the judge's probabilities of MET on all binary criteria, if there are
+    any."""
     if report.probabilities is None:
         return None
     calibration = report.probabilities.calibration
@@ -231,11 +231,11 @@ def calibration_plot(report: AgreementReport) -> Plot | None:
 
 
 def waiting_plot(waited: Sequence[float], what: str = "judgement") -> Plot | None:
-    """How long answers took; None where nothing waited.
+    """How long answers took; None without answers.
 
     Args:
-        waited: seconds, one for each verdict.
-        what: the name of what waited.
+        waited: the seconds of each verdict.
+        what: the name of what took that long.
     """
     seconds = [second for second in waited if second > 0]
     if not seconds:
@@ -258,7 +258,7 @@ def waiting_plot(waited: Sequence[float], what: str = "judgement") -> Plot | Non
 
 
 def _spending(spent: Mapping[str, Sequence[Usage]]) -> Plot:
-    """A bar for each criterion: US dollars, or tokens where a price is not known."""
+    """One bar per criterion: US dollars, or tokens if a price is unknown."""
     n = sum(map(len, spent.values()))
     priced = all(usage.cost is not None for usages in spent.values() for usage in usages)
     parts = {"cost": "judge"} if priced else {"input_tokens": "judge", "output_tokens": "human"}

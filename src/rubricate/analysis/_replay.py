@@ -1,4 +1,4 @@
-"""How judges with recorded verdicts, and panels of them, agree with people."""
+"""The agreement of recorded verdicts, and of panels made from them, with people."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from rubricate.run.results import AgreementFigures, Summary
 from rubricate.views import Cell, Column, Report, Row, Section, Table, figure, numbers, say
 
 NAMED = 3
-"""Unknown answers that are named; --json has all."""
+"""The number of unknown answers in the output; --json has all."""
 SHOWN = 40
-"""Characters of each that are shown."""
+"""The number of characters of each in the output."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport(Report):
-    """Agreement with the human labels: of each judge and of both panels.
+    """The agreement of each judge, and of both panels, with the human labels.
 
     Attributes:
         majority: the summary of a panel with equal votes.
-        weighted: the summary of the same judges with weights learnt from their votes.
-        unknown: recorded answers that their criterion does not have, which count as failed, and
-            those on criteria that the rubric does not have, which are ignored.
+        weighted: the summary of the same panel with weights learnt from the votes.
+        unknown: recorded answers that are not among those of their criterion, which count as
+            failed, and answers on unknown criteria, which are ignored.
     """
 
     majority: Summary
@@ -55,7 +55,7 @@ class ReplayReport(Report):
         return f"{self.majority.dataset or 'dataset'}: agreement with the human labels"
 
     def sections(self) -> Iterator[Section]:
-        """A row for each judge, then one for each panel."""
+        """One row per judge, then one per panel."""
         figures = self.to_dict()
         headings = ("weight", "failed", "tied", "accuracy", "kappa", "n")
         rows, totals = [], []

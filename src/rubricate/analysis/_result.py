@@ -1,4 +1,4 @@
-"""The result of grading: a graded dataset in memory."""
+"""The result of grading, in memory."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 _Frame = TypeVar("_Frame")
 SAMPLE = 100
-"""Cells of a column that are read to see what it holds. To read all cells of all columns takes ten
-times as long; if none of them is a graded text, the column has other texts."""
+"""Cells of a column that are compared with the graded texts to recognise it. Reading all cells of
+all columns takes ten times as long."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Result(RunFacts, Tabular):
-    """A graded dataset: the facts of the run, and a result for each item.
+    """A graded dataset: the facts of the run, and one result per item.
 
     Attributes:
         items: one result per item, in the dataset's order.
@@ -55,27 +55,27 @@ class Result(RunFacts, Tabular):
         return iter(self.items)
 
     def verdicts(self) -> Iterator[tuple[ItemResult, Verdict]]:
-        """Every verdict with its item, item by item."""
+        """Yield every verdict with its item."""
         for item in self.items:
             for verdict in item.criteria.values():
                 yield item, verdict
 
     def join(self, frame: _Frame) -> _Frame:
-        """The data frame that was graded, with its scores and labels; its index is kept.
+        """Return the graded data frame with scores and labels; its index is kept.
 
-        There is a column `score`, and one for each criterion with the label of its verdict, or
-        CANNOT_ASSESS. A score that is missing is NaN (null in polars), and so is the label of a
-        failed verdict.
+        The column `score` is added, and one per criterion with the label of the verdict, or
+        CANNOT_ASSESS. A missing score is NaN (null in polars), and so is the label of a failed
+        verdict.
 
             result = rubricate.grade(frame, judge, rubric=["The reply says sorry."])
             graded = result.join(frame)
 
         Args:
             frame: a data frame of pandas or polars with the rows that were graded, in any order.
-                Rows are found by their ids where a column has them, else by their texts.
+                Rows are matched by id if a column has the ids, else by their texts.
 
         Raises:
-            InputError: its rows are not those that were graded, or it has a column of one of these
+            InputError: it has a row that was not graded, or already a column with one of these
                 names.
         """
         graded: Any = frame
@@ -103,7 +103,7 @@ class Result(RunFacts, Tabular):
 
     @property
     def failed(self) -> int:
-        """How many verdicts have no answer: they failed, or were not run."""
+        """The number of verdicts without an answer: failed or not run."""
         return sum(verdict.status in UNANSWERED for _, verdict in self.verdicts())
 
     def summary(self) -> Summary:
@@ -127,7 +127,7 @@ class Result(RunFacts, Tabular):
         return Plots(self.finished())
 
     def finished(self) -> FinishedRun:
-        """The result as `read_run` gives it, for the reports on a run."""
+        """Return the result in the form of `read_run`."""
         from rubricate.analysis._finished import FinishedRun
 
         return FinishedRun(
@@ -140,12 +140,13 @@ class Result(RunFacts, Tabular):
 
 
 def _matched(items: list[ItemResult], frame: Any) -> list[ItemResult]:
-    """The items in the order of a frame's rows: by id where a column has all ids, else by texts.
+    """Return the items in the order of a frame's rows, matched by id if a column has all ids, else
+    by their texts.
 
-    Beside ids, the frame may lack the texts; those that it has must be those that were graded.
+    With ids, the frame may lack the texts; those that it has must be the graded ones.
 
     Raises:
-        InputError: a row was not graded, or its texts do not say which item it is.
+        InputError: a row was not graded, or its texts fit several items.
     """
     if not hasattr(frame, "columns"):
         raise InputError(f"join needs a data frame of pandas or polars, found {shown(frame)}")
@@ -170,7 +171,7 @@ def _matched(items: list[ItemResult], frame: Any) -> list[ItemResult]:
         raise InputError("no column of the frame has the submissions that were graded")
     rows = [*zip(*(known[name] or () for name in names), strict=True)]
     graded = [*zip(*(wanted[name] for name in names), strict=True)]
-    by_texts = dict(zip(graded, items, strict=False))  # nothing where there are ids alone
+    by_texts = dict(zip(graded, items, strict=False))  # empty if there are only ids
     for number, (row, expected) in enumerate(zip(rows, graded, strict=True), 1):
         if row != expected and (ids is not None or row not in by_texts):
             raise InputError(
@@ -188,7 +189,7 @@ def _matched(items: list[ItemResult], frame: Any) -> list[ItemResult]:
 
 
 def _column_of(texts: list[str], columns: list[list[Any]]) -> list[str] | None:
-    """The column that has most of the texts, as texts; None if none begins with some of them."""
+    """The column with most of the texts, as texts; None if no column has any at its beginning."""
     known = {*texts} - {""}
     with_some = (
         [submission_of(cell) or "" for cell in cells]
@@ -199,7 +200,7 @@ def _column_of(texts: list[str], columns: list[list[Any]]) -> list[str] | None:
 
 
 def _label(verdict: Verdict | None) -> str | None:
-    """A cell: the label, also of a verdict that abstains; None where there is no answer."""
+    """The cell of a verdict: its label or abstention; None without an answer."""
     if verdict is None or verdict.status in UNANSWERED:
         return None
     return verdict.label or CriterionVerdict.CANNOT_ASSESS.value

@@ -41,7 +41,7 @@ from rubricate.views import (
 
 State = Literal["complete", "stopped early", "not ended", "unreadable"]
 DEPTH = 4
-"""How many folders deep run folders are looked for."""
+"""The maximum depth of the search for run folders."""
 _FILES = (SUMMARY_NAME, *JOURNAL_NAMES, "results.jsonl")
 
 
@@ -57,11 +57,11 @@ class ListedRun:
         when: when it ended, in UTC (ISO 8601), by the time of its summary; for a run that has not
             ended, when its journal was last written.
         dataset, judge: their names.
-        items: how many items it has.
+        items: the number of items.
         score: the mean score with its 95 % interval (t, over items); None if nothing was
             judged, and for other kinds of runs.
-        failed: verdicts that failed.
-        accuracy, kappa: agreement with people's labels over all criteria; None without labels.
+        failed: the number of failed verdicts.
+        accuracy, kappa: the agreement with human labels over all criteria; None without labels.
         labels: the number of pairs of a verdict and a label for these.
         run_cost: US dollars that the run has cost in all; None if unknown.
         run_estimated_cost: the estimated part of it.
@@ -104,11 +104,11 @@ class RunList(Report):
 
     @property
     def title(self) -> str:
-        """What is listed."""
+        """The title of the list."""
         return f"Runs in {self.folder}"
 
     def sections(self) -> Iterator[Section]:
-        """The table, and a line for each run that is not complete."""
+        """The table, and a line for each incomplete run."""
         if not self.runs:
             yield say(f"No runs in {self.folder}. rubricate grade DATA writes one.")
             return
@@ -183,7 +183,7 @@ def list_runs(folder: str | Path = "runs") -> RunList:
 
 
 def run_folders(folder: Path, depth: int = DEPTH) -> Iterator[Path]:
-    """The run folders at and below a folder; none within another, and none behind a link."""
+    """Yield the run folders at and below a folder, but not within one another or behind links."""
     if any((folder / name).exists() for name in _FILES):
         yield folder
         return
@@ -258,7 +258,7 @@ def _problem_text(error: Exception, path: Path) -> str:
 
 
 def _when(path: Path) -> str:
-    """When the first of a run's files that is there was written."""
+    """The modification time of the first file of the run that exists."""
     for name in _FILES:
         try:
             written = (path / name).stat().st_mtime
@@ -269,7 +269,7 @@ def _when(path: Path) -> str:
 
 
 def _score(path: Path, summary: Summary) -> Estimate | None:
-    """The mean score with its interval: the summary's own where it has one."""
+    """The mean score with its interval, from the summary if it has one."""
     if summary.score.mean is None:
         return None
     groups = prompts_in(path) if prompts_repeat(summary.prompts or 0, summary.items) else None
@@ -277,7 +277,7 @@ def _score(path: Path, summary: Summary) -> Estimate | None:
 
 
 def _item_scores(path: Path) -> Iterator[tuple[str, float | None]]:
-    """Each item with its score, from its first line; its others are not read."""
+    """Yield each item with its score, from its first line; further lines are skipped."""
     begin: bytes | None = None
     with path.open("rb") as lines:
         for line in lines:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def scores_by(run: FinishedRun, fields: Sequence[str] = ()) -> DeclaredFigures:
-    """A run's scores by the fields that its rubric declares, and by others.
+    """The scores of a run by the fields that its rubric declares, and by further ones.
 
     Args:
         run: the run.
@@ -64,7 +64,7 @@ def scores_by(run: FinishedRun, fields: Sequence[str] = ()) -> DeclaredFigures:
 
 
 def summary_by(run: FinishedRun, summary: Summary, fields: Sequence[str]) -> Summary:
-    """A run's summary with its scores by these fields, too."""
+    """Return the summary of a run with its scores by these fields added."""
     return as_declared(summary, scores_by(run, fields))
 
 

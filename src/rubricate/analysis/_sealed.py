@@ -1,4 +1,4 @@
-"""Files that can be trusted: JSON whose last field is a hash of all fields before it."""
+"""JSON files whose last field is a hash of all other fields, so that changes are detected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rubricate.views import Report
 
 
 class SealedReport(Report, BaseModel):
-    """A report on a run's judge, which later commands read and refuse if it was changed.
+    """A report on a run's judge, which later commands read, and refuse if it was changed.
 
     A subclass declares `format` with its default, its own fields, and
     `sha256: str = ""` last.
@@ -29,24 +29,24 @@ class SealedReport(Report, BaseModel):
 
     format: str
     created: str
-    """When, in UTC."""
+    """When it was created, in UTC."""
     rubricate_version: str
-    """The version that wrote it."""
+    """The version of rubricate that created it."""
     judge: str
     """The judge's name."""
     judge_fingerprint: str | None
     """A hash of the judge's model, prompt and sampling."""
     items: int
-    """Items with a label."""
+    """The number of items with a label."""
     groups: str | None
-    """The field of the metadata that says which items belong together; None for none."""
+    """The metadata field that says which items belong together, if any."""
 
     if TYPE_CHECKING:
         sha256: str
 
     @classmethod
     def of_run(cls, run: FinishedRun, **fields: Any) -> Self:
-        """The report on a run's judge, with its hash."""
+        """Create the report on a run's judge, with its hash."""
         report = cls(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             rubricate_version=__version__,
@@ -57,7 +57,7 @@ class SealedReport(Report, BaseModel):
         return report.model_copy(update={"sha256": report.digest()})
 
     def digest(self) -> str:
-        """The hash that `sha256` must be."""
+        """The correct value of `sha256`."""
         return hash_of(self.model_dump(mode="json", exclude={"sha256"}))
 
     @classmethod
@@ -70,7 +70,7 @@ class SealedReport(Report, BaseModel):
             command: the command of `rubricate trust` that writes it.
 
         Raises:
-            InputError: the file cannot be read, is no such report, or was changed since it was
+            InputError: the file cannot be read, is not such a report, or was changed since it was
                 written.
         """
         data = parse_json(read_text(path), file=path)
@@ -81,7 +81,7 @@ class SealedReport(Report, BaseModel):
             report = cls.model_validate(data)
         except ValidationError as error:
             raise input_error(error).within(file=path) from None
-        # What the file has, and not what this version would write: an earlier one had fewer fields.
+        # The hash is of the fields in the file, because earlier versions had fewer.
         if report.sha256 != hash_of({name: data[name] for name in data if name != "sha256"}):
             raise InputError(
                 f"this {what} was changed since it was written: its hash does not fit", file=path
@@ -90,6 +90,6 @@ class SealedReport(Report, BaseModel):
 
 
 def hash_of(data: Any) -> str:
-    """A hash of JSON values, whatever the order of their keys."""
+    """A hash of JSON values, independent of the order of keys."""
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), default=str)
     return hashlib.sha256(text.encode()).hexdigest()

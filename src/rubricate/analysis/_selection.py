@@ -1,4 +1,4 @@
-"""A selection of a finished run's verdicts by item, criterion, failure and disagreement."""
+"""Selecting verdicts of a finished run by item, criterion, failure and disagreement."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ from rubricate.views import (
 )
 
 EXCERPT, WHOLE = 400, 1500
-"""Characters of a submission that are shown: among other items, and of items selected by name."""
+"""The number of characters of a submission to show: usually, and for items selected by name."""
 SHOWN = 20
-"""Up to this many known names are listed in an error about an unknown one."""
+"""The maximum number of known names in an error about an unknown one."""
 
 
 @dataclass(frozen=True)
 class Selection(Report):
-    """The verdicts that match all of these; iterate it for the items that have some.
+    """The verdicts that match all conditions. Iterate it for the items that have some.
 
     Args:
         run: the run.
-        items: identifiers of items; none for all.
-        criteria: names of criteria; none for all.
-        failed: only verdicts that failed.
-        disagreements: only verdicts that differ from the human label; in a run without labels,
-            those whose votes are not all the same answer.
+        items: ids of items; empty for all.
+        criteria: names of criteria; empty for all.
+        failed: only failed verdicts.
+        disagreements: only verdicts that differ from the human label or, in a run without labels,
+            whose votes differ.
         prompts: include the requests and replies of each verdict in `to_dict`.
-        journal: the database that has the requests and replies, if the user names it.
+        journal: the database with the requests and replies, if the user names it.
 
     Raises:
         InputError: an item or a criterion is not in the run, or disagreements are selected in a run
@@ -120,7 +120,8 @@ class Selection(Report):
         return f"Verdicts of {self.run.path}"
 
     def sections(self) -> Iterator[Section]:
-        """Each item with its text, each verdict with its reason; one item is held at a time."""
+        """Each item with its text, and each verdict with its reason; one item in memory at a
+        time."""
         items = verdicts = 0
         yield from self._criteria_sections()
         for item in self:
@@ -172,7 +173,7 @@ def _item_sections(item: FinishedItem, *, by_name: bool) -> Iterator[Section]:
 
 
 def _excerpt(item: FinishedItem, submission: str, longest: int) -> Passage:
-    """The beginning of the submission with the quotes underlined."""
+    """The beginning of the submission, with quotes underlined."""
     marks = tuple(
         (evidence.start, min(evidence.end, longest))
         for row in item.rows
@@ -254,12 +255,12 @@ def _check(what: str, names: Collection[str], known: Collection[str]) -> None:
             raise InputError(f"the run has no {what} '{name}'{hint}")
 
 
-# What was sent and received, to the letter
+# Requests and replies, verbatim
 
 
 def conversation_lines(selection: Selection) -> Iterator[str]:
-    """The requests and replies behind each selected verdict, in order; a text can have many
-    lines.
+    """Yield the requests and replies behind each selected verdict, in order; texts may contain line
+    breaks.
 
     Raises:
         InputError: the journal cannot be read.

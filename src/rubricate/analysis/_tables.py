@@ -1,4 +1,4 @@
-"""Verdicts as a table: its columns and rows, as a data frame and as a file."""
+"""Verdicts as a table, in a data frame or a file."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     import polars
 
 By = Literal["verdict", "item"]
-"""What a row of a table stores."""
+"""What a row of a table stands for."""
 Kind = Literal["text", "number", "count", "flag", "texts", "object"]
-"""What a column holds: text, a float, a whole number, true or false, a list of texts, or JSON."""
+"""The type of a column: text, float, integer, boolean, list of texts, or JSON."""
 
 _KINDS: dict[Any, Kind] = {str: "text", float: "number", int: "count", bool: "flag"}
 
@@ -39,7 +39,7 @@ def _without_none(hint: Any) -> Any:
 
 
 def _types(kind: Any) -> dict[str, Any]:
-    """The types of a class's fields; of those that can be None, the other type."""
+    """The types of the fields of a class; for optional ones, the type besides None."""
     hints = get_type_hints(kind)
     return {
         name: _without_none(hint) if isinstance(hint, UnionType) else hint
@@ -55,20 +55,20 @@ def _fields() -> dict[str, Any]:
 
 
 def _is_by_name(name: str) -> bool:
-    """Whether a field has a column for each name in it, such as `votes.JUDGE`."""
+    """Whether a field has a column for each of its keys, such as `votes.JUDGE`."""
     hint = _fields()[name]
     return name == "votes" or (get_origin(hint) is Mapping and get_args(hint)[1] is not Any)
 
 
 @cache
 def _parts(name: str) -> dict[str, Any]:
-    """The parts of a field that has a column for each of them, such as `usage.cost`."""
+    """The parts of a field with a column each, such as `usage.cost`."""
     hint = _fields()[name]
     return _types(hint) if is_dataclass(hint) else {}
 
 
 def _columns_of(name: str) -> dict[str, Kind]:
-    """The columns of a field, where they do not depend on the run."""
+    """The columns of a field, as far as they do not depend on the run."""
     hint = _fields()[name]
     if _is_by_name(name):
         return {}
@@ -80,21 +80,21 @@ def _columns_of(name: str) -> dict[str, Kind]:
 
 
 _TEXTS = ("prompt", "submission", "reference")
-"""The texts of an item that a table has, unless they are left out."""
+"""The texts of an item that a table includes by default."""
 _IN_FIRST_LINE = ("tags", "tag_scores", "groups")
 _OF_ITEMS = ("item", "description", *_IN_FIRST_LINE, *ITEM_FIELDS)
 _STATUSES = get_args(Status)
 
 
 def _fields_of(by: str) -> Sequence[str]:
-    """The fields that a table has columns of."""
+    """The fields behind the columns of a table."""
     if by == "item":
         return _OF_ITEMS
     return [name for name in ROW_FIELDS if name not in (*_IN_FIRST_LINE, "keys")]
 
 
 def table_columns(by: str, texts: bool = True) -> dict[str, Kind]:
-    """The columns of a table, before those that depend on the run."""
+    """The columns of a table that do not depend on the run."""
     columns: dict[str, Kind] = {}
     for name in _fields_of(by):
         columns |= _columns_of(name)
@@ -106,7 +106,7 @@ def table_columns(by: str, texts: bool = True) -> dict[str, Kind]:
 
 
 _AT_ONCE = 2048
-"""Rows of a Parquet file's group: what is held."""
+"""Rows per row group of a Parquet file, which are in memory together."""
 _FORMULA_BEGINS = tuple("=+-@\t\r\n＝＋－＠")  # OWASP, CSV Injection
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
@@ -114,28 +114,28 @@ Row = dict[str, Any]
 
 
 class Tabular:
-    """Verdicts as a table of one row per verdict, or of one row per item.
+    """Verdicts as a table with one row per verdict, or one row per item.
 
-    The columns are the same in every form, and stable: `docs/run-folder.md` lists them. What is
-    missing (the value of a failed verdict, a label that is missing) is empty, never 0.
+    All formats have the same stable columns, which `docs/run-folder.md` lists. A missing value
+    (that of a failed verdict, or a missing label) is empty, never 0.
     """
 
     @abstractmethod
     def item_rows(self) -> Iterator[tuple[ResultRow, ...]]:
-        """The verdicts of each item, in the dataset's order."""
+        """Yield the verdicts of each item, in the dataset's order."""
 
     @abstractmethod
     def with_texts(self) -> Iterator[tuple[ItemTexts, tuple[ResultRow, ...]]]:
-        """The texts and the verdicts of each item, in the dataset's order."""
+        """Yield the texts and verdicts of each item, in the dataset's order."""
 
     def to_pandas(self, by: By = "verdict", *, texts: bool = True) -> pandas.DataFrame:
-        """A pandas data frame (extra `pandas`).
+        """Return a pandas data frame (extra `pandas`).
 
-        Numbers that can be missing are `float64`, with NaN where there is none.
+        Numbers that can be missing are `float64`, with NaN for missing ones.
 
         Args:
-            by: what a row is: a `verdict`, or an `item` with columns for each criterion.
-            texts: with columns for the item's prompt, submission and reference.
+            by: what a row stands for: a `verdict`, or an `item` with columns for each criterion.
+            texts: whether to include the item's prompt, submission and reference.
 
         Raises:
             InputError: `by` is neither.
@@ -144,7 +144,7 @@ class Tabular:
         return VerdictTable(self, by, texts=texts).to_pandas()
 
     def to_polars(self, by: By = "verdict", *, texts: bool = True) -> polars.DataFrame:
-        """A polars data frame (extra `polars`); as `to_pandas`."""
+        """Return a polars data frame (extra `polars`); see `to_pandas`."""
         return VerdictTable(self, by, texts=texts).to_polars()
 
     def to_csv(
@@ -155,18 +155,18 @@ class Tabular:
         texts: bool = True,
         raw_cells: bool = False,
     ) -> int:
-        """Write a CSV file (RFC 4180, UTF-8); gives the number of its rows.
+        """Write a CSV file (RFC 4180, UTF-8), and return the number of rows.
 
-        Lists and objects are JSON text, true and false are `true` and `false`. Text that a
-        spreadsheet would run as a formula has `'` before it: text that begins with `=`, `+`, `-`,
-        `@`, their full-width forms, a tab or a line break (OWASP, CSV Injection). Numbers, also
-        as text, stay as they are.
+        Lists and objects are written as JSON, booleans as `true` and `false`. Text that a
+        spreadsheet would execute as a formula gets a leading `'`: text that begins with `=`, `+`,
+        `-`, `@`, their full-width forms, a tab or a line break (OWASP, CSV Injection). Numbers,
+        also as text, remain unchanged.
 
         Args:
-            path: the file; one that is there is replaced when the new one is complete.
-            by: what a row is: a `verdict`, or an `item` with columns for each criterion.
-            texts: with columns for the item's prompt, submission and reference.
-            raw_cells: write all text as it is, for a program that reads the file.
+            path: the file; an existing one is replaced when the new one is complete.
+            by: what a row stands for: a `verdict`, or an `item` with columns for each criterion.
+            texts: whether to include the item's prompt, submission and reference.
+            raw_cells: write all text unchanged, for programs that read the file.
 
         Raises:
             InputError: `by` is neither, or the file cannot be written.
@@ -174,11 +174,11 @@ class Tabular:
         return VerdictTable(self, by, texts=texts).to_csv(Path(path), raw_cells=raw_cells)
 
     def to_jsonl(self, path: str | Path, *, by: By = "verdict", texts: bool = True) -> int:
-        """Write JSON Lines, an object a row; otherwise as `to_csv`."""
+        """Write JSON Lines with one object per row; otherwise like `to_csv`."""
         return VerdictTable(self, by, texts=texts).to_jsonl(Path(path))
 
     def to_parquet(self, path: str | Path, *, by: By = "verdict", texts: bool = True) -> int:
-        """Write a Parquet file (extra `parquet`); otherwise as `to_csv`.
+        """Write a Parquet file (extra `parquet`); otherwise like `to_csv`.
 
         Raises:
             InputError: `by` is neither, or the file cannot be written.
@@ -188,15 +188,15 @@ class Tabular:
 
 
 class VerdictTable:
-    """Rows that are read anew each time that they are iterated; none is held.
+    """The rows of a table, read anew for each iteration and not kept in memory.
 
     Args:
         source: a result or a finished run.
-        by: what a row is: a `verdict` or an `item`.
-        texts: with columns for the item's prompt, submission and reference.
+        by: what a row stands for: a `verdict` or an `item`.
+        texts: whether to include the item's prompt, submission and reference.
 
     Attributes:
-        columns: what each column holds, by name.
+        columns: the type of each column, by name.
 
     Raises:
         InputError: `by` is neither, or the source cannot be read.
@@ -225,7 +225,7 @@ class VerdictTable:
                 yield self._shaped(texts | dict(chain.from_iterable(cells)))
 
     def _items(self) -> Iterator[tuple[Row, tuple[ResultRow, ...]]]:
-        """The cells of each item's texts, and its verdicts."""
+        """Yield the cells with the texts of each item, and its verdicts."""
         if not self._texts:
             yield from (({}, rows) for rows in self._source.item_rows())
             return
@@ -290,7 +290,7 @@ class VerdictTable:
         return count
 
     def to_parquet(self, path: Path, *, private: bool = False) -> int:
-        """See `Tabular.to_parquet`; a `private` file is for its owner only."""
+        """See `Tabular.to_parquet`; only the owner can read a `private` file."""
         with extra_needed("to_parquet", "parquet"):
             import pyarrow
             from pyarrow import parquet
@@ -314,7 +314,7 @@ class VerdictTable:
         return count
 
     def _run_columns(self) -> dict[str, Kind]:
-        """The columns that depend on the run: a first reading finds them."""
+        """The columns that depend on the run, found in a first pass."""
         criteria: dict[str, None] = {}
         has_labels = False
         own = [name for name in self._fields if _is_by_name(name)]
@@ -336,11 +336,11 @@ class VerdictTable:
         return columns
 
     def _shaped(self, row: Row) -> Row:
-        """The row with every column, in order."""
+        """Return the row with all columns, in order."""
         return {name: _as(kind, row.get(name)) for name, kind in self.columns.items()}
 
     def _with_json(self, row: Row) -> Row:
-        """The row with JSON values as text."""
+        """Return the row with JSON values as text."""
         for name, kind in self.columns.items():
             if kind == "object" and row[name] is not None:
                 row[name] = orjson.dumps(row[name]).decode()
@@ -366,7 +366,7 @@ def _cells(row: ResultRow, name: str) -> Row:
     value = getattr(row, name)
     if name == "evidence":
         return {name: [evidence.quote for evidence in value]}
-    if name == "votes":  # as a verdict, a vote without a label says its status
+    if name == "votes":  # like a verdict, a vote without a label shows its status
         return {f"votes.{vote.judge}": vote.label or vote.status for vote in value}
     if _is_by_name(name):
         return {f"{name}.{key}": getattr(part, "value", part) for key, part in value.items()}
@@ -376,7 +376,7 @@ def _cells(row: ResultRow, name: str) -> Row:
 
 
 def _kind(types: set[type]) -> Kind:
-    """What a column holds whose values are of these types."""
+    """The type of a column with values of these Python types."""
     if types and types <= {int, float}:
         return "number"
     return "flag" if types == {bool} else "text"
@@ -391,9 +391,9 @@ def _as(kind: Kind, value: Any) -> Any:
 
 
 def spreadsheet_cell(value: Any) -> Any:
-    """A cell's value with `'` before a text that a spreadsheet would run as a formula.
+    """Return a cell's value, with a leading `'` if a spreadsheet would execute it as a formula.
 
-    A text that is a plain number stays as it is.
+    A text that is a plain number remains unchanged.
     """
     if (
         isinstance(value, str)

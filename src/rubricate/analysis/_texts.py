@@ -1,4 +1,4 @@
-"""The texts of a run folder, item by item."""
+"""The texts of the items in a run folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rubricate.run.results import TEXTS, WRITE_ANEW, ItemTexts
 
 
 class TextFile:
-    """The texts of a run's items; only their places in the file are held.
+    """The texts of a run's items; only their positions in the file are kept in memory.
 
     Raises:
         InputError: the file is damaged.
@@ -23,7 +23,7 @@ class TextFile:
         self._path = user_path(folder) / "items.jsonl"
         self._places: dict[str, int] = {}
         self._file: BinaryIO | None = None
-        if not self._path.exists():  # a run folder of an earlier version
+        if not self._path.exists():  # a run folder from an earlier version
             return
         place = 0
         self._file = self._path.open("rb")
@@ -45,7 +45,7 @@ class TextFile:
             self._file.close()
 
     def get(self, item: str) -> ItemTexts | None:
-        """An item's texts; None where the run does not have them."""
+        """Return the texts of an item; None if the run does not have them."""
         place = self._places.get(item)
         if place is None or self._file is None:
             return None

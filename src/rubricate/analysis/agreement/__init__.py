@@ -1,4 +1,4 @@
-"""How far a run's judge agrees with people, and with itself when it is asked again."""
+"""Agreement of a run's judge with people, and with itself when it is asked again."""
 
 from rubricate.analysis.agreement._agreement import (
     AgreementReport as AgreementReport,

@@ -1,4 +1,4 @@
-"""How far a run's judge agrees with the labels in it, criterion by criterion."""
+"""Agreement of a run's judge with the labels in the run, by criterion."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ from rubricate.views import (
 )
 
 MOST_ROWS = 60
-"""Criteria that are shown unless all are asked for: more do not fit on a few screens."""
+"""The maximum number of criteria shown by default; more do not fit on a few screens."""
 FEW = 8
-"""With fewer items, or groups of them, an interval is rough."""
+"""With fewer items, or groups of items, an interval is only rough."""
 LEAST_POOLED = 5
-"""Criteria from which on each is pooled with the others: with fewer, these say hardly anything of
-how much criteria differ."""
+"""The minimum number of criteria for partial pooling; fewer say hardly anything about how much
+criteria differ."""
 NAMED = 3
-"""Criteria that a warning names."""
+"""The maximum number of criteria that a warning names."""
 NOTHING = Estimate(None)
 CRITERION = Column("criterion", is_text=True)
 UNDECIDED = {
@@ -89,7 +89,7 @@ _FOR_LABELS = {
     "false pos": "false_positive_rate",
     "false neg": "false_negative_rate",
 }
-"""What the table of labels shows: the figure under each heading; see `figure_of`."""
+"""The columns of the table of labels: heading and figure; see `figure_of`."""
 _FOR_NUMBERS = {
     "exact": "accuracy",
     "kappa": "kappa",
@@ -101,14 +101,14 @@ _NAMES = {
     "accuracy": ("accuracy", "exact_accuracy"),
     "kappa": ("quadratic_kappa", "cohen_kappa"),
 }
-"""Figures that depend on the kind of answers: the first of these that there is."""
+"""Figures that depend on the kind of answers: the first one that exists."""
 
 
 def figure_of(agreement: LabelAgreement | ScoreAgreement, name: str) -> Estimate:
-    """A figure of agreement by its name; one without a value where these answers have none.
+    """Return a figure of agreement by its name, without a value if it is undefined for the answers.
 
-    `accuracy` is the share of equal answers: of labels, or of numbers. `kappa` is Cohen's, with
-    squared distances where the answers are in order. The error rates are those of MET.
+    `accuracy` is the share of equal answers. `kappa` is Cohen's kappa, with quadratic weights for
+    ordered answers. Error rates are those of MET.
     """
     met = agreement.by_label.get("MET", {}) if isinstance(agreement, LabelAgreement) else {}
     for known in _NAMES.get(name, (name,)):
@@ -120,17 +120,17 @@ def figure_of(agreement: LabelAgreement | ScoreAgreement, name: str) -> Estimate
 
 @dataclass(frozen=True, slots=True)
 class CriterionAgreement:
-    """One criterion, or several of one pair each with the same answers.
+    """The agreement on one criterion, or on several with one pair each and the same answers.
 
     Attributes:
-        name: its name; in words where it is of several.
-        measurement: what its answers are.
-        statuses: how many verdicts have each status.
+        name: the name of the criterion; a description if there are several.
+        measurement: the kind of its answers.
+        statuses: the number of verdicts by status.
         not_applicable: pairs left out because the judge or a person said that an ordered criterion
-            does not apply; that answer has no place in the order.
-        agreement: of labels, or of numbers where the answers are numbers.
-        probabilities: how well the judge's probabilities of MET fit, where it has any.
-        of: the names of the criteria that it is of, where these are several.
+            does not apply, which has no place in the order.
+        agreement: the agreement of labels, or of numbers.
+        probabilities: the quality of the judge's probabilities of MET, if it gives any.
+        of: the names of the criteria, if there are several.
     """
 
     name: str
@@ -153,7 +153,7 @@ class CriterionAgreement:
 
     @property
     def people_labels(self) -> dict[str, int] | None:
-        """How often people gave each label, of the pairs that count; None of numbers."""
+        """The number of pairs by human label; None for numbers."""
         agreement = self.agreement
         if not isinstance(agreement, LabelAgreement):
             return None
@@ -163,13 +163,13 @@ class CriterionAgreement:
 
 @dataclass(frozen=True, slots=True)
 class LevelAgreement:
-    """The scores of a tree's groups at one level, against those by the labels.
+    """The scores of a tree's groups at one level, against scores from labels.
 
     Attributes:
-        level: 1 for the outermost groups.
-        groups: how many different groups there are.
-        scores: over all of them and all items with a label on every criterion; items are resampled
-            whole.
+        level: the level; 1 for the outermost groups.
+        groups: the number of different groups.
+        scores: the agreement over all groups and all items with a label on every criterion; whole
+            items are resampled.
     """
 
     level: int
@@ -179,32 +179,32 @@ class LevelAgreement:
 
 @dataclass(frozen=True, slots=True)
 class AgreementReport(Report):
-    """A run's judge against its labels.
+    """The agreement of a run's judge with the labels.
 
     Attributes:
         judge: the judge's name.
-        items: items with a label.
-        criteria: those with a label, in the rubric's order.
-        alone: criteria of one pair each, such as those of single items, put together by what their
-            answers are. They are among `criteria`, too.
-        stratified: all criteria; None with fewer than two. Metrics and code have no kappa in it.
-        probabilities: how well the judge's probabilities of MET fit, and the decisions by them, on
+        items: the number of items with a label.
+        criteria: the labelled criteria, in the rubric's order.
+        alone: criteria with one pair each, such as those of single items, combined by the kind of
+            their answers. They are among `criteria`, too.
+        stratified: all criteria together; None with fewer than two. It has no kappa for metrics and
+            code.
+        probabilities: the quality of the judge's probabilities of MET and of decisions by them, on
             all binary criteria.
-        scores: the items' scores against those by their labels; None where no item has a label on
-            every criterion.
-        annotators: where several annotators labelled the items, the judge beside each of them and
-            they among themselves; see `CriterionAnnotators`.
+        scores: the items' scores against scores from labels; None if no item has a label on every
+            criterion.
+        annotators: with several annotators, the agreement of the judge with each of them, and among
+            themselves; see `CriterionAnnotators`.
         annotators_together: the same over all criteria with labels or steps of a scale, stratified;
             None with fewer than two.
-        labels: how the labels were chosen; figures are weighted by it where that is possible.
-        undecided: the policy for pairs in which one did not decide.
-        bootstrap: how the intervals were made.
-        groups: the field of the metadata that says which items belong together; None for none.
-        levels: of rubrics that are trees, the scores of their groups against those by the labels,
-            the outermost first.
+        labels: how the labelled items were chosen; figures are weighted accordingly if possible.
+        undecided: the policy for pairs in which one side did not decide.
+        bootstrap: the settings of the intervals.
+        groups: the metadata field that says which items belong together, if any.
+        levels: for trees, the scores of groups against scores from labels, the outermost first.
         pooled: with five criteria or more, the accuracy of each by partial pooling, by name (see
             `stats.pooled_shares`).
-        simultaneous: whether the intervals of the criteria hold all together.
+        simultaneous: whether all intervals of criteria hold together.
     """
 
     judge: str
@@ -230,7 +230,7 @@ class AgreementReport(Report):
 
     @property
     def few(self) -> str | None:
-        """A warning, where an interval rests on fewer than 8 items or groups of items."""
+        """A warning if an interval is based on fewer than 8 items or groups of items."""
         clusters = {
             criterion.name: criterion.agreement.clusters
             for criterion in self.criteria
@@ -242,7 +242,7 @@ class AgreementReport(Report):
 
     @property
     def whole(self) -> tuple[Estimate, Estimate, int]:
-        """Accuracy, kappa and n of the run: stratified, or those of its only criterion."""
+        """Accuracy, kappa and n of the run: stratified, or of its only criterion."""
         if self.stratified is not None:
             return self.stratified.accuracy, self.stratified.kappa, self.stratified.n
         known = [criterion for criterion in self.criteria if criterion.accuracy.value is not None]
@@ -255,9 +255,9 @@ class AgreementReport(Report):
         return f"How far {self.judge} agrees with people"
 
     def sections(self, *, every: bool = False) -> Iterator[Section]:
-        """A table of the criteria with labels, one of those with numbers, and what is undefined.
+        """A table of criteria with labels, one of criteria with numbers, and what is undefined.
 
-        Criteria of one pair each (those of single items) are shown together, unless `every` is
+        Criteria with one pair each (those of single items) are shown together unless `every` is
         true.
         """
         in_groups = {name for criterion in self.alone for name in criterion.of}
@@ -359,7 +359,7 @@ class AgreementReport(Report):
             yield Table([CRITERION, *numbers("n", *columns)], rows, title)
 
     def _probabilities_table(self, shown: Sequence[CriterionAgreement]) -> Iterator[Section]:
-        """How well the probabilities of MET fit, and the decisions by them."""
+        """The quality of probabilities of MET, and of decisions by them."""
         if self.probabilities is None:
             return
         rows = [
@@ -374,7 +374,7 @@ class AgreementReport(Report):
         yield from map(say, decision_texts(self.probabilities))
 
     def _annotators_table(self, without: Collection[str], most: int | None) -> Table:
-        """Kappa, or the correlation of numbers: the judge with people, and people among
+        """Kappa, or the correlation for numbers: the judge with people, and people among
         themselves."""
         rows = []
         for criterion in self.annotators:
@@ -414,28 +414,28 @@ def agreement_report(
     bootstrapped: int | None = None,
     simultaneous: bool = False,
 ) -> AgreementReport:
-    """Agreement for every kind of criterion that has labels.
+    """Compute the agreement of a run's judge with the labels, for every kind of criterion.
 
-    Binary and nominal answers are compared as labels, ordinal ones with their order; a scale's
-    scores and the values of metrics and code as numbers. Over all criteria, kappa is stratified
+    Binary and nominal answers are compared as labels, ordinal ones with their order, and the scores
+    of scales and the values of metrics and code as numbers. Over all criteria, kappa is stratified
     (`stats.stratified_agreement`).
 
         print(agreement_report(read_run("runs/physics")))
 
     Args:
         run: a run, from `grade` or `read_run`.
-        undecided: how an abstention or a failure counts where a person decided: see
-            `stats.label_agreement`. Numbers and ordered labels always leave such pairs out.
-        groups: a field of the items' metadata, such as the document that they come from: items of
-            one value are resampled together; `none` for each item by itself. Default: by prompt,
-            if prompts repeat.
-        rules: the decisions to make by probabilities of MET: a threshold by costs, sets of labels.
-            Default: none.
-        bootstrap: how intervals are made. Default: 2,000 draws, 95 %.
-        bootstrapped: only the first N criteria with labels get such intervals; a tree can have a
+        undecided: how an abstention or a failure counts if a person decided; see
+            `stats.label_agreement`. Such pairs are always left out for numbers and ordered labels.
+        groups: a field of the items' metadata, such as their source document: items with the same
+            value are resampled together. `none` treats each item by itself. Default: by prompt, if
+            prompts repeat.
+        rules: decisions by probabilities of MET: a threshold by costs, sets of labels. Default:
+            none.
+        bootstrap: the settings of the intervals. Default: 2,000 draws, 95 %.
+        bootstrapped: the number of labelled criteria that get such intervals; a tree can have a
             thousand. Default: all.
-        simultaneous: whether the intervals of the criteria are so wide that all of them hold with
-            the confidence (Bonferroni), and not each.
+        simultaneous: whether the confidence holds for all intervals of criteria together
+            (Bonferroni), rather than for each.
 
     Raises:
         InputError: the run has no labels, an item lacks the field to group by, or there are rules
@@ -504,12 +504,12 @@ def agreement_report(
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """How rows and pairs were sampled, and how their intervals are made.
+    """How rows and pairs were sampled, and the settings of their intervals.
 
     Attributes:
-        group_of: the group of each item; None where each is by itself.
-        weights: what each label counts; None where all count the same.
-        bootstrap: how intervals are made.
+        group_of: the group of each item; None if items are not grouped.
+        weights: the weight of each label; None if all are equal.
+        bootstrap: the settings of the intervals.
     """
 
     group_of: Mapping[str, Any] | None
@@ -517,7 +517,7 @@ class _Sample:
     bootstrap: Bootstrap
 
     def of(self, parts: Sequence[ResultRow] | Sequence[Pair]) -> dict[str, Any]:
-        """The groups and the weights of rows or pairs, as statistics take them."""
+        """The groups and weights of rows or pairs, as arguments of statistics."""
         group_of = self.group_of
         groups = None if group_of is None else [group_of[part.item] for part in parts]
         return {"groups": groups, "weights": worth_of(parts, self.weights)}
@@ -526,7 +526,7 @@ class _Sample:
 def _pooled(
     every: Sequence[Answers], counted: Sequence[Sequence[Pair]], sample: _Sample
 ) -> dict[str, PooledShare]:
-    """The accuracies of criteria with labels, by name; none with fewer than `LEAST_POOLED`."""
+    """The pooled accuracies of labelled criteria, by name; empty below `LEAST_POOLED`."""
     of = {
         answers.stratum.name or "": pairs
         for answers, pairs in zip(every, counted, strict=True)
@@ -548,7 +548,7 @@ def _pooled(
 def _levels(
     run: FinishedRun, group_of: Mapping[str, Any], bootstrap: Bootstrap
 ) -> Iterator[LevelAgreement]:
-    """Agreement about groups, level by level; nothing where no rubric is a tree."""
+    """The agreement on groups by level; empty if no rubric is a tree."""
     rubrics = [run.rubrics] if isinstance(run.rubrics, Rubric) else run.rubrics.values()
     if not any(rubric.groups for rubric in rubrics):
         return
@@ -569,7 +569,7 @@ def _levels(
 def _scores(
     run: FinishedRun, group_of: Mapping[str, Any] | None, bootstrap: Bootstrap
 ) -> ScoreAgreement | None:
-    """The items' scores against those of their labels."""
+    """The scores of items against scores from labels."""
     judge, human = run.item_scores, run.human_scores
     if all(score is None for score in human.values()):
         return None
@@ -585,7 +585,7 @@ def _scores(
 
 
 def _bounded(agreement: ScoreAgreement, most: float) -> ScoreAgreement:
-    """Keep differences inside what is possible: their intervals know no bounds."""
+    """Clip intervals of differences to the possible range."""
     figures = {
         name: agreement.figures[name].within(-most if name == "bias" else 0.0, most)
         for name in ("bias", "mae", "rmse", "wasserstein")
@@ -631,7 +631,7 @@ def _of_numbers(answers: Answers, sample: _Sample) -> ScoreAgreement:
         bootstrap=sample.bootstrap,
     )
     pairs = answers.decided()
-    # Of a scale equal labels count, though its numbers may be means.
+    # On a scale, equality means equal labels, because its numbers may be means.
     equal = [pair.equal for pair in pairs]
     exact = clustered_share(equal, **sample.of(pairs), confidence=sample.bootstrap.confidence)
     steps = [*map(float, answers.stratum.labels)] if is_scale else [0.0, 1.0]
@@ -644,7 +644,7 @@ def _of_labels(
 ) -> LabelAgreement:
     judge, human = answers.judge, answers.human
     labels, ordered = answers_of(answers.criterion), answers.stratum.level == "ordered"
-    if not ordered:  # those of other items' criteria of this name come last
+    if not ordered:  # labels of criteria with this name on other items come last
         others = [label for label in (*judge, *human) if label not in (None, ABSTENTION)]
         labels = (*dict.fromkeys((*labels, *others)), ABSTENTION)
     return label_agreement(
@@ -658,7 +658,7 @@ def _of_labels(
     )
 
 
-# Rows, and what a report says of a criterion below its tables
+# Rows, and notes below the tables
 
 
 def _row(
@@ -686,18 +686,18 @@ def _annotators_row(
 
 
 def units(groups: str | None) -> str:
-    """What intervals are by: items, or groups of them."""
+    """The resampling units of intervals: items, or groups of items."""
     return "items" if groups is None else f"groups by {groups}"
 
 
 def with_way_out(groups: str | None) -> str:
-    """`units`, and how to count each item by itself where the grouping is the default."""
+    """`units`, and how to switch the default grouping off."""
     way_out = ", --groups none for items" if groups == BY_PROMPT else ""
     return f"{units(groups)}{way_out}"
 
 
 def few_text(clusters: Mapping[str, int], groups: str | None) -> str | None:
-    """A warning about intervals that rest on few items, or groups of them; None where none does."""
+    """A warning about intervals based on few items or groups of items, if there are any."""
     names = [name for name, count in clusters.items() if count < FEW]
     if not names:
         return None
@@ -707,7 +707,7 @@ def few_text(clusters: Mapping[str, int], groups: str | None) -> str | None:
 
 
 def _notes(criterion: CriterionAgreement) -> Iterator[Paragraph]:
-    """What its row has no room for: probabilities, what is undefined or not decided."""
+    """What does not fit into a row: probabilities, undefined figures, undecided pairs."""
     name, agreement = criterion.name, criterion.agreement
     reasons: dict[str, list[str]] = {}
     for figure_name in ("accuracy", "kappa", "pearson"):

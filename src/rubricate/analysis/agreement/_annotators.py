@@ -1,4 +1,4 @@
-"""A run's judge beside each of several annotators, and they among themselves."""
+"""The agreement of a run's judge with several annotators, and of the annotators."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from rubricate.stats import (
 
 @dataclass(frozen=True, slots=True)
 class CriterionAnnotators:
-    """One criterion.
+    """The agreement with annotators on one criterion.
 
     Attributes:
         name: the criterion's name.
-        level: what is compared: labels without or with order, steps of a scale, or numbers.
-        agreement: the judge against each, against what they say together, and they among
-            themselves.
+        level: the level of measurement: labels without or with an order, steps of a scale, numbers.
+        agreement: of the judge with each annotator and with their consensus, and of the annotators
+            among themselves.
     """
 
     name: str
@@ -51,20 +51,20 @@ class CriterionAnnotators:
 
     @property
     def ceiling(self) -> float | None:
-        """The mean over annotators of the kappa of each, or the correlation, with the others."""
+        """The mean kappa (or correlation) of each annotator with the others."""
         labels = self.level in ("labels", "ordered")
         return self.agreement.ceiling.get(kappa_name(self.level) if labels else "pearson")
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorsTogether:
-    """Several criteria; every figure is stratified by criterion (`stats.stratified_agreement`).
+    """The agreement with annotators, stratified by criterion (`stats.stratified_agreement`).
 
     Attributes:
-        criteria: how many.
-        against: kappa of the judge with each annotator.
-        consensus: kappa of the judge with what the annotators say together.
-        ceiling: the mean over annotators of the kappa of each with what the others say together.
+        criteria: the number of criteria.
+        against: the kappa of the judge with each annotator.
+        consensus: the kappa of the judge with the annotators' consensus.
+        ceiling: the mean kappa of each annotator with the consensus of the others.
         alpha: Krippendorff's alpha of the annotators.
         perfect: the mean over criteria of the kappa that a judge without errors would reach.
     """
@@ -88,9 +88,9 @@ _LEVELS: dict[Level, Any] = {
 def annotators_of(
     run: FinishedRun, groups: Mapping[str, Any], bootstrap: Bootstrap
 ) -> tuple[tuple[CriterionAnnotators, ...], AnnotatorsTogether | None]:
-    """Of every criterion that annotators labelled, in the rubric's order, and of all together.
+    """The agreement on each criterion that annotators labelled, in the rubric's order, and on all.
 
-    Scales, metrics and code are compared as numbers, ordered options with their order.
+    Scales, metrics and code are compared as numbers, and ordered options with their order.
     """
     every = answers_by_criterion(run, [row for row in run.rows if row.annotations])
     each = tuple(
@@ -111,8 +111,8 @@ def _compared(
     of = [groups[item] for item in answers.items]
 
     def known(side: Sequence[Answer]) -> list[Any]:
-        """As statistics take them: what does not apply is no answer, and among numbers an
-        abstention is none either."""
+        """Answers as arguments of statistics: what does not apply counts as no answer, and so does
+        an abstention among numbers."""
         if level in ("steps", "numbers"):
             return [number_of(answer) for answer in side]
         return [None if answer == DOES_NOT_APPLY else answer for answer in side]
@@ -129,7 +129,7 @@ def _compared(
 
 
 def perfect_of(criterion: CriterionAnnotators) -> Estimate:
-    """The kappa, of numbers the correlation, that a judge without errors would reach."""
+    """The kappa (or correlation, for numbers) that a judge without errors would reach."""
     *_, coefficient = criterion.agreement.perfect.values()
     return coefficient
 
@@ -140,7 +140,7 @@ def _together(
     groups: Mapping[str, Any],
     bootstrap: Bootstrap,
 ) -> AnnotatorsTogether | None:
-    """All criteria with labels or steps; None with fewer than two."""
+    """All criteria with labels or steps together; None with fewer than two."""
     kept = [answers for answers in every if answers.stratum.level != "numbers"]
     if len(kept) < 2:
         return None
@@ -187,7 +187,7 @@ def _alpha(
         of_people = zip(*map(answers.annotator, names), strict=True)
         for item, people in zip(answers.items, of_people, strict=True):
             rating = [key_of(answers.stratum, answer) for answer in people if is_answer(answer)]
-            if len(rating) > 1:  # alpha takes any rater's place
+            if len(rating) > 1:  # alpha accepts missing raters
                 rows.append((answers.stratum, groups[item], rating))
     items = len({item for answers in kept for item in answers.items})
     where = strata_of(Counter(stratum for stratum, *_ in rows), kept, items)

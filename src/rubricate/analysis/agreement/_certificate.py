@@ -1,4 +1,4 @@
-"""A certificate: how far a judge agreed with people, with hashes of judge, prompt and rubric."""
+"""Certificates: the agreement of a judge with people, and hashes of judge, prompt and rubric."""
 
 from __future__ import annotations
 
@@ -38,43 +38,43 @@ from rubricate.views import (
 )
 
 _SHOWN = ("accuracy", "cohen_kappa", "quadratic_kappa", "pearson", "mae", "bias")
-"""Figures that are shown, of those that a criterion has."""
+"""The figures that are shown if a criterion has them."""
 
 
 @dataclass(frozen=True, slots=True)
 class CertifiedShare(Estimate):
-    """A share with its number of labels."""
+    """A share with the number of its labels."""
 
     n: int = 0
-    """People's labels that it is of."""
+    """The number of human labels behind it."""
 
 
 class CertifiedCriterion(BaseModel):
-    """How far the judge agreed with people on one criterion."""
+    """The agreement of the judge with people on one criterion."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     n: int
-    """Pairs of a verdict and a label."""
+    """The number of pairs of a verdict and a label."""
     clusters: int
-    """Items, or groups of them, that they come from."""
+    """The number of items, or groups of items, behind the pairs."""
     not_decided: dict[str, int]
-    """Pairs in which one did not decide, by cause."""
+    """The number of pairs in which one side did not decide, by cause."""
     sensitivity: CertifiedShare | None
-    """Of a binary criterion: the share of people's MET that the judge called MET."""
+    """For a binary criterion: the share of human MET labels that the judge called MET."""
     specificity: CertifiedShare | None
-    """Of a binary criterion: the share of people's UNMET that the judge called UNMET."""
+    """For a binary criterion: the share of human UNMET labels that the judge called UNMET."""
     figures: dict[str, Estimate]
     """All figures of agreement, by name."""
     people: float | None = None
-    """Kappa, of numbers the correlation, of an annotator with the others, where there are several:
-    the ceiling for a judge."""
+    """The kappa (or correlation, for numbers) of one annotator with the others, if there are
+    several: the ceiling for a judge."""
     perfect: Estimate | None = None
-    """What a judge without errors would reach against labels of such annotators."""
+    """The kappa that a judge without errors would reach with such annotators."""
 
 
 class Certificate(SealedReport):
-    """How far a judge agreed with people. `rubricate trust certify` writes it."""
+    """The agreement of a judge with people. `rubricate trust certify` writes it."""
 
     format: Literal["rubricate certificate 3"] = "rubricate certificate 3"
     prompt_version: str | None
@@ -84,13 +84,13 @@ class Certificate(SealedReport):
     data_hash: str
     """A hash of the items' ids with their labels."""
     undecided: str
-    """The policy for pairs in which one did not decide."""
+    """The policy for pairs in which one side did not decide."""
     confidence: float
     """The coverage of the intervals."""
     criteria: dict[str, CertifiedCriterion]
     """The figures by criterion."""
     score_bias: Estimate | None = None
-    """The mean of judge minus people of the items' scores."""
+    """The mean difference between the items' scores by the judge and by people."""
     sha256: str = ""
     """A hash of all other fields."""
 
@@ -99,7 +99,7 @@ class Certificate(SealedReport):
         return f"Certificate of {self.judge}"
 
     def sections(self) -> Iterator[Section]:
-        """What was certified, and how far the judge agreed with people on each criterion."""
+        """What was certified, and the agreement on each criterion."""
         yield Facts(
             (
                 ("created", f"{self.created} by rubricate {self.rubricate_version}"),
@@ -161,14 +161,15 @@ def certify(
     groups: str | None = None,
     bootstrap: Bootstrap | None = None,
 ) -> Certificate:
-    """The certificate of a run's judge, prompt and rubric.
+    """Certify a run's judge, prompt and rubric.
 
     Args:
         run: a finished run of a labelled dataset.
         undecided: how abstentions and failures count; see `label_agreement`.
-        groups: a field of the items' metadata: items of one value belong together, which widens the
-            intervals; `none` for each item by itself. Default: by prompt, if prompts repeat.
-        bootstrap: how its intervals are made. Default: 2,000 draws, seed 0.
+        groups: a field of the items' metadata: items with the same value belong together, which
+            widens the intervals. `none` treats each item by itself. Default: by prompt, if prompts
+            repeat.
+        bootstrap: the settings of the intervals. Default: 2,000 draws, seed 0.
 
     Raises:
         InputError: the run has no labels, or ended early, or an item lacks the field to group by.
@@ -181,7 +182,7 @@ def certify(
     report = agreement_report(run, undecided=undecided, groups=groups, bootstrap=bootstrap)
     try:
         return _certificate(run, report)
-    except (TypeError, ValueError) as error:  # the folder was changed by hand
+    except (TypeError, ValueError) as error:  # the folder was edited by hand
         why = described(error)
         raise InputError(
             f"is not as rubricate wrote it ({why}); {WRITE_ANEW}", file=run.path

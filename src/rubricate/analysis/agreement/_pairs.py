@@ -1,4 +1,4 @@
-"""The answers of the judge and of people, criterion by criterion, as they are compared."""
+"""The answers of the judge and of people by criterion, in the form in which they are compared."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _MAJORITY = Aggregation()
 
 
 class Pair(NamedTuple):
-    """Two answers as kappa takes them, whether they are equal, and their criterion and item.
+    """Two answers in the form for kappa, whether they are equal, and their criterion and item.
 
-    `stratum` is where the pair is counted, `criterion` the name of the criterion.
+    `stratum` is the stratum in which the pair counts, `criterion` the name of the criterion.
     """
 
     stratum: Stratum
@@ -48,13 +48,13 @@ class Pair(NamedTuple):
 
 
 class Answers:
-    """The answers of the judge and of people to one criterion, or to several put together.
+    """The answers of the judge and of people to one criterion, or to several combined.
 
     Args:
-        stratum: where its pairs are counted.
+        stratum: the stratum in which its pairs count.
         criterion: the criterion, or the first of several.
         rows: the verdicts, each with the criterion of its item.
-        of: the names of the criteria, where these are several.
+        of: the names of the criteria, if there are several.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Answers:
 
     @classmethod
     def together(cls, stratum: Stratum, parts: Sequence[Answers]) -> Answers:
-        """Several criteria as one."""
+        """Combine several criteria into one."""
         rows = [row for part in parts for row in part._rows]
         names = [part.stratum.name or "" for part in parts]
         return cls(stratum, parts[0].criterion, rows, names)
@@ -87,12 +87,12 @@ class Answers:
 
     @property
     def human(self) -> list[Any]:
-        """The answers of the run's labels."""
+        """The labels of the run."""
         return [answer(criterion, self.stratum.level, row.human) for row, criterion in self._rows]
 
     @property
     def annotators(self) -> list[str]:
-        """The names of those who labelled something."""
+        """The names of the annotators with a label."""
         return [*dict.fromkeys(name for row in self.rows for name in row.annotations)]
 
     def annotator(self, name: str) -> list[Answer]:
@@ -100,8 +100,8 @@ class Answers:
         return self._of_labels(lambda annotator: annotator == name)
 
     def consensus(self, without: str | None = None) -> list[Answer]:
-        """What annotators say together, by the rule that makes the run's labels; None where they
-        are evenly split."""
+        """The consensus of the annotators, by the same rule as the run's labels; None if they are
+        evenly split."""
         return self._of_labels(lambda annotator: annotator != without)
 
     def _of_labels(self, is_wanted: Callable[[str], bool]) -> list[Answer]:
@@ -125,20 +125,20 @@ class Answers:
         return [row for row, criterion in self._rows if criterion.measurement == "binary"]
 
     def applicable(self) -> Answers:
-        """The answers that have a place in the order: neither side says that it does not apply."""
+        """The answers without those in which one side says that the criterion does not apply."""
         both = zip(self._rows, self.judge, self.human, strict=True)
         rows = [row for row, *sides in both if DOES_NOT_APPLY not in sides]
         return Answers(self.stratum, self.criterion, rows, self.of)
 
     def decided(self, undecided: Undecided = "exclude") -> list[Pair]:
-        """The pairs of judge and label that count."""
+        """The pairs of verdict and label that count."""
         known = self.applicable()
         policy = "exclude" if self.stratum.level != "labels" else undecided
         kept = decided_pairs(known.judge, known.human, undecided=policy, abstention=ABSTENTION)
         return [self._pair(known.rows[at], judge, human) for at, judge, human in kept]
 
     def pairs(self, first: Sequence[Answer], second: Sequence[Answer]) -> list[Pair]:
-        """The pairs of two sides' answers in which both decided."""
+        """The pairs of answers in which both sides decided."""
         rows = zip(self.rows, first, second, strict=True)
         return [self._pair(row, a, b) for row, a, b in rows if is_answer(a) and is_answer(b)]
 
@@ -154,7 +154,7 @@ def _vote(criterion: Criterion, label: str) -> Verdict:
 
 
 def answers_by_criterion(run: FinishedRun, rows: Sequence[ResultRow]) -> list[Answers]:
-    """The answers in some of a run's rows, by criterion in the rubric's order."""
+    """The answers in rows of a run, by criterion in the rubric's order."""
     order = {name: place for place, name in enumerate(run.criteria)}
     rubrics: dict[int, dict[str, Criterion]] = {}
     by_stratum: dict[Stratum, list[tuple[ResultRow, Criterion]]] = {}
@@ -169,12 +169,12 @@ def answers_by_criterion(run: FinishedRun, rows: Sequence[ResultRow]) -> list[An
 
 
 def labelled_pairs(run: FinishedRun, criterion: str | None) -> list[Pair]:
-    """The pairs that `agreement_report` counts, of all criteria or of a single one.
+    """The pairs that `agreement_report` counts, of all criteria or of one.
 
     Numbers without a scale are left out, because they have no kappa.
 
     Raises:
-        InputError: the run has none.
+        InputError: there are none.
     """
     labelled = [
         row
@@ -200,7 +200,8 @@ def stratified(
     bootstrap: Bootstrap | None,
     weights: Mapping[tuple[str, str], float] | None = None,
 ) -> StratifiedAgreement:
-    """Agreement over several criteria; those of one pair each and the same answers are one."""
+    """The agreement over several criteria. Those with one pair each and the same answers count as
+    one."""
     items = len({pair.item for pair in pairs})
     where = strata_of(Counter(pair.stratum for pair in pairs), criteria, items)
     return stratified_agreement(
@@ -218,7 +219,7 @@ def stratified(
 def worth_of(
     parts: Sequence[ResultRow] | Sequence[Pair], weights: Mapping[tuple[str, str], float] | None
 ) -> list[float] | None:
-    """What the label of each row or pair counts; None where all count the same."""
+    """The weight of the label of each row or pair; None if all are equal."""
     return None if weights is None else [weights[part.item, part.criterion] for part in parts]
 
 

@@ -1,4 +1,4 @@
-"""How well a judge's probabilities separate MET from UNMET, and the decisions by them."""
+"""How well a judge's probabilities separate MET from UNMET, and decisions by them."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from rubricate.views import Row, Tone, estimate_text, p_text, percent
 LEAST, MOST = 1e-9, 1e9
 """The range of a cost."""
 DIGITS = 4
-"""Digits of a threshold that are shown."""
+"""The number of digits of a threshold in the output."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionRules:
-    """The decisions to make by a judge's probabilities of MET.
+    """Which decisions to make by a judge's probabilities of MET.
 
     Attributes:
-        costs: what a false MET and a false UNMET cost, both above 0, to find the threshold with the
-            least mean cost. Default: no threshold.
-        coverage: how often a set of labels must contain people's label, between 0 and 1. Default:
-            no sets.
+        costs: the costs of a false MET and a false UNMET, both above 0, to find the threshold with
+            the lowest mean cost. Default: no threshold.
+        coverage: the probability with which a set of labels must contain the human label, between 0
+            and 1. Default: no sets.
     """
 
     costs: tuple[float, float] | None = None
@@ -43,7 +43,7 @@ class DecisionRules:
 
     @classmethod
     def read(cls, costs: str | None, coverage: float | None) -> DecisionRules:
-        """From the options of the shell; the costs are two numbers, `5,1`.
+        """Create it from command-line options; the costs are two numbers, `5,1`.
 
         Raises:
             InputError: they are not.
@@ -64,14 +64,14 @@ class DecisionRules:
 
 @dataclass(frozen=True, slots=True)
 class Probabilities:
-    """How well probabilities of MET fit people's labels, and separate MET from UNMET.
+    """The quality of probabilities of MET: calibration, and separation of MET from UNMET.
 
     Attributes:
-        n: verdicts with a probability that both decided.
-        calibration: how well they fit.
-        auc: the area under the ROC curve; over several criteria, only verdicts of one are compared.
-        threshold: the one that costs least; None without costs.
-        sets: sets of labels; None without a coverage.
+        n: the number of verdicts with a probability and a label, both decided.
+        calibration: how well the probabilities fit.
+        auc: the area under the ROC curve; only verdicts on the same criterion are compared.
+        threshold: the threshold with the lowest cost; None without costs.
+        sets: the sets of labels; None without a coverage.
     """
 
     n: int
@@ -87,7 +87,7 @@ def probabilities_of(
     bootstrap: Bootstrap,
     rules: DecisionRules = DecisionRules(),
 ) -> Probabilities | None:
-    """The figures of verdicts that both decided; None where none has a probability."""
+    """The figures of decided verdicts; None if none has a probability."""
     known = [
         row
         for row in rows
@@ -125,14 +125,14 @@ def probabilities_of(
 
 
 def fit_row(name: str, probabilities: Probabilities, tone: Tone = "") -> Row:
-    """How well they separate and fit."""
+    """A row with separation and calibration."""
     fit = probabilities.calibration
     figures = probabilities.auc, fit.brier, fit.calibration_error
     return Row([name, str(fit.n), *figures, p_text(fit.miscalibration)], tone)
 
 
 def calibration_text(calibration: Calibration) -> str:
-    """The calibration error, and whether it is more than noise."""
+    """The calibration error, and whether it exceeds noise."""
     error, p = estimate_text(calibration.calibration_error), calibration.miscalibration
     if p is None:
         return f"calibration error {error}"
@@ -141,7 +141,7 @@ def calibration_text(calibration: Calibration) -> str:
 
 
 def decision_texts(probabilities: Probabilities) -> Iterator[str]:
-    """What the threshold and the sets do."""
+    """The effects of the threshold and the sets, in words."""
     if probabilities.threshold is not None:
         yield _threshold_text(probabilities.threshold)
     if probabilities.sets is not None:

@@ -1,4 +1,4 @@
-"""Where the spread of finished runs' verdicts comes from, criterion by criterion."""
+"""The sources of variance of verdicts in finished runs, by criterion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rubricate.stats import Bootstrap, Estimate, VarianceComponents, variance_co
 from rubricate.views import Column, Report, Row, Section, Table, numbers, percent, say
 
 STABLE = 0.5
-"""The share of the spread that must be the items', or a criterion is unstable."""
+"""A criterion is unstable if items account for less than this share of the variance."""
 Answered = Sequence[float | None]
 Values = Mapping[tuple[str, str], float | None]
 _REPLICATE = re.compile(r"^(.*) #(\d+)$")
@@ -22,13 +22,13 @@ _REPLICATE = re.compile(r"^(.*) #(\d+)$")
 
 @dataclass(frozen=True, slots=True)
 class CriterionVariance:
-    """One criterion.
+    """The variance of one criterion.
 
     Attributes:
-        name: its name.
-        variance: the parts of the variance of its value.
-        differ: the share of items on which not all answers have the same value; None for no items.
-        unstable: whether less than half of the spread is the items'; None where nothing differs.
+        name: the name of the criterion.
+        variance: the components of the variance of its values.
+        differ: the share of items whose answers have different values; None without items.
+        unstable: whether items account for less than half of the variance; None if there is none.
     """
 
     name: str
@@ -39,14 +39,14 @@ class CriterionVariance:
 
 @dataclass(frozen=True, slots=True)
 class VarianceReport(Report):
-    """How much of the spread comes from items, judges, prompts and sampling; see `variance_report`.
+    """The shares of items, judges, prompts and sampling in the variance; see `variance_report`.
 
     Attributes:
         judges: the judges' names.
-        prompts: the folders of the runs that differ in their prompt; empty for one run.
-        replicates: answers of each judge to each question.
-        criteria: those with answers, in the rubric's order.
-        groups: the field of the metadata that says which items belong together; None for none.
+        prompts: the folders of runs with different prompts; empty for one run.
+        replicates: the number of answers of each judge to each question.
+        criteria: the criteria with answers, in the rubric's order.
+        groups: the metadata field that says which items belong together, if any.
     """
 
     judges: tuple[str, ...]
@@ -57,7 +57,7 @@ class VarianceReport(Report):
 
     @property
     def unstable(self) -> tuple[str, ...]:
-        """The criteria of whose spread less than half is the items'."""
+        """The names of the unstable criteria."""
         return tuple(criterion.name for criterion in self.criteria if criterion.unstable)
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class VarianceReport(Report):
     title = "Where the spread of verdicts comes from"
 
     def sections(self) -> Iterator[Section]:
-        """Each criterion's shares, and which criteria are unstable."""
+        """The shares by criterion, and the unstable criteria."""
         prompts = f", prompts {len(self.prompts)}" if self.prompts else ""
         sources = [
             *dict.fromkeys(
@@ -113,19 +113,20 @@ class VarianceReport(Report):
 def variance_report(
     runs: Sequence[FinishedRun], *, groups: str | None = None, bootstrap: Bootstrap | None = None
 ) -> VarianceReport:
-    """Variance components (analysis of variance) of the answers' values, criterion by criterion.
+    """Compute variance components (analysis of variance) of the values of answers, by criterion.
 
-    Within a run, the judges of a panel are judges, and their replicates sampling. Several runs of
-    the same items are prompts where they have the same judges, and judges where all are different.
-    Items with an answer missing (failed, abstained, not applicable) are left out and counted.
+    Within a run, the members of a panel are the judges, and replicates show the sampling. Several
+    runs of the same items count as different prompts if their judges are the same, and as different
+    judges if all judges differ. Items with a missing answer (failed, abstained, not applicable) are
+    left out and counted.
 
     Args:
         runs: runs, from `read_run`.
-        groups: a field of the items' metadata; items of one value are resampled together.
-        bootstrap: how intervals are made. Default: 2,000 draws, 95 %.
+        groups: a field of the items' metadata; items with the same value are resampled together.
+        bootstrap: the settings of the intervals. Default: 2,000 draws, 95 %.
 
     Raises:
-        InputError: there is one answer for each verdict, or the runs do not fit together.
+        InputError: there is only one answer per verdict, or the runs do not fit together.
     """
     answers = [_answers(run) for run in runs]
     judges, are_prompts = _crossed(answers)
@@ -176,7 +177,7 @@ def _criterion(
 
 
 def _answers(run: FinishedRun) -> dict[str, list[Values]]:
-    """A run's answers: by judge and replicate the value of each criterion and item."""
+    """The values of a run by judge, with one table of criteria and items per replicate."""
     values: dict[str, dict[int, dict[tuple[str, str], float | None]]] = {}
     judged = {name for name, criterion in run.criteria.items() if criterion.needs_judge}
     for row in run.rows:

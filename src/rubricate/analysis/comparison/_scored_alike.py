@@ -190,7 +190,7 @@ class _Rules:
     """The scoring rules of a run.
 
     `length_penalty` is None if there is none; it has no settings if the run, from an earlier
-    version, does not state them. """
+    version, does not state them."""
 
     scoring: ScoringRules
     length_penalty: Mapping[str, Any] | None

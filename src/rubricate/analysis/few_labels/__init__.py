@@ -1,1 +1,1 @@
-"""What a few labels are good for: corrected means, thresholds, calibrated probabilities."""
+"""Uses of a few labels: corrected means, thresholds, calibrated probabilities."""

@@ -1,4 +1,4 @@
-"""A calibration: a map of a judge's probabilities, fitted on labels, for one judge and rubric."""
+"""Calibration: a map of a judge's probabilities, fitted on labels, for one judge and rubric."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from rubricate.views import NONE, Paragraph, say
 
 logger = logging.getLogger(__name__)
 MANY = 300
-"""Labels from which on the map is isotonic, unless it is chosen."""
+"""The minimum number of labels for an isotonic map by default."""
 
 
 class FittedCalibration(SealedReport):
@@ -37,25 +37,25 @@ class FittedCalibration(SealedReport):
     format: Literal["rubricate calibration 2"] = "rubricate calibration 2"
     judge_fingerprint: str
     name: str
-    """The name of the map's file."""
+    """The name of its file."""
     criteria: dict[str, str]
-    """A hash of the question of each criterion that it is for."""
+    """The criteria that it applies to, each with a hash of its question."""
     method: str
     """`platt` or `isotonic`."""
     map: dict[str, Any]
     """The map of the probability of MET; see `stats.read_calibration_map`."""
     labels: int
-    """Verdicts with a label that it was fitted on."""
+    """The number of labelled verdicts that it was fitted on."""
     out_of_fold: CalibrationGain
-    """What such maps change on items that they were not fitted on."""
+    """The effect of such maps on items that they were not fitted on."""
     not_shown: str | None
-    """Why it is not shown to be better than none; None where it is."""
+    """Why it is not shown to be better than no map; None if it is."""
     sha256: str = ""
     """A hash of all other fields."""
 
     @property
     def reference(self) -> str:
-        """Its name with the beginning of its hash, which results store."""
+        """The name with the beginning of the hash, as stored in results."""
         return f"{self.name} {self.sha256[:12]}"
 
     @property
@@ -63,7 +63,7 @@ class FittedCalibration(SealedReport):
         return f"Calibration {self.name}"
 
     def sections(self) -> Iterator[Paragraph]:
-        """The map, and what such maps change on items that they were not fitted on."""
+        """The map, and the effect of such maps on items that they were not fitted on."""
         gain = self.out_of_fold
         yield say(
             f"{self.method} map for {self.judge}, fitted on {self.labels} labels of "
@@ -93,22 +93,22 @@ def fit_calibration(
 ) -> FittedCalibration:
     """Fit a map of the probability of MET on a run's labelled items.
 
-    One map for all binary criteria that need a judge. Cross-validation shows whether it is better
-    than none; see `stats.calibration_gain`.
+    The map is shared by all binary criteria that need a judge. Cross-validation shows whether it is
+    better than no map; see `stats.calibration_gain`.
 
     Args:
         run: a run of one judge, with labels and probabilities.
         name: the map's name in results.
         method: `isotonic` (Zadrozny and Elkan 2002) or `platt` (Platt 1999). Default: isotonic
             from 300 labels on.
-        groups: a field of the items' metadata: items of one value are in one fold, and the interval
-            of the gain is by it; `none` for each item by itself. Default: by prompt, if prompts
+        groups: a field of the items' metadata: items with the same value are in the same fold and
+            resampled together. `none` treats each item by itself. Default: by prompt, if prompts
             repeat.
-        seed: random seed of the folds.
+        seed: the random seed of the folds.
 
     Raises:
-        InputError: no probabilities with labels, several judges, a run that was calibrated
-            already, too few labels, or an item lacks the field to group by.
+        InputError: there are no probabilities with labels, too few labels, or several judges; the
+            run is calibrated already; or an item lacks the field to group by.
     """
     if method not in (None, "isotonic", "platt"):
         raise InputError(f"method must be isotonic or platt, found {method!r}")
@@ -166,7 +166,8 @@ def read_calibration(path: str | Path) -> FittedCalibration:
     """Read a calibration.
 
     Raises:
-        InputError: the file cannot be read, is no calibration, or was changed since it was written.
+        InputError: the file cannot be read, is not a calibration, or was changed since it was
+            written.
     """
     return FittedCalibration.read(path, "calibration", "calibrate")
 
@@ -174,16 +175,16 @@ def read_calibration(path: str | Path) -> FittedCalibration:
 class Calibrator:
     """Applies a calibration to the verdicts of the judge that it was fitted for.
 
-    The probability of MET is mapped; the label is MET where it is above one half, UNMET where it
-    is below, and so is the value. The verdict's `detail` keeps the map's name and hash, and the
-    label and probability that the judge gave. Verdicts without a probability, abstentions and
-    criteria that are not binary stay as they are.
+    The probability of MET is mapped. Label and value become MET if the result is above one half,
+    and UNMET if it is below. The verdict's `detail` stores the name and hash of the map, and the
+    judge's own label and probability. Verdicts without a probability, abstentions and criteria that
+    are not binary remain unchanged.
 
     Args:
         fitted: the calibration.
-        judge: the judge of the run; of several judges, the calibration must fit one.
-        rubric: the rubric of all items. None where items have different rubrics: verdicts on
-            criteria that the calibration does not know stay as they are then.
+        judge: the judge of the run; if there are several, the calibration must fit one of them.
+        rubric: the rubric of all items. None if items have different rubrics; verdicts on criteria
+            unknown to the calibration then remain unchanged.
 
     Raises:
         InputError: the calibration was fitted for another judge, prompt or rubric.
@@ -215,15 +216,15 @@ class Calibrator:
 
     @property
     def reference(self) -> str:
-        """Its name in results."""
+        """The name of the calibration in results."""
         return self.fitted.reference
 
     def fits(self, judge: Judge) -> bool:
-        """Whether it is for this judge."""
+        """Whether the calibration belongs to this judge."""
         return judge.fingerprint() == self.fitted.judge_fingerprint
 
     def __call__(self, criterion: Criterion, verdict: Verdict) -> Verdict:
-        """The verdict with its calibrated probability."""
+        """Return the verdict with a calibrated probability."""
         probability = verdict.probability
         if probability is None or verdict.status != "judged" or not _is_mapped(criterion):
             return verdict
@@ -237,7 +238,7 @@ class Calibrator:
         }
         raw = probability if verdict.label == "MET" else 1 - probability
         shares = detail.get("probabilities")
-        if shares is not None:  # of an abstention too: what counts is MET against UNMET
+        if shares is not None:  # also if it can abstain: only MET against UNMET counts
             both = shares.get("MET", 0.0) + shares.get("UNMET", 0.0)
             raw = shares.get("MET", 0.0) / both if both else raw
         met = self._map(raw)
@@ -259,6 +260,6 @@ def _is_mapped(criterion: Criterion) -> bool:
 
 
 def _question_hash(criterion: Criterion) -> str:
-    """A hash of what a judge is asked about a criterion."""
+    """A hash of the question that a judge is asked about a criterion."""
     question = json.dumps([criterion.requirement, list(criterion.labels), criterion.weight < 0])
     return hashlib.sha256(question.encode()).hexdigest()[:16]

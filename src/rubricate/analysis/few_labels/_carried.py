@@ -1,4 +1,4 @@
-"""What people's means of a new run would be, by the error rates that a certificate states."""
+"""Human means of a new run, estimated from the error rates in a certificate."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ from rubricate.stats import Estimate, clustered_share, corrected_share, exact_in
 from rubricate.views import Column, Report, Row, Section, Table, numbers, percent, say
 
 SHOWN_TO_DIFFER = 1.96
-"""Standard errors between two shares of MET from which on the mix of labels is said to differ."""
+"""The mix of labels is reported to differ if two shares of MET are this many standard errors
+apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class CarriedMean:
-    """A criterion, or the score.
+    """The means of a criterion, or of the score.
 
     Attributes:
         name: the criterion's name, or `score`.
-        n: verdicts, or items, that count.
+        n: the number of verdicts or items that count.
         judge: the judge's mean.
-        corrected: what people's would be.
-        mix: why the certificate may not fit this run; None where nothing speaks against it.
+        corrected: the estimated human mean.
+        mix: why the certificate may not fit this run; None if nothing suggests that.
     """
 
     name: str
@@ -44,14 +45,14 @@ class CarriedMean:
 
 @dataclass(frozen=True, slots=True)
 class CarriedReport(Report):
-    """What people's means would be in a run without labels; see `carried_report`.
+    """Estimated human means of a run without labels; see `carried_report`.
 
     Attributes:
         judge: the judge's name.
-        items: of the run.
-        certified: items with a label that the certificate rests on.
+        items: the number of items of the run.
+        certified: the number of labelled items behind the certificate.
         means: the score, then the binary criteria.
-        confidence: the intervals' nominal coverage.
+        confidence: the nominal coverage of the intervals.
     """
 
     judge: str
@@ -63,7 +64,7 @@ class CarriedReport(Report):
     title = "What people's means would be, by a certificate"
 
     def sections(self) -> Iterator[Section]:
-        """The judge's means and the corrected ones, and where the mix of labels differs."""
+        """The means of the judge, the corrected ones, and where the mix of labels differs."""
         yield Table(
             [Column("", is_text=True), *numbers("n", "judge", "corrected", least=11)],
             [
@@ -87,20 +88,20 @@ class CarriedReport(Report):
 
 
 def carried_report(run: FinishedRun, certificate: Certificate) -> CarriedReport:
-    """What people's means of a run would be, by the error rates that a certificate states.
+    """Estimate the human means of a run from the error rates in a certificate.
 
-    For each binary criterion the judge's share of MET is corrected by sensitivity and specificity
-    (`stats.corrected_share`); the mean score by the certified bias, as PPI does within a run
-    (Angelopoulos et al. 2023). The run needs no labels. Its judge must err as it did on the
-    certified items.
+    The judge's share of MET on each binary criterion is corrected by sensitivity and specificity
+    (`stats.corrected_share`), and the mean score by the certified bias, as PPI does within a run
+    (Angelopoulos et al. 2023). The run needs no labels, but its judge must have the same error
+    rates as on the certified items.
 
     Args:
-        run: a run of the certified judge, prompt and rubric, of other items.
-        certificate: from `read_certificate`.
+        run: a run of the certified judge, prompt and rubric on other items.
+        certificate: a certificate from `read_certificate`.
 
     Raises:
-        InputError: the certificate is of another judge, prompt or rubric, or has no criterion with
-            error rates.
+        InputError: the certificate belongs to another judge, prompt or rubric, or has no criterion
+            with error rates.
     """
     fits = check_certificate(certificate, run, file="")
     if not fits.holds:
@@ -162,8 +163,8 @@ def _criterion(
     alone: bool,
     certified_alone: bool,
 ) -> CarriedMean:
-    """The corrected share. `alone` and `certified_alone` say whether each item of the run and of
-    the certificate is a group by itself."""
+    """The corrected share of a criterion. `alone` and `certified_alone` say whether each item of
+    the run, or of the certificate, is a group by itself."""
     met, unmet = rates.sensitivity, rates.specificity
     assert met is not None
     assert unmet is not None
@@ -203,7 +204,7 @@ def _criterion(
 
 
 def _worth(share: Estimate | CertifiedShare, n: int, confidence: float) -> float:
-    """How many independent outcomes have an interval as wide as this one, n at most."""
+    """The number of independent outcomes with an interval of this width, at most n."""
     if share.value is None or share.low is None or share.high is None:
         return 1.0
     width, value = share.high - share.low, share.value
@@ -219,9 +220,9 @@ def _worth(share: Estimate | CertifiedShare, n: int, confidence: float) -> float
 
 
 def _less(mean: Estimate, bias: Estimate | None, *, bounded: bool) -> Estimate:
-    """The mean less the bias; the ends by the squares of both half widths (Zou and Donner 2008).
+    """Subtract the bias from the mean, with an interval by the method of Zou and Donner (2008).
 
-    Scores that are `bounded` are from 0 to 1, and so is what comes of them.
+    `bounded` scores are in [0, 1], and so is the result.
     """
     if bias is None or bias.value is None or mean.value is None:
         return Estimate(None, undefined="the certificate has no bias of the score")

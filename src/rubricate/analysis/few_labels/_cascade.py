@@ -1,4 +1,4 @@
-"""What a cascade would do, from finished runs: its agreement, coverage and cost by threshold."""
+"""Simulated cascades of finished runs: agreement, coverage and cost by threshold."""
 
 from __future__ import annotations
 
@@ -22,21 +22,20 @@ from rubricate.stats import (
 from rubricate.views import Cell, Report, Row, Section, Table, dollars, numbers, percent, say
 
 SHARES = (0.9, 0.75, 0.5, 0.25, 0.1)
-"""Shares of all verdicts that the thresholds shown accept, about."""
+"""The approximate shares of verdicts that the displayed thresholds accept."""
 
 
 @dataclass(frozen=True, slots=True)
 class CascadePoint:
-    """What one threshold would do. Intervals are 95 %, by item or group (`stats.clustered_share`).
+    """The effect of one threshold. Intervals are 95 %, by item or group (`stats.clustered_share`).
 
     Attributes:
-        threshold: verdicts with this confidence or more are accepted; None to accept none.
-        coverage: the share of all verdicts that are accepted.
-        agreement: of the accepted verdicts with the labels.
-        overall: of all verdicts with the labels, where those that are not accepted are the second
-            run's. None without a second run.
-        cost: US dollars for the answers that the cascade would have needed; None where a price is
-            unknown.
+        threshold: verdicts with at least this confidence are accepted; None to accept none.
+        coverage: the share of accepted verdicts among all.
+        agreement: the agreement of accepted verdicts with the labels.
+        overall: the agreement of all verdicts with the labels, with those of the second run in
+            place of verdicts that are not accepted. None without a second run.
+        cost: US dollars for the answers that the cascade needs; None if a price is unknown.
     """
 
     threshold: float | None
@@ -48,17 +47,16 @@ class CascadePoint:
 
 @dataclass(frozen=True, slots=True)
 class CascadeReport(Report):
-    """What a cascade would do; see `cascade_report`.
+    """The effects of a cascade by threshold; see `cascade_report`.
 
     Attributes:
-        judge: the first judge's name.
-        next_judge: the name of the judge that the others are escalated to; None without a second
-            run.
-        verdicts: how many verdicts the first run has.
-        confident: how many of those have a confidence.
+        judge: the name of the first judge.
+        next_judge: the name of the judge for escalated verdicts; None without a second run.
+        verdicts: the number of verdicts in the first run.
+        confident: how many of them have a confidence.
         labelled: how many of those have a label, too.
         choice: the threshold chosen on the labels.
-        groups: the field of the metadata that says which items belong together; None for none.
+        groups: the metadata field that says which items belong together, if any.
         points: the chosen threshold, some others, 0 (accepts all) and None (accepts none).
     """
 
@@ -74,7 +72,7 @@ class CascadeReport(Report):
     title = "A cascade's thresholds"
 
     def sections(self) -> Iterator[Section]:
-        """A row for each threshold, and which one keeps the promise."""
+        """One row per threshold, and which one keeps the promise."""
         name = self.judge if self.next_judge is None else f"{self.judge} > {self.next_judge}"
         together = [] if self.next_judge is None else ["all agree"]
         yield Table(
@@ -112,7 +110,7 @@ class CascadeReport(Report):
 
 
 class _Pair(NamedTuple):
-    """A verdict of the first run, and whether it and the second run's agree with people."""
+    """A verdict of the first run, and whether it and that of the second run agree with people."""
 
     row: ResultRow
     agrees: bool | None
@@ -129,23 +127,24 @@ def cascade_report(
     groups: str | None = None,
     thresholds: Sequence[float] = (),
 ) -> CascadeReport:
-    """Choose a threshold on labels, and show what it and others would do; sends no request.
+    """Choose a threshold on labels, and show the effects of it and of others. Sends no request.
 
-    The confidence is the judge's probability or, of a panel, the share of its votes that agree.
-    Criteria that need no judge, or whose answers are numbers, are left out.
+    The confidence is the judge's probability or, for a panel, the share of its votes that agree.
+    Criteria that need no judge or have numeric answers are left out.
 
     Args:
-        run: the first judge's run, with human labels.
-        then: a run of the same items by the judge that the others are escalated to.
+        run: the run of the first judge, with human labels.
+        then: a run of the same items by the judge for escalated verdicts.
         promise: the agreement that accepted verdicts must have; see `stats.choose_threshold`.
         risk: the accepted probability that the promise does not hold.
-        groups: a field of the items' metadata: verdicts on items of one value belong together.
-            `none`: those on one item do. Default: by prompt, if prompts repeat.
-        thresholds: other thresholds to show.
+        groups: a field of the items' metadata: verdicts on items with the same value belong
+            together. With `none`, only those on the same item do. Default: by prompt, if prompts
+            repeat.
+        thresholds: further thresholds to show.
 
     Raises:
-        InputError: no labels, no confidence, a run of a cascade, or an item lacks the field to
-            group by.
+        InputError: there are no labels or no confidences, the run is one of a cascade, or an item
+            lacks the field to group by.
     """
     for judged in (run, then):
         if judged is not None and any(row.stage is not None for row in judged.rows):
@@ -225,7 +224,7 @@ def _pairs(run: FinishedRun, then: FinishedRun | None) -> list[_Pair]:
 
 
 def _agrees(row: ResultRow, labelled: ResultRow, criterion: Criterion) -> bool | None:
-    """Whether a verdict agrees with people; None where one did not decide."""
+    """Whether a verdict agrees with people; None if one side did not decide."""
     level = level_of(criterion)
     judge, human = answer(criterion, level, row), answer(criterion, level, labelled.human)
     return same(judge, human) if is_answer(judge) and is_answer(human) else None

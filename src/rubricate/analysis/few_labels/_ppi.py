@@ -1,4 +1,4 @@
-"""Means that people would give, from a few labels, and which items to label next."""
+"""Human means estimated from a few labels, and the items to label next."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rubricate.views import (
 
 @dataclass(frozen=True, slots=True)
 class CriterionMean:
-    """One criterion: what people's mean value would be over all items."""
+    """The estimated human mean of one criterion over all items."""
 
     name: str
     mean: CorrectedMean
@@ -34,19 +34,19 @@ class CriterionMean:
 
 @dataclass(frozen=True, slots=True)
 class PPIReport(Report):
-    """The means that people would give; see `ppi_report`.
+    """Estimated human means; see `ppi_report`.
 
     Attributes:
         judge: the judge's name.
-        items: how many there are.
-        labelled: those with a label on every criterion.
-        score: people's mean item score.
-        criteria: people's mean value of each criterion, in the rubric's order.
-        next_items: the ids of the items to label next, a random sample, in this order; None where
-            none was asked for.
-        confidence: the intervals' nominal coverage.
-        groups: the field of the metadata that says which items belong together; None for none.
-        weighted: whether the labels are weighted by the chances with which they were chosen.
+        items: the number of items.
+        labelled: the number of items with a label on every criterion.
+        score: the human mean score of items.
+        criteria: the human mean of each criterion, in the rubric's order.
+        next_items: the ids of the items to label next, a random sample, in this order; None if
+            not requested.
+        confidence: the nominal coverage of the intervals.
+        groups: the metadata field that says which items belong together, if any.
+        weighted: whether labels are weighted by the inverse of the probabilities of choosing them.
     """
 
     judge: str
@@ -62,7 +62,7 @@ class PPIReport(Report):
     title = "What people's means would be"
 
     def sections(self) -> Iterator[Section]:
-        """People's mean score and values by four methods, then the items to label next."""
+        """The human mean score and values by four methods, then the items to label next."""
         means = [("score", self.score), *((each.name, each.mean) for each in self.criteria)]
         yield Table(
             [
@@ -121,22 +121,22 @@ def ppi_report(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> PPIReport:
-    """The means that people would give, from a judge's verdicts on all items and labels of some.
+    """Estimate human means from a judge's verdicts on all items and labels of some.
 
-    The labelled items must be a random sample of all, or one of known chances, by which they are
-    weighted (`rubricate label --order active`); see `stats.corrected_mean`.
+    The labelled items must be a random sample, or have known probabilities of selection, by which
+    they are weighted (`rubricate label --order active`); see `stats.corrected_mean`.
 
     Args:
         run: a run, from `read_run`; it may have no labels yet.
-        next_items: how many items to name for labelling next.
-        groups: a field of the items' metadata: items of one value belong together; `none` for each
-            item by itself. Default: by prompt, if prompts repeat.
-        confidence: the intervals' nominal coverage.
-        seed: random seed of the order of the items to label.
+        next_items: the number of items to suggest for labelling.
+        groups: a field of the items' metadata: items with the same value belong together. `none`
+            treats each item by itself. Default: by prompt, if prompts repeat.
+        confidence: the nominal coverage of the intervals.
+        seed: the random seed of the order of the suggested items.
 
     Raises:
-        InputError: an item lacks the field to group by, a number out of range, or labels that are
-            no sample (see `LabelChoice`).
+        InputError: an item lacks the field to group by, a number is out of range, or the labels are
+            not a sample (see `LabelChoice`).
     """
     choice = label_choice(run)
     choice.check("means")
@@ -183,6 +183,6 @@ def ppi_report(
 
 
 def _bounded(mean: CorrectedMean) -> CorrectedMean:
-    """Keep means of scores and values between 0 and 1: their intervals know no bounds."""
+    """Clip the intervals of means of scores and values to [0, 1]."""
     methods = ("naive", "labelled_only", "prediction_powered", "rogan_gladen")
     return replace(mean, **{name: getattr(mean, name).within(0.0, 1.0) for name in methods})

@@ -1,1 +1,1 @@
-"""How many items and labels a figure takes."""
+"""Planning: how many items and labels a figure needs."""

@@ -1,4 +1,4 @@
-"""What N items give, figure by figure: by a formula, or by simulation from a run."""
+"""What N items achieve for each figure, by a formula or by simulation from a run."""
 
 from __future__ import annotations
 
@@ -36,21 +36,20 @@ from rubricate.views import figure as shown
 from rubricate.views import percent
 
 RESAMPLES = 1000
-"""Draws of an interval within a simulated data set. Half as many make its ends noisier than the
-data sets are; twice as many take twice as long."""
+"""Bootstrap draws per simulated data set. With half as many, the ends of intervals vary more by the
+draws than by the data; twice as many take twice the time."""
 ROUNDS = 999
-"""Sign patterns of a permutation test within a simulated data set: p has three digits."""
+"""Sign patterns of the permutation test per simulated data set, so that p has three digits."""
 POOL = 1000
-"""Items that the judge grades, where neither a run nor an option says how many."""
+"""The default number of graded items if neither a run nor an option says how many."""
 MOST_SIMULATED = 20_000
-"""Items beyond which no simulated answer is looked for: one data set takes seconds there."""
+"""The maximum number of items for simulations; one data set of that size takes seconds."""
 SHARES = (0.01, 0.03, 0.1, 0.3, 1.0)
-"""Shares of items that differ, of which the lowest power is that however many differ. With the
-least possible alone, plans promised up to 5 points too much (simulated flips of 1 to 10 criteria).
-"""
+"""Shares of items that differ. The lowest power over these shares holds for any share. With only
+the smallest possible share, plans promised up to 5 points too much (simulated flips of 1 to 10
+criteria)."""
 THREE_POINTS = ((-math.sqrt(3), 1 / 6), (0.0, 2 / 3), (math.sqrt(3), 1 / 6))
-"""Gauss-Hermite nodes and weights: the mean of a function over a normal distribution is nearly its
-mean over these."""
+"""Gauss-Hermite nodes and weights for the mean of a function over a normal distribution."""
 
 
 class PlanCall(PlanOptions, kw_only=False):
@@ -63,10 +62,10 @@ class PlanCall(PlanOptions, kw_only=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
-    """What N items give; None for what the figure does not have.
+    """What N items achieve; None for what does not apply to the figure.
 
     Attributes:
-        half_width: the mean reach of the interval to either side.
+        half_width: the mean half width of the interval.
         power: the probability of reaching the goal.
         difference: the true difference that a comparison detects with the requested power.
     """
@@ -81,14 +80,14 @@ class Design:
     """One way to collect the data, or one assumption about the truth.
 
     Attributes:
-        name: its name in the report.
-        at: what N items give, from this many simulations.
+        name: the name in the report.
+        at: returns what N items achieve, from a number of simulations.
         how: the formula or the simulation, in words.
         simulated: whether it is a simulation.
-        in_steps: whether the power rises in sawteeth, as that of exact tests does.
-        labels: labels per item.
-        least: the fewest items that it is defined for.
-        pool: items that are graded, where not all of them are labelled.
+        in_steps: whether the power is not monotonic, as for exact tests.
+        labels: the number of labels per item.
+        least: the smallest valid number of items.
+        pool: the number of graded items, if not all of them are labelled.
         assumed: the assumptions, by name.
     """
 
@@ -104,15 +103,15 @@ class Design:
 
     @property
     def most(self) -> int:
-        """The most items that are considered."""
+        """The largest number of items to consider."""
         return self.pool or (MOST_SIMULATED if self.simulated else MOST_ITEMS)
 
 
 def designs(options: PlanCall) -> list[Design]:
-    """The ways to plan for a figure, the main one first.
+    """The designs for a figure, the main one first.
 
     Raises:
-        InputError: an assumption is neither set nor in the run.
+        InputError: an assumption is neither set nor available from the run.
     """
     if options.figure == "mean":
         return [_mean(options)]
@@ -143,11 +142,11 @@ def _assumption(options: PlanCall, name: str) -> float:
 def simulated_intervals(
     draw: Callable[[np.random.Generator], Estimate], count: int, seed: int | Sequence[int]
 ) -> list[tuple[float, float]]:
-    """The ends of the intervals of simulated data sets, without those that have no interval.
+    """The ends of the intervals of simulated data sets, leaving out sets without an interval.
 
     Args:
-        draw: makes a data set and estimates its figure.
-        count: how many data sets are made.
+        draw: simulates a data set and estimates its figure.
+        count: the number of data sets.
         seed: the random seed.
     """
     generator = np.random.default_rng(seed)
@@ -166,7 +165,7 @@ def _simulated(
     source: str,
     **design: Any,
 ) -> Design:
-    """A design by the intervals of simulated data sets; `draw` makes one of N items."""
+    """A design by the intervals of simulated data sets; `draw` simulates one with N items."""
 
     @cache
     def at(n: int, simulations: int) -> Reached:
@@ -193,16 +192,16 @@ def _resampled(
     source: str,
     **design: Any,
 ) -> Design:
-    """A design by data sets of a run's rows, drawn by whole units with replacement.
+    """A design by resampling whole units of a run's rows, with replacement.
 
     Args:
-        name: the design's name.
-        estimate: the figure of some rows and the numbers of their units.
+        name: the name of the design.
+        estimate: computes the figure from rows and the numbers of their units.
         options: the options of the plan.
-        rows: what is drawn from.
+        rows: the rows to draw from.
         units: the item, or group of items, of each row.
-        items: how many items the rows are of.
-        source: what is drawn from, in words.
+        items: the number of items behind the rows.
+        source: a description of what is drawn from.
         design: other attributes of the design.
     """
     by_unit: dict[Any, list[Any]] = {}
@@ -280,7 +279,7 @@ def _agreement_in_run(options: PlanCall, run: FinishedRun) -> list[Design]:
 
 
 def _share(options: PlanCall, value: float, part: float, which: str = "") -> Design:
-    """A share of outcomes, which only a part of the items have."""
+    """A design for a share of outcomes that only some of the items have."""
     confidence, lowest = options.confidence, options.at_least
 
     def at(n: int, _: int) -> Reached:
@@ -310,7 +309,7 @@ def _share(options: PlanCall, value: float, part: float, which: str = "") -> Des
 
 
 def _kappa_of_table(options: PlanOptions, kappa: float, share: float) -> Design:
-    """Kappa of two raters who say MET equally often."""
+    """A design for the kappa of two raters with the same share of MET."""
     apart = (1 - kappa) * share * (1 - share)
     cells = np.array([share - apart, apart, apart, 1 - share - apart])
     if min(cells) < 0:
@@ -337,7 +336,7 @@ def _kappa_of_table(options: PlanOptions, kappa: float, share: float) -> Design:
 
 
 def _values(run: FinishedRun, criterion: str | None) -> dict[str, float]:
-    """Each item's score, or its value of a criterion."""
+    """The score of each item, or its value on a criterion."""
     if criterion is None:
         scores = run.item_scores
     else:
@@ -435,7 +434,7 @@ def _ppi_of_run(options: PlanCall, run: FinishedRun) -> Design:
     if np.isin(np.concatenate([every, people]), (0.0, 1.0)).all():
         binary = {"share": float(people.mean()), "seen": len(pairs)}
     elif not corrected_mean([*judge, *every], [*people, *[None] * len(every)]).tuning:
-        moments["correlation"] = 0.0  # too few errors were seen to say how rare they are
+        moments["correlation"] = 0.0  # too few errors were observed to estimate their rate
     return _ppi_design(options, "the run's judge", pool, {**moments, **binary}, moments, labels)
 
 
@@ -522,7 +521,8 @@ def _permutation_power(
     difference: float,
     _: int,
 ) -> float:
-    """The lowest power for these shares of items that differ, as many at least as scores need."""
+    """The lowest power over `SHARES` of items that differ, as far as scores in [0, 1] allow
+    them."""
     together = spread**2 + difference**2
     least = min(1.0, max(together, 1.001 * difference**2 / together))
     differing = {None if share is None else max(share, least) for share in shares}
@@ -533,12 +533,12 @@ def _permutation_power(
 def _detected(
     options: PlanOptions, power: Callable[[int, float, int], float], most: float
 ) -> Callable[[int, int], Reached]:
-    """The power for the requested difference, or the least difference with the requested power.
+    """The power for the requested difference, or the smallest difference with the requested power.
 
     Args:
         options: the options of the plan.
-        power: of N items, a true difference and a number of simulations.
-        most: the largest difference that is possible.
+        power: computes the power from N items, a true difference and a number of simulations.
+        most: the largest possible difference.
     """
 
     def at(n: int, simulations: int) -> Reached:
@@ -558,11 +558,11 @@ def _detected(
 
 
 def _comparison_of_runs(options: PlanOptions, run: FinishedRun, other: FinishedRun) -> Design:
-    """The permutation test on differences like those of two runs.
+    """A design for the permutation test, with differences like those of two runs.
 
-    To plan for another difference than theirs, differences like it are drawn more often:
-    exponential tilting (Efron 1981) of the runs' differences and their opposites. So there are no
-    other sizes than theirs, and as many ties.
+    To plan for another mean difference, the runs' differences and their opposites are drawn with
+    other probabilities (exponential tilting, Efron 1981). The sizes of differences and the share of
+    ties thus stay those of the runs.
     """
     alike = scored_alike(run, other)
     scores = alike.scores if options.criterion is None else alike.values(options.criterion)
@@ -595,7 +595,7 @@ def _comparison_of_runs(options: PlanOptions, run: FinishedRun, other: FinishedR
             shares = tilted(theta)
             return float(shares @ both) - abs(difference) * float(shares @ size)
 
-        high = 1.0  # opposites are among them: a fall is detected as often as a rise
+        high = 1.0  # opposites are included: a decrease is detected as often as an increase
         while above(high) < 0 and high < 1e3:
             high *= 2
         theta = float(optimize.brentq(above, 0.0, high)) if above(0.0) * above(high) < 0 else high

@@ -19,7 +19,7 @@ _assumption = partial(option, group="What is assumed")
 
 
 class PlanOptions(Settings):
-    """The goal of a plan, and what is assumed where no run shows it."""
+    """The goal of a plan, and assumptions in place of what a run would show."""
 
     half_width: float | None = _goal(
         None, "The widest half-width of the interval, such as 0.05.", common=True, gt=0, lt=1

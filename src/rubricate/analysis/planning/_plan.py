@@ -1,4 +1,4 @@
-"""How many labels and items a figure needs, and what they cost."""
+"""How many labels and items a figure needs, and their cost."""
 
 from __future__ import annotations
 
@@ -33,14 +33,15 @@ from rubricate.views import (
 )
 
 LADDER = (20, 50, 100, 200, 500, 1000)
-"""Numbers of items that are shown beside the answer."""
+"""Numbers of items that are shown in addition to the answer."""
 SCANNED = 1.3
-"""A power that rises in steps is checked up to this many times the first number that reaches it."""
+"""If the power is not monotonic, it is checked up to this multiple of the first sufficient
+number."""
 NEAR = 0.03
-"""Relative difference below which two numbers of items are the same to a simulation."""
+"""The relative difference below which a simulation cannot distinguish two numbers of items."""
 SEARCHED = 4
-"""The search, and widths, use one in this many simulations: a mean width is known as well from a
-quarter of them as a probability from all."""
+"""Searches and mean widths use the number of simulations divided by this: a quarter of them gives a
+mean width as precisely as all of them give a probability."""
 _NAMES: Mapping[PlannedFigure, str] = {
     **{name: f"the {name}" for name in FIGURES[:3]},
     "kappa": "Cohen's kappa",
@@ -58,17 +59,17 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class PlanPoint:
-    """One plan, and what it gives.
+    """One plan and what it achieves.
 
     Attributes:
         name: the way to collect the data, or the assumption.
-        items: items that count: for figures of agreement, items with a label. None if no number of
-            items is enough.
-        graded: items that the judge grades, where these are more.
-        labels: labels that people give, in all.
-        requests: to the judge; None if unknown.
-        cost: US dollars, of requests and labels; None if unknown.
-        half_width, power, difference: what the items give; see `Reached`.
+        items: the number of items that count: for agreement, items with a label. None if no number
+            is sufficient.
+        graded: the number of graded items, if larger.
+        labels: the total number of human labels.
+        requests: the number of requests to the judge; None if unknown.
+        cost: US dollars for requests and labels; None if unknown.
+        half_width, power, difference: what the items achieve; see `Reached`.
     """
 
     name: str
@@ -84,19 +85,19 @@ class PlanPoint:
 
 @dataclass(frozen=True, slots=True)
 class PlanReport(Report):
-    """How many items and labels are needed; see `plan_report`.
+    """The number of items and labels that are needed; see `plan_report`.
 
     Attributes:
-        figure: the figure that is planned for.
+        figure: the planned figure.
         wanted: the goal, in words.
         answers: the plan that reaches it, for each way to collect the data; the main one first.
-        others: what other numbers of items give, the main way.
-        how: the formula or the simulation.
-        simulations: how many; None for a closed form.
-        most: the most items that were considered.
+        others: what other numbers of items achieve, with the main way.
+        how: the formula or the simulation, in words.
+        simulations: the number of simulations; None for a closed form.
+        most: the largest number of items considered.
         assumed: the assumptions, by name.
-        priced: where the cost comes from, in words.
-        run: the run that the plan is based on; None without one.
+        priced: the source of the cost, in words.
+        run: the run behind the plan, if any.
     """
 
     figure: PlannedFigure
@@ -115,7 +116,7 @@ class PlanReport(Report):
         return f"A plan for {_NAMES[self.figure]}"
 
     def sections(self) -> Iterator[Section]:
-        """The answers, what other numbers give, and the method."""
+        """The answers, what other numbers of items achieve, and the method."""
         what = _NAMES[self.figure]
         yield say(f"{what[0].upper()}{what[1:]}: {self.wanted}", "strong")
         if self.answers:
@@ -131,7 +132,7 @@ class PlanReport(Report):
         yield say(f"Cost: {self.priced}.", "quiet")
 
     def _table(self, points: Sequence[tuple[str, PlanPoint]], title: str | None = None) -> Table:
-        """A row a point, the main answer in bold; the columns are the same in both tables."""
+        """One row per plan, the main answer in bold; both tables have the same columns."""
         every = (*self.answers, *self.others)
         columns = {
             heading: name
@@ -161,26 +162,27 @@ def _cell(point: PlanPoint, name: str) -> str:
 
 @takes(PlanCall)
 def plan_report(options: PlanCall) -> PlanReport:
-    """How many items and labels a figure needs, and what N items give.
+    """Compute how many items and labels a figure needs, or what N items achieve.
 
-    The goal is `half_width` (of an interval), or `at_least` (the lower end of an interval) or
-    `difference` (of a comparison), these two reached with the probability `power`. Set `items` to
-    turn the question around: what do these give?
+    The goal is a `half_width` of an interval, or, with probability `power`, `at_least` (a lower end
+    of an interval) or a `difference` (in a comparison). Set `items` for the opposite question: what
+    do they achieve?
 
-    Where there is a closed form (`stats.share_width` and its neighbours), it is used; otherwise the
+    A closed form is used if there is one (`stats.share_width` and its neighbours). Otherwise the
     answer is simulated, from the items or groups of the run, or from the assumptions. A small run
-    says only roughly what to expect.
+    gives only a rough idea.
 
         plan = plan_report("accuracy", value=0.85, half_width=0.05)
         plan.answers[0].labels  # 194
 
     Args:
         figure: `accuracy`, `sensitivity`, `specificity`, `kappa`, `mean`, `ppi` or `comparison`.
-        run: a run to base the plan on, from `read_run`, with labels where the figure needs them.
-        other: of a comparison, the second run of the same items.
+        run: a run to base the plan on, from `read_run`, with labels if the figure needs them.
+        other: for a comparison, the second run of the same items.
 
     Raises:
-        InputError: an assumption is neither set nor in the run, or a number is out of range.
+        InputError: an assumption is neither set nor available from the run, or a number is out of
+            range.
     """
     if options.figure not in FIGURES:
         raise InputError(f"no plan for '{options.figure}': there is {', '.join(FIGURES)}")
@@ -259,11 +261,11 @@ def _wanted(options: PlanCall) -> str:
     return goal if options.items is None else f"{goal}; {options.items} items"
 
 
-# How many
+# Numbers of items
 
 
 def _enough(design: Design, options: PlanCall) -> int | None:
-    """The fewest items that reach the goal; None where even the most do not."""
+    """The smallest number of items that reaches the goal; None if even the largest does not."""
 
     def is_enough(simulations: int, n: int) -> bool:
         reached = design.at(n, simulations)
@@ -290,14 +292,15 @@ def _fewest(
     near: float = 0.0,
     in_steps: bool = False,
 ) -> int | None:
-    """The smallest number from which on something is reached; None if even `most` is too few.
+    """The smallest number from which on a goal is reached; None if even `most` is too small.
 
     Args:
-        is_enough: whether a number reaches it.
-        least, most: the range that is searched.
-        near: how much too high the answer may be, relative to it.
-        in_steps: whether a number above the first may be too few again, as of exact tests: then
-            the answer is the number after the last such one, up to `SCANNED` times the first.
+        is_enough: whether a number reaches the goal.
+        least, most: the range to search.
+        near: by how much the answer may be too high, relative to it.
+        in_steps: whether a number above the first sufficient one may be insufficient again, as for
+            exact tests. The answer is then the number after the last insufficient one, up to
+            `SCANNED` times the first.
     """
     low, high = least - 1, least
     while not is_enough(high):
@@ -315,10 +318,10 @@ def _fewest(
 
 
 def _narrow_enough(design: Design, wanted: float, simulations: int) -> int | None:
-    """About the fewest items that give a simulated width, which is a power of their number.
+    """Approximately the smallest number of items with a simulated width, a power of their number.
 
-    The search begins with the numbers that are shown beside the answer, because these are simulated
-    in any case, and continues between the largest that is too few and the smallest that is enough.
+    The search starts with the numbers that are shown in addition, because these are simulated in
+    any case, and continues between the largest insufficient and the smallest sufficient one.
     """
 
     def width_of(n: int) -> float:
@@ -328,7 +331,7 @@ def _narrow_enough(design: Design, wanted: float, simulations: int) -> int | Non
     few, too_wide = max(1, design.least - 1), math.inf
     shown = [n for n in LADDER[:-1] if n > few]
     while True:
-        wider = 2.0 if too_wide == math.inf else (too_wide / wanted) ** 2  # falls with the root
+        wider = 2.0 if too_wide == math.inf else (too_wide / wanted) ** 2  # ~ sqrt(n)
         enough = shown.pop(0) if shown else math.ceil(few * max(wider, 1 + NEAR))
         if enough > MOST_SIMULATED:
             return None
@@ -355,7 +358,7 @@ def _fewer(options: PlanCall) -> int:
 
 
 def _simulations(options: PlanCall) -> int:
-    """Simulations of an answer: fewer for a width."""
+    """The number of simulations for an answer; fewer for a width."""
     needs_all = options.figure == "comparison" or options.at_least is not None
     return options.simulations if needs_all else _fewer(options)
 
@@ -369,7 +372,7 @@ def _point(
     cost: float | None,
     label_cost: float,
 ) -> PlanPoint:
-    """What N items give and cost; `requests` and `cost` are those of a graded item."""
+    """What N items achieve and cost; `requests` and `cost` are per graded item."""
     if n is None:
         return PlanPoint(design.name, graded=design.pool)
     graded, labels = design.pool or n, round(n * design.labels)
@@ -384,11 +387,11 @@ def _point(
     )
 
 
-# What it costs
+# Cost
 
 
 def _price_of(options: PlanCall) -> tuple[float | None, float | None, str]:
-    """Of a graded item, the requests and US dollars, None if unknown; and where these come from."""
+    """Requests and US dollars per graded item, None if unknown, and their source in words."""
     label = "" if options.label_cost is None else f", and {dollars(options.label_cost)} a label"
     if options.run is None:
         if not label:
@@ -396,7 +399,7 @@ def _price_of(options: PlanCall) -> tuple[float | None, float | None, str]:
         return None, 0.0, f"labels alone{label}"
     runs = [run for run in (options.run, options.other) if run is not None]
     rows = [row for run in runs for row in run.rows]
-    items = len({row.item for row in rows})  # both runs grade each item of a comparison
+    items = len({row.item for row in rows})  # in a comparison, both runs grade each item
     counted = (row for row in rows if options.criterion in (None, row.criterion))
     usage = Usage.total(row.usage for row in counted)
     source = f"as the items of {' and '.join(str(run.path) for run in runs)}"
