@@ -133,6 +133,7 @@ class RedTeamReport(JudgedReport):
         """Create it from the outcomes by state of the defence.
 
         Args:
+            families: the families of attacks.
             questions: the number of wrong answers to attack.
         """
         failures = OutcomeTally()

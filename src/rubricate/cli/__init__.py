@@ -1,4 +1,4 @@
-"""The shell."""
+"""The command line."""
 
 from rubricate.cli._app import main
 

@@ -82,7 +82,7 @@ def anchors(settings: AnchorSettings) -> int:
 
 
 def _more(count: int, enough: int | None) -> str:
-    """How many anchors would be enough, in words; nothing where these are."""
+    """Say how many anchors would be enough; empty if there are enough."""
     if enough == count:
         return ""
     return f"; for 0.8 keep {enough or 'more than 200'} (--count), or more --answers of each"

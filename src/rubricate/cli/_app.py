@@ -1,4 +1,4 @@
-"""The command line: its commands, and how errors leave it (`cli/_ending.py`)."""
+"""The entry point of the command line, and how errors end it (see `cli/_ending.py`)."""
 
 from __future__ import annotations
 
@@ -49,21 +49,21 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line in its own process; signals have their exit code throughout."""
+    """Run the command line in its own process, with exit codes for signals throughout."""
     interrupt_on_signals()
     try:
         run_command()
-    except KeyboardInterrupt:  # one more signal, while the first is being reported
+    except KeyboardInterrupt:  # another signal while the first is being reported
         os._exit(ExitCode.INTERRUPTED)
     finally:
         leave_on_signals()
 
 
 def run_command() -> None:
-    """Run the command line; errors become one line on standard error."""
+    """Run the command line, and print errors as one line on standard error."""
     _open_closed_streams()
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # what it has no character for is no error
+        sys.stdout.reconfigure(errors="replace")  # characters that it cannot encode are no error
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = map(cleaned, before)
     try:
@@ -73,18 +73,18 @@ def run_command() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Let a standard stream that is closed (`>&-`) lead nowhere.
+    """Open closed standard streams (`>&-`) on the null device.
 
-    Else printing would fail, and the first file that is opened would get the stream's number.
+    Otherwise printing would fail, and the next file to be opened would get the stream's number.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            nowhere = os.open(os.devnull, os.O_RDWR)  # gets the least number that is free
+            nowhere = os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
             setattr(sys, name, os.fdopen(nowhere, mode, encoding="utf-8"))
 
 
 def _run() -> NoReturn:
-    """Run the command line; ends with its exit code."""
+    """Run the command line, and exit with its code."""
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
@@ -105,11 +105,11 @@ def _run() -> NoReturn:
     except BrokenPipeError:
         sys.stderr.close()
         code = ExitCode.ERROR
-    except OSError as error:  # a full disk behind standard output, say
+    except OSError as error:  # such as a full disk behind standard output
         with contextlib.suppress(OSError):  # the terminal is gone
             sys.stderr.write(f"Error: {_one_line(str(error))}\n")
         with contextlib.suppress(OSError):
-            sys.stdout.close()  # what could not be written is not tried again
+            sys.stdout.close()  # does not try again to write what could not be written
         code = ExitCode.ERROR
     except Exception as error:
         if not isinstance(error, _ClickException):
@@ -122,7 +122,7 @@ def _run() -> NoReturn:
 
 
 def _as_called(error: Exception) -> str:
-    """The command with the wrong arguments, as it is called."""
+    """The command of an error about arguments, as the user calls it."""
     names: list[str] = []
     context = getattr(error, "ctx", None)
     while context is not None and context.parent is not None:

@@ -1,4 +1,4 @@
-"""`rubricate batches`: what is out at providers."""
+"""`rubricate batches`: pending batches at providers."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def batches(settings: BatchesSettings) -> None:
 
 
 async def _cancelled(batch: Batch, base_url: str | None) -> str:
-    """Cancel a batch; what came of it, in words.
+    """Cancel a batch, and return the outcome in words.
 
-    The run folder may be somebody else's: an address that only it names gets no request, and no
-    key.
+    The run folder may come from somebody else, so an address that only it names gets no request and
+    no key.
     """
     if batch.id is None:
         return "not sent: the same command as before sends it or finds it"

@@ -1,7 +1,7 @@
-"""The commands: their names, and how one is built from the class of its settings.
+"""The commands: their names, and how they are built from the classes of their settings.
 
-A command is a function of a value of settings, decorated with `command`. Only the command that is
-called is loaded and built.
+A command is a function of a settings object, decorated with `command`. Only the command that is
+called is imported and built.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ COMMANDS: Mapping[str, str] = {
     "schema": "_setup",
     "init": "_setup",
 }
-"""The module of each command. The name of a command in a group begins with the group's.
+"""The module of each command. The name of a command in a group begins with the name of the group.
 
-The help of a command is the docstring of its function, and that of a group the docstring of its
-module, which are read from the source: the help of all commands loads none of them.
+The help of a command is the docstring of its function, and the help of a group the docstring of its
+module. They are read from the source, so that the list of all commands imports none of them.
 """
 DIALECTS = ("researchrubrics",)
-"""Commands for the layout of another system."""
+"""Commands for the file layout of another system."""
 OUTPUT = "Output"
 HELP_ALL = "help_all"
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
@@ -71,7 +71,7 @@ WARNING_FORM = "Warning: %(message)s"
 _C = TypeVar("_C", int, None)
 _S = TypeVar("_S", bound=Settings)
 Raw = Mapping[str, Any]
-"""Options by name as the shell or a file has them: a rubric is a file's name, weights are text."""
+"""Options by name as in the shell or a file: a rubric is the name of a file, weights are text."""
 
 
 class CommandGroup(TyperGroup):
@@ -80,22 +80,22 @@ class CommandGroup(TyperGroup):
     prefix = ""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Their names without the group's, in the table's order."""
+        """Return their names without the name of the group, in the order of the table."""
         names = [name.removeprefix(self.prefix) for name in COMMANDS if self.prefix in name]
         return [name for name in names if " " not in name]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command; None if there is none of this name."""
+        """Return the command; None if there is none with this name."""
         name = f"{self.prefix}{cmd_name}"
         if name not in COMMANDS:
             return None
         return built_group(name) if name in GROUPED else built_command(name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that the arguments begin with.
+        """Return the command that the arguments begin with.
 
         Raises:
-            InputError: there is none; suggests the nearest one.
+            InputError: there is none. The message suggests the nearest one.
         """
         name = args[0]
         if f"{self.prefix}{name}" not in COMMANDS and not name.startswith("-"):
@@ -120,7 +120,7 @@ class CommandGroup(TyperGroup):
                 formatter.write_dl(dialects)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; returns its exit code. typer keeps silent about an interruption."""
+        """Run the command and return its exit code. Interruptions are not reported by typer."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -129,19 +129,19 @@ class CommandGroup(TyperGroup):
 
 
 GROUPED = {name.partition(" ")[0] for name in COMMANDS if " " in name}
-"""Names of groups."""
+"""The names of groups."""
 
 
 @cache
 def _parsed(module: str) -> ast.Module:
     source = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
-    # Without `optimize`, Python 3.14 takes docstrings out under -OO here, too.
+    # Without `optimize`, Python 3.14 also removes docstrings here under -OO.
     parsed = compile(source, module, "exec", ast.PyCF_ONLY_AST, optimize=0)
     return cast("ast.Module", parsed)
 
 
 def help_of(name: str) -> str:
-    """The help of a command or of a group."""
+    """The help text of a command or group."""
     described: ast.Module | ast.FunctionDef = _parsed(COMMANDS[name])
     own = name.rpartition(" ")[2].replace("-", "_")
     for part in described.body:
@@ -151,7 +151,7 @@ def help_of(name: str) -> str:
 
 
 def built_group(name: str) -> Any:
-    """A group of commands, as typer has it."""
+    """Build a group of commands for typer."""
     kind = type("Group", (CommandGroup,), {"prefix": f"{name} "})
     alone = typer.Typer(cls=kind, help=help_of(name), add_completion=False, rich_markup_mode=None)
 
@@ -166,7 +166,7 @@ def built_group(name: str) -> Any:
 
 
 def built_command(name: str) -> Any:
-    """A command, as typer has it."""
+    """Build a command for typer."""
     own = name.rpartition(" ")[2]
     module = import_module(f"rubricate.cli.{COMMANDS[name]}")
     function = getattr(module, own.replace("-", "_"))
@@ -180,7 +180,8 @@ def built_command(name: str) -> Any:
 
 
 def _with_one_map(args: Sequence[str]) -> list[str]:
-    """The arguments with `--map a=x --map b=y` and `--map a=x, b=y` as `--map a=x,b=y`."""
+    """Return the arguments with `--map a=x --map b=y` and `--map a=x, b=y` written `--map
+    a=x,b=y`."""
     others: list[str] = []
     pairs: list[str] = []
     for argument in args:
@@ -200,12 +201,12 @@ def _with_one_map(args: Sequence[str]) -> list[str]:
 class _Command(TyperCommand):
     """A command whose arguments may not be empty.
 
-    Where it has common options, `--help` shows those alone, and `--help-all` all by group.
+    If it has common options, `--help` shows only those, and `--help-all` all options by group.
 
     Attributes:
         kind: the class of its settings.
         declared: its options.
-        defaults: by option, what the command does where it is not set, in words.
+        defaults: the default behaviour by option, in words.
     """
 
     kind: type
@@ -213,8 +214,9 @@ class _Command(TyperCommand):
     defaults: Mapping[str, str]
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Read the arguments; an empty one would be the working folder, or ignored silently."""
-        if ctx.resilient_parsing:  # a shell asks for completions
+        """Parse the arguments. Empty ones are errors: they would mean the working folder, or
+        nothing."""
+        if ctx.resilient_parsing:  # the shell requests completions
             from rubricate.cli._completion import complete_values
 
             complete_values(self.kind, self.declared, self.get_params(ctx))
@@ -228,11 +230,11 @@ class _Command(TyperCommand):
         try:
             return super().parse_args(ctx, _with_one_map(args) if "map" in self.declared else args)
         except Exception as error:
-            vars(error)["ctx"] = ctx  # an option without its value has none
+            vars(error)["ctx"] = ctx  # typer sets none for an option without a value
             raise
 
     def worded(self, ctx: Any) -> list[Any]:
-        """The arguments and options with their help, which nothing else needs."""
+        """The arguments and options with help texts, which are only needed for help."""
         parameters: list[Any] = self.get_params(ctx)
         for parameter in parameters:
             if option := self.declared.get(parameter.name or ""):
@@ -241,7 +243,8 @@ class _Command(TyperCommand):
         return parameters
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options with their defaults, of many the common ones."""
+        """Write arguments and options with their defaults; only the common ones if there are
+        many."""
         parameters = self.worded(ctx)
         common = [name for name, option in self.declared.items() if option.common]
         if not common:
@@ -273,17 +276,17 @@ def command(
     load: Callable[[Raw, str | None], _S] | None = None,
     then: str | None = None,
 ) -> Callable[[Callable[[_S], _C]], Callable[[_S], _C]]:
-    """A decorator: a function of a value of settings is a command with their options.
+    """A decorator that turns a function of a settings object into a command.
 
-    It returns the command's exit code; None for 0.
+    The function returns the exit code; None for 0.
 
     Args:
-        kind: the class.
-        defaults: by option, what the command does where it is not set, in words.
-        load: makes the value of the shell's options and of a file of them (`--config`), which the
-            command has if this is set. Default: `read`.
-        then: what a user does next, printed last: `To see all of it: rubricate view {run}`. Names
-            in braces are options.
+        kind: the class of the settings.
+        defaults: the default behaviour by option, in words.
+        load: creates the settings from the options and a settings file, and gives the command the
+            option `--config`. Default: `read`.
+        then: the next step for the user, printed last: `To see all of it: rubricate view {run}`.
+            Names in braces are options.
     """
 
     def decorate(function: Callable[[_S], _C]) -> Callable[[_S], _C]:
@@ -294,7 +297,7 @@ def command(
 
 
 def _entry(function: Any) -> Callable[..., int]:
-    """What typer makes a command of: a function with the command's options as parameters."""
+    """A function with the command's options as parameters, from which typer builds the command."""
     kind, load = function.settings, function.load
     options, types = options_of(kind), written_types(kind)
     kinds_of: dict[str, set[Any]] = {}
@@ -353,7 +356,7 @@ KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
 
 
 def _typed(value: Any, kinds: set[Any]) -> Any:
-    """What the shell has as text, as a number where the option takes numbers."""
+    """Convert text from the shell to a number if the option accepts numbers."""
     if isinstance(value, list):
         return [_typed(each, kinds) for each in value]
     if not isinstance(value, str):
@@ -366,7 +369,7 @@ def _typed(value: Any, kinds: set[Any]) -> Any:
 
 
 def read(kind: type[_S], raw: Raw) -> _S:
-    """The settings of options as the shell or a file has them, once files are read.
+    """Create settings from options of the shell or a file, reading the files that they name.
 
     Raises:
         InputError: a file cannot be read, or a value cannot be used.
@@ -390,7 +393,7 @@ def read(kind: type[_S], raw: Raw) -> _S:
 
 
 def _labelled(file: str, raw: Raw) -> Any:
-    """A labelled set: a dataset's file, or a table with the columns of `--map`."""
+    """Read labelled examples: a dataset, or a table with the columns of `--map`."""
     from rubricate.choosing import chosen_rubric
     from rubricate.dataset import RubricDataset, open_dataset
     from rubricate.dataset.items import is_table
@@ -403,18 +406,18 @@ def _labelled(file: str, raw: Raw) -> Any:
 
 
 _READ = {"weights", "length_penalty", "model_options", "headers"}
-"""Options whose value in the shell is text for another value."""
+"""Options whose text has to be parsed."""
 
 
 _PAIRS = {
     "model_options": "reasoning_effort=high",
     "headers": "NAME=VALUE (a key goes into its environment variable)",
 }
-"""Options that are pairs, with an example."""
+"""Options of pairs, each with an example."""
 
 
 def _read(name: str, value: Any) -> Any:
-    """The value of an option that is written as text."""
+    """Parse the text of an option."""
     if value is None:
         return None
     from rubricate._documents import parse_json, parse_pairs
@@ -435,7 +438,7 @@ def _read(name: str, value: Any) -> Any:
 
 
 def _weights(text: str) -> Any:
-    """What `--weights` says: `reliability`, numbers, or numbers by name."""
+    """Parse `--weights`: `reliability`, numbers, or numbers by name."""
     if text == "reliability":
         return text
     parts = [part.partition("=") for part in text.split(",")]
@@ -451,14 +454,14 @@ def _weights(text: str) -> Any:
 
 
 class _OneLine(logging.Formatter):
-    """A message is a line, whatever is in it."""
+    """Formats each message as one line, whatever it contains."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         return one_line(super().formatMessage(record))
 
 
 def _show_log(count: int | None) -> int | None:
-    """Show log messages: of level INFO and above for 1, of all for more."""
+    """Show log messages: level INFO and above for 1, all levels for more."""
     logger = logging.getLogger("rubricate")
     logger.setLevel(LEVELS[min(count or 0, len(LEVELS) - 1)])
     if not logger.handlers:

@@ -144,7 +144,7 @@ def compare(settings: CompareSettings) -> int:
 
 
 def _check_asks(settings: CompareSettings) -> None:
-    """Reject options of asking where nothing is asked."""
+    """Reject options for asking a judge if nothing is asked."""
     if settings.confirm is not None or settings.anchors is not None:
         return
     options = options_of(CompareSettings)
@@ -161,8 +161,8 @@ def _print(comparison: RunComparison, settings: CompareSettings) -> None:
 
 
 def _checked(settings: CompareSettings, runs: Runs, file: str) -> AnchorCheck | int | None:
-    """What the anchors say of the judge; an exit code where that ended early, None where it was
-    only estimated."""
+    """Check the judge by its anchors. Returns an exit code if that ended early, None after an
+    estimate."""
     from rubricate.analysis import further_answers, one_judge, read_anchors
     from rubricate.anchoring import checked_anchors
     from rubricate.choosing import chosen_judge
@@ -188,15 +188,15 @@ def _checked(settings: CompareSettings, runs: Runs, file: str) -> AnchorCheck | 
 
 
 def _asking(settings: CompareSettings) -> ConfirmOptions:
-    """How to ask."""
+    """The options for asking a judge."""
     return replace(part(ConfirmOptions, settings), **shared_places(settings))
 
 
 def _confirmed(
     settings: CompareSettings, comparison: RunComparison, runs: Runs
 ) -> RunComparison | int:
-    """The comparison once the flips were asked about again; an exit code where that ended early,
-    or was only estimated."""
+    """Ask about the flips again, and return the new comparison. Returns an exit code after an early
+    end or an estimate."""
     from rubricate.analysis import Recheck
     from rubricate.choosing import chosen_judge
     from rubricate.confirming import confirm_folder, confirmed, estimate_confirmed

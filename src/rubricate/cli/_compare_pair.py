@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rubricate.options import Columns, RubricLike
 
 TEXTS = (".txt", ".md", ".markdown", ".text", ".html", ".tex", "")
-"""What files of one text end in; others are datasets or tables."""
+"""The suffixes of files with one text; others are datasets or tables."""
 
 
 class PairSettings(Shell, PairOptions, group="What is graded"):
@@ -59,10 +59,10 @@ class PairSettings(Shell, PairOptions, group="What is graded"):
     )
 
     def sides(self) -> tuple[str | Gradable, str | Gradable]:
-        """The two sides.
+        """Read both sides.
 
         Raises:
-            InputError: they do not go together, or a file cannot be used.
+            InputError: they do not fit together, or a file cannot be used.
         """
         one_text = self.texts or _is_text(self.first)
         if one_text and (self.columns or self.map):
@@ -98,7 +98,7 @@ class PairSettings(Shell, PairOptions, group="What is graded"):
 
     @property
     def named(self) -> dict[str, Any]:
-        """What makes the run another one."""
+        """The options that distinguish this run from others."""
         raw, texts = self.raw, self.texts
         return {
             "command": "compare-pair",
@@ -109,7 +109,7 @@ class PairSettings(Shell, PairOptions, group="What is graded"):
             "map": self.map,
             "prompt": raw.get("prompt"),
             "reference": place_of(self.reference),
-            # with which a judge would answer anew
+            # options that change the answers of a judge
             "base_url": self.base_url,
             **{name: raw.get(name) for name in SAMPLING},
             "replicates": raw.get("replicates"),
@@ -117,7 +117,7 @@ class PairSettings(Shell, PairOptions, group="What is graded"):
 
     @property
     def run_name(self) -> str:
-        """What the run's folder is called, without the judge."""
+        """The name of the run folder, without the judge."""
         if self.texts:
             return "pair"
         second = self.columns or Path(self.second or "").stem
@@ -185,7 +185,7 @@ def compare_pair(settings: PairSettings) -> int:
         running = options.changed(on_progress=on_progress)
         stream = stream_of_pairs(first, second, running, stop)
         async with stream:
-            with contextlib.suppress(RunStopped):  # the summary says why
+            with contextlib.suppress(RunStopped):  # the summary shows the reason
                 async for _ in stream:
                     pass
         return stream.summary()

@@ -1,4 +1,4 @@
-"""What a shell offers as the value of an option or an argument."""
+"""Shell completion of the values of options and arguments."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ RUNS = frozenset({"run", "runs", "run_a", "run_b", "run_dir", "other", "then"})
 
 
 def complete_values(kind: Any, declared: Any, parameters: Iterable[Any]) -> None:
-    """Let parameters of a command complete their values.
+    """Add completion of values to the parameters of a command.
 
     Args:
         kind: the class of the command's settings.
         declared: its options by name.
-        parameters: those of typer.
+        parameters: the parameters in typer.
     """
     types = python_types(kind)
     for parameter in parameters:
@@ -36,7 +36,7 @@ def _offer(values: tuple[str, ...]) -> Any:
 
 
 def _values(name: str, type_: Any, is_path: bool) -> Iterator[str]:
-    """All values that an option may have; none where these are files."""
+    """All possible values of an option; none if they are files."""
     if name in ("judge", "escalate_to"):
         from rubricate.judge.models import PROVIDERS
 

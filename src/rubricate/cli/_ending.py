@@ -1,10 +1,10 @@
 """How a command ends: its exit code, its last line, and what signals do.
 
-Ctrl-C, termination, a lost terminal: the first signal ends a run cleanly, the second at once.
+Ctrl-C, termination, a lost terminal: the first signal ends a run cleanly, the second one at once.
 
-Before and after a run, too, they end the command with the exit code of what is interrupted.
-Whatever a run waits for then (a server that does not answer, a worker, a disk), the command ends
-within `SECONDS`. A thread sees to that, because it may be the event loop that is blocked.
+Before and after a run, signals also end the command with the exit code for an interruption.
+Whatever the run is waiting for (a server that does not answer, a worker, a disk), the command ends
+within `SECONDS`. A thread ensures that, because the event loop itself may be blocked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ExitCode(IntEnum):
-    """How a command ended; `meaning` says it in words."""
+    """How a command ended; `meaning` is the explanation in words."""
 
     meaning: str
 
@@ -53,26 +53,26 @@ class ExitCode(IntEnum):
 
 
 HANGUP: signal.Signals | None = getattr(signal, "SIGHUP", None)
-"""The terminal is gone, such as an ssh connection; None on Windows."""
+"""The signal for a lost terminal, such as a closed ssh connection; None on Windows."""
 SIGNALS: tuple[signal.Signals, ...] = tuple(
     getattr(signal, name)
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # the last is Windows' Ctrl-Break
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # SIGBREAK is Ctrl-Break on Windows
     if hasattr(signal, name)
 )
 SECONDS = 4.5
-"""Seconds after the first signal in which a command ends. At half, a slow database has no time to
-confirm the last answers; at double, people press Ctrl-C again."""
+"""Seconds after the first signal within which a command ends. At half, a slow database has no time
+to confirm the last answers; at double, people press Ctrl-C again."""
 
 
 def print_next(advice: str, settings: Any, **further: object) -> None:
-    """Print what a user does next, as the last line; nothing with --json or --quiet.
+    """Print the next step for the user as the last line, except with --json or --quiet.
 
-    It is one line however narrow the terminal is, so that its command can be copied.
+    It is never wrapped, so that the command can be copied.
 
     Args:
-        advice: `Next, to see all of it: rubricate view {run}`.
-        settings: options whose values are the names in braces, ready for a shell.
-        further: values of other names.
+        advice: a template, such as `Next, to see all of it: rubricate view {run}`.
+        settings: the options whose values replace names in braces, quoted for a shell.
+        further: the values of other names.
     """
     values = vars(settings) | further
     if not (values.get("json_output") or values.get("quiet") or values.get("dry_run")):
@@ -86,7 +86,7 @@ READ = "Next, to read answers beside verdicts: rubricate view {run}"
 
 
 def print_next_of_run(summary: Summary, settings: Any, run: Path) -> None:
-    """Print what a user does next with a run."""
+    """Print the next step for the user of a run."""
     if summary.nothing_judged:
         return
     if summary.agreement is not None:
@@ -96,17 +96,18 @@ def print_next_of_run(summary: Summary, settings: Any, run: Path) -> None:
 
 
 def interrupt_on_signals() -> None:
-    """Have every signal raise `KeyboardInterrupt`, as Ctrl-C does; for its own process."""
+    """Let every signal raise `KeyboardInterrupt`, like Ctrl-C. Only for a process of our own."""
     for number in SIGNALS:
-        with suppress(ValueError):  # this is not the main thread
-            if signal.getsignal(number) != signal.SIG_IGN:  # as SIGHUP is under `nohup`
+        with suppress(ValueError):  # not the main thread
+            if signal.getsignal(number) != signal.SIG_IGN:  # SIGHUP is ignored under `nohup`
                 signal.signal(number, signal.default_int_handler)
-                # Python gives its handlers up before it has ended, after all other such functions.
+                # At exit, Python removes its signal handlers after it has called all such
+                # functions.
                 atexit.register(signal.signal, number, signal.SIG_IGN)
 
 
 def leave_on_signals() -> None:
-    """Have every signal end the process at once: everything is written and printed."""
+    """Let every signal end the process at once, because everything is written and printed."""
     for number in SIGNALS:
         if signal.getsignal(number) == signal.default_int_handler:
             signal.signal(number, _leave)
@@ -117,11 +118,11 @@ def _leave(*_: object) -> None:
 
 
 def stop_on_signals() -> asyncio.Event:
-    """A new event that the first signal sets; to be called in the running loop of the main thread,
-    in the task that ends last. Then signals do what they did before.
+    """Return an event that the first signal sets, until the current task ends.
 
-    A thread receives each signal from the system, through a socket, so that it is heard even where
-    the loop is blocked. `loop.add_signal_handler` would not be, and Windows has no such method.
+    Call it in the running loop of the main thread, in the task that ends last. A thread receives
+    signals through a socket, so that they are noticed even if the loop is blocked, unlike with
+    `loop.add_signal_handler`, which Windows does not have either.
     """
     import asyncio
     import socket
@@ -131,7 +132,7 @@ def stop_on_signals() -> asyncio.Event:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     before = {number: signal.getsignal(number) for number in SIGNALS}
     for number, handler in before.items():
-        if number != HANGUP or handler != signal.SIG_IGN:  # as under `nohup`
+        if number != HANGUP or handler != signal.SIG_IGN:  # ignored under `nohup`
             signal.signal(number, _heard)
 
     def restore(_: object) -> None:
@@ -145,7 +146,7 @@ def stop_on_signals() -> asyncio.Event:
         task.add_done_callback(restore)
     reader, writer = socket.socketpair()
     writer.setblocking(False)
-    signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)  # was the loop's own
+    signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)  # replaces the loop's own
     listener = threading.Thread(
         target=_listen, args=(reader, loop, stop), name="rubricate-signals", daemon=True
     )
@@ -154,28 +155,28 @@ def stop_on_signals() -> asyncio.Event:
 
 
 def _heard(*_: object) -> None:
-    """Handle a signal that `_listen` receives."""
+    """Ignore a signal, because `_listen` receives it."""
 
 
 def _listen(reader: socket, loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    """Pass the first signal on to the loop, and end the process where that does not in time."""
+    """Pass the first signal on to the loop, and end the process if the loop does not in time."""
     import threading
 
     with reader:
         if not _has_signal(reader):
             return
-        with suppress(RuntimeError):  # the loop is closed: the command is ending
+        with suppress(RuntimeError):  # the loop is closed, because the command is ending
             loop.call_soon_threadsafe(_first_signal, loop, stop)
         late = threading.Timer(SECONDS, _end_now)
         late.daemon = True
         late.start()
-        # After another one the loop is blocked: it has not seen the first. A hangup comes twice.
+        # A second signal means that the loop is blocked, except for a hangup, which comes twice.
         if _has_signal(reader, hangup_counts=False):
             _end_now()
 
 
 def _has_signal(reader: socket, *, hangup_counts: bool = True) -> bool:
-    """Wait for a signal; False where the run ends without one."""
+    """Wait for a signal; False if the run ends without one."""
     while number := reader.recv(1):
         if number[0] in SIGNALS and (hangup_counts or number[0] != HANGUP):
             return True
@@ -183,7 +184,7 @@ def _has_signal(reader: socket, *, hangup_counts: bool = True) -> bool:
 
 
 def _end_now() -> None:
-    """End the process as it is. Every answer that was confirmed is in the journal."""
+    """End the process at once. Every confirmed answer is in the journal."""
     with suppress(Exception):
         begin = "\033[?25h\n" if os.isatty(2) else ""  # the progress hides the cursor
         text = (
@@ -197,11 +198,11 @@ def _end_now() -> None:
 def _first_signal(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
     stop.set()
     loop.set_exception_handler(_report)
-    signal.set_wakeup_fd(-1)  # the next one does at once what it does by itself
+    signal.set_wakeup_fd(-1)  # the next signal has its default effect
     for number in SIGNALS:
         if signal.getsignal(number) != _heard:
             continue
-        if number == HANGUP:  # it comes twice: of the shell, and of the system
+        if number == HANGUP:  # it comes twice: from the shell and from the system
             signal.signal(number, signal.SIG_IGN)
         else:
             again = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
@@ -209,9 +210,9 @@ def _first_signal(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
 
 
 def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Tell of what nobody waits for; not of what a run that is broken off could not do any more.
+    """Report errors that nobody awaits, except for what an interrupted run could not finish.
 
-    Where a journal's server is away, that is to write the last answers.
+    If the server of a journal is unreachable, that is writing the last answers.
     """
     if not isinstance(context.get("exception"), RubricateError):
         loop.default_exception_handler(context)

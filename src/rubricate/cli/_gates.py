@@ -1,4 +1,4 @@
-"""How a command ends by its gates: thresholds, and what a comparison comes to."""
+"""Gates: exit codes by thresholds and by the outcome of a comparison."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from rubricate.settings import part
 def check_gates(
     settings: GradeSettings, criteria: Iterable[Criterion], judge: Judge, items: Iterable[Item]
 ) -> None:
-    """Raise `InputError` for thresholds of no criterion or group, or that cannot be confirmed."""
+    """Raise `InputError` for thresholds on unknown criteria or groups, or that cannot be
+    confirmed."""
     check_criteria(settings, criteria)
     if settings.groups not in (None, "prompt", "none"):
         _check_groups(settings.groups, items)
@@ -43,7 +44,7 @@ def check_gates(
 
 
 def _check_groups(field: str, items: Iterable[Item]) -> None:
-    """Raise `InputError` where no item has the metadata by which they are to be grouped."""
+    """Raise `InputError` if no item has the metadata for grouping."""
     names: dict[str, None] = {}
     for item in items:
         if field in item.data.metadata:
@@ -59,7 +60,7 @@ def with_gates(
     run_dir: Path,
     judge: Judge,
 ) -> Summary:
-    """The summary, also that in the run folder, with what became of certificate and thresholds."""
+    """Add the outcomes of certificate and thresholds to the summary, also in the run folder."""
     run, outcomes = read_run(run_dir), dict[str, Any]()
     if certificate is not None:
         file = settings.certificate or ""
@@ -81,9 +82,9 @@ def _confirmed(
     settings: GradeSettings,
     judge: Judge,
 ) -> ThresholdOutcome:
-    """What thresholds come to once the verdicts that keep figures below were asked about again.
+    """The outcomes of thresholds after asking again about the verdicts that keep figures below.
 
-    They stay as they are where that cannot be done for `--max-cost`, or is interrupted.
+    They remain unchanged if `--max-cost` does not allow that, or if it is interrupted.
     """
     from rubricate.confirming import ConfirmOptions, confirmed_thresholds
 
@@ -120,7 +121,7 @@ def _confirmed(
 
 
 def check_criteria(options: ThresholdOptions, criteria: Iterable[Criterion]) -> None:
-    """Check that the thresholds are of criteria that there are, and for which more is better.
+    """Check that thresholds are on existing criteria for which more is better.
 
     Raises:
         InputError: one is not.
@@ -134,7 +135,7 @@ def check_criteria(options: ThresholdOptions, criteria: Iterable[Criterion]) -> 
 def thresholds_of(
     options: ThresholdOptions, summary: Summary, run: FinishedRun
 ) -> ThresholdOutcome:
-    """What became of the thresholds.
+    """The outcomes of thresholds.
 
     Args:
         options: the thresholds.
@@ -171,10 +172,10 @@ def code_of_gates(code: int, summary: Summary, settings: GradeSettings) -> int:
 def code_of_thresholds(
     code: int, outcome: ThresholdOutcome, options: Unclear, *, is_printed: bool
 ) -> int:
-    """The exit code of a run with thresholds; why they are not reached goes to stderr.
+    """The exit code of a run with thresholds; the reason for missing them goes to stderr.
 
-    A run that could not go on or was interrupted keeps its code. `is_printed` says that the summary
-    has been printed, which has it already.
+    A run that stopped or was interrupted keeps its code. `is_printed` says that the summary, which
+    shows the reason as well, has been printed.
     """
     if outcome.outcome == "passed":
         return code
@@ -191,11 +192,11 @@ OUTCOMES = {
     "below": ExitCode.BELOW,
     "undecided": ExitCode.UNDECIDED,
 }
-"""The exit codes of the outcomes of gates at which a build fails in any case."""
+"""The exit codes of outcomes that always fail a build."""
 
 
 def code_of(outcome: str, settings: Unclear) -> int:
-    """The exit code of a gate's outcome; a gate that cannot tell warns on stderr."""
+    """The exit code of a gate's outcome; one that cannot tell prints a warning on stderr."""
     if outcome != "cannot tell":
         return OUTCOMES.get(outcome, ExitCode.FINE)
     if settings.on_unclear == "fail":
@@ -205,7 +206,7 @@ def code_of(outcome: str, settings: Unclear) -> int:
 
 
 def warn_of_builtin(*runs: FinishedRun) -> None:
-    """Warn on stderr where a gate rests on the built-in judge."""
+    """Warn on stderr if a gate uses the built-in judge."""
     if any("builtin" in run.judge for run in runs):
         sys.stderr.write(
             "Warning: the judge builtin compares words: it does not see whether a text is right, "
@@ -214,7 +215,7 @@ def warn_of_builtin(*runs: FinishedRun) -> None:
 
 
 def warn_of_refit(*runs: FinishedRun) -> None:
-    """Warn on stderr where the built-in judge was fitted to labels, perhaps of what it graded."""
+    """Warn on stderr if the built-in judge was fitted to labels, perhaps of the graded items."""
     from rubricate.judge.builtin import REFITTED
 
     if any(REFITTED in str(run.summary.get("note")) for run in runs):

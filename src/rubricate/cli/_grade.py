@@ -13,6 +13,6 @@ from rubricate.cli._grade_settings import GradeSettings, load_settings
 )
 def grade(settings: GradeSettings) -> int:
     """Judge every item of a dataset by every criterion. Reuses stored answers."""
-    from rubricate.cli._grading import graded  # what grades is not loaded for the help
+    from rubricate.cli._grading import graded  # not needed for help
 
     return graded(settings)

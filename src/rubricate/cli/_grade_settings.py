@@ -23,7 +23,7 @@ OWN_WORD = {
     "fresh": "results to be replaced",
     "worker_env": "packages and variables for workers",
 }
-"""What no settings file can allow, in words."""
+"""What only the command line may allow, in words, by option."""
 _ADDRESS = re.compile(r"(?:https?|s3)://[^:]")
 
 
@@ -124,12 +124,11 @@ class GradeSettings(Shell, GradingOptions, ThresholdOptions, group="What is grad
 
 
 def load_settings(options: Raw, config: str | None = None) -> GradeSettings:
-    """Put the settings together; what is given on the command line wins over the file.
+    """Combine the command line, which has priority, with a settings file.
 
-    Paths in the file are relative to the file's own folder. Some things are the user's own word
-    only, given on the command line: that code may run, links may be followed and results replaced,
-    an address that a key goes to, the server of a database, and data from other than https, s3 and
-    the Hub.
+    Paths in the file are relative to its folder. Some options are accepted from the command line
+    only: running code, following links, replacing results, the address that receives a key, a
+    database server, and data from anywhere but https, s3 and the Hugging Face Hub.
 
     Raises:
         InputError: the file cannot be read, or has a key or value that is not allowed.
@@ -161,7 +160,7 @@ def load_settings(options: Raw, config: str | None = None) -> GradeSettings:
 
 
 def _check_no_key_goes_there(raw: Raw) -> None:
-    """Raise `InputError` where a key would go to an address that a file names."""
+    """Raise `InputError` if a key would be sent to an address from a file."""
     from rubricate.judge.models import PROVIDERS, access
 
     own = {provider.key_variable for provider in PROVIDERS.values()}
@@ -178,10 +177,10 @@ def _check_no_key_goes_there(raw: Raw) -> None:
 
 
 def _check_no_file_goes_there(config: Path, values: Raw) -> None:
-    """Raise `InputError` where data from elsewhere would be sent to an address of the settings.
+    """Raise `InputError` if data from elsewhere would be sent to an address from a settings file.
 
-    The author of the settings could have any file of the user's sent to a server of their own, also
-    from a bucket or a network that only the user can reach. A server on this machine is the user's.
+    The author of the file could otherwise have any file of the user sent to their own server, even
+    from a bucket or network that only the user can reach. Servers on this machine are allowed.
     """
     if is_this_machine(urlsplit(values["base_url"]).hostname or ""):
         return
@@ -200,7 +199,7 @@ def _check_no_file_goes_there(config: Path, values: Raw) -> None:
 
 
 def _check_is_named(option: str, address: str) -> None:
-    """Raise `InputError` for the address of a database that only the file names."""
+    """Raise `InputError` for the address of a database that comes only from the file."""
     from rubricate.run.journal import Database, Origin, vouched
 
     try:
@@ -250,19 +249,19 @@ def _from_file(config: Path) -> dict[str, Any]:
 
 
 def listed(judges: str | list[str] | None) -> list[str]:
-    """The judges of an option that takes one or several."""
+    """The judges of an option that accepts one or several."""
     return [judges] if isinstance(judges, str) else judges or []
 
 
 def is_label_file(judge: str) -> bool:
-    """Whether a judge is a file that people write labels into."""
+    """Whether a judge is a file with labels from people."""
     from rubricate.judge import LABEL_SUFFIXES
 
     return Path(judge).suffix.lower() in LABEL_SUFFIXES
 
 
 def _beside(config: Path, path: str) -> str:
-    """A path that the configuration names, relative to its folder."""
+    """Resolve a path in a settings file relative to its folder."""
     return str(user_path(config).parent / user_path(path))
 
 

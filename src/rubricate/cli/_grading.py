@@ -1,4 +1,4 @@
-"""What `rubricate grade` does."""
+"""The work of `rubricate grade`."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ ASKED = (
     "replicates",
     *SAMPLING,
 )
-"""The settings with which a judge would answer anew."""
+"""Settings that change the answers of a judge."""
 FILES = ("data", "submissions", "references", "rubric", "examples", "judge_prompt")
-"""The settings that are files, and make another run."""
+"""Settings that are files and distinguish runs."""
 
 
 def graded(settings: GradeSettings) -> int:
-    """Grade; returns the exit code."""
+    """Grade, and return the exit code."""
     notes = console(stderr=True, quiet=settings.quiet)
     dataset, judge = _dataset(settings), _judge(settings)
     try:
@@ -90,7 +90,7 @@ def graded(settings: GradeSettings) -> int:
         estimated = asyncio.run(estimate(plan, judge, options, calibrator))
         print_estimate(estimated, settings.json_output)
         return 0
-    if skipped := getattr(dataset, "skipped", ()):  # of a table
+    if skipped := getattr(dataset, "skipped", ()):  # for a table
         _report_skipped(skipped, folder.path, notes)
     if settings.judge is None and settings.examples is None and plan.to_judge:
         notes.print(NO_JUDGE, style="dim")
@@ -137,15 +137,15 @@ async def _run(
 ) -> ResultStream:
     """Grade until the end or the first signal.
 
-    The figures are made outside the loop: as a task's result, `asyncio.run` would ask for their
-    `repr`, which is the whole table, when it puts the handler of SIGINT back.
+    The summary is made outside the loop: if it were a task's result, `asyncio.run` would compute
+    its `repr`, the whole table, when it restores the handler of SIGINT.
     """
     stop = stop_on_signals()
     try:
         stream = ResultStream(plan, judge, options, stop=stop, calibrator=calibrator)
         with view:
             async with stream:
-                with contextlib.suppress(RunStopped):  # the summary says why
+                with contextlib.suppress(RunStopped):  # the summary shows the reason
                     async for _ in stream:
                         pass
             return stream
@@ -157,14 +157,14 @@ async def _run(
 
 
 def _file_of(error: InputError, settings: GradeSettings) -> str | None:
-    """The file that an error of a plan is about: code is named by the rubric."""
+    """The file that an error about a plan refers to; the rubric names code."""
     return (settings.raw.get("rubric") if error.problem == "code" else None) or settings.data
 
 
 def _print_what_is_left(
     summary: Summary, settings: GradeSettings, run_dir: Path, notes: Console
 ) -> None:
-    """Say what to run next for a shard, and for verdicts that wait for people."""
+    """Print the next command for a shard, and for verdicts that wait for people."""
     if settings.shard is not None and not summary.stopped:
         notes.print(
             f"This is shard {settings.part} alone, in {run_dir}. When all are done, the same "
@@ -205,7 +205,7 @@ def _dataset(settings: GradeSettings) -> Gradable:
 
 
 def _criteria(plan: Plan) -> Iterable[Criterion]:
-    """All criteria that are asked; where items have rubrics of their own, of every item."""
+    """All criteria of the run; those of every item if items have rubrics of their own."""
     if plan.rubric is not None:
         return plan.rubric.criteria
     return (criterion for item in plan.whole() for criterion in item.rubric.criteria)
@@ -227,7 +227,7 @@ def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Cons
 
 
 def _judge(settings: GradeSettings) -> Judge:
-    """The judge, or the cascade of judges, of the settings."""
+    """Create the judge, or the cascade of judges, from the settings."""
     names, later = listed(settings.judge), listed(settings.escalate_to)
     if "," in (text := " ".join(names)):
         raise InputError(f"'{text}' is no judge: give --judge once for each of several judges")
@@ -248,7 +248,7 @@ def _judge(settings: GradeSettings) -> Judge:
         )
     if settings.data is not None and settings.data in later:
         raise InputError("--escalate-to is the graded dataset itself: name another file")
-    alone = options.changed(**vars(Voting()))  # the judge of a later stage does not vote
+    alone = options.changed(**vars(Voting()))  # a judge of a later stage is no panel
     stages: list[Judge] = []
     for name in later:
         if is_label_file(name):
@@ -263,14 +263,14 @@ def _judge(settings: GradeSettings) -> Judge:
 
 
 def _of_builtin(options: GradingOptions) -> GradingOptions:
-    """Of a cascade's options, those for its built-in judge: the others are for the models."""
+    """The options of a cascade that apply to its built-in judge; the others are for models."""
     own = {name: getattr(options, name) for name in ("examples", "judge_prompt")}
     others = vars(Endpoint()) | vars(Batching()) | vars(Asking()) | own
     return options.changed(**others, leader_first=None)
 
 
 def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
-    """The run's folder; by itself that of the same data and judge."""
+    """The run folder; by default that of the same data and judge."""
     data = table_name(settings.data or "data")
     names = listed(settings.judge)
     judge = "panel" if len(names) > 1 else (names or ["builtin"])[0]

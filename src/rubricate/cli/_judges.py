@@ -1,4 +1,4 @@
-"""`rubricate judges`: which judges there are, and what models can do (`--check`)."""
+"""`rubricate judges`: the available judges, and what models can do (`--check`)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 TEXT = " ".join(f"Shelf {number} holds {7 * number} lamps." for number in range(1, 181))
-"""The text that a check asks about: some 1,600 tokens, since providers cache no prompt below 1,024.
-At half, no cache would show; at double, a check costs twice as much."""
+"""The text of a check: about 1,600 tokens, because providers cache no prompt below 1,024. At half,
+caching would not show; at double, a check costs twice as much."""
 RUBRIC = Rubric(
     [
         Criterion(name="first", requirement="Says that shelf 3 holds 21 lamps"),
@@ -49,17 +49,17 @@ class JudgesSettings(JsonOutput, Endpoint):
 
 @dataclass
 class CheckedJudge:
-    """What a check found out about a judge. None: not known.
+    """The results of checking a judge; None for what is unknown.
 
     Attributes:
-        judge: its name.
-        error: why it gave no verdict; nothing else is known then.
-        seconds: how long the first verdict took.
-        input_price, output_price: US dollars for a million tokens.
+        judge: the name of the judge.
+        error: why it gave no verdict; everything else is unknown then.
+        seconds: the duration of the first verdict.
+        input_price, output_price: US dollars per million tokens.
         cost: US dollars for the whole check.
-        structured: how its replies are asked for: by a JSON Schema, in JSON mode, or as text.
-        probabilities: whether it gives those of its verdicts.
-        cached_tokens: those of the second prompt that it read from its cache.
+        structured: the form of requested replies: JSON Schema, JSON mode, or text.
+        probabilities: whether it gives probabilities of verdicts.
+        cached_tokens: the number of tokens of the second prompt that came from its cache.
     """
 
     judge: str
@@ -74,10 +74,10 @@ class CheckedJudge:
 
 
 def load_judges(raw: Raw, config: str | None) -> JudgesSettings:
-    """The settings; with a file, the judges that it names and how they are reached.
+    """Create the settings, with the judges and endpoint options from a settings file, if given.
 
     Raises:
-        InputError: they cannot be used, or do not go together.
+        InputError: they cannot be used, or do not fit together.
     """
     settings = read(JudgesSettings, raw)
     if config is not None:
@@ -153,14 +153,14 @@ def judges(settings: JudgesSettings) -> int:
 def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Console:
     table = Table([Column(each, is_text=True) for each in headings], [Row(row) for row in rows])
     terminal = console()
-    if not terminal.is_terminal:  # for grep, an address in one piece
+    if not terminal.is_terminal:  # for grep, addresses are not wrapped
         terminal.width = max(terminal.width, 120)
     terminal.print(OnTerminal(lambda: [table]))
     return terminal
 
 
 def _extras() -> dict[str, bool]:
-    """Whether each extra's packages are installed, without the extra for development."""
+    """Whether the packages of each extra are installed, except for the development extra."""
     import importlib.metadata
     import re
     from contextlib import suppress
@@ -184,7 +184,7 @@ async def _checked(settings: JudgesSettings) -> list[CheckedJudge]:
 
 
 async def _checked_judge(name: str, endpoint: Endpoint) -> CheckedJudge:
-    """Ask about two criteria as a run does, and about the first in probability mode."""
+    """Ask about two criteria like a run, and about the first in probability mode."""
     try:
         judge = named_judge(name, part(Endpoint, endpoint))
     except InputError as error:
@@ -221,12 +221,13 @@ async def _checked_judge(name: str, endpoint: Endpoint) -> CheckedJudge:
 
 
 def _per_million(dollars: float | None) -> float | None:
-    """The price of a million tokens, by that of a thousand, which is of no long prompt."""
+    """The price of a million tokens, from a thousand, to which no price for long prompts
+    applies."""
     return None if dollars is None else round(1000 * dollars, 9)
 
 
 def _print_checked(rows: Sequence[CheckedJudge], settings: JudgesSettings) -> int:
-    """Print what was found out; returns the exit code."""
+    """Print the results, and return the exit code."""
     code = ExitCode.SOME_FAILED if any(row.error for row in rows) else ExitCode.FINE
     if settings.json_output:
         print_json({"checked": [asdict(row) for row in rows]})
@@ -245,7 +246,7 @@ def _print_checked(rows: Sequence[CheckedJudge], settings: JudgesSettings) -> in
 
 
 def _cells(row: CheckedJudge) -> list[str]:
-    """The words of a row. What is no model has none but its time."""
+    """The cells of a row. A judge that is not a model has only its duration."""
     if row.error is not None:
         return ["failed", *[""] * 5]
     if row.structured is None:

@@ -1,4 +1,4 @@
-"""What the commands that judge share: their options, datasets, estimates, and how they end."""
+"""What all judging commands share: options, datasets, estimates, and how they end."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ NO_JUDGE = (
 
 
 class Shell(Limits, Storage):
-    """The options of every command that judges beside those of Python.
+    """The options that all judging commands have in addition to those of Python.
 
     Attributes:
-        raw: the options as they were given: files by name, weights as text.
+        raw: the options as written by the user: files by name, weights as text.
     """
 
     no_cache: bool = option(False, "Do not share answers with other runs.")
@@ -57,7 +57,7 @@ class Shell(Limits, Storage):
 
 
 def shared_places(settings: Shell) -> dict[str, Any]:
-    """What a command shares with others by default: the cache, and an endpoint's limits."""
+    """What a command shares with others by default: the cache, and the limits of endpoints."""
     limits = settings.share_limits
     return {
         "cache": _cache(settings.cache, settings.no_cache, settings.journal),
@@ -66,10 +66,10 @@ def shared_places(settings: Shell) -> dict[str, Any]:
 
 
 def _cache(cache: str | Path | None, no_cache: bool, journal: str | None) -> str | Path | None:
-    """Where the answers are that runs share: as set, else in the user's folder.
+    """The place of the shared answers: as set, else in the user's folder.
 
-    A journal in a database is for many machines, which may have that folder in common over a
-    network, where files are no place for answers that are written by all: it has none by itself.
+    With a journal in a database, the default is none: several machines may share the user's folder
+    over a network, where SQLite files are unsafe for concurrent writers.
     """
     from platformdirs import user_cache_path
 
@@ -84,7 +84,7 @@ def _cache(cache: str | Path | None, no_cache: bool, journal: str | None) -> str
     folder = user_cache_path("rubricate")
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder if os.access(folder, os.W_OK) else None  # a home that cannot be written
+    return folder if os.access(folder, os.W_OK) else None  # the home folder may be read-only
 
 
 def exit_code(
@@ -95,20 +95,20 @@ def exit_code(
     failed: int | bool,
     nothing_judged: bool = False,
 ) -> int:
-    """The exit code of a run, once its results are shown; why it ended early goes to stderr.
+    """The exit code of a run after its results were printed; why it ended early goes to stderr.
 
     Args:
         run_dir: the run folder.
         stopped: why the run ended early; None if it did not.
-        interrupted: whether somebody stopped it.
-        failed: whether a verdict failed.
+        interrupted: whether the user stopped it.
+        failed: whether any verdict failed.
         nothing_judged: whether no verdict has an answer.
     """
     pending = ""
     if (run_dir / "batches").is_dir():
         from rubricate.judge import batches_in
 
-        with contextlib.suppress(InputError):  # of a damaged note: `rubricate batches` names it
+        with contextlib.suppress(InputError):  # a damaged file, which `rubricate batches` names
             out = [batch for _, batch in batches_in(run_dir) if batch.state == "out"]
             count = sum(len(batch.rows) for batch in out)
             lists = f"`rubricate batches {run_dir}` lists them"
@@ -141,12 +141,12 @@ def is_out(stopped: object) -> bool:
 
 
 def print_estimate(estimate: RunEstimate, json_output: bool, pairs: int | None = None) -> None:
-    """Print what a run would take.
+    """Print the estimate of a run.
 
     Args:
-        estimate: what it would take.
-        json_output: print it as JSON.
-        pairs: how many pairs of submissions its items are, if they are that.
+        estimate: the estimate.
+        json_output: whether to print it as JSON.
+        pairs: the number of pairs, if items are pairs of submissions.
     """
     if json_output:
         from rubricate.cli._printing import print_json
@@ -159,11 +159,11 @@ def print_estimate(estimate: RunEstimate, json_output: bool, pairs: int | None =
 
 
 def watched(work: Callable[[OnProgress, asyncio.Event], Awaitable[_T]], settings: Shell) -> _T:
-    """Do what has to wait for judges, and show on standard error how far it is.
+    """Run work that waits for judges, and show its progress on standard error.
 
     Args:
-        work: of a callback for its progress, and of what the first signal sets.
-        settings: whether anything is shown.
+        work: takes a callback for its progress, and the event that the first signal sets.
+        settings: says whether progress is shown.
     """
     import asyncio
 
@@ -182,7 +182,7 @@ def watched(work: Callable[[OnProgress, asyncio.Event], Awaitable[_T]], settings
 def until_stopped(
     work: Callable[[OnProgress, asyncio.Event], Awaitable[_T]], settings: Shell, folder: Path
 ) -> _T | int:
-    """What a run in a folder gives, as of `watched`; its exit code where it ended early."""
+    """Return the result of a run like `watched`, or the exit code if it ended early."""
     try:
         return watched(work, settings)
     except RunStopped as stopped:
@@ -195,14 +195,14 @@ def print_judged(
     settings: Shell,
     results: str | None = None,
 ) -> int:
-    """Run, showing how far it is, and print what comes of it; returns the exit code.
+    """Run with progress, print the report, and return the exit code.
 
     Args:
-        judge: the run, of a callback for its progress and of what the first signal sets. It gives
-            the report, of what was judged, also where it was stopped.
-        folder: its folder.
-        settings: how its report is printed.
-        results: a file of the run folder with JSON lines, which are the `results` of its JSON.
+        judge: the run; takes a callback for its progress and the event that the first signal sets,
+            and returns the report on what was judged, even if stopped.
+        folder: the run folder.
+        settings: says how to print the report.
+        results: a JSON Lines file of the run folder for the key `results` of the JSON output.
     """
     from rubricate.run import INTERRUPTED
 

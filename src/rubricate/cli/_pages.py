@@ -1,4 +1,4 @@
-"""What commands that serve a page have in common."""
+"""What commands that serve a page share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rubricate.views import PageServer
 
 
 class PageOptions(Settings):
-    """Where a page is served, and who labels on it."""
+    """Options: where a page is served, and who labels on it."""
 
     port: int = option(
         0, "The port that the page is served on.", default_text="a free port", ge=0, le=65535
@@ -24,7 +24,7 @@ class PageOptions(Settings):
 
     @property
     def labeller(self) -> str:
-        """The annotator's name, by default the user's; empty if there is none."""
+        """The name of the annotator, by default that of the user; empty if there is none."""
         if self.annotator is not None:
             return self.annotator
         try:

@@ -1,4 +1,4 @@
-"""How commands print what they found, and the options for that."""
+"""Printing of reports, and its options."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ FORMS = (".md", ".html", ".json")
 
 
 class JsonOutput(Settings):
-    """Whether a command prints JSON."""
+    """The option to print JSON."""
 
     json_output: bool = option(False, "Print as JSON.", group="Output", shell="--json")
 
 
 class ReportOutput(JsonOutput):
-    """Where a command writes its report.
+    """The option to write the report into a file.
 
     Raises:
-        InputError: the name of the file does not say in which form.
+        InputError: the suffix of the file is unknown.
     """
 
     output: str | None = option(
@@ -43,7 +43,7 @@ class ReportOutput(JsonOutput):
 
 
 class Groups(Settings):
-    """Which items belong together."""
+    """The option that says which items belong together."""
 
     groups: str | None = option(
         None,
@@ -59,10 +59,10 @@ def print_report(
     least: int | None = None,
     shown: OnTerminal | None = None,
 ) -> None:
-    """Print a report for people, `least` columns wide or more (see `console`), or as JSON.
+    """Write a report to the output file, if any, then print it for people or as JSON.
 
-    Before, it is written to the output file, if there is one. `shown` is another form of it for
-    people.
+    For people, it is at least `least` columns wide (see `console`). `shown` replaces the report in
+    that case.
     """
     if settings.output is not None:
         write_report(report, Path(settings.output))
@@ -73,7 +73,7 @@ def print_report(
 
 
 def write_report(report: Any, output: Path) -> None:
-    """Write a report as Markdown, as a page, or its figures as JSON."""
+    """Write a report as Markdown, as an HTML page, or its figures as JSON."""
     import json
 
     from rubricate._files import write_text
@@ -92,9 +92,9 @@ def print_json(data: Any, lines: tuple[str, Path] | None = None) -> None:
     """Print data as JSON.
 
     Args:
-        data: the data; an object that is not empty, where lines are given.
-        lines: a further key of the object, and the file whose JSON lines are the list that it has.
-            One line is held at a time.
+        data: the data; with `lines`, an object that is not empty.
+        lines: a further key of the object, and a JSON Lines file whose lines form its list. One
+            line is in memory at a time.
     """
     import json
 

@@ -1,4 +1,4 @@
-"""How far a run is, on standard error: a live line on a terminal, plain lines elsewhere."""
+"""Progress of a run on standard error: a live line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LINE_INTERVAL = 5.0
 """Seconds between plain lines."""
 LONGEST = 50
-"""Characters of an error that are shown on the way."""
+"""The number of characters of an error in the live line."""
 REFRESH = 0.1
 """Seconds between changes of the live line."""
 
@@ -50,9 +50,9 @@ class ProgressView:
             self._bar.stop()
 
     def update(self, progress: Progress) -> None:
-        """Show the state of a run, if enough time has passed or trouble has started.
+        """Show the state of a run, if enough time has passed or the first problem has occurred.
 
-        What comes after the first trouble may take long: an endpoint that asks to wait, say.
+        Without the latter, an endpoint that asks to wait could be silent for a long time.
         """
         is_first_trouble = bool(progress.trouble) and not self._troubled
         self._last, self._troubled = progress, self._troubled or is_first_trouble
@@ -76,9 +76,9 @@ class ProgressView:
         )
 
     def _show_bar(self, progress: Progress, seconds: float, trouble: str) -> None:
-        """Change the live line: bar, count and time left, and what else there is room for."""
+        """Update the live line: bar, count, time left, and whatever else fits."""
         assert self._bar is not None
-        if trouble and not self._shown_trouble:  # in the line there may be no room for it
+        if trouble and not self._shown_trouble:  # it may not fit into the live line
             self._shown_trouble = trouble
             self._bar.console.print(trouble, style="yellow")
         room = self._console.width - 2 * len(str(progress.total)) - len("/ left 0:00:00 ") - 2
@@ -99,7 +99,7 @@ class ProgressView:
 
 
 def _bar(console: Console) -> tuple[Bar, BarColumn]:
-    """The live line, and its bar; what draws it is loaded only on a terminal."""
+    """Create the live line and its bar. Their library is only imported on a terminal."""
     from rich import progress
     from rich.table import Column
 
@@ -121,6 +121,6 @@ def _bar(console: Console) -> tuple[Bar, BarColumn]:
 
 
 def _shortened(trouble: str) -> str:
-    """Why requests are sent again, in short: an error that ends the run is shown in full then."""
+    """Shorten the reason for a retry. An error that ends the run is shown in full later."""
     end = "…" if len(trouble) > LONGEST else ""
     return one_line(f"retrying: {trouble[:LONGEST]}{end}")

@@ -68,7 +68,7 @@ def redteam(settings: RedTeamSettings) -> int:
         running = options.changed(on_progress=on_progress)
         try:
             return await aredteam(judge, stop=stop, **vars(running))
-        except RunStopped as stopped:  # the report says why
+        except RunStopped as stopped:  # the report shows the reason
             if not isinstance(stopped.report, RedTeamReport):
                 raise
             return stopped.report
@@ -81,7 +81,7 @@ def redteam(settings: RedTeamSettings) -> int:
 
 
 def _run_dir(settings: RedTeamSettings) -> RunDir:
-    """The run's folder; by itself that of the same attacks and judge."""
+    """The run folder; by default that of the same attacks and judge."""
     judge, raw = settings.judge or "builtin", settings.raw
     name = f"redteam-{judge}"
     for part_of_name in (settings.data, raw.get("attacks"), raw.get("judge_prompt")):

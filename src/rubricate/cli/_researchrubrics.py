@@ -172,7 +172,7 @@ def researchrubrics(settings: ReportSettings) -> int:
 
 
 def _rescore(settings: ReportSettings, results: str) -> int:
-    """Print the figures of a results file; returns the exit code."""
+    """Print the figures of a results file, and return the exit code."""
     asking = ("folder", "system", "judge", "limit", "output_file", "run_dir")
     usual = options_of(ReportSettings)
     for name in asking:

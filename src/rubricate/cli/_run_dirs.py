@@ -1,11 +1,11 @@
-"""The run folder of a command: the same run's again, and no other run's.
+"""Choosing the run folder of a command, so that it continues its own run and no other.
 
-What was named on the command line is kept in the folder (`run.json`). Other data, another rubric,
-or a judge that would answer anew make another run. What only counts the same answers in another way
-(weights, votes, thresholds, scoring) is the same run, and so are further items and further judges
-of a panel. A command that names no folder has `runs/NAME`, by data and judge; where another run is
-there, its own, `runs/NAME-HASH`. In a folder that it names another run is refused.
-"""
+The options that identify a run are stored in its folder (`run.json`). Other data, another rubric,
+or options that change the answers of a judge make a different run. Options that only count the same
+answers differently (weights, votes, thresholds, scoring) do not, and neither do further items or
+further judges of a panel. By default, the folder is `runs/NAME`, by data and judge, or
+`runs/NAME-HASH` if a different run is there. If the user names a folder with a different run, that
+is an error."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from rubricate.run.results import (
 COMMAND, CRITERIA, ESCALATION, JUDGES = "command", "criteria", "escalation", "judges"
 OnProgress = Callable[[Progress], None]
 Named = Mapping[str, Any]
-"""What was named on the command line, files as paths; None for what was not."""
+"""The identifying options of a command, with files as paths; None for options that are not set."""
 
 
 class RunDir:
@@ -52,12 +52,12 @@ class RunDir:
         self._is_new = not path.exists()
 
     def announce(self) -> None:
-        """Say where the run goes if that is not the usual folder."""
+        """Tell the user where the run is stored, if that is not the usual folder."""
         if self._note is not None:
             sys.stderr.write(f"{self._note}\n")
 
     def progress(self, show: OnProgress) -> OnProgress:
-        """A callback that shows progress; the first call marks the folder as the run's."""
+        """Wrap a callback for progress, so that its first call marks the folder as this run's."""
 
         def update(progress: Progress) -> None:
             self.claim()
@@ -66,14 +66,14 @@ class RunDir:
         return update
 
     def claim(self) -> None:
-        """Write into the folder, if it is there, what its run is."""
+        """Store the identifying options in the folder, if it exists."""
         named, self._named = self._named, None
         if named is not None and self.path.is_dir():
-            with suppress(InputError):  # that the folder cannot be written is said elsewhere
+            with suppress(InputError):  # an unwritable folder is reported elsewhere
                 note_run(self.path, {COMMAND_LINE: named})
 
     def discard(self) -> None:
-        """Remove the folder if this command made it: nothing was judged in it."""
+        """Remove the folder if this command created it, because nothing was judged."""
         import shutil
 
         if self._is_new and self.path.is_dir():
@@ -81,19 +81,18 @@ class RunDir:
 
 
 def run_dir_for(storage: Storage, name: str, judges: Sequence[str], named: Named) -> RunDir:
-    """The folder of `--run-dir`, else that of this run below `runs`.
+    """Return the folder of `--run-dir`, or that of this run below `runs`.
 
     Args:
-        storage: has the user's own, and whether what is there may be replaced.
-        name: what the folder is called, as far as a folder may be.
-        judges: the judges' names, whose addresses belong to what is named.
-        named: what makes the run another one, with None for what was not named. Under `command`
-            is what the command is called, under `criteria` are those of the rubric, of which a run
-            that continues has one, and under `escalation` those who are asked next, of whom there
-            may be further ones.
+        storage: has the user's folder, and whether its contents may be replaced.
+        name: the name of the folder; characters that folders cannot have are replaced.
+        judges: the names of the judges, whose addresses are identifying, too.
+        named: the identifying options; None for options that are not set. `command` is the name of
+            the command, `criteria` has the criteria, at least one of which a continued run shares,
+            and `escalation` the judges of later stages, to which more may be added.
 
     Raises:
-        InputError: the given folder has the results of another run.
+        InputError: the user's folder has the results of another run.
     """
     base = named.get("base_url")
     values = {key: value for key, value in named.items() if value is not None and key != "base_url"}
@@ -107,7 +106,7 @@ def run_dir_for(storage: Storage, name: str, judges: Sequence[str], named: Named
         return RunDir(own_folder, own)
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")
     usual = Path("runs") / (slug or "run")
-    if usual.is_symlink():  # somebody else may have put it there
+    if usual.is_symlink():  # it may lead anywhere
         raise InputError("is a link: remove it, or name a folder with --run-dir", file=usual)
     check_no_links(usual)
     own = _seen_from(usual, values)
@@ -128,9 +127,10 @@ def _note(usual: Path, differs: Sequence[str], folder: Path) -> str:
 
 
 def _differences(folder: Path, named: Named, *, free: bool = True) -> list[str]:
-    """In what the run in a folder is another one; in nothing where there is none, if that counts.
+    """The identifying options in which the run in a folder differs; empty for the same run, and for
+    no run if `free`.
 
-    A run of an earlier version, which wrote nothing of this, is taken to be the same.
+    A run of an earlier version without a record counts as the same.
     """
     other = noted_run(folder).get(COMMAND_LINE)
     is_run = has_journal(folder) or (folder / "results.jsonl").exists()
@@ -167,22 +167,23 @@ def _difference(key: str, ours: Any, theirs: Any) -> str:
 
 
 def place_of(path: str | None) -> Path | str | None:
-    """A file, whichever way it was written; an address as it is."""
+    """Resolve the path of a file; addresses remain unchanged."""
     if path is None or "://" in path or path.startswith(HF):
         return path
     return user_path(path)
 
 
 def _seen_from(folder: Path, named: Named) -> dict[str, Any]:
-    """What was named as JSON values; files as they are called from a folder.
+    """Convert identifying options to JSON values, with paths relative to a folder.
 
-    So they are the same from wherever the command is called, and where both are moved.
+    They are thus independent of the working directory, and stay valid if data and folder are moved
+    together.
     """
 
     def relative(path: Path) -> str:
         try:
             return os.path.relpath(path, folder)
-        except ValueError:  # another drive
+        except ValueError:  # on another drive
             return str(path.absolute())
 
     values: dict[str, Any] = json.loads(json.dumps(named, default=relative))
@@ -190,5 +191,5 @@ def _seen_from(folder: Path, named: Named) -> dict[str, Any]:
 
 
 def criteria_of(rubric: Rubric | None) -> list[str] | None:
-    """What the criteria of a rubric go by; None where items have their own."""
+    """The names of the criteria of a rubric; None if items have rubrics of their own."""
     return None if rubric is None else [criterion.title for criterion in rubric]

@@ -22,20 +22,20 @@ from rubricate.errors import InputError
 from rubricate.settings import Settings, option
 
 RUNS_WIDTH = 116
-"""Columns of a terminal that the table of runs gets at least."""
+"""The minimum width of the table of runs, in columns."""
 LARGE = 100_000_000
-"""Bytes from which a browser takes a while to open a page."""
+"""Size in bytes above which a browser takes a while to open a page."""
 TABLES = (".csv", ".jsonl", ".parquet")
 
 
 class Run(Settings):
-    """The run that a command is about."""
+    """The argument that names a run."""
 
     run: str = option("", "A run folder.", is_argument=True)
 
 
 class Journal(Settings):
-    """Where a run's prompts and replies are."""
+    """The option for the place of a run's prompts and replies."""
 
     journal: str | None = option(
         None,
@@ -45,7 +45,7 @@ class Journal(Settings):
 
 
 class Tags(Settings):
-    """Scores by tag."""
+    """The option for scores by tag."""
 
     by: Sequence[str] = option(
         (),
@@ -82,7 +82,7 @@ class ShowSettings(Run, Tags, Journal, ThresholdOptions, ReportOutput):
 
     @property
     def picks(self) -> bool:
-        """Whether it shows some verdicts, and not the summary."""
+        """Whether single verdicts are shown, rather than the summary."""
         return bool(self.item or self.criterion or self.failed or self.disagreements)
 
     def check(self) -> None:
@@ -160,7 +160,7 @@ def show(settings: ShowSettings) -> int:
 
 
 def _print_kept(folder: Path, settings: ReportOutput) -> None:
-    """Print the report of a comparison or of an attack, as its command did."""
+    """Print the stored report of `compare-pair` or `redteam`."""
     from rubricate.analysis import kept_report
     from rubricate.comparing import PAIRS_NAME
 

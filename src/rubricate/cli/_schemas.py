@@ -1,7 +1,7 @@
-"""JSON Schemas of what rubricate writes and reads, made from the classes that do so.
+"""JSON Schemas of the files that rubricate writes and reads, generated from their classes.
 
-Schemas of what is written have no place for further keys only where they say so:
-a later version may add some.
+Schemas of written files allow further keys unless they say otherwise, because a later version may
+add some.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NAMES: Schema = {"type": "array", "items": {"type": "string"}}
 FOR_TYPES = {
     kind.__name__: kind for kind in (BoundTest, Estimate, LabelAgreement, PairedComparison)
 }
-"""What classes of the other rooms import for their types alone."""
+"""Names that classes of other packages import for type checking only."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -71,7 +71,7 @@ class ReplayedJudge(TypedDict):
 
 
 class ReplayedPanel(TypedDict):
-    """The recorded judges put together."""
+    """A panel of recorded judges."""
 
     name: Literal["majority", "reliability"]
     verdicts: dict[str, int]
@@ -83,7 +83,7 @@ class ReplayedPanel(TypedDict):
 
 
 class Replayed(TypedDict):
-    """What `rubricate trust replay --json` prints."""
+    """The output of `rubricate trust replay --json`."""
 
     dataset: str | None
     stratified: dict[str, Any] | None
@@ -93,7 +93,7 @@ class Replayed(TypedDict):
 
 
 def _reports() -> type[BaseModel]:
-    """What `rubricate researchrubrics --json` prints; with `--rescore` the figures alone."""
+    """The output of `rubricate researchrubrics --json`; with `--rescore` only the figures."""
     names = {**FOR_TYPES, "AgreementReport": AgreementReport}
     fields: dict[str, Any] = {
         "results": (str, ""),
@@ -135,17 +135,17 @@ class ListedJudge(TypedDict):
 
 
 def _written(kind: Any, **more: Schema) -> Callable[[], Schema]:
-    """That of what a class writes, and of what is written beside its fields."""
+    """The schema of what a class writes, and of further keys beside its fields."""
     return lambda: _schema(kind, "serialization", more)
 
 
 def _read(kind: Any, **more: Schema) -> Callable[[], Schema]:
-    """That of what a class reads, or writes without the fields that have their defaults."""
+    """The schema of what a class reads, or writes without fields that have their defaults."""
     return lambda: _schema(kind, "validation", more)
 
 
 def _object(**fields: Any) -> Callable[[], Schema]:
-    """That of an object with these fields."""
+    """The schema of an object with these fields."""
     return _written(TypedDict("Object", fields))  # type: ignore[operator]
 
 
@@ -158,14 +158,14 @@ def _schema(kind: Any, mode: Literal["serialization", "validation"], more: Schem
 
 
 def _rubric() -> Schema:
-    """A rubric's file: a list of criteria, or an object with them and what is beside them."""
+    """The schema of a rubric file: a list of criteria, or an object with criteria and more."""
     classes: list[type[Criterion]] = list(dict.fromkeys([Criterion, *kinds().values()]))
     every: list[type[BaseModel]] = [*classes, Group]
     _, made = models_json_schema([(kind, "validation") for kind in every])
     definitions: Schema = made["$defs"]
     for kind in every:
         properties = definitions[kind.__name__]["properties"]
-        for name in ("requires", "tags"):  # written in several forms
+        for name in ("requires", "tags"):  # allowed in several forms
             if name in properties:
                 properties[name] = {"title": properties[name]["title"]}
     own = [name for name, kind in kinds().items() if kind is Criterion]
@@ -205,7 +205,7 @@ def _rubric() -> Schema:
 
 
 def _dataset() -> Schema:
-    """A dataset's file, whose rubrics are those of `_rubric`. Further keys are kept."""
+    """The schema of a dataset file, with rubrics as in `_rubric`. Further keys are kept."""
     rubric, made = _rubric(), TypeAdapter(RubricDataset).json_schema()
     definitions = {**made.pop("$defs"), **rubric["$defs"]}
     own = {"anyOf": [{"$ref": "#/$defs/Rubric"}, {"type": "null"}]}
@@ -218,7 +218,7 @@ def _dataset() -> Schema:
     missing = {
         name: {"anyOf": [schema, {"type": "null"}]} for name, schema in item["properties"].items()
     }
-    # A submission may be messages or structured data; a document may be its text alone.
+    # A submission may be messages or structured data; a document may be a plain text.
     item["properties"] = {**missing, "submission": {}, "context": {}}
     made["required"] = ["items"]
     return {**made, "$defs": definitions}
@@ -265,11 +265,11 @@ SCHEMAS: Mapping[str, tuple[str, Callable[[], Schema]]] = {
     "checked-judges": ("judges --check --json", _object(checked=list[CheckedJudge])),
     "init": ("init --json", _object(folder=str, files=list[str])),
 }
-"""By name, what a schema is of, and what makes it."""
+"""The description and the function of each schema, by name."""
 
 
 def schema_of(name: str) -> Schema:
-    """A JSON Schema by its name in `SCHEMAS`."""
+    """Return a JSON Schema by its name in `SCHEMAS`."""
     what, make = SCHEMAS[name]
     made = make()
     made.pop("title", None)

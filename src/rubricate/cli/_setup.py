@@ -1,4 +1,4 @@
-"""What comes before a run: `rubricate schema`, `rubricate init`."""
+"""`rubricate schema` and `rubricate init`."""
 
 from __future__ import annotations
 
@@ -115,11 +115,11 @@ USUAL_COLUMNS = {
     "context": ("context", "contexts", "retrieved_contexts", "documents", "passages"),
     "id": ("id", "item_id", "uid"),
 }
-"""Names that columns often have, by what they are."""
+"""Frequent names of columns, by meaning."""
 
 
 def _columns_of(table: str) -> str:
-    """Which column of a user's table is what, as `--map` takes it."""
+    """Guess the meaning of the columns of a user's table, in the format of `--map`."""
     from rubricate.dataset.samples import Records
 
     _, first = next(
@@ -134,7 +134,10 @@ def _columns_of(table: str) -> str:
         column = next((by_name[name] for name in usual if name in by_name), None)
         if column is not None:
             mapped[what] = column
-    for what, usual in USUAL_COLUMNS.items():  # bot_reply, userQuestion: only if it can be no other
+    for (
+        what,
+        usual,
+    ) in USUAL_COLUMNS.items():  # bot_reply, userQuestion: only if there is one candidate
         ends = [c for c in columns if c not in mapped.values() and _last_word(c) in usual]
         if what != "id" and what not in mapped and len(ends) == 1:
             mapped[what] = ends[0]
@@ -153,7 +156,7 @@ def _last_word(column: str) -> str:
 
 
 def _texts_for(table: str, columns: str, folder: Path) -> dict[str, str]:
-    """The files to start from with a user's table, by name."""
+    """The contents of the initial files for a user's table, by name."""
     import yaml
 
     options = {

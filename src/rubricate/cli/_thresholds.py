@@ -1,4 +1,4 @@
-"""The options of thresholds."""
+"""The options for thresholds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Unclear(Settings):
-    """What a gate does where the data cannot tell."""
+    """The option for what a gate does if the data cannot tell."""
 
     on_unclear: Literal["pass", "fail"] = option(
         "pass",
@@ -52,7 +52,7 @@ class ThresholdOptions(Unclear, group="Scores"):
 
     @property
     def thresholds(self) -> dict[str, Thresholds]:
-        """Those that are set, by option; `InputError` for one that is none."""
+        """The thresholds that are set, by option; `InputError` for an invalid one."""
         values = {}
         for name in THRESHOLDS:
             if (value := getattr(self, name)) is not None:
@@ -70,7 +70,7 @@ THRESHOLDS: Mapping[str, ThresholdFigure] = {
     "fail_if_confidence_bound_under": "confidence bound",
     "fail_if_worst_case_under": "worst case",
 }
-"""The options that are thresholds, and of what."""
+"""The threshold options and their figures."""
 
 
 def _parsed(name: str, text: float | str) -> Thresholds:

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 class LabelledRun(Settings):
-    """The run that a command is about."""
+    """The argument that names a labelled run."""
 
     run: str = option("", "A run folder with human labels.", is_argument=True)
 
 
 def labelled_run(folder: str) -> FinishedRun:
-    """The run whose verdicts are compared with labels; warns where they may be those it learnt."""
+    """Read a run to compare with labels; warns if its judge may have been fitted to them."""
     from rubricate.analysis import read_run
     from rubricate.cli._gates import warn_of_refit
 
@@ -42,7 +42,7 @@ def labelled_run(folder: str) -> FinishedRun:
 
 
 class Undecided(Settings):
-    """What becomes of pairs of which one did not decide."""
+    """The option for pairs in which one side did not decide."""
 
     undecided: Literal["exclude", "label", "wrong"] = option(
         "exclude", "How undecided pairs count: exclude, label (an abstention is a label) or wrong."

@@ -28,7 +28,7 @@ def view(settings: ViewSettings) -> None:
     """Open runs as a page in your browser: items, comparisons, labels, runs in progress."""
     if sys.stderr.isatty():
         print("Starting the page …", file=sys.stderr, flush=True)
-    from rubricate.report import ViewServer  # takes seconds on a busy machine
+    from rubricate.report import ViewServer  # slow to import on a busy machine
 
     server = ViewServer(
         Path(settings.path),

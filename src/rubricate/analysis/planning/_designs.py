@@ -521,8 +521,10 @@ def _permutation_power(
     difference: float,
     _: int,
 ) -> float:
-    """The lowest power over `SHARES` of items that differ, as far as scores in [0, 1] allow
-    them."""
+    """The lowest power over shares of items that differ.
+
+    Each share is at least the smallest one that scores in [0, 1] can have with this spread.
+    """
     together = spread**2 + difference**2
     least = min(1.0, max(together, 1.001 * difference**2 / together))
     differing = {None if share is None else max(share, least) for share in shares}
