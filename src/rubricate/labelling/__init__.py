@@ -1,10 +1,10 @@
-"""Labelling a dataset by hand: who labels what next, what is shown when, and the page for it.
+"""Labelling a dataset by hand: the order of items, blind labels, and the page for it.
 
-A `LabelSession` is one labelling by any number of annotators. Their labels are blind: what the
-judge and the others say is shown once an item is labelled; an annotator who then disagrees
-adjudicates. `label_order` says which items come first. A `LabelServer` serves the page, to this
-machine alone; each label is on disk (`rubricate.dataset.LabelFile`) before it counts as given.
-"""
+A `LabelSession` is used by any number of annotators. Their labels are blind: the labels of the
+judge and of others are shown only after an item is labelled, and an annotator who changes their
+mind then adjudicates. `label_order` determines which items come first. A `LabelServer` serves the
+page to this machine only; each label is on disk (`rubricate.dataset.LabelFile`) before it is
+confirmed."""
 
 from rubricate.labelling._order import (
     Order as Order,

@@ -1,4 +1,4 @@
-"""Which items people should label next, and how that choice is recorded."""
+"""The order in which to label items, and the probabilities behind it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rubricate.rubric import ABSTENTION
 
 Order = Literal["random", "active", "uncertainty"]
 Confidences = Mapping[str, Mapping[str, float | None]]
-"""How sure the judge is, in [0, 1], by item and criterion; 0 where it failed or abstained, None
-where it does not say."""
+"""The judge's confidence, in [0, 1], by item and criterion; 0 if it failed or abstained, None if
+unknown."""
 FLOOR = 0.5
-"""The share of the draws of `active` that ignores the judge, so that an item which it is wrongly
-sure of has at least half the mean chance, and no label weighs more than twice the mean (Zrnic and
-Candes 2024 mix with one half as well). With 0.2, intervals of a judge that is overconfident are
-wider by a quarter; with 1 it is the random order."""
+"""The share of uniform sampling in `active`. It gives an item with a wrong, confident verdict at
+least half the mean probability, so that no label weighs more than twice the mean (Zrnic and Candes
+2024 also mix with one half). With 0.2, intervals for an overconfident judge are wider by a quarter;
+with 1, the order is random."""
 
 
 def label_order(
@@ -28,25 +28,25 @@ def label_order(
     labels: Mapping[str, Mapping[str, str | None]],
     seed: int = 0,
 ) -> list[str]:
-    """The ids of all items, in the order in which to label them.
+    """Return the ids of all items, in the order in which to label them.
 
-    `random`: a random order. `active`: a random order in which items that the judge is unsure of
-    tend to come earlier, each with a known chance (see `chances`). Each item has one random
-    number, from its id and the seed, so that both orders are the same each time, and items that
-    are added later do not change it. The first items of such an order are a sample with these
-    chances, wherever one stops (sequential Poisson sampling, Ohlsson 1998). In both, items with
-    complete ground truth come last.
+    `random` is a random order. In `active`, items with low confidence tend to come earlier, each
+    with a known probability (see `chances`). The random number of an item depends only on its id
+    and the seed, so both orders are reproducible, and items that are added later do not change
+    them. The first items are always a sample with these probabilities, wherever labelling stops
+    (sequential Poisson sampling, Ohlsson 1998). In both, items with complete ground truth come
+    last.
 
-    `uncertainty`: first those on whose criteria people differ from each other, or the judge from
-    people, or the judge is least sure; the mean over an item's criteria counts, and a criterion
-    that has been adjudicated counts nothing. No chance is known.
+    In `uncertainty`, items come first if people disagree with each other, if the judge disagrees
+    with people, or if the judge is least confident, by the mean over an item's criteria; an
+    adjudicated criterion counts as certain. The probabilities of selection are unknown.
 
     Args:
         items: the items.
-        order: which order.
-        confidences: how sure the judge is.
+        order: the order.
+        confidences: the judge's confidences.
         labels: the judge's labels, by item and criterion.
-        seed: random seed, also of the order among equals.
+        seed: the random seed, also for the order among equals.
     """
     if order == "uncertainty":
         rank = {
@@ -65,11 +65,10 @@ def label_order(
 
 
 def chances(items: Sequence[Item], confidences: Confidences) -> dict[str, float]:
-    """The chance of each item in a single draw; they sum to 1.
+    """The probability of each item in a single draw; they sum to 1.
 
-    Half of it is the same for all, the other half in proportion to the standard deviation of the
-    judge's error if its confidence is right, which is the best choice for the mean (Zrnic and
-    Candes 2024).
+    Half of it is uniform. The other half is proportional to the standard deviation of the judge's
+    error according to its confidence, which is optimal for the mean (Zrnic and Candes 2024).
     """
     spread = {item.id: _spread(item, confidences.get(item.id, {})) for item in items}
     total = sum(spread.values())
@@ -86,7 +85,7 @@ def _spread(item: Item, confidences: Mapping[str, float | None]) -> float:
 
 
 def _random_number(seed: int, item: str) -> float:
-    """The item's own number, uniform between 0 and 1."""
+    """The random number of an item, uniform between 0 and 1."""
     digest = hashlib.blake2b(f"{seed} {item}".encode("utf-8", "surrogatepass"), digest_size=8)
     return int.from_bytes(digest.digest(), "big") / 2**64
 
@@ -94,7 +93,7 @@ def _random_number(seed: int, item: str) -> float:
 def _uncertainty(
     item: Item, confidences: Mapping[str, float | None], judge: Mapping[str, str | None]
 ) -> float:
-    """The mean of the criteria: 1 where people or judge and people differ, 0 where they agree."""
+    """The mean over criteria: 1 if people, or judge and people, disagree; 0 if they agree."""
     people = item.labels()
     total = 0.0
     for name in item.rubric.names:

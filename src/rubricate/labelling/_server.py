@@ -1,4 +1,4 @@
-"""The labelling page's server."""
+"""The server of the labelling page."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class LabelServer(PageServer):
     """Serves a session on the loopback interface, until it is closed.
 
     Args:
-        session: what is labelled.
-        annotator: whose name the page begins with, if any.
-        port: where to listen. Default: a free one.
+        session: the labelling session.
+        annotator: the name that the page starts with, if any.
+        port: the port to listen on. Default: a free one.
     """
 
     def __init__(self, session: LabelSession, *, annotator: str = "", port: int = 0) -> None:
@@ -45,7 +45,7 @@ class LabelServer(PageServer):
         ]
 
     async def __aexit__(self, *error: object) -> None:
-        async with self._writing:  # wait for writes that have started
+        async with self._writing:  # wait for writes in progress
             pass
         await super().__aexit__(*error)
 
@@ -95,6 +95,6 @@ class LabelServer(PageServer):
         return json_response({"label": change.label})
 
     async def _write(self, change: Change) -> None:
-        """Write a change; it is on disk when this returns."""
+        """Write a change to disk before returning."""
         async with self._writing:
             await asyncio.to_thread(self._session.file.apply, [change])

@@ -1,4 +1,4 @@
-"""What annotators see and do: blind labels first; then the labels of the judge and the others."""
+"""Labelling sessions: blind labels first, then the labels of the judge and of others."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from rubricate.rubric import ABSTENTION, Criterion, Rubric, confidence
 from rubricate.views import opening, tell_apart
 
 LONGEST_NAME = 60
-"""Letters of an annotator's name."""
+"""The maximum length of an annotator's name."""
 DIGITS = "0123456789"
 BINARY_KEYS = {"MET": "m", "UNMET": "u"}
 DECIDED = ("judged", "not_applicable", "skipped")
-"""The status of a verdict that is not open."""
+"""The statuses of verdicts that are not pending."""
 
 
 @dataclass(frozen=True, slots=True)
 class _JudgeVerdicts:
-    """The judge's verdicts on an item, by criterion: what the page and the order need of them."""
+    """The judge's verdicts on an item, by criterion, as far as page and order need them."""
 
     confidences: dict[str, float | None]
     labels: dict[str, str]
@@ -34,28 +34,27 @@ class _JudgeVerdicts:
 
 
 class LabelSession:
-    """One labelling of a dataset, by any number of annotators.
+    """The labelling of a dataset by any number of annotators.
 
-    An annotator's labels of an item are blind: the verdict of the judge and the labels of others
-    are shown once all criteria are labelled. From then on the annotator's own labels of the item
-    stay as they are; an annotator who changes their mind adjudicates.
+    Labels are blind: the verdicts of the judge and the labels of others are shown only once all
+    criteria of an item are labelled. From then on, the annotator's own labels of the item are
+    fixed, and an annotator who changes their mind adjudicates.
 
     Args:
-        file: where the labels go.
-        run: the folder of a run on the dataset; its verdicts are shown afterwards.
-        order: which items come first; see `label_order`. Each label keeps how its item was chosen.
-            Default: `random`. With `items`, the choice is by hand, unless the order is given.
-        seed: of the random order.
-        items: the ids of the items to label, such as those that `trust ppi --next` names; none for
-            all.
+        file: the file for the labels.
+        run: the folder of a run on the dataset, whose verdicts are shown afterwards.
+        order: which items come first; see `label_order`. Each label records how its item was
+            chosen. Default: `random`; with `items` and no order, items count as chosen by hand.
+        seed: the random seed of the order.
+        items: the ids of the items to label, such as those from `trust ppi --next`; empty for all.
 
     Attributes:
         order: the ids of all items, in the order in which to label them.
-        how: which order it is.
+        how: the kind of order.
 
     Raises:
-        InputError: it is no run folder, or has none of the dataset's items; or an item is none of
-            the dataset's, or an order needs a run.
+        InputError: it is not a run folder, or has none of the dataset's items; an item is not in
+            the dataset; or the order needs a run.
     """
 
     def __init__(
@@ -121,7 +120,7 @@ class LabelSession:
     # What an annotator sees
 
     def overview(self, annotator: str) -> dict[str, Any]:
-        """The dataset and its items in their order, with how far the annotator is."""
+        """The dataset and its items in order, with the progress of the annotator."""
         self.file.refresh()
         annotator = checked_name(annotator)
         dataset = self.file.dataset
@@ -154,7 +153,7 @@ class LabelSession:
         }
 
     def item(self, item: str, annotator: str) -> dict[str, Any]:
-        """An item's texts and criteria, with the annotator's own labels only."""
+        """The texts and criteria of an item, with only the annotator's own labels."""
         self.file.refresh()
         entry, annotator = self.file.item(item), checked_name(annotator)
         return {
@@ -173,10 +172,10 @@ class LabelSession:
         }
 
     def review(self, item: str, annotator: str) -> dict[str, Any]:
-        """The labels of the judge and the others; the annotator's own stay from now on.
+        """The labels of the judge and of others. The annotator's own labels are fixed from now on.
 
         Raises:
-            InputError: not all criteria are labelled yet.
+            InputError: some criteria are not labelled yet.
         """
         entry, annotator = self.file.item(item), checked_name(annotator)
         if not self._complete(entry, annotator):
@@ -209,7 +208,7 @@ class LabelSession:
     # What an annotator does
 
     def label(self, item: str, annotator: str, criterion: str, label: object) -> Change:
-        """The change that sets an item's label, or with None removes it.
+        """The change that sets a label of an item, or removes it (None).
 
         Raises:
             InputError: the label is not one of the criterion's, or the annotator has seen the
@@ -222,14 +221,14 @@ class LabelSession:
         return NewLabel(item, annotator, criterion, chosen, self._selection(item))
 
     def _selection(self, item: str) -> LabelSelection:
-        if self._by_hand or item not in self._chances:  # an item that was added meanwhile
+        if self._by_hand or item not in self._chances:  # the item was added in the meantime
             return LabelSelection("by_hand")
         return LabelSelection(self.how, None if self.how == "uncertainty" else self._chances[item])
 
     def adjudicate(
         self, item: str, annotator: str, criterion: str, label: object, reason: str
     ) -> Change:
-        """The change that decides on an item's label, or with None removes the decision.
+        """The change that adjudicates a label of an item, or removes the decision (None).
 
         Raises:
             InputError: the label is not one of the criterion's, or the annotator has not labelled
@@ -242,7 +241,7 @@ class LabelSession:
         return Adjudication(item, annotator, criterion, chosen, reason.strip()[:10_000])
 
     def progress(self) -> tuple[int, int]:
-        """Items that have a label on every criterion, and all items."""
+        """The numbers of completely labelled items and of all items."""
         entries = [*self._ordered()]
         return sum(len(entry.labels()) == len(entry.rubric) for entry in entries), len(entries)
 
@@ -259,7 +258,7 @@ class LabelSession:
 
 
 def checked_name(annotator: str) -> str:
-    """An annotator's name, without space around it; `InputError` if it is none."""
+    """Return an annotator's name, stripped; `InputError` if it is invalid."""
     name = annotator.strip()
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise InputError(f"an annotator's name has 1 to {LONGEST_NAME} letters, found {name!r}")
@@ -267,7 +266,7 @@ def checked_name(annotator: str) -> str:
 
 
 def checked_label(rubric: Rubric, criterion: str, label: object) -> str | None:
-    """A label of a criterion; `InputError` if it is none. None takes a label back."""
+    """Check a label of a criterion; None, which removes a label, is valid, too."""
     question = rubric.by_name.get(criterion)
     if question is None:
         raise InputError(f"the rubric has no criterion '{criterion}'")
@@ -280,7 +279,7 @@ def checked_label(rubric: Rubric, criterion: str, label: object) -> str | None:
 
 
 def _question(criterion: Criterion) -> dict[str, Any]:
-    """A criterion as it is shown. Weights are hidden; only whether MET costs points is shown."""
+    """A criterion for display, without its weight, except for whether MET costs points."""
     question = criterion.question
     meanings = {answer.label: answer.meaning for answer in question.answers}
     return {
@@ -298,7 +297,7 @@ def _question(criterion: Criterion) -> dict[str, Any]:
 
 
 def _keys(criterion: Criterion) -> list[tuple[str, str | None]]:
-    """The answers, each with its key; None for one that is typed."""
+    """The answers, each with its key; None for an answer that is typed."""
     labels = [label for label in criterion.labels if label != ABSTENTION]
     keys: Sequence[str | None]
     if all(label in BINARY_KEYS for label in labels):

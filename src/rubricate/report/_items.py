@@ -1,4 +1,4 @@
-"""The items of a run as the page holds them: an entry for the grid, the whole for later."""
+"""The items of a run in a page: a short entry for the grid, and the rest in chunks."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from rubricate.run.results import ITEM_FIELDS, ROW_FIELDS, ResultRow, differs_fr
 from rubricate.views import STATUSES, dollars, ends, figure, opening
 
 CHUNK = 256 * 1024
-"""Bytes of items in a chunk before they are packed, about."""
+"""The approximate size of a chunk of items before compression, in bytes."""
 OPENING = 160
-"""Characters of a prompt and a submission that the grid shows."""
+"""The number of characters of prompt and submission in the grid."""
 FAILED, ABSTAINED, NOT_APPLICABLE, DIFFERS, UNSURE, FLIPPED, LABELLED, NOT_RUN = (
     1 << n for n in range(8)
 )
-"""What the grid can be filtered by; the page's script has the same bits."""
+"""The filters of the grid, as bits that the script of the page uses, too."""
 _ON_PAGE = {*ROW_FIELDS} - {
     *ITEM_FIELDS,
     *("item", "description", "keys", "usage", "order", "groups", "tags", "tag_scores"),
 }
-"""Fields of a row that the page has with each verdict."""
+"""The fields of a row that a page includes for each verdict."""
 _STATUS_BITS = {
     "failed": FAILED,
     "not_run": NOT_RUN,
@@ -35,11 +35,12 @@ _STATUS_BITS = {
 }
 
 Pairs = Mapping[tuple[str, str], VerdictPair]
-"""Verdicts of two runs, by item and the first run's criterion."""
+"""The verdicts of two runs, by item and criterion of the first run."""
 
 
 def tone(weight: float, value: float | None) -> str:
-    """Whether an answer gives points (`good`), costs some (`bad`), half of both, or neither."""
+    """The tone of an answer: it gives points (`good`), costs some (`bad`), in between, or
+    neither."""
     if value is None:
         return "none"
     points = 1.0 - value if weight < 0 else value
@@ -47,13 +48,13 @@ def tone(weight: float, value: float | None) -> str:
 
 
 class PageItems:
-    """Packs items as they come, and keeps their entries for the grid.
+    """Compresses items one by one, and collects their entries for the grid.
 
     Args:
-        chunks: where the packed items go.
-        pairs: the verdicts of this run and another, whose answers are shown beside this one's.
-        other_texts: the submissions of that run, which are shown beside those that differ.
-        sent: what was sent and received; None to leave it out.
+        chunks: the chunks to add to.
+        pairs: the verdicts of this run and another, to show both answers.
+        other_texts: the submissions of the other run, to show both if they differ.
+        sent: the prompts and replies; None to leave them out.
     """
 
     def __init__(
@@ -65,9 +66,9 @@ class PageItems:
     ) -> None:
         self.entries: list[list[Any]] = []
         self.criteria: dict[str, int] = {}
-        """Each criterion's name with its number in the entries."""
+        """The names of the criteria with their numbers in the entries."""
         self.answers: list[list[str]] = []
-        """The labels of each criterion, in its own order."""
+        """The labels of each criterion, in its order."""
         self.labels: dict[str, int] = {}
         self.has_texts = True
         self._chunks = chunks
@@ -78,7 +79,7 @@ class PageItems:
         self._waiting: list[tuple[orjson.Fragment, Any]] = []
 
     def add(self, item: FinishedItem, rubric: Rubric) -> None:
-        """Pack an item in."""
+        """Add an item."""
         known = rubric.by_name
         verdicts, short = [], []
         for row in item.rows:
@@ -145,7 +146,8 @@ class PageItems:
         )
 
     def _verdict(self, row: ResultRow, criterion: Criterion, text: str | None) -> dict[str, Any]:
-        """A row without what is the item's or the journal's, with what is shown beside it."""
+        """The data of a verdict: its row without fields of the item or journal, and what to show
+        with it."""
         shown = {name: value for name, value in row.to_dict().items() if name in _ON_PAGE}
         shown |= {
             "status": STATUSES[row.status].text,
@@ -173,7 +175,8 @@ class PageItems:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits; what was sent is read by itself, and seldom."""
+        """Write the collected items. Prompts and replies get chunks of their own, because they are
+        rarely needed."""
         if not self._waiting:
             return
         self._chunks.add(f"items-{self._count}", [item for item, _ in self._waiting])
@@ -193,7 +196,7 @@ def _usage_facts(usage: Usage) -> Iterator[str]:
 
 
 def _in_utf16(text: str | None, quote: dict[str, Any]) -> dict[str, Any]:
-    """A quote with its place as a browser counts it, in units of UTF-16."""
+    """Return a quote with offsets in UTF-16 code units, as a browser counts."""
     if text is None or quote["start"] is None or text.isascii():
         return quote
     return {**quote, **{end: wide(text[: quote[end]]) for end in ("start", "end")}}

@@ -1,8 +1,8 @@
-"""Labels that people give on the page of a run, which shows them the judge's verdict.
+"""Labels from the page of a run, where people see the judge's verdict first.
 
-They go into a dataset's file like those of `rubricate label`, each as a decision on the label that
-holds (`dataset.Adjudication`), not as one of an annotator's blind labels. Without a file of the
-user's, the run folder gets one: `labelled.json`, a dataset of the items that are labelled here.
+They are written to a dataset file like those of `rubricate label`, but as decisions
+(`dataset.Adjudication`) rather than as blind labels of an annotator. By default, the file is
+`labelled.json` in the run folder: a dataset of the items labelled on the page.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from rubricate.rubric import Rubric
 from rubricate.run.results import ResultRow, differs_from_label
 
 LONGEST_REASON = 10_000
-"""Characters."""
+"""In characters."""
 
 
 class RunLabels:
-    """The labels of a run's items, in a dataset's file.
+    """The labels of a run's items, in a dataset file.
 
     Args:
-        run: the run with the labels that it was graded with.
-        file: the dataset; the run's items are found in it by their ids. Default: `labelled.json`
-            in the run folder, which is made with the first label, and gets an item with its first.
+        run: the run with the labels of the graded dataset.
+        file: the dataset file, in which items are matched by id. Default: `labelled.json` in the
+            run folder, which is created with the first label; an item is added with its first.
 
     Attributes:
         path: the file.
@@ -52,12 +52,12 @@ class RunLabels:
 
     @property
     def _known(self) -> set[str]:
-        """The ids of the file's items."""
+        """The ids of the items in the file."""
         return set() if self._file is None else {item.id for item in self._file.items}
 
     @property
     def run(self) -> FinishedRun:
-        """The run with the labels of now."""
+        """The run with its current labels."""
         if self._grows:
             labels = PageLabels.of(self._run.path)
         else:
@@ -67,7 +67,8 @@ class RunLabels:
         return replace(self._run, held=self._run, labels=labels)
 
     def shown(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """What a page shows, by item and criterion, where it is not as the run was graded."""
+        """The labels that differ from those of the graded dataset, by item and criterion, for the
+        page."""
         changed: dict[str, dict[str, dict[str, Any]]] = {}
         for before, row in zip(self._run.rows, self.run.rows, strict=True):
             if (row.human_label, row.human_reason) != (before.human_label, before.human_reason):
@@ -83,13 +84,13 @@ class RunLabels:
         }
 
     def decide(self, annotator: str, item: str, criterion: str, label: object, reason: str) -> Any:
-        """Write a label down; it is on disk when this returns. None takes it back.
+        """Write a decision to disk before returning; the label None removes it.
 
         Returns:
-            What the page shows of it.
+            The data for the page.
 
         Raises:
-            InputError: there is no such item or criterion, the label is none of the criterion's,
+            InputError: there is no such item or criterion, the label is not one of the criterion's,
                 or the file cannot be written.
         """
         rows = self._rows.get(item)
@@ -103,7 +104,7 @@ class RunLabels:
         if self._grows:
             held = PageLabels.of(self._run.path)
             if held is None:
-                self._file = None  # nobody has labelled yet, or the file was removed
+                self._file = None  # no label yet, or the file was deleted
             if item not in self._known:
                 new = self._dataset(item)
                 self._file = self._file or LabelFile.of_dataset(self.path, new)
@@ -123,7 +124,7 @@ class RunLabels:
         return {item: tuple(rows) for item, rows in groups}
 
     def _dataset(self, name: str) -> RubricDataset:
-        """A dataset of one of the run's items, with the labels that it has."""
+        """A dataset with one item of the run and its labels."""
         rows, rubrics = self._rows[name], self._run.rubrics
         with TextFile(self._run.path) as file:
             texts = file.get(name)

@@ -1,4 +1,4 @@
-"""What the report page shows of a run as a whole: the terminal's figures, with plots."""
+"""The overview of a run on the report page: the figures of the terminal, and plots."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from rubricate.views import (
 )
 
 MOST_LINES = 200
-"""Criteria in the table; items with rubrics of their own have many more."""
+"""The maximum number of criteria in the table; items with rubrics of their own have many more."""
 NOTHING = Estimate(None)
 
 
 def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
-    """All figures and plots, as the page's template takes them.
+    """All figures and plots, for the template of the page.
 
     Args:
         run: the run.
-        bootstrap: how bootstrap intervals are made.
+        bootstrap: the settings of bootstrap intervals.
     """
     summary, known = read_summary(run), run.criteria
     scores = run.item_scores
@@ -54,7 +54,7 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
     score = mean_score(scores, summary, groups=group_of, confidence=bootstrap.confidence)
     on_all = summary.score.labelled == summary.score.scored
     accuracy, kappa, n = (NOTHING, NOTHING, 0) if report is None else report.whole
-    sections = [*summary.sections()][1:]  # the page's head and its table of criteria have the first
+    sections = [*summary.sections()][1:]  # the head of the page shows the first one
     in_card = {*summary.nothing(), *summary.problems()}
     # agreement has its own table, with intervals
     criteria_table = summary.model_copy(update={"agreement": None}).criteria_table(labels=True)
@@ -110,7 +110,7 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
         "agreement": [] if report is None else agreement_plots(run, report),
         "calibration": None if report is None else calibration_plot(report),
         "waiting": waiting_plot([row.usage.seconds for row in run.rows]),
-        "notices": [  # the page has a card for what failed
+        "notices": [  # failures have a card of their own
             part
             for part in sections
             if isinstance(part, Paragraph) and part.text and part not in in_card
@@ -133,7 +133,7 @@ def _answers(figures: CriterionFigures, criterion: Criterion) -> list[tuple[str,
         if label != ABSTENTION:
             try:
                 value = criterion.value(label)
-            except ValueError:  # the label of another item's criterion of this name
+            except ValueError:  # a label of a criterion with this name on another item
                 value = None
             parts.append((label, count, tone(-1.0 if _is_penalty(figures) else 1.0, value)))
     if not parts and figures.judged:

@@ -1,4 +1,4 @@
-"""The page of a run, or of two of them: as one file that needs nothing beside it, or served."""
+"""The page of one run or two runs, as a self-contained file or served."""
 
 from __future__ import annotations
 
@@ -35,19 +35,18 @@ SCRIPTS = (
     "main.js",
 )
 FLIPS = 100
-"""Changes in a chunk."""
+"""The number of changes per chunk."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportPage:
-    """A report that was written.
+    """A written report.
 
     Attributes:
         path: the file.
-        items: items in it.
-        size: its bytes.
-        has_texts: whether it has the texts that were judged; a run folder of an earlier version
-            does not have them.
+        items: the number of items.
+        size: the size of the file, in bytes.
+        has_texts: whether it has the graded texts; run folders from earlier versions do not.
         missing: why it has no prompts and replies although the run has a journal.
     """
 
@@ -60,13 +59,13 @@ class ReportPage:
 
 @dataclass(frozen=True, slots=True)
 class PageData:
-    """What the page of a run is made of.
+    """The data of the page of a run.
 
     Attributes:
         run: the run.
-        comparison: with another run; None without one.
-        chunks: what its script reads.
-        items: the items' entries.
+        comparison: the comparison with another run, if any.
+        chunks: the data for the script.
+        items: the items with their entries.
         missing: why it has no prompts and replies although the run has a journal.
     """
 
@@ -80,18 +79,18 @@ class PageData:
     def of(
         cls, run: FinishedRun, other: FinishedRun | None = None, journal: str | None = None
     ) -> PageData:
-        """Read a run's items; of the run only the verdicts are held.
+        """Read the items of a run, keeping only the verdicts in memory.
 
         Args:
             run: the run.
-            other: another one, whose verdicts and texts are shown beside those of `run`.
-            journal: the database that has the run's prompts and replies, where the user names it.
+            other: another run, whose verdicts and texts are shown, too.
+            journal: the database with the run's prompts and replies, if the user names it.
 
         Raises:
             InputError: a file is missing or damaged, or the runs have nothing in common.
         """
         comparison = pairs = sent = missing = texts = None
-        _ = run.rows  # read once: items and figures are made of the same
+        _ = run.rows  # read once, for items and figures
         chunks = Chunks()
         try:
             with ExitStack() as stack:
@@ -102,7 +101,7 @@ class PageData:
                 try:
                     sent = PageSent(stack.enter_context(Conversations(run.path, journal)))
                 except (InputError, MissingExtraError) as error:
-                    # a folder without its journal has a page all the same
+                    # a folder without its journal has a page, too
                     if journal is not None:
                         raise
                     if has_journal(run.path):
@@ -119,12 +118,12 @@ class PageData:
         return cls(run, comparison, chunks, items, missing)
 
     def html(self, bootstrap: Bootstrap, served: Mapping[str, Any] | None = None) -> str:
-        """The page, with a mark where a file has its data.
+        """The page, with `MARK` in place of its data.
 
         Args:
-            bootstrap: how bootstrap intervals are made.
-            served: what the page of a server says of itself, and the run with the labels of now;
-                None for a file.
+            bootstrap: the settings of bootstrap intervals.
+            served: further data for a served page, such as the run with its current labels; None
+                for a file.
         """
         run = self.run if served is None else served["labelled"]
         script, style, comparison = page_script(*SCRIPTS), page_style(), self.comparison
@@ -153,11 +152,11 @@ class PageData:
 
 
 MARK = "<!-- data -->"
-"""Where a file has its data."""
+"""The place of the data in a file."""
 
 
 def page_script(*names: str) -> str:
-    """The script of a page: what all pages share, and these parts."""
+    """The script of a page: the shared part and the named parts."""
     return page_part("base.js") + "".join(page_part(name, ROOM) for name in names)
 
 
@@ -179,13 +178,13 @@ def write_report(
     Args:
         run: the run folder.
         output: the file. Default: `report.html` in the run folder.
-        compare: another run folder, whose verdicts and texts are shown beside those of `run`.
-        journal: the database that has the run's prompts and replies, for a folder that somebody
-            else has made. Default: as the folder notes it, if you have named that server before.
-        bootstrap: how bootstrap intervals are made. Default: 2,000 resamples, 95 %.
+        compare: another run folder, whose verdicts and texts are shown, too.
+        journal: the database with the run's prompts and replies, for a folder from somebody else.
+            Default: the one noted in the folder, if you have named that server before.
+        bootstrap: the settings of bootstrap intervals. Default: 2,000 resamples, 95 %.
 
     Raises:
-        InputError: a folder is no finished run, or the file cannot be written.
+        InputError: a folder is not a finished run, or the file cannot be written.
     """
     finished = read_run(run)
     path = finished.path / "report.html" if output is None else user_path(output)
@@ -204,7 +203,7 @@ def write_report(
 
 
 def _index(items: PageItems, comparison: RunComparison | None) -> Iterator[tuple[str, Any]]:
-    """The page's other data: what the grid shows, and what changed: flips, then the one-sided."""
+    """Yield the other data of the page: the grid, and the changes (flips, then one-sided ones)."""
     changes = [] if comparison is None else [*comparison.flips, *comparison.one_sided]
     for start in range(0, len(changes), FLIPS):
         rows = [

@@ -1,4 +1,4 @@
-"""What was sent and received, as the report page holds it: bounded, and each text once an item."""
+"""The prompts and replies in a report page: limited in size, and without repeated texts."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from rubricate.run import Exchange
 from rubricate.run.results import Conversations, ResultRow
 
 MOST = 32 * 1024 * 1024
-"""Characters of messages and replies that a page holds at most, before they are packed."""
+"""The maximum number of characters of prompts and replies in a page, before compression."""
 LEAST = 64 * 1024
-"""With less room than this no further item is looked up."""
+"""With fewer characters left than this, no further item is added."""
 WORTH = 200
-"""Characters that a message must share with an earlier one to be written as what differs."""
+"""The minimum number of shared characters for which a message refers to an earlier one."""
 
 
 def wide(text: str) -> int:
-    """The length of a text as a browser counts it, in units of UTF-16."""
+    """The length of a text in UTF-16 code units, as a browser counts."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 class PageSent:
-    """Gives each item's messages and replies, as long as there is room in the page.
+    """Provides the messages and replies of items, up to the maximum of a page.
 
     Args:
-        conversations: where they are looked up.
+        conversations: looks them up.
     """
 
     def __init__(self, conversations: Conversations) -> None:
@@ -34,11 +34,11 @@ class PageSent:
         self._characters_left = MOST
 
     def of_item(self, rows: tuple[ResultRow, ...]) -> tuple[list[str], list[Any]] | None:
-        """What was sent and received for an item's lines of results.
+        """The messages and replies for the rows of an item.
 
         Returns:
-            The messages that others begin as, and for each line its conversations; None where the
-            page has no room for them.
+            The texts that messages refer to, and for each row its conversations; None if the page
+            is full.
         """
         before = self._characters_left
         if before < LEAST:
@@ -55,7 +55,7 @@ class PageSent:
             ]
             for conversations in map(self._conversations.of, rows)
         ]
-        if self._characters_left < 0:  # a long item is left out, shorter ones behind it are not
+        if self._characters_left < 0:  # shorter items may still fit
             self._characters_left = before
             return None
         return texts, entries
@@ -82,7 +82,7 @@ class PageSent:
         return {name: value for name, value in fields.items() if value not in (None, 0, False)}
 
     def _shortened(self, content: str, texts: list[str]) -> tuple[int, int, str]:
-        """A message as the beginning of an earlier one, by its place, and what comes after it."""
+        """A message as a prefix of an earlier one (index and length), and the rest."""
         for place, text in enumerate(texts):
             shared = common_prefix(text, content)
             if shared >= WORTH or content == text:

@@ -1,4 +1,4 @@
-"""`rubricate view`: runs, their items and comparisons on pages of this machine, with labels."""
+"""The server of `rubricate view`: runs, items, comparisons and labelling, on this machine."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ from rubricate.views import (
 )
 
 RESAMPLES = 200
-"""Of intervals that are made again while somebody labels; a page has 2,000 when it is opened."""
+"""Resamples for intervals that are updated while somebody labels; a page starts with 2,000."""
 HELD = 4
-"""Pages whose data are held; each has a file of some megabytes."""
+"""The number of pages with data in the cache; each has a file of some megabytes."""
 REST = 4.0
-"""How many times as long as it took to read a run that continues it is not read again. At half,
-reading takes a third of a core; at double, a page of 10,000 items lags by minutes."""
+"""A run in progress is not read again before this multiple of the time that reading took. At half,
+reading uses a third of a core; at double, a page of 10,000 items lags by minutes."""
 FILES = ("summary.json", "results.jsonl", "items.jsonl", "rubric.yaml")
 _T = TypeVar("_T")
 
 
 @dataclass(slots=True)
 class _Shown:
-    """A page's data with what was on disk when they were read."""
+    """The data of a page, and the state of the files when they were read."""
 
     data: PageData
     labels: RunLabels | None
@@ -72,15 +72,15 @@ class ViewServer(PageServer):
     """Serves the pages of a run, or of all runs below a folder, until it is closed.
 
     Args:
-        path: a run folder, or one that has run folders in it.
+        path: a run folder, or a folder of run folders.
         compare: another run folder, to compare with the run.
-        journal: the database that has the run's prompts and replies, where the user names it.
-        labels: the dataset's file that labels go into. Default: `labelled.json` in the run folder.
-        annotator: whose name labels have.
-        port: where to listen. Default: a free one.
+        journal: the database with the run's prompts and replies, if the user names it.
+        labels: the dataset file for labels. Default: `labelled.json` in the run folder.
+        annotator: the name for labels.
+        port: the port to listen on. Default: a free one.
 
     Raises:
-        InputError: there is no run, or the file of labels is of other items.
+        InputError: there is no run, or the file of labels has other items.
     """
 
     def __init__(
@@ -134,14 +134,14 @@ class ViewServer(PageServer):
             shown.data.chunks.close()
 
     async def _in_thread(self, work: Callable[..., _T], *arguments: Any) -> _T:
-        """Do what reads or writes files; one after the other, because they change what is held."""
+        """Run work on files in a thread, one at a time, because it changes the cache."""
         async with self._working:
             return await asyncio.to_thread(work, *arguments)
 
-    # What is read from the folders
+    # Reading folders
 
     def _folder(self, name: str) -> Path:
-        """A run folder by the name that the pages know it by; no other folder is looked at."""
+        """A run folder by its name in the pages; no other folder is accessible."""
         if name not in self._folders and not self._single:
             self._folders = {
                 os.path.relpath(path, self._top): Path(path) for path in run_folders(self._top)
@@ -151,7 +151,7 @@ class ViewServer(PageServer):
         return self._folders[name]
 
     def _read(self, name: str, other: str = "") -> _Shown:
-        """A page's data, read again where the run has changed."""
+        """The data of a page, read again if the run has changed."""
         shown = self._shown.pop((name, other), None)
         folders = [self._folder(run) for run in ((name, other) if other else (name,))]
         state = tuple(_state(folder / file) for folder in folders for file in FILES)
@@ -164,7 +164,7 @@ class ViewServer(PageServer):
         began = time.monotonic()
         ended = (folders[0] / "summary.json").exists() or not has_journal(folders[0])
         run: FinishedRun = read_run(folders[0]) if ended else read_started(folders[0])
-        run = replace(run, labels=None)  # they come and go while the page is open
+        run = replace(run, labels=None)  # labels change while the page is open
         data = PageData.of(run, read_run(folders[1]) if other else None, self._journal)
         labels = RunLabels(run, self._labels_file) if ended else None
         self._versions += 1
@@ -176,7 +176,7 @@ class ViewServer(PageServer):
             self._shown.pop(next(iter(self._shown))).data.chunks.close()
         return shown
 
-    # What is served
+    # Pages
 
     async def _start(self, request: web.Request) -> web.StreamResponse:
         if self._single:
@@ -184,7 +184,7 @@ class ViewServer(PageServer):
         return await self._list()
 
     async def _list(self, problem: InputError | None = None) -> web.StreamResponse:
-        """The list of runs; below a problem, where another page cannot be shown."""
+        """The list of runs, with a problem if another page cannot be shown."""
         script, style = page_script("runs.js"), page_style()
         text = await self._in_thread(self._runs_text, problem, script, style)
         response = page_response(text, script, style)
@@ -284,7 +284,7 @@ class ViewServer(PageServer):
 
 
 def _names(request: web.Request) -> tuple[str, str]:
-    """The run and the other run that a request is about."""
+    """The run of a request, and the other run, if any."""
     return request.query.get("run", ""), request.query.get("compare", "")
 
 
@@ -297,7 +297,7 @@ def _state(path: Path) -> tuple[int, int] | None:
 
 
 def _timelines(runs: Sequence[ListedRun]) -> list[Plot]:
-    """The scores of each dataset's runs over time, where there are several."""
+    """The scores of each dataset's runs over time, if it has several."""
     of: dict[str, list[ListedRun]] = {}
     for run in runs:
         if run.dataset is not None and run.score is not None:

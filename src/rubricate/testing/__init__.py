@@ -1,7 +1,7 @@
-"""What rubricate is tested with, and what its users test with: a scripted judge endpoint and its
-rules, and assertions that a judge checks.
+"""Tools for tests, of rubricate itself and of its users: a scripted judge endpoint with rules, and
+assertions that a judge checks.
 
-Names are loaded when they are first used, because pytest loads the plugin for everyone.
+Names are imported on first use, because pytest loads the plugin in every environment.
 """
 
 from typing import TYPE_CHECKING

@@ -11,7 +11,7 @@ from rubricate.testing import BatchScript, ScriptedEndpoint, load_rules
 
 
 def main() -> None:
-    """Serve until interrupted; prints the base URL as the first line."""
+    """Serve until interrupted. The first line of output is the base URL."""
     parser = argparse.ArgumentParser(prog="python -m rubricate.testing", description=__doc__)
     parser.add_argument("--rules", help="a YAML or JSON file with rules")
     parser.add_argument("--host", default="127.0.0.1")

@@ -1,7 +1,7 @@
-"""A judge's verdicts on a text as an assertion.
+"""Assertions on a text by a judge's verdicts.
 
-A text that falls short is an `AssertionError` that says which criteria did, with reasons and
-quotes. A text that could not be judged is a `JudgementError`: neither a pass nor an UNMET.
+If a text does not meet them, the `AssertionError` names the criteria, with reasons and quotes. If a
+text could not be judged, that is a `JudgementError`: neither a pass nor an UNMET.
 """
 
 from __future__ import annotations
@@ -36,18 +36,17 @@ from rubricate.views import figure
 
 Require = Iterable[str] | Mapping[str, float]
 Patience = tuple[int, float, float, float]
-"""The options that say how long an answer is waited for: attempts, deadline, max_outage, timeout.
-A longer wait may get one."""
+"""The options that limit the wait for an answer: attempts, deadline, max_outage, timeout. A longer
+wait may succeed where a shorter one failed."""
 
 
 class GivenUp:
-    """The models that were found dead, by endpoint and name, and why.
+    """The models that do not work, by endpoint and name, with the reasons.
 
-    A failure that a text may have caused must happen with two texts in a row.
+    Finding out that an endpoint does not work takes seconds, so that only one test should wait for
+    it. A failure that the text may have caused must happen with two texts in a row.
 
-    To find out that an endpoint is dead takes seconds. One test waits for that, not every test.
-
-    Models are given up separately for each value of these options.
+    Models are given up separately for each value of `Patience`.
     """
 
     def __init__(self) -> None:
@@ -55,7 +54,7 @@ class GivenUp:
         self._failing: dict[Patience, dict[ModelKey, str]] = {}
 
     def apply_to(self, sender: Sender, patience: Patience) -> None:
-        """Make a sender send nothing to the models that were given up."""
+        """Let a sender send nothing to the models that were given up."""
         for model, why in self._dead.get(patience, {}).items():
             sender.give_up(model, f"given up earlier in this session: {why.kind}: {why}")
 
@@ -95,31 +94,32 @@ def assert_rubric(call: AssertCall) -> ItemResult:
 
     Args:
         text: the text.
-        rubric: what to judge it by, or the file that has it.
+        rubric: the rubric, or a file with one.
         prompt: the task that the text answers.
         reference: an exemplary response.
-        min_score: the least score, in [0, 1].
-        require: names of criteria that must be met in full (of faults: be absent). Or, by name,
-            the least value in [0, 1] (of faults: the most).
-        judge: who judges, as for `grade`. Default: the built-in judge, a baseline.
-        on_result: given the result before it is checked.
-        given_up: the models that earlier texts found dead. Nothing is sent to them, and what this
-            text finds is noted. Default: none is known.
+        min_score: the minimum score, in [0, 1].
+        require: names of criteria that must be fully met (for faults: be absent). Or a mapping of
+            names to the minimum value in [0, 1] (for faults: the maximum).
+        judge: the judge, as for `grade`. Default: the built-in judge, a baseline.
+        on_result: called with the result before it is checked.
+        given_up: the models that did not work for earlier texts. Nothing is sent to them, and
+            models that do not work for this text are added. Default: none.
 
     Returns:
-        The item's result.
+        The result of the item.
 
     Raises:
-        AssertionError: the text falls short; says which criteria, with reasons and quotes.
-        JudgementError: what is asserted could not be judged; says why.
-        InputError: something given cannot be used.
+        AssertionError: the text does not meet the assertion. The message names the criteria, with
+            reasons and quotes.
+        JudgementError: the text could not be judged. The message says why.
+        InputError: an argument is invalid.
     """
     __tracebackhide__ = True
 
     try:
         required = _Requirements(call.rubric, call.min_score, call.require)
         result = run_sync(lambda: closing(lambda: _judged(call, required.rubric), call.judge))
-    except InputError as error:  # what to do is in its text, not in the frames below
+    except InputError as error:  # the message says what to do, and the frames below do not help
         raise error.with_traceback(None) from None
     call.on_result(result)
     return required.check(result)
@@ -147,7 +147,7 @@ async def aassert_rubric(call: AssertCall) -> ItemResult:
 
 
 async def _judged(call: AssertCall, rubric: Rubric) -> Result:
-    """A result of one item; also of a run that stopped early."""
+    """Grade the text; returns the result even if the run stopped early."""
     item = DataItem(call.text, reference_submission=call.reference)
     dataset = RubricDataset(call.prompt, rubric, [item])
     chosen, options = chosen_judge(call.judge, call), part(RunOptions, call)
@@ -173,10 +173,10 @@ async def _judged(call: AssertCall, rubric: Rubric) -> Result:
 
 
 class _Requirements:
-    """What is asserted of a text's verdicts.
+    """What is asserted about the verdicts on a text.
 
     Raises:
-        InputError: a criterion is not the rubric's, or a number is not in [0, 1].
+        InputError: a criterion is not in the rubric, or a number is not in [0, 1].
     """
 
     def __init__(
@@ -208,10 +208,10 @@ class _Requirements:
         return float(self._criteria[name].weight >= 0)
 
     def check(self, result: Result) -> ItemResult:
-        """The item, if it is as required.
+        """Return the item if it meets the requirements.
 
         Raises:
-            AssertionError: it is not.
+            AssertionError: it does not.
             JudgementError: it could not be judged.
         """
         __tracebackhide__ = True

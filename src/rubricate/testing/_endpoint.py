@@ -1,4 +1,4 @@
-"""A judge endpoint that answers by script, on a real socket."""
+"""A judge endpoint with scripted answers, on a real socket."""
 
 from __future__ import annotations
 
@@ -23,27 +23,28 @@ from rubricate.testing._rules import JudgeRequest, Rule
 
 FORMATS = ("json_schema", "json_object", "text")
 KEYS = ("authorization", "x-api-key", "x-goog-api-key")
-"""Headers that have a key."""
+"""Headers that contain a key."""
 Logprobs = Literal["given", "ignored", "refused"]
 SURE = 0.9
-"""The probability of a verdict that a rule has."""
+"""The probability of the verdict of a rule."""
 NEVER = -9999.0
-"""What the interface gives as the logarithm of 0."""
+"""The API's value for the logarithm of 0."""
 
 
 class ScriptedEndpoint:
-    """An OpenAI-compatible chat endpoint on this machine, for tests; it takes batches, too.
+    """An OpenAI-compatible chat endpoint on this machine, for tests. It also accepts batches.
 
-    It also has the interface of Anthropic, OpenAI's Responses, and that of Gemini at `gemini_url`.
+    Anthropic's Messages API, OpenAI's Responses API and Gemini's API (at `gemini_url`) are
+    supported as well.
 
-    Requests that no rule is for are judged by keywords: MET where at least half of the
-    criterion's words of five letters or more occur in the submission, else UNMET; for a
-    multi-choice criterion or a scale the label that occurs in the submission, else the first;
-    for a metric criterion the items that occur in the submission are positive. Where the reply is
-    to be one token, the verdict has the probability 0.9, and the others share the rest.
-    In a part of a long document the criterion's words are what is found.
+    Requests without a matching rule are judged by keywords: MET if at least half of the criterion's
+    words of five letters or more occur in the submission, else UNMET. For a multi-choice criterion
+    or a scale, the answer is the label that occurs in the submission, else the first; for a metric
+    criterion, the items that occur in the submission are positive. If the reply is a single token,
+    the verdict has a probability of 0.9, and the others share the rest. In a part of a long
+    document, the findings are the criterion's words.
 
-    Use it as a context manager; it runs in its own thread:
+    Use it as a context manager, which runs the endpoint in a thread of its own:
 
         with ScriptedEndpoint([Rule(submission="late", status=500, times=2)]) as endpoint:
             rubricate.grade(dataset, "any-model", base_url=endpoint.url)
@@ -52,24 +53,25 @@ class ScriptedEndpoint:
     As a process: `python -m rubricate.testing --rules rules.yaml`.
 
     Args:
-        rules: what to answer; the first that applies is used.
-        respond: code that answers instead of rules: returns a `Rule`, or None to use the rules.
-            What it raises is raised again where the context ends, and the request gets a 400.
-        formats: the ways of structured output that the endpoint knows; others get a 400.
-        logprobs: what becomes of a request for them: `given`, `ignored` (an answer without) or
-            `refused` (a 400).
-        slots: how many requests are answered at once, as a small server does; the others
-            wait, and one whose client leaves is not answered. Default: all.
-        context_tokens: how many tokens (of 4 characters) prompt and reply may have together. A
-            longer prompt gets a 400, and a reply is cut off there. Default: as many as there are.
-        batches: what becomes of requests that come in batches, by the interface of OpenAI,
-            Anthropic or Gemini; rules answer them, too.
-        host, port: where to listen; port 0 picks a free one.
+        rules: the rules for answers; the first that applies is used.
+        respond: a function that is asked before the rules; it returns a `Rule`, or None to use the
+            rules. If it raises an exception, the request gets a 400, and the exception is raised
+            again at the end of the context.
+        formats: the supported forms of structured output; others get a 400.
+        logprobs: how requests for log probabilities are answered: `given`, `ignored` (an answer
+            without them) or `refused` (a 400).
+        slots: the number of requests answered at once, as for a small server. Others wait, and are
+            dropped if their client disconnects. Default: no limit.
+        context_tokens: the maximum number of tokens (of 4 characters) of prompt and reply together.
+            A longer prompt gets a 400, and a longer reply is cut off. Default: no limit.
+        batches: how batches are processed, in the APIs of OpenAI, Anthropic and Gemini; rules apply
+            to their requests, too.
+        host, port: the address to listen on; port 0 picks a free port.
 
     Attributes:
-        requests: every request that came, in order; those of batches when they are answered.
-        batches: takes the batches, and has all that came.
-        usages: the counts of each answer, as the chat interface has them.
+        requests: all requests, in order; those of batches count when they are answered.
+        batches: the server of batches, with all batches so far.
+        usages: the token counts of each answer, in the format of the chat API.
     """
 
     _path = "/v1/chat/completions"
@@ -113,7 +115,7 @@ class ScriptedEndpoint:
 
     @property
     def gemini_url(self) -> str:
-        """The address of the interface that Gemini has, for `GEMINI_BASE_URL`."""
+        """The address of Gemini's API, for `GEMINI_BASE_URL`."""
         return f"http://{self._host}:{self._port}/v1beta/openai"
 
     def __enter__(self) -> ScriptedEndpoint:
@@ -123,7 +125,7 @@ class ScriptedEndpoint:
         def run() -> None:
             try:
                 asyncio.run(self.serve(listening.set))
-            except OSError as error:  # a port that is taken
+            except OSError as error:  # such as a port in use
                 problems.append(error)
                 listening.set()
 
@@ -148,7 +150,7 @@ class ScriptedEndpoint:
         """Listen until the context ends or the task is cancelled.
 
         Args:
-            on_listening: called once it listens.
+            on_listening: called when it is listening.
         """
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
         application = web.Application(client_max_size=2**30)
@@ -178,8 +180,8 @@ class ScriptedEndpoint:
             await runner.cleanup()
             for transport in transports:
                 if transport is not None:
-                    transport.abort()  # also one whose client does not read what was answered
-            for _ in range(3):  # rounds of the loop, in which its connections end
+                    transport.abort()  # also if the client does not read the answer
+            for _ in range(3):  # rounds of the loop, in which connections close
                 await asyncio.sleep(0)
 
     async def _complete(self, raw: web.Request) -> web.StreamResponse:
@@ -188,7 +190,7 @@ class ScriptedEndpoint:
     async def _answered(
         self, body: dict[str, Any], headers: dict[str, str], raw: web.Request | None = None
     ) -> web.StreamResponse:
-        """The answer to a chat request; one in a batch has no connection to break."""
+        """Answer a chat request. One in a batch has no connection that could break."""
         keys = {name: "(given)" for name in headers if name.lower() in KEYS}
         request = JudgeRequest.parse(body, headers | keys)
         self.requests.append(request)
@@ -229,13 +231,13 @@ class ScriptedEndpoint:
         return Rule(verdict=_by_keywords(request), reason="judged by keywords")
 
     def _responded(self, request: JudgeRequest) -> Rule | None:
-        """What the test's own code says; what it raises fails the judgement, and then the test."""
+        """Call `respond`. An exception fails the judgement, and later the test."""
         assert self._respond is not None
         try:
             return self._respond(request)
         except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # also what pytest.fail and pytest.skip raise
+        except BaseException as error:  # also those of pytest.fail and pytest.skip
             self._raised = self._raised or error
             return Rule(status=400, message=f"respond= raised {_named(error)}")
 
@@ -302,15 +304,15 @@ def _tokens_in(request: JudgeRequest) -> int:
 
 
 def _most_tokens(body: dict[str, Any]) -> float:
-    """How many tokens the request allows for the reply."""
+    """The maximum number of tokens of the reply, as requested."""
     limit = body.get("max_tokens", body.get("max_completion_tokens"))
     return math.inf if limit is None else float(limit)
 
 
 def _drawn(request: JudgeRequest, rule: Rule) -> tuple[str, dict[str, Any] | None]:
-    """A token drawn from a rule's probabilities, and these as logprobs where they are asked for.
+    """Draw a token by a rule's probabilities, and return the logprobs if requested.
 
-    The draw is the same for the same prompt and seed.
+    The draw depends only on the prompt and the seed.
     """
     shares = rule.probabilities
     if shares is None:
@@ -338,7 +340,7 @@ def _entry(rule: Rule) -> dict[str, Any]:
 
 
 def _together(rules: Sequence[Rule]) -> Rule:
-    """What answers several criteria at once, each by its own rule."""
+    """Combine the rules of several criteria of one request."""
     entries = {str(number): _entry(rule) for number, rule in enumerate(rules, start=1)}
     delay, thinking = max(rule.delay for rule in rules), rules[0].thinking
     return Rule(reply=json.dumps(entries), delay=delay, thinking=thinking)
@@ -364,7 +366,7 @@ def _by_keywords(request: JudgeRequest) -> str | dict[str, Any]:
 
 
 def _better(request: JudgeRequest) -> str:
-    """Which of two submissions has more of the criterion's words."""
+    """The label of the submission that has more of the criterion's words."""
     words = _words(request)
     first, second = (
         sum(word in text.casefold() for word in words)
@@ -378,7 +380,7 @@ def _words(request: JudgeRequest) -> set[str]:
 
 
 def _noted(request: JudgeRequest) -> Rule:
-    """What a part of a long document has of the criterion's words."""
+    """The findings in a part of a long document: the criterion's words."""
     submission = request.submission.casefold()
     words = [word for word in sorted(_words(request)) if word in submission]
     label = "RELEVANT" if words else "NOTHING"
@@ -399,7 +401,7 @@ async def _broken(raw: web.Request, rule: Rule) -> web.StreamResponse:
     if rule.fault == "drip":
         response = web.StreamResponse(headers={"Content-Length": "100000"})
         await response.prepare(raw)
-        with contextlib.suppress(ConnectionError):  # until the client leaves
+        with contextlib.suppress(ConnectionError):  # until the client disconnects
             for _ in range(36_000):
                 await response.write(b" ")
                 await asyncio.sleep(0.1)

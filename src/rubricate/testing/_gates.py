@@ -1,4 +1,4 @@
-"""Assertions on whole runs: the gates of CI in a test."""
+"""Assertions on whole runs: gates of CI as tests."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from rubricate.run.results import ThresholdOutcome
 
     Run = FinishedRun | Result | str | Path
-    """A run: what `grade` gave, what `read_run` read, or its folder."""
+    """A run: a result of `grade`, a run of `read_run`, or its folder."""
 OnUnclear = Literal["pass", "fail"]
 
 
 class UnclearGate(UserWarning):
-    """A gate passed because its items cannot tell."""
+    """A gate passed only because its items cannot tell."""
 
 
 def assert_no_worse(
@@ -27,7 +27,7 @@ def assert_no_worse(
     groups: str | None = None,
     on_unclear: OnUnclear = "pass",
 ) -> Gate:
-    """Fail where a run is shown to be worse than an earlier one, or too little can be compared.
+    """Fail if a run is shown to be worse than an earlier one, or too little can be compared.
 
         def test_answers():
             result = rubricate.grade("answers.csv", "openai/gpt-6-luna", rubric="rubric.yaml")
@@ -35,10 +35,10 @@ def assert_no_worse(
 
     Args:
         after, before: the runs.
-        margin: how much lower the mean score may be, 0 to 1.
-        groups: a field of metadata: items of one value belong together; `none` for each item by
-            itself. Default: by prompt, if prompts repeat.
-        on_unclear: what these items cannot tell passes with a warning, or fails.
+        margin: how much lower the mean score may be, from 0 to 1.
+        groups: a metadata field: items with the same value belong together. `none` treats each item
+            by itself. Default: by prompt, if prompts repeat.
+        on_unclear: whether a gate that cannot tell passes with a warning, or fails.
 
     Raises:
         AssertionError: it is worse.
@@ -59,18 +59,18 @@ def assert_not_below(
     groups: str | None = None,
     on_unclear: OnUnclear = "pass",
 ) -> ThresholdOutcome:
-    """Fail where a run's score, or a criterion's mean value, is shown to be below a threshold.
+    """Fail if a run's score, or a criterion's mean value, is shown to be below a threshold.
 
     Args:
         run: the run.
         threshold: as for `--fail-under`: 0.8, or "0.8,refund=0.9".
-        groups: a field of metadata: items of one value belong together; `none` for each item by
-            itself. Default: by prompt, if prompts repeat.
-        on_unclear: what these items cannot tell passes with a warning, or fails.
+        groups: a metadata field: items with the same value belong together. `none` treats each item
+            by itself. Default: by prompt, if prompts repeat.
+        on_unclear: whether a gate that cannot tell passes with a warning, or fails.
 
     Raises:
-        AssertionError: a figure is below its threshold, or failed verdicts leave it open.
-        InputError: the threshold is none, or of no criterion.
+        AssertionError: a figure is below its threshold, or failed verdicts leave that open.
+        InputError: the threshold is invalid, or for an unknown criterion.
     """
     from rubricate.analysis import read_summary
     from rubricate.run.results import Thresholds, check_thresholds

@@ -1,4 +1,4 @@
-"""What a scripted endpoint is asked, and what it answers."""
+"""Requests to a scripted endpoint, and rules for its answers."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ comes byte by byte and never ends. `truncate`: the body ends before it should. `
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """One request to the endpoint, taken apart.
+    """One parsed request to the endpoint.
 
     Attributes:
-        body: the JSON body as it came.
-        headers: the request's headers, or those with which its batch was made; of a key only
-            whether there was one.
-        submission: the text between the submission tags of the prompt, control tokens as its
-            author wrote them; of two that are compared, the first.
-        second: the second of two submissions that are compared.
-        criterion: the requirement that is asked about.
+        body: the JSON body.
+        headers: the headers of the request, or of the one that created its batch. Keys are replaced
+            by a note whether there was one.
+        submission: the text between the submission tags of the prompt, with control tokens as
+            written by its author; in a comparison, the first one.
+        second: the second submission of a comparison.
+        criterion: the requirement of the criterion.
         labels: the verdicts (or scores) that the prompt allows, in its order.
-        items: what the verdict is to classify, for metric criteria.
-        choices: if the reply is to be one token, the label of each token, in the
-            prompt's order.
-        prefix: the messages' text up to the criterion, which a prompt cache would serve.
-        criteria: where several criteria are asked about at once, each as its own request.
+        items: the items to classify, for metric criteria.
+        choices: if the reply is a single token, the label of each token, in the order of the
+            prompt.
+        prefix: the text of the messages before the criterion, which a prompt cache would serve.
+        criteria: if there are several criteria, one request for each.
     """
 
     body: dict[str, Any]
@@ -53,11 +53,11 @@ class JudgeRequest:
 
     @classmethod
     def parse(cls, body: dict[str, Any], headers: dict[str, str]) -> JudgeRequest:
-        """Take a chat request apart; parts that another program's prompt lacks are empty.
+        """Parse a chat request. Parts that the prompt of another program lacks are empty.
 
         Args:
-            body: what was sent, as JSON values.
-            headers: of the request.
+            body: the JSON body.
+            headers: the headers.
         """
         messages = body.get("messages") or []
         texts = [str(message.get("content", "")) for message in messages]
@@ -115,11 +115,11 @@ def _token(line: str) -> tuple[str, str]:
 
 
 class Rule(BaseModel):
-    """When to answer what. The first rule that applies is used.
+    """A rule for answers. The first rule that applies is used.
 
     A rule applies to requests whose submission and criterion match its regular expressions
-    (searched, letter case aside; a missing one matches all), `times` times at most. It answers
-    with a verdict, with raw text, with an HTTP status, or with a fault.
+    (anywhere in the text, ignoring case; a missing one matches everything), at most `times` times.
+    It answers with a verdict, raw text, an HTTP status, or a fault.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -133,14 +133,14 @@ class Rule(BaseModel):
     verdict: str | int | dict[str, Any] | None = None
     """Answer with this label, score or (for a metric criterion) object, well-formed."""
     probabilities: dict[str, float] | None = None
-    """Where the reply is one token: the probability of each label. What is no label is a
-    token itself. The reply is drawn from them."""
+    """If the reply is a single token: the probability of each label or token, from which the reply
+    is drawn."""
     reason: str = "scripted"
     """The reason that goes with `verdict`."""
     evidence: list[str] = field(default_factory=list)
     """The quotes that go with `verdict`."""
     thinking: str = ""
-    """The model's reasoning, which comes apart from the answer and is counted with it."""
+    """The model's reasoning, which is separate from the answer, but counted with it."""
     reply: str | None = None
     """Answer with this text as the message, well-formed or not."""
     status: int | None = None
@@ -150,8 +150,8 @@ class Rule(BaseModel):
     headers: dict[str, str] = field(default_factory=dict)
     """Headers that go with `status`, such as Retry-After."""
     body: dict[str, Any] = field(default_factory=dict)
-    """What the answer's JSON has in place of the usual `usage`, `choices`, ...; null leaves one
-    out."""
+    """Keys of the JSON answer that replace the usual ones (`usage`, `choices`, ...); null removes
+    one."""
     fault: Fault | None = None
     """Break the exchange this way."""
     delay: float = 0.0
@@ -185,12 +185,12 @@ class Rule(BaseModel):
 
     @property
     def answers(self) -> list[Any]:
-        """What it answers with: one thing, or nothing for a rule that only delays."""
+        """The parts that it answers with: one, or none for a rule that only delays."""
         possible = (self.verdict, self.probabilities, self.reply, self.status, self.fault)
         return [answer for answer in possible if answer is not None]
 
     def matches(self, request: JudgeRequest) -> bool:
-        """Whether the rule is for this request."""
+        """Whether the rule matches this request."""
         return all(
             pattern is None or re.search(pattern, text, re.IGNORECASE | re.DOTALL)
             for pattern, text in (
@@ -204,13 +204,13 @@ def load_rules(path: str | Path) -> list[Rule]:
     """Read rules from a YAML or JSON file.
 
     Args:
-        path: the file: a list of objects with the fields of `Rule`.
+        path: a file with a list of objects with the fields of `Rule`.
 
     Returns:
-        The rules, in the file's order; the first that applies answers.
+        The rules, in the order of the file; the first that applies is used.
 
     Raises:
-        InputError: it cannot be read, or a rule is not one; with its place.
+        InputError: it cannot be read, or a rule is invalid; the message says where.
     """
     data = read_document(path)
     if not isinstance(data, list):
@@ -220,11 +220,11 @@ def load_rules(path: str | Path) -> list[Rule]:
 
 
 def echo(messages: Sequence[Mapping[str, Any]]) -> str:
-    """A judge that repeats the submission and adds nothing.
+    """A judge that only repeats the submission.
 
-    The submission comes back as the reply, even a ready verdict in it: a program that
-    takes it for the judge's own passes every text that asks for it. Given as a judge
-    (`rubricate.redteam(echo)`) it must have no verdict, and so no success.
+    If the submission contains a ready verdict, so does the reply; a program that accepts it as the
+    judge's own passes every text that asks for it. As a judge (`rubricate.redteam(echo)`), it must
+    give no verdict, and thus no attack may succeed.
 
     Args:
         messages: the request's messages, each with `role` and `content`.

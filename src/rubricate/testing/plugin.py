@@ -1,8 +1,7 @@
 """The pytest plugin: the fixtures `assert_rubric`, `aassert_rubric` and `rubric_judge`.
 
-pytest loads this module in every environment that has rubricate: it imports nothing of it until a
-fixture is used.
-"""
+pytest loads this module in every environment with rubricate, so it imports nothing until a fixture
+is used."""
 
 from __future__ import annotations
 
@@ -22,9 +21,9 @@ if TYPE_CHECKING:
     AsyncCheck = Callable[..., Awaitable[ItemResult]]
 
 _GIVEN_UP: pytest.StashKey[Any] = pytest.StashKey()
-"""Where a session keeps what it knows of dead models."""
+"""The key under which a session stores the models that do not work."""
 PROPERTY = "rubricate"
-"""The key of a test's property (`user_properties`) that says what a judgement took."""
+"""The key of the test property (`user_properties`) with the figures of judgements."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def rubric_judge(pytestconfig: pytest.Config) -> JudgesLike:
-    """Who judges in `assert_rubric`; override it to give a judge or a panel of your own."""
+    """The judge of `assert_rubric`. Override it to use a judge or panel of your own."""
     options: list[str] = pytestconfig.getoption("--rubric-judge") or []
     variable = os.environ.get("RUBRICATE_JUDGE", "")
     names = options or [name.strip() for name in variable.split(",") if name.strip()]
@@ -74,11 +73,11 @@ def aassert_rubric(request: pytest.FixtureRequest, rubric_judge: JudgesLike) -> 
 def _bound(
     check: Callable[..., Any], request: pytest.FixtureRequest, judge: JudgesLike
 ) -> Callable[..., Any]:
-    """The assertion with the options of pytest, which a call may override."""
+    """Bind the options of pytest to the assertion; a call may override them."""
     from rubricate.testing._assertion import GivenUp
 
     config = request.config
-    cache = getattr(config, "cache", None)  # not there with -p no:cacheprovider
+    cache = getattr(config, "cache", None)  # missing with -p no:cacheprovider
     defaults: dict[str, Any] = {
         "judge": judge,
         "cache": None if cache is None else cache.mkdir("rubricate"),
@@ -102,7 +101,7 @@ def _bound(
 
 
 def _figures(result: Result) -> dict[str, Any]:
-    """What a test's property says: JSON values, which pytest-xdist can carry."""
+    """The value of the test property, as JSON values, which pytest-xdist can transfer."""
     return {
         "judge": result.judge,
         "note": result.note,
@@ -126,7 +125,7 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, An
 
 
 def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
-    """A text that could not be judged is an error, not a failed test."""
+    """Show a text that could not be judged as an error, not as a failed test."""
     if report.when == "call" and getattr(report, "rubricate_could_not_judge", False):
         return "error", "E", "ERROR"
     return None
@@ -134,7 +133,7 @@ def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]:
-    """Once the JUnit file is written: a text that could not be judged is an error in it, too."""
+    """In the written JUnit file, too, turn texts that could not be judged into errors."""
     yield
     config = session.config
     path = getattr(config.option, "xmlpath", None)
@@ -143,14 +142,14 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]
 
 
 NOT_JUDGED = ("rubricate.errors.JudgementError:", "rubricate.errors.MissingKeyError:")
-"""How the message of a test begins whose text could not be judged."""
+"""How the messages of tests begin whose text could not be judged."""
 
 
 def mark_errors(path: str) -> None:
-    """Make `<error>` of each `<failure>` that says nothing of the text, and count it so.
+    """Turn each `<failure>` that says nothing about the text into an `<error>`, and count it so.
 
     Args:
-        path: the file, as pytest's option has it; unchanged if no text failed to be judged.
+        path: the file, as in pytest's option; unchanged if all texts could be judged.
     """
     from pathlib import Path
     from xml.etree import ElementTree
@@ -173,7 +172,7 @@ def mark_errors(path: str) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print who judged and what it cost, if anything was judged."""
+    """Print the judges and the cost, if anything was judged."""
     judgements = {
         id(figures): figures
         for reports in terminalreporter.stats.values()
