@@ -15,8 +15,9 @@ from rubricate.stats._numbers import Floats, t_quantile, widening
 from rubricate.stats._unseen import unseen
 
 TAIL = 7.0
-"""Counts of a binomial beyond this many standard deviations, plus as many counts, are ignored. Their
-probability is below 1e-10; at 9, a width is the same to 13 digits, and takes a fifth more time."""
+"""Counts of a binomial beyond this many standard deviations, plus as many counts, are ignored.
+Their probability is below 1e-10; at 9, a width is the same to 13 digits, and takes a fifth more
+time."""
 LARGEST_N = 10**9
 """The largest number of items that can be planned."""
 RARE = 1e-6
