@@ -30,6 +30,7 @@ MODEL = {"judge": "m", "base_url": "http://127.0.0.1:9/v1"}
 GRADES = "- {name: a, requirement: x, options: [{label: b, value: 5}, {label: c, value: 1}]}"
 OF_FRAME = "grade(pandas.DataFrame({'a': ['x'], 'b': ['y']}), rubric=['Is polite'],"
 BESIDE, TWICE = "['y']})", "['y']}).set_axis(['a', 'a'], axis=1)"
+LEVELS = TWICE.replace("['a', 'a']", "pandas.MultiIndex.from_tuples([('q', 'a'), ('q', 'b')])")
 BINARY = b"PK\x03\x04\x14\x00\x06\x00\x08\x00"
 
 
@@ -116,6 +117,7 @@ MISTAKES = [
     table("an empty table", ("rows",), ""),
     table("a header alone", ("rows",), ANSWERS.split("\n", 1)[0] + "\n"),
     table("a workbook under another name", ("CSV (UTF-8)",), BINARY),
+    table("bytes under another name", ("zero bytes", "CSV (UTF-8)"), bytes(range(256)) * 4),
     table("JSON under another name", (":1", "JSON", ".json"), '[{"answer": "x"}]'),
     Mistake("a workbook", ("a.xlsx", "CSV (UTF-8)"), "a.xlsx", {"a.xlsx": BINARY}),
     Mistake("a table called JSON", ("a.json:1:1", "id,question"), "a.json", {"a.json": ANSWERS}),
@@ -129,6 +131,7 @@ MISTAKES = [
     Mistake("a table's name", ("answer.csv", "'answers.csv'"), "answer.csv"),
     Mistake("a scheme", ("htps://x.org/a.csv", "https://"), "htps://x.org/a.csv"),
     # rubrics
+    rubric("a number as criterion", (":1", "sentence", "found 1"), "- 1\n"),
     rubric("a tab", (":2:1", "tab"), "- name: a\n\trequirement: x\n"),
     rubric("an indent", (":2:15", "indent"), "- name: a\n   requirement: x\n"),
     rubric("a colon", (":2:20", "quotes"), "- name: a\n  requirement: Says: sorry\n"),
@@ -327,6 +330,16 @@ MISTAKES = [
         "a column twice in a frame",
         ("'a'", "rename"),
         f"{OF_FRAME.replace(BESIDE, TWICE)} map={{'submission': 'a'}})",
+    ),
+    python(
+        "columns of several levels",
+        ("several levels", "frame.columns ="),
+        f"{OF_FRAME.replace(BESIDE, LEVELS)} map={{'submission': 'a'}})",
+    ),
+    python(
+        "a frame's column",
+        ("row 1: there is no column 'c'; the columns are 'a', 'b'",),
+        f"{OF_FRAME} map={{'submission': 'c'}})",
     ),
     python("another library's word", ("'judge'",), f"{OF_FRAME} model='m')"),
     python(

@@ -102,6 +102,11 @@ def _rows(data: object) -> list[Mapping[str, Any]]:
         if not hasattr(data, "columns"):
             raise InputError("found one column of a data frame: pass df[['answer']], with its name")
         names = [*frame.columns]
+        if names and isinstance(names[0], tuple):
+            raise InputError(
+                "the frame's columns have several levels: join their names first, with "
+                "frame.columns = ['_'.join(map(str, name)) for name in frame.columns]"
+            )
         if twice := [name for name in names if names.count(name) > 1]:
             raise InputError(f"two columns of the frame are named '{twice[0]}': rename one of them")
         rows = map(_without_arrays, frame.to_dict("records"))

@@ -257,7 +257,7 @@ def test_without_inspect_the_scorer_says_what_to_install():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith(MissingExtraError.__name__)
-    assert "[inspect]'" in done.stdout
+    assert "[inspect]" in done.stdout
 
 
 def test_nothing_else_of_the_package_imports_inspect():

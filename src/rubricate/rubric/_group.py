@@ -154,7 +154,10 @@ def build_node(data: Any, path: Sequence[str | int] = ()) -> Node:
                 "what the text must do, such as 'Says sorry'",
                 path=path,
             )
-        return build_criterion(data, path)
+        raise InputError(
+            f"a criterion is a sentence or {{name: ..., requirement: ...}}, found {shown(data)}",
+            path=path,
+        )
     if isinstance(name := data.get("name"), str) and name.strip():
         path = (*path, NamedPart(f"{'group' if 'criteria' in data else 'criterion'} '{name}'"))
     if "criteria" not in data:

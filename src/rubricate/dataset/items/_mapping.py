@@ -326,7 +326,7 @@ class RowReader:
                 what += " (nested fields cannot be mapped: make columns of them first)"
             elif isinstance(names.get(only), list):
                 what += f" (the rows seem to be under {only!r}: take them out of it)"
-            elif any(names.values()) and all(isinstance(value, str) for value in names.values()):
+            elif any(name.count(" ") > 1 for name in names):  # looks like a text
                 what += " (is the first line the columns' names?)"
         elif "submission" not in self._found:
             what = (

@@ -198,8 +198,11 @@ def not_in_encoding(error: UnicodeError, encoding: str, source: Source, line: in
     """The error for `line` or one of the next lines that is not valid in the encoding."""
     if not source.remote:
         with open_file(Path(source.address)) as file:
-            begin = file.read(4)
-        if advice := BEGINNINGS.get(begin, BEGINNINGS.get(begin[:2])):
+            begin = file.read(1000)
+        advice = BEGINNINGS.get(begin[:4]) or BEGINNINGS.get(begin[:2])
+        if advice is None and b"\0" in begin:
+            advice = "has zero bytes, so it is not UTF-8 text: save the table as CSV (UTF-8)"
+        if advice:
             return InputError(advice, file=source.shown)
     if isinstance(error, UnicodeDecodeError):
         line += error.object[: error.start].count(b"\n")

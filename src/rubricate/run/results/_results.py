@@ -91,9 +91,9 @@ class ItemFacts:
     judge_scores: Mapping[str, Score] = field(default_factory=dict)
     """With several judges, the item's score by each of them alone."""
     warnings: Mapping[str, str] = field(default_factory=dict)
-    """Reasons to doubt the score, by kind: `faults_only` (see `Score`), `same_family` (a judge
-    belongs to the model family that wrote the text) and `invented_quotes` (a quote of a judge is
-    not in the text)."""
+    """Reasons to doubt the score, by kind: `empty_submission`, `faults_only` (see `Score`),
+    `same_family` (a judge belongs to the model family that wrote the text) and `invented_quotes` (a
+    quote of a judge is not in the text)."""
     metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     """The numbers, booleans and short texts in the item's metadata."""
 
@@ -232,7 +232,7 @@ class ItemResult(ItemFacts):
             judge_scores={
                 judge: scored(alone)[0] for judge, alone in _verdicts_by_judge(criteria).items()
             },
-            warnings=_warnings(own, criteria, author),
+            warnings=_warnings(own, criteria, author, item),
             metadata=short_metadata(data) if data.metadata else {},
         )
 
@@ -373,8 +373,12 @@ def _of_its_family(author: str, criteria: Mapping[str, Verdict]) -> list[str]:
     return [judge for judge in judges if judge and model_family(judge) == family]
 
 
-def _warnings(score: Score, criteria: Mapping[str, Verdict], author: str | None) -> dict[str, str]:
+def _warnings(
+    score: Score, criteria: Mapping[str, Verdict], author: str | None, item: Item
+) -> dict[str, str]:
     warnings: dict[str, str] = {}
+    if not item.submission and item.unseen is None:
+        warnings["empty_submission"] = "the submission is empty, and was graded as it is"
     if score.faults_only:
         warnings["faults_only"] = (
             "no criterion that gives points was judged: the score reflects penalties only"
