@@ -175,6 +175,8 @@ def comment(text: str) -> None:
             request("PATCH", f"{place}/comments/{known}", token, {"body": text})
     except (http.client.HTTPException, OSError, ValueError, KeyError, TypeError) as error:
         warn(f"the comment was not written ({error}); the job summary has it")
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
 
 
 def pull_request() -> int | None:

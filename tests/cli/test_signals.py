@@ -188,4 +188,5 @@ def test_a_command_leaves_no_descriptors_behind_in_a_program(rubricate, write_da
         assert rubricate("grade", dataset, "--no-cache", "--quiet").returncode == 0
         return len([*Path("/dev/fd").iterdir()])
 
-    assert open_ones() == open_ones()
+    before = open_ones()
+    assert min(open_ones() for _ in range(3)) <= before  # event loops may close theirs later
