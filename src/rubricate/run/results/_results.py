@@ -378,7 +378,7 @@ def _warnings(
 ) -> dict[str, str]:
     warnings: dict[str, str] = {}
     if not item.submission and item.unseen is None:
-        warnings["empty_submission"] = "the submission is empty, and was graded as it is"
+        warnings["empty_submission"] = "the submission is empty"
     if score.faults_only:
         warnings["faults_only"] = (
             "no criterion that gives points was judged: the score reflects penalties only"
