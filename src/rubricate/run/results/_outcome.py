@@ -20,10 +20,10 @@ _ADVICE = {
     "deadline": "--deadline sets how long a judgement may take with all its requests",
     "context_length": "give the server more context, or send less: --chunk-tokens for long "
     "submissions, fewer examples, fewer --criteria-per-call",
-    "unreadable_reply": "a function of yours must return a dictionary such as "
-    '{"reason": "...", "evidence": [], "verdict": "MET"}; replies of a model that are cut off need '
-    "more --max-tokens; a model that cannot keep to the form is too small for this, or needs "
-    "another way of asking: --criteria-per-call 1, the other --mode, your own --judge-prompt",
+    "unreadable_reply": "replies that are cut off need more --max-tokens; a model that cannot keep "
+    "to the form is too small for this, or needs another way of asking: --criteria-per-call 1, the "
+    "other --mode, your own --judge-prompt; a Python function as the judge must return "
+    '{"reason": ..., "evidence": [...], "verdict": "MET"}',
 }
 """Advice for failures, by cause."""
 
