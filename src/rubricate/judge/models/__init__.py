@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         batches_in as batches_in,
     )
     from rubricate.judge.models._batches import OUT as OUT, BatchModel as BatchModel
-    from rubricate.judge.models._draw import Draw as Draw
     from rubricate.judge.models._providers import find_setting as find_setting
     from rubricate.judge.models._forms import forget_forms as forget_forms
     from rubricate.judge.models._http import HTTPModel as HTTPModel
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
         TEMPERATURE as TEMPERATURE,
         TIMEOUT as TIMEOUT,
         Completion as Completion,
+        Draw as Draw,
         Message as Message,
         Model as Model,
         Quota as Quota,

@@ -26,14 +26,12 @@ from rubricate.judge.models._batch_protocols import (
     BatchProtocol,
     GeminiBatches,
     Http,
-    Look,
     OpenAIBatches,
 )
 from rubricate.judge.models._connections import Connections
-from rubricate.judge.models._draw import Draw
 from rubricate.judge.models._forms import with_instruction
 from rubricate.judge.models._http import NO_ANSWER, HTTPModel
-from rubricate.judge.models._model import Completion, Request
+from rubricate.judge.models._model import Completion, Draw, Request
 from rubricate.judge.models._responses import Answer
 
 logger = logging.getLogger(__name__)
@@ -200,15 +198,9 @@ _PROTOCOLS: Mapping[str, Callable[[], BatchProtocol]] = {
 """The batch protocols by company. Servers with a custom address may have OpenAI's."""
 
 
-class _Released(Exception):
-    """A request that its batch left unanswered.
-
-    Attributes:
-        counts: whether it was sent; a batch that did not fit into a queue was not.
-    """
-
-    def __init__(self, counts: bool) -> None:
-        self.counts = counts
+_Outcome = Answer | ModelError | int
+"""What comes of a request: the number is that of the batches that left it unanswered, 0 if its
+batch was not sent."""
 
 
 class Batches:
@@ -233,7 +225,7 @@ class Batches:
         self._bytes = 0
         self._since = 0.0
         self._news = 0  # counts requests and answers
-        self._futures: dict[str, asyncio.Future[Answer]] = {}
+        self._futures: dict[str, asyncio.Future[_Outcome]] = {}
         self._answers: dict[str, Answer] = {}  # of ended batches, until they are requested
         self._following: dict[str, asyncio.Task[None]] = {}
         self._pending: set[str] = set()  # keys of batches that were pending at the last check
@@ -253,15 +245,16 @@ class Batches:
             future = self._futures.get(row)
             if future is None:
                 future = self._futures[row] = asyncio.get_running_loop().create_future()
-                future.add_done_callback(_retrieved)
                 self._ask(row, body)
-            try:
-                return await asyncio.shield(future)
-            except _Released as released:
-                times += released.counts
-                if times and (self._model.live is not None or times >= MOST_TIMES):
-                    text = "its batch ended without an answer" + (f", {times} times" * (times > 1))
-                    raise ModelError("expired", text) from None
+            outcome = await asyncio.shield(future)
+            if isinstance(outcome, Answer):
+                return outcome
+            if isinstance(outcome, ModelError):
+                raise outcome.copy()
+            times += outcome
+            if times and (self._model.live is not None or times >= MOST_TIMES):
+                text = "its batch ended without an answer" + (f", {times} times" * (times > 1))
+                raise ModelError("expired", text)
 
     def holds(self, body: bytes, draw: Draw) -> bool:
         """Whether a batch contains this request already."""
@@ -330,7 +323,7 @@ class Batches:
         unasked = [str(b.id) for b in own if self._futures.keys().isdisjoint(b.rows)]
         if unasked:
             text += f"; {', '.join(unasked)} of another shard, or of other options or texts"
-        self._fail(list(self._futures), ModelError("not_run", text))
+        self._end(list(self._futures), ModelError("not_run", text))
 
     def _send(self) -> None:
         """Send the collected requests; follow those that another process has sent meanwhile."""
@@ -349,7 +342,7 @@ class Batches:
                 batch = self.folder.new(self._model.name, self._model.endpoint, rows)
                 self._follow(batch, lines)
         except Exception as raised:  # from the disk, or from an option
-            self._fail(rows or collected, _unusable(raised))
+            self._end(rows or collected, _unusable(raised))
 
     # A batch
 
@@ -362,46 +355,41 @@ class Batches:
         """Follow a batch from any state to the answers of its requests."""
         rows = batch.rows
         try:
-            if batch.state == "sending" and not await self._sent(batch, lines):
-                self._release(rows)
-                return
+            if batch.state == "sending":
+                await self._send_or_find(batch, lines)
             lines.clear()
             if batch.state == "out":
                 await self._wait_for(batch)
             results = self.folder.results(batch)
             answers = {} if results is None else self._by_row(results)
-            if results is None:  # somebody deleted them
+            if results is None:  # it was not sent, or somebody deleted them
                 self.folder.drop(batch)
             for row in batch.rows:
                 answer = answers.get(row)
                 if answer is not None and not self._settle(row, answer):
                     self._answers[row] = answer
-            self._release(row for row in rows if answers.get(row) is None)
-        except _Released as released:
-            self._release(rows, counts=released.counts)
+            self._end([row for row in rows if answers.get(row) is None], int(batch.id is not None))
         except ModelError as error:
             if error.kind == "not_found" and batch.id:
                 file = self.folder.path / f"{batch.key}.json"
                 text = f"the provider no longer has {batch.id}, or the key is of another account"
                 text = f"{text} ({error}); to send its requests again, remove {file}"
                 error = ModelError("not_found", text, status=404)
-            self._fail(rows, error)
+            self._end(rows, error)
         except Exception as raised:  # from the disk, or an unknown format of the provider
-            self._fail(rows, _unusable(raised))
+            self._end(rows, _unusable(raised))
         finally:
             self._following.pop(batch.key, None)
             self._pending.discard(batch.key)
 
-    async def _sent(self, batch: Batch, lines: list[bytes]) -> bool:
+    async def _send_or_find(self, batch: Batch, lines: list[bytes]) -> bool:
         """Send a batch, or find the one that an earlier process may have sent; return whether it
         exists."""
         batch.id = await self._persist(partial(self._sent_or_found, batch, lines))
-        if batch.id is None:
-            self.folder.drop(batch)
-            return False
-        batch.state = "out"
-        self.folder.write(batch)
-        return True
+        if batch.id is not None:
+            batch.state = "out"
+            self.folder.write(batch)
+        return batch.id is not None
 
     async def _sent_or_found(self, batch: Batch, lines: list[bytes], attempt: int) -> str | None:
         """The id of a batch; None if it was not sent before, and its requests are unavailable."""
@@ -441,7 +429,12 @@ class Batches:
             await asyncio.sleep(self._every)
         self._pending.discard(batch.key)
         if look.failed:
-            await self._refused(batch, look)
+            self.folder.drop(batch)
+            if not look.is_queue_full:
+                raise ModelError("bad_request", f"the batch {batch_id} was refused: {look.failed}")
+            logger.info("the provider's queue is full: %s", look.failed)
+            await asyncio.sleep(LOOKS * self._every)
+            batch.id = None
             return
         answers: dict[str, Answer | None] = {}
         for _ in range(3):  # a truncated file is complete the second time
@@ -455,21 +448,11 @@ class Batches:
             self._foreign.add(batch_id)
             batch.state, batch.id = "sending", None
             self.folder.write(batch)
-            if await self._sent(batch, []):
+            if await self._send_or_find(batch, []):
                 await self._wait_for(batch)
             return
         answered = [row for row in batch.rows if answers.get(row) is not None]
         self.folder.keep_results(batch, results, answered)
-
-    async def _refused(self, batch: Batch, look: Look) -> None:
-        """Drop a rejected batch; if the queue is full, its requests wait."""
-        batch_id = batch.id
-        self.folder.drop(batch)
-        if not look.is_queue_full:
-            raise ModelError("bad_request", f"the batch {batch_id} was refused: {look.failed}")
-        logger.info("the provider's queue is full: %s", look.failed)
-        await asyncio.sleep(LOOKS * self._every)
-        raise _Released(counts=False)
 
     def _by_row(self, results: bytes) -> dict[str, Answer | None]:
         """The answers in results, by request; the first one if there are several."""
@@ -495,27 +478,18 @@ class Batches:
 
     # A request
 
-    def _settle(self, row: str, answer: Answer) -> bool:
-        """Pass an answer to the waiting requests; return whether there were any."""
+    def _settle(self, row: str, outcome: _Outcome) -> bool:
+        """Pass an outcome to the waiting requests; return whether there were any."""
+        self._news += 1
         future = self._futures.pop(row, None)
         if future is None or future.done():
             return False
-        self._news += 1
-        future.set_result(answer)
+        future.set_result(outcome)
         return True
 
-    def _release(self, rows: Iterable[str], *, counts: bool = True) -> None:
-        self._end(rows, lambda: _Released(counts))
-
-    def _fail(self, rows: Iterable[str], error: ModelError) -> None:
-        self._end(rows, error.copy)
-
-    def _end(self, rows: Iterable[str], error: Callable[[], Exception]) -> None:
-        self._news += 1
+    def _end(self, rows: Iterable[str], outcome: _Outcome) -> None:
         for row in rows:
-            future = self._futures.pop(row, None)
-            if future is not None and not future.done():
-                future.set_exception(error())
+            self._settle(row, outcome)
 
 
 def _unusable(raised: Exception) -> ModelError:
@@ -523,9 +497,3 @@ def _unusable(raised: Exception) -> ModelError:
     logger.debug("a batch", exc_info=raised)
     text = str(raised) if isinstance(raised, InputError) else described(raised)
     return ModelError("bad_request", text)
-
-
-def _retrieved(future: asyncio.Future[Answer]) -> None:
-    """Retrieve an error that nobody awaits any more, so that asyncio does not report it."""
-    if not future.cancelled():
-        future.exception()

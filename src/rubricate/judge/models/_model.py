@@ -12,8 +12,6 @@ from rubricate.rubric import Usage
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rubricate.judge.models._draw import Draw
-
 TEMPERATURE, TIMEOUT = 0.0, 120.0
 """The default sampling temperature, and the default timeout of a request in seconds."""
 ReplyForm = Literal["json_schema", "json_object", "text"]
@@ -25,6 +23,23 @@ class Message(TypedDict):
 
     role: Literal["system", "user", "assistant"]
     content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Which of several answers to equal requests is wanted.
+
+    Attributes:
+        replicate: the replicate of the judgement; "" for the only one.
+        number: how often the judgement has sent the same request before.
+        is_anew: whether an earlier answer must not be reused.
+        sample: the sample number of the request, which an API without seeds does not send.
+    """
+
+    replicate: str = ""
+    number: int = 0
+    is_anew: bool = False
+    sample: int = 0
 
 
 @dataclass(slots=True)
