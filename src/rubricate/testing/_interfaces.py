@@ -43,7 +43,7 @@ class Messages(Chat):
         ) | {"max_tokens": body["max_tokens"]}
 
     def reply(self, body: Body, chat: Body) -> Body:
-        choice, counts = chat["choices"][0], chat["usage"]
+        thought, text, is_whole, counts = _parts(chat)
         start, size, read = "", 0, 0
         for content in (body.get("system", ""), *(each["content"] for each in body["messages"])):
             for part in [{"text": content}] if isinstance(content, str) else content:
@@ -60,14 +60,13 @@ class Messages(Chat):
                 "output_tokens": counts["completion_tokens"],
             }
         )
-        thought, text = _written(choice)
         thinking = [{"type": "thinking", "thinking": thought, "signature": "s"}] if thought else []
         return {
             "type": "message",
             "role": "assistant",
             "model": chat["model"],
             "content": [*thinking, {"type": "text", "text": text}],
-            "stop_reason": "end_turn" if choice["finish_reason"] == "stop" else "max_tokens",
+            "stop_reason": "end_turn" if is_whole else "max_tokens",
             "usage": self.usages[-1],
         }
 
@@ -80,9 +79,7 @@ class Responses(Chat):
         return _chat(body["model"], _messages(body["input"], "content"), schema)
 
     def reply(self, body: Body, chat: Body) -> Body:
-        choice, counts = chat["choices"][0], chat["usage"]
-        thought, text = _written(choice)
-        is_whole = choice["finish_reason"] == "stop"
+        thought, text, is_whole, counts = _parts(chat)
         return {
             "object": "response",
             "status": "completed" if is_whole else "incomplete",
@@ -93,11 +90,8 @@ class Responses(Chat):
                 {"type": "message", "content": [{"type": "output_text", "text": text}]},
             ],
             "usage": {
-                "input_tokens": counts["prompt_tokens"],
-                "input_tokens_details": counts["prompt_tokens_details"],
-                "output_tokens": counts["completion_tokens"],
-                "output_tokens_details": counts["completion_tokens_details"],
-                "total_tokens": counts["total_tokens"],
+                name.replace("prompt", "input").replace("completion", "output"): count
+                for name, count in counts.items()
             },
         }
 
@@ -113,15 +107,14 @@ class Gemini(Chat):
         )
 
     def reply(self, body: Body, chat: Body) -> Body:
-        choice, counts = chat["choices"][0], chat["usage"]
-        thought, text = _written(choice)
+        thought, text, is_whole, counts = _parts(chat)
         parts = [{"text": thought, "thought": True}] if thought else []
         reasoning = counts["completion_tokens_details"]["reasoning_tokens"]
         return {
             "candidates": [
                 {
                     "content": {"role": "model", "parts": [*parts, {"text": text}]},
-                    "finishReason": "STOP" if choice["finish_reason"] == "stop" else "MAX_TOKENS",
+                    "finishReason": "STOP" if is_whole else "MAX_TOKENS",
                 }
             ],
             "modelVersion": chat["model"],
@@ -153,7 +146,8 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
-def _written(choice: Body) -> tuple[str, str]:
-    """What a chat reply has of reasoning, and its text."""
-    message = choice["message"]
-    return message.get("reasoning_content", ""), message["content"]
+def _parts(chat: Body) -> tuple[str, str, bool, Body]:
+    """A chat reply's reasoning, its text, whether that is complete, and the counts."""
+    choice = chat["choices"][0]
+    message, is_whole = choice["message"], choice["finish_reason"] == "stop"
+    return message.get("reasoning_content", ""), message["content"], is_whole, chat["usage"]

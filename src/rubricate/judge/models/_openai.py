@@ -338,7 +338,7 @@ def _probability(entry: Mapping[str, Any]) -> float:
 # Usage
 
 
-_COUNTS = frozenset(
+COUNTS = frozenset(
     {
         *("prompt_tokens", "completion_tokens", "total_tokens"),
         *("prompt_tokens_details", "completion_tokens_details"),
@@ -368,7 +368,7 @@ def usage(body: object, raw: bytes, headers: Mapping[str, str]) -> TokenCounts |
         headers: the headers, by names in lower case.
     """
     counts = body.get("usage") if isinstance(body, dict) else None
-    if not isinstance(counts, dict) or not _COUNTS.issuperset(counts) or COST_HEADER in headers:
+    if not isinstance(counts, dict) or not COUNTS.issuperset(counts) or COST_HEADER in headers:
         return None
     if not _USUAL.issuperset(body) and b"cost" in raw.lower():  # type: ignore[arg-type]
         return None

@@ -13,7 +13,6 @@ from rubricate.errors import ModelError
 from rubricate.judge.models import _openai
 from rubricate.judge.models._forms import CHOICE_TEMPERATURE, Form
 from rubricate.judge.models._model import Message, Request
-from rubricate.judge.models._responses import COST_HEADER, MOST_TOKENS
 from rubricate.judge.models._wire import Reply, Sampling, TokenCounts, texts_of
 
 PATH = "/responses"
@@ -93,14 +92,10 @@ def _parts(items: list[dict[str, Any]], kind: str, name: str) -> list[dict[str, 
 def usage(body: object, raw: bytes, headers: Mapping[str, str]) -> TokenCounts | None:
     """The token counts of a body in OpenAI's format; None for any other."""
     counts = body.get("usage") if isinstance(body, dict) else None
-    if not isinstance(counts, dict) or COST_HEADER in headers or b"cost" in raw.lower():
+    if not isinstance(counts, dict) or b"cost" in raw.lower():
         return None
-    read: Any = counts.get("input_tokens")
-    output: Any = counts.get("output_tokens")
-    if not (type(read) is type(output) is int and counts.get("total_tokens") == read + output):
-        return None
-    if not 0 <= read <= read + output <= MOST_TOKENS:
-        return None
-    return _openai.counted(
-        read, output, counts.get("input_tokens_details"), counts.get("output_tokens_details")
-    )
+    chat = {
+        name: counts.get(name.replace("prompt", "input").replace("completion", "output"))
+        for name in _openai.COUNTS
+    }
+    return _openai.usage({"usage": chat}, raw, headers)
