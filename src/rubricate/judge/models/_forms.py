@@ -107,13 +107,12 @@ class Form:
     `most` is the endpoint's name for the token limit of a reply; None if it accepts no limit. The
     others are for requests with choices: the number of logprobs (0 for none), and whether the
     endpoint accepts a seed.
-    whether it takes a seed.
     """
 
     rung: ReplyForm
     temperature: float | None
     logprobs: int = TOP_LOGPROBS
-    most: Literal["max_tokens", "max_completion_tokens"] | None = "max_tokens"
+    most: Literal["max_tokens", "max_completion_tokens", "max_output_tokens"] | None = "max_tokens"
     seed: bool = True
 
 

@@ -7,11 +7,12 @@ user's own options say so.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from rubricate.errors import ModelError
 from rubricate.judge.models import _openai
-from rubricate.judge.models._forms import CHOICE_TEMPERATURE, Form
+from rubricate.judge.models._forms import Form
 from rubricate.judge.models._model import Message, Request
 from rubricate.judge.models._wire import Reply, Sampling, TokenCounts, texts_of
 
@@ -40,12 +41,8 @@ def payload(
 def parameters(request: Request, form: Form, sampling: Sampling) -> dict[str, Any]:
     """The sampling parameters in the form of the API: `max_output_tokens`, `temperature` and the
     like."""
-    sent = dict(sampling.options)
-    if form.temperature is not None:
-        sent["temperature"] = CHOICE_TEMPERATURE if request.choices else form.temperature
-    if sampling.max_tokens is not None:
-        sent["max_output_tokens"] = sampling.max_tokens
-    return sent
+    own = replace(form, most="max_output_tokens", logprobs=0, seed=False)
+    return _openai.parameters(request, own, sampling)
 
 
 def reply(body: Mapping[str, Any]) -> Reply:
