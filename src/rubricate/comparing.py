@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rubricate._files import Replacement, not_written, user_path
 from rubricate._sync import running_loop
@@ -30,7 +30,6 @@ from rubricate.errors import InputError, RunStopped
 from rubricate.judge import (
     BETTER,
     TASK,
-    Endpoint,
     Judge,
     JudgesLike,
     Model,
@@ -104,6 +103,12 @@ class PairCall(PairOptions, kw_only=False):
     def stop(self) -> asyncio.Event | None:
         """Nothing but an interrupt ends a plain call early."""
         return None
+
+
+class EstimatePairCall(PairCall, kw_only=False):
+    """What `estimate_pair` is called with."""
+
+    dry_run: ClassVar[bool] = True
 
 
 class AsyncPairCall(PairCall, kw_only=False):
@@ -191,7 +196,7 @@ def stream_of_pairs(
 compare_pair_stream = plain_stream(PairCall, acompare_pair_stream, PairResult)
 
 
-@takes(PairCall)
+@takes(EstimatePairCall)
 async def aestimate_pair(call: PairCall) -> RunEstimate:
     """Estimate what `acompare_pair` with these arguments would take, without sending anything.
 
@@ -213,7 +218,7 @@ async def aestimate_pair(call: PairCall) -> RunEstimate:
             await made.aclose()
 
 
-estimate_pair = plain(PairCall, aestimate_pair)
+estimate_pair = plain(EstimatePairCall, aestimate_pair)
 
 
 class PairStream(Stream[PairResult]):
@@ -334,8 +339,7 @@ def _model(judge: Any, options: PairOptions) -> Model:
     if plain is not None:
         return plain
     named = isinstance(judge, str) and judge != "builtin"
-    endpoint = part(Endpoint, options)
-    model = language_model(judge, endpoint if named else replace(endpoint, base_url=None))
+    model = language_model(judge, options if named else options.changed(base_url=None))
     if model is not None:
         return model
     other = named_judge(judge)

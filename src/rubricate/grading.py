@@ -42,6 +42,12 @@ class AsyncGradeCall(GradeCall, kw_only=False):
     )
 
 
+class EstimateCall(GradeCall, kw_only=False):
+    """What `estimate` is called with."""
+
+    dry_run: ClassVar[bool] = True
+
+
 class GradeOneCall(JudgingOptions, kw_only=False):
     """What `grade_one` is called with."""
 
@@ -120,7 +126,7 @@ def agrade_stream(call: GradeCall) -> ResultStream:
 grade_stream = plain_stream(GradeCall, agrade_stream, ItemResult)
 
 
-@takes(GradeCall)
+@takes(EstimateCall)
 async def aestimate(call: GradeCall) -> RunEstimate:
     """What `agrade` with these arguments would take; sends nothing and writes nothing.
 
@@ -144,7 +150,7 @@ async def aestimate(call: GradeCall) -> RunEstimate:
     return await estimate_run(plan, judge, call, calibrate)
 
 
-estimate = plain(GradeCall, aestimate)
+estimate = plain(EstimateCall, aestimate)
 
 
 @takes(GradeOneCall)

@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 import rubricate
-from rubricate import Criterion, HTTPModel, InputError, Judge, PythonModel, Rubric, Verdict
+from rubricate import (
+    Criterion,
+    HTTPModel,
+    InputError,
+    Judge,
+    MissingKeyError,
+    PythonModel,
+    Rubric,
+    Verdict,
+)
 from rubricate.judge import Completion, Request
 from rubricate.judge.models import ModelPrice, read_prices
 from rubricate.rubric import Usage
@@ -44,6 +53,24 @@ def test_of_a_model_that_may_think_no_figure_is_likely_before_a_pilot(
     assert (found.cost.likely is None, found.output_tokens.likely is None) == (thinks, thinks)
     assert found.input_tokens.likely is not None
     assert ("run --limit 5 first" in str(found)) == thinks
+
+
+@pytest.mark.parametrize(
+    ("judge", "options"),
+    [
+        ("openai/gpt-6-luna", {}),
+        ("anthropic/claude-haiku-4-5", {"batch": True}),
+        (["openai/gpt-6-luna", "gemini/gemini-2.5-flash"], {}),
+    ],
+)
+def test_an_estimate_needs_no_api_key_and_a_run_does(make_dataset, judge: Any, options: Any):
+    data = make_dataset(2)
+    assert rubricate.estimate(data, judge, **options).requests > 0
+    if isinstance(judge, str) and not options:
+        assert rubricate.estimate_pair("a", "b", judge=judge, rubric=["Is right"]).requests == 2
+        assert rubricate.estimate_redteam(judge, limit=1).requests > 0
+    with pytest.raises(MissingKeyError, match="API_KEY"):
+        rubricate.grade(data, judge, **options)
 
 
 @pytest.fixture

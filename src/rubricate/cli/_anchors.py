@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 from rubricate.anchoring import Choice, kept_anchors
@@ -48,7 +47,7 @@ def anchors(settings: AnchorSettings) -> int:
         raise InputError("name the judge of the run: --judge openai/gpt-6-luna")
     run = read_run(settings.run)
     folder = Path(settings.run_dir or run.path / "anchors")
-    options = replace(part(ConfirmOptions, settings), run_dir=folder, **shared_places(settings))
+    options = settings.changed(run_dir=folder, **shared_places(settings))
     judge = chosen_judge(settings.judge, options)
     choice = AnchorChoice(
         run, judge, count=settings.count, answers=settings.answers, seed=settings.seed

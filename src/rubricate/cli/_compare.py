@@ -18,7 +18,7 @@ from rubricate.cli._runs import Tags
 from rubricate.cli._thresholds import Unclear
 from rubricate.confirming import ConfirmOptions
 from rubricate.errors import InputError
-from rubricate.settings import option, options_of, part
+from rubricate.settings import option, options_of
 
 if TYPE_CHECKING:
     from rubricate.analysis import AnchorCheck, FinishedRun, RunComparison
@@ -189,7 +189,7 @@ def _checked(settings: CompareSettings, runs: Runs, file: str) -> AnchorCheck | 
 
 def _asking(settings: CompareSettings) -> ConfirmOptions:
     """The options for asking a judge."""
-    return replace(part(ConfirmOptions, settings), **shared_places(settings))
+    return settings.changed(**shared_places(settings))
 
 
 def _confirmed(

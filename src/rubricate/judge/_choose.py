@@ -165,6 +165,7 @@ def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Jud
 
             prices = read_prices(endpoint.prices)
         options = {**vars(part(Endpoint, endpoint)), "prices": prices}
+        options["needs_key"] = not endpoint.dry_run
         if isinstance(endpoint, Batching) and endpoint.batch:
             from rubricate.judge.models import BatchModel
 

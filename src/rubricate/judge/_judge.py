@@ -56,7 +56,7 @@ class Judge:
     votes of a panel's members become one verdict; the stages of a cascade are asked in order.
 
     All other attributes have defaults, and most matter only to judges that ask a model. See the
-    guide 'Your own judge'.
+    guide 'Custom judges'.
 
     Attributes:
         name: its name in results. It must not change.

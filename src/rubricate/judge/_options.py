@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rubricate._spelling import unknown_word
 from rubricate.errors import InputError
@@ -28,6 +28,8 @@ SEVERAL = "several judges, or one several times"
 
 class Endpoint(Settings, group="Who judges", applies_to=NAMED):
     """The options of the endpoint of a model given by name, and of its requests."""
+
+    dry_run: ClassVar[bool] = False  # an estimate needs no API key
 
     base_url: str | None = option(
         None, "The address of an OpenAI-compatible server, up to /v1.", common=True

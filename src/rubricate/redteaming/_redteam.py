@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from rubricate.analysis import (
     RIGHT,
@@ -35,7 +35,6 @@ from rubricate.judge import (
     OTHER,
     SECOND,
     Asking,
-    Endpoint,
     Explained,
     Judge,
     JudgeLike,
@@ -118,6 +117,12 @@ class RedTeamCall(RedTeamOptions, kw_only=False):
         return None
 
 
+class EstimateRedTeamCall(RedTeamCall, kw_only=False):
+    """Arguments of `estimate_redteam`."""
+
+    dry_run: ClassVar[bool] = True
+
+
 class AsyncRedTeamCall(RedTeamCall, kw_only=False):
     """Arguments of `aredteam`."""
 
@@ -169,7 +174,7 @@ async def aredteam(call: RedTeamCall) -> RedTeamReport:
 redteam = plain(RedTeamCall, aredteam)
 
 
-@takes(RedTeamCall)
+@takes(EstimateRedTeamCall)
 async def aestimate_redteam(call: RedTeamCall) -> RunEstimate:
     """What `aredteam` with these arguments would take; sends nothing and writes nothing.
 
@@ -185,7 +190,7 @@ async def aestimate_redteam(call: RedTeamCall) -> RunEstimate:
         return await estimate(Plan(attack.dataset, options), judge, options)
 
 
-estimate_redteam = plain(RedTeamCall, aestimate_redteam)
+estimate_redteam = plain(EstimateRedTeamCall, aestimate_redteam)
 
 
 def _run_options(options: RedTeamOptions) -> RunOptions:
@@ -211,7 +216,7 @@ async def _attack(call: RedTeamCall) -> AsyncIterator[_Attack]:
     form = call.form
     questions = _questions(call)[: call.limit]
     families = load_attacks().families if call.attacks is None else load_families(call.attacks)
-    model = language_model(call.judge, part(Endpoint, call))
+    model = language_model(call.judge, call)
     judge: Judge
     defences: list[Defence] = ["own"]
     if form == "pair":

@@ -32,6 +32,7 @@ from rubricate.judge.models._connections import Connections
 from rubricate.judge.models._forms import with_instruction
 from rubricate.judge.models._http import NO_ANSWER, HTTPModel
 from rubricate.judge.models._model import Completion, Draw, Request
+from rubricate.judge.models._providers import split_name
 from rubricate.judge.models._responses import Answer
 
 logger = logging.getLogger(__name__)
@@ -94,15 +95,16 @@ class BatchModel(HTTPModel):
         every: float = 30.0,
         **options: Any,
     ) -> None:
+        provider = split_name(name)[0] if options.get("base_url") is None else None
+        kind = "openai" if provider is None else provider.company
+        if kind not in _PROTOCOLS:
+            known = ", ".join(f"{prefix}/" for prefix in _PROTOCOLS)
+            raise InputError(f"no batches are known of '{name}', only of {known}: leave out batch")
         super().__init__(name, **options)
         self._given = partial(self._given, then_live=then_live, waits=waits, every=every)
         self.live = HTTPModel(name, **options) if then_live else None
         self.caches_prefixes = False  # the requests of a batch have no order
         self.waits, self.every = waits, every
-        kind = "openai" if self._provider is None else self._provider.company
-        if kind not in _PROTOCOLS:
-            known = ", ".join(f"{prefix}/" for prefix in _PROTOCOLS)
-            raise InputError(f"no batches are known of '{name}', only of {known}: leave out batch")
         self.protocol = _PROTOCOLS[kind]()
         self.protocol.path = self._wire.PATH
         self._address = self._url

@@ -95,11 +95,12 @@ class HTTPModel(Model):
             endpoint rejects it or its replies ignore it. It is not part of the fingerprint.
         prices: prices of models by name, which take precedence over the price tables (see
             `read_prices`).
+        needs_key: False for estimates, which send nothing.
 
     Raises:
         InputError: the name is unknown and there is no address, a value is invalid, or the
             environment names a proxy that is not an HTTP proxy.
-        MissingKeyError: the provider's key variable is not set.
+        MissingKeyError: the provider's key variable is not set, and `needs_key`.
     """
 
     repeatable = opens_connections = True
@@ -116,6 +117,7 @@ class HTTPModel(Model):
         timeout: float = TIMEOUT,
         structured: Structured = "auto",
         prices: Mapping[str, ModelPrice] | None = None,
+        needs_key: bool = True,
     ) -> None:
         if not timeout > 0:
             raise InputError(f"the timeout must be more than 0 seconds, found {timeout}")
@@ -136,7 +138,7 @@ class HTTPModel(Model):
             prices=prices,
         )
         self._headers = checked_headers(headers) if headers else {}
-        where = access(name, base_url)
+        where = access(name, base_url, needs_key)
         self._url = self.endpoint = where.url
         self._model, self._key, self.key_variable = where.model, where.key, where.key_variable
         self.account = hashlib.blake2b((self._key or "").encode(), digest_size=16).hexdigest()

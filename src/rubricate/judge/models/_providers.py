@@ -137,7 +137,7 @@ class Access:
     key_variable: str
 
 
-def access(name: str, address: str | None) -> Access:
+def access(name: str, address: str | None, needs_key: bool = True) -> Access:
     """Return the address and the key for the judge with this name.
 
     A provider's key is only sent to the provider's own host, or to the address in its variable
@@ -147,6 +147,7 @@ def access(name: str, address: str | None) -> Access:
     Args:
         name: the judge's name.
         address: the address, if the user set one; a key is then optional.
+        needs_key: False where nothing will be sent.
 
     Raises:
         MissingKeyError: the provider needs a key and the variable is not set.
@@ -171,7 +172,7 @@ def access(name: str, address: str | None) -> Access:
         )
     key, moved = settings_of(provider)
     variable = provider.key_variable
-    if key is None and provider.key_required:
+    if key is None and provider.key_required and needs_key:
         raise MissingKeyError(
             f"the judge '{name}' needs an API key: set the environment variable {variable}, or "
             f"write it into {ENV_FILE} in the working folder"
