@@ -1,4 +1,4 @@
-"""Write docs/commands.md: every command with its arguments and options, from their declarations.
+"""Write docs/commands.md: every command, argument, option and exit code, from its declaration.
 
 python tools/commands_page.py
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 import typer
 
 from rubricate.cli._commands import COMMANDS, built_command
+from rubricate.cli._ending import ExitCode
 from rubricate.cli._grade_settings import GradeSettings
 from rubricate.options import GradingOptions
 from rubricate.settings import options_of
@@ -33,7 +34,7 @@ Which command do you need?
 
 `rubricate COMMAND --help` shows the text of this page. Options that `rubricate grade` has too are
 described in [options.md](options.md); here they are only named. The [exit
-codes](options.md#exit-codes) are those of all commands.
+codes](#exit-codes) are those of all commands.
 """
 SHARED = {
     name.replace("_", "-") for name in (*options_of(GradingOptions), *options_of(GradeSettings))
@@ -45,7 +46,9 @@ def page() -> str:
     """The page's text."""
     groups = {name.partition(" ")[0] for name in COMMANDS if " " in name}
     names = [name for name in COMMANDS if name not in groups]
-    return "\n".join([HEAD, *(line for name in names for line in _part(name))])
+    codes = [f"| {code.value} | {code.meaning} |" for code in ExitCode]
+    table = ["## Exit codes", "", "| exit code | meaning |", "|---|---|", *codes, ""]
+    return "\n".join([HEAD, *(line for name in names for line in _part(name)), *table])
 
 
 def _part(name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Write docs/options.md: every option and exit code, from its declaration.
+"""Write docs/options.md: every option, from its declaration.
 
 python tools/options_page.py
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rubricate.cli._ending import ExitCode
 from rubricate.cli._grade_settings import GradeSettings
 from rubricate.options import GradingOptions
 from rubricate.settings import GROUPS, Option, options_of
@@ -45,9 +44,6 @@ def page() -> str:
         if rows:
             table = ["| option | default | what it does | applies to |", "|---|---|---|---|"]
             parts.append("\n".join([f"## {group}", "", *table, *rows, ""]))
-    codes = [f"| {code.value} | {code.meaning} |" for code in ExitCode]
-    table = ["| exit code | meaning |", "|---|---|", *codes]
-    parts.append("\n".join(["## Exit codes", "", *table, ""]))
     return "\n".join(parts)
 
 
