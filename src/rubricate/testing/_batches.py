@@ -1,4 +1,4 @@
-"""The batches of a scripted endpoint, as OpenAI, Anthropic and Gemini have them."""
+"""Batches at a scripted endpoint, in the APIs of OpenAI, Anthropic and Gemini."""
 
 from __future__ import annotations
 
@@ -19,27 +19,28 @@ from rubricate.testing._interfaces import Chat, Gemini, Messages, Responses
 
 BatchEvent = Literal["upload", "create", "look", "results"]
 Row = tuple[str, dict[str, Any]]
-"""A request's own name, and its body."""
+"""The name and body of a request."""
 Answer = Callable[..., Awaitable[web.StreamResponse]]
-"""Answers a chat request, given as its body and headers, and outside of batches as it came."""
+"""Answers a chat request from its body and headers, and the raw request outside of batches."""
 
 
 @dataclass(slots=True)
 class BatchScript:
-    """What becomes of batches.
+    """How batches are processed.
 
     Attributes:
-        seconds: how long a batch takes; `math.inf` until `finish` is called.
-        expired: the part of the requests that the first batch leaves unanswered, as it expires.
-        failed: the part of all requests that end with a status of 500.
-        repeated: the part of the results that come twice.
-        shuffled: whether results come in another order.
-        truncated: how many times results end in the middle when they are fetched.
-        hidden: whether a batch that was made gets no answer, as if the connection had broken.
-        queue: how many requests may be out at once; a batch above fails (OpenAI). None for all.
-        seed: of the random choices.
-        on_event: called, in the endpoint's thread, when a file or a batch has come, and before a
-            batch is looked at and its results are given.
+        seconds: the duration of a batch; `math.inf` to wait for `finish`.
+        expired: the share of requests in the first batch that expire without an answer.
+        failed: the share of requests that end with status 500.
+        repeated: the share of results that appear twice.
+        shuffled: whether results are in another order.
+        truncated: how many times downloads of results end in the middle.
+        hidden: how many times the creation of a batch gets no response, as if the connection broke.
+        queue: the maximum number of pending requests, above which a batch fails (OpenAI). None for
+            no limit.
+        seed: the seed of random choices.
+        on_event: called in the endpoint's thread after an upload or the creation of a batch, and
+            before a status or results are sent.
     """
 
     seconds: float = 0.0
@@ -59,15 +60,15 @@ class ScriptedBatch:
     """One batch at a scripted endpoint.
 
     Attributes:
-        id: its name.
-        name: the name that the client gave it, if the interface has such a thing.
-        rows: its requests, each with its own name, as the interface has them.
-        made: when it was made (seconds since 1970).
+        id: its id.
+        name: the client's name for it, if the API has names.
+        rows: the requests with their names, in the format of the API.
+        made: when it was created (seconds since 1970).
         state: `running`, `ended`, `expired`, `cancelled` or `failed`.
-        interface: whose its requests and their answers are.
-        headers: of the request that made it.
-        results: what has come of each request: its name, and status and body of an answer; None
-            where there is none.
+        interface: the API of its requests and answers.
+        headers: the headers of the request that created it.
+        results: for each request its name, and the status and body of its answer; None without an
+            answer.
     """
 
     id: str
@@ -81,26 +82,26 @@ class ScriptedBatch:
 
     @property
     def unanswered(self) -> int:
-        """How many requests it leaves without an answer."""
+        """The number of requests without an answer."""
         return sum(result is None for _, result in self.results)
 
 
 Shown = Callable[[ScriptedBatch], dict[str, Any]]
-"""What an interface says of a batch."""
+"""The status of a batch in the format of an API."""
 
 
 class BatchServer:
-    """Takes batches by three interfaces, and has their requests answered.
+    """Accepts batches in three APIs, and gets their requests answered.
 
     Args:
-        script: what becomes of them.
+        script: how batches are processed.
         answer: answers one request.
 
     Attributes:
-        batches: all that came, in order.
-        answered: the names of all requests that were answered, and so paid, in order.
-        usages: what Anthropic's interface counted for each request that it answered, in order. Its
-            cache keeps what is marked, if that has 1,024 tokens (of 4 characters) or more.
+        batches: all batches, in order.
+        answered: the names of all answered, and thus billed, requests, in order.
+        usages: the token counts of Anthropic's API for each answer, in order. Its cache stores
+            marked prefixes of at least 1,024 tokens (of 4 characters).
     """
 
     def __init__(self, script: BatchScript, answer: Answer) -> None:
@@ -116,18 +117,18 @@ class BatchServer:
         self._chance = random.Random(script.seed)
 
     def finish(self) -> None:
-        """Have all batches end at the next look at them, however long they were to take."""
+        """Let all batches end at the next status request, regardless of `seconds`."""
         self.script.seconds = 0.0
 
     def expire_caches(self) -> None:
-        """Have Anthropic's cache forget what it keeps, as it does 5 minutes after its last use."""
+        """Empty Anthropic's cache, as happens 5 minutes after the last use."""
         self._messages.cached.clear()
 
     def add_to(self, router: web.UrlDispatcher) -> None:
-        """Listen at the paths of the three interfaces.
+        """Add the routes of the three APIs.
 
         Args:
-            router: of the endpoint's application.
+            router: the router of the endpoint's application.
         """
         paths = {resource.canonical for resource in router.resources()}
         for path, interface in (
@@ -155,7 +156,7 @@ class BatchServer:
         ):
             router.add_route(method, path, handler)
 
-    # What all have
+    # Common parts
 
     async def _live(self, interface: Chat, raw: web.Request) -> web.StreamResponse:
         """Answer one request, outside of batches."""
@@ -170,7 +171,7 @@ class BatchServer:
     def _create(
         self, raw: web.Request, shown: Shown, name: str, rows: list[Row], interface: Chat
     ) -> web.Response:
-        """Make a batch; the answer to the request that has made it."""
+        """Create a batch, and return the response."""
         batch_id = f"batch-{len(self.batches) + 1}"
         batch = ScriptedBatch(batch_id, name, rows, interface, dict(raw.headers))
         out = sum(len(each.rows) for each in self.batches if each.state == "running")
@@ -185,11 +186,11 @@ class BatchServer:
         return web.json_response(shown(batch))
 
     async def _looked(self, raw: web.Request) -> ScriptedBatch:
-        """The batch of a path, whose requests are answered where its time has come."""
+        """The batch of a path; its requests are answered if its time is over."""
         self.script.on_event("look")
         batch = self._of(raw)
         if batch.state == "running" and time.time() >= batch.made + self.script.seconds:
-            # Once, and to its end: another look may come meanwhile, or this one's client may go.
+            # Run it once and to the end, even if other requests arrive or the client disconnects.
             if batch.id not in self._runs:
                 self._runs[batch.id] = asyncio.create_task(self._run(batch))
             await asyncio.shield(self._runs[batch.id])
@@ -242,7 +243,7 @@ class BatchServer:
         return web.json_response({"id": batch.id})
 
     def _given(self, lines: list[Any]) -> web.Response:
-        """Results as JSON lines, which end in the middle where that is scripted."""
+        """Return results as JSON lines, truncated if the script says so."""
         self.script.on_event("results")
         content = b"".join(orjson.dumps(line) + b"\n" for line in lines)
         if self.script.truncated and lines:

@@ -1,4 +1,4 @@
-"""Other interfaces: their requests as those of the chat interface, which rules are for."""
+"""Other APIs, whose requests and replies are converted from and to those of the chat API."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ Body = dict[str, Any]
 
 
 class Chat:
-    """The chat interface itself."""
+    """The chat API itself."""
 
     def chat(self, body: Body) -> Body:
-        """The chat request that a request is."""
+        """Convert a request to a chat request."""
         return body
 
     def reply(self, body: Body, chat: Body) -> Body:
-        """A chat reply as the interface has it."""
+        """Convert a chat reply to the format of the API."""
         return chat
 
 
@@ -23,12 +23,12 @@ LEAST_CACHED = 1024
 
 
 class Messages(Chat):
-    """Anthropic's.
+    """Anthropic's Messages API.
 
     Attributes:
-        usages: the counts of each reply, in order.
-        cached: what the cache keeps: what is marked, if that has 1,024 tokens (of 4 characters) or
-            more.
+        usages: the token counts of each reply, in order.
+        cached: the contents of the cache: marked prefixes of at least 1,024 tokens (of 4
+            characters).
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Messages(Chat):
 
 
 class Responses(Chat):
-    """OpenAI's Responses interface."""
+    """OpenAI's Responses API."""
 
     def chat(self, body: Body) -> Body:
         schema = body.get("text", {}).get("format", {}).get("schema")
@@ -97,7 +97,7 @@ class Responses(Chat):
 
 
 class Gemini(Chat):
-    """Gemini's own, whose requests have the model's name in their address."""
+    """Gemini's own API, whose requests have the name of the model in their path."""
 
     def chat(self, body: Body) -> Body:
         return _chat(

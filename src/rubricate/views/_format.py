@@ -1,6 +1,6 @@
-"""How figures are written: each kind in one way, in every view.
+"""Formatting of figures, the same in every view.
 
-A share that is not quite 1 is not written as 1: it gets as many digits as it takes.
+A share slightly below 1 is never written as 1.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from rubricate.stats import Estimate
 
 NONE = "–"
-"""In place of a figure that there is not."""
+"""Shown for a missing figure."""
 NOTHING = 1e-9
-"""What is left of rounding."""
+"""Smaller numbers are rounding errors."""
 MOST_DIGITS = 9
 
 
 def figure(value: float | None, digits: int = 2, sign: bool = False) -> str:
-    """A number with `digits` decimal places, or one more where it would else be written as 0 or 1.
+    """Format a number with `digits` decimal places, or one more if it would otherwise read 0 or 1.
 
-    What is nearer to these than that is shown by its limit: `>0.999`.
+    Numbers even closer to 0 or 1 are shown by a limit: `>0.999`.
     """
     if value is None or not math.isfinite(value):
         return NONE
     nearest = round(value)
     if abs(value - nearest) < NOTHING:
-        value = float(nearest)  # and -0.0 is 0
+        value = float(nearest)  # -0.0 becomes 0
         if not nearest:
             value = 0.0
     elif abs(nearest) <= 1 and float(f"{value:.{digits}f}") == nearest:
@@ -42,14 +42,14 @@ def figure(value: float | None, digits: int = 2, sign: bool = False) -> str:
 
 
 def ends(low: float | None, high: float | None, digits: int = 2, sign: bool = False) -> str:
-    """The ends of an interval; empty where there is none."""
+    """Format the ends of an interval; empty without one."""
     if low is None or high is None:
         return ""
     return f"{figure(low, digits, sign=sign)} to {figure(high, digits, sign=sign)}"
 
 
 def estimate_text(estimate: Estimate, sign: bool = False) -> str:
-    """A figure with its interval, to two decimal places."""
+    """Format a figure with its interval, with two decimal places."""
     text = figure(estimate.value, sign=sign)
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return text
@@ -57,14 +57,15 @@ def estimate_text(estimate: Estimate, sign: bool = False) -> str:
 
 
 def p_text(p_value: float | None) -> str:
-    """A p-value to three decimal places; never 0."""
+    """Format a p-value with three decimal places; never 0."""
     if p_value is None:
         return NONE
     return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
 def percent(share: float | None, digits: int = 0) -> str:
-    """A share in per cent, rounded down, so that 100 % is all; with more places near 0 and 100."""
+    """Format a share in per cent, rounded down so that 100 % means all, with more digits near 0 and
+    100."""
     if share is None:
         return NONE
     while True:
@@ -77,7 +78,7 @@ def percent(share: float | None, digits: int = 0) -> str:
 
 
 def stratified_text(kappas: int, left_out: int) -> str:
-    """What the kappa over several criteria is: the mean of `kappas`; `left_out` have none."""
+    """Describe the kappa over several criteria: the mean of `kappas`; `left_out` have none."""
     if not kappas:
         return "none, because each criterion has one answer throughout, or one pair"
     text = f"mean of the kappas of {kappas} criteria, weighted by n"
@@ -87,12 +88,12 @@ def stratified_text(kappas: int, left_out: int) -> str:
 
 
 def dollars(cost: float | None, estimated: float = 0.0, digits: int = 4) -> str:
-    """US dollars; `unknown` where a price is not known, which is not 0.
+    """Format US dollars; `unknown` if the price is unknown, which is not 0.
 
     Args:
         cost: US dollars.
-        estimated: those of them that are an estimate, which the text then says.
-        digits: of a dollar; from $1 on at most two.
+        estimated: the estimated part, which is mentioned.
+        digits: the number of decimal places; at most two from $1 on.
     """
     if cost is None:
         return "unknown"
@@ -105,11 +106,11 @@ def dollars(cost: float | None, estimated: float = 0.0, digits: int = 4) -> str:
 
 
 def unit_prices(cost: float, verdicts: float, items: float) -> str:
-    """What a verdict and an item cost, to two figures: `$0.0018 a verdict, $0.037 an item`.
+    """Format the cost per verdict and item with two digits: `$0.0018 a verdict, $0.037 an item`.
 
     Args:
-        cost: US dollars, more than 0.
-        verdicts, items: how many it was for.
+        cost: US dollars, above 0.
+        verdicts, items: their numbers.
     """
     units = {"a verdict": cost / verdicts, "an item": cost / items}
     return ", ".join(
@@ -119,14 +120,14 @@ def unit_prices(cost: float, verdicts: float, items: float) -> str:
 
 
 def weight_text(weight: float | None, between: tuple[float, float] | None = None) -> str:
-    """A criterion's weight; the lowest and the highest, where items differ in it."""
+    """Format the weight of a criterion; the lowest and highest if items differ."""
     if weight is None and between is not None:
         return f"{between[0]:g} to {between[1]:g}"
     return NONE if weight is None else f"{weight:g}"
 
 
 def opening(text: str, most: int = 80) -> str:
-    """The beginning of a text as one line of at most `most` characters."""
+    """Return the beginning of a text as one line of at most `most` characters."""
     line = " ".join(text[: 4 * most].split())
     if len(line) <= most and len(text) <= 4 * most:
         return line
@@ -134,8 +135,7 @@ def opening(text: str, most: int = 80) -> str:
 
 
 def tell_apart(descriptions: Iterable[str]) -> list[bool]:
-    """Whether each description tells its item from the others: it has a letter, and is the only
-    one of its kind."""
+    """Whether each description identifies its item: it contains a letter, and is unique."""
     listed = list(descriptions)
     counts = Counter(listed)
     return [counts[text] == 1 and any(map(str.isalpha, text)) for text in listed]

@@ -1,8 +1,8 @@
-"""A server of pages for this machine only, and for who has the address.
+"""A server of pages for this machine only, and for whoever has the address.
 
-The address holds a random token, which every request must have. A page of another site cannot
-reach it: it does not know the token, its requests carry its own `Origin`, and with DNS rebinding
-the foreign name is in the request's `Host`.
+The address contains a random token that every request needs. Pages of other sites cannot use the
+server: they do not know the token, their requests carry their own `Origin`, and with DNS rebinding
+the foreign name is in the `Host` header.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rubricate.views._page_parts import page_policy
 
 LOOPBACK = "127.0.0.1"
 LARGEST = 64 * 1024
-"""Bytes of a request's body."""
+"""The maximum size of a request body, in bytes."""
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -29,10 +29,10 @@ class PageServer(ABC):
     """Serves pages on the loopback interface, until it is closed.
 
     Args:
-        port: where to listen. Default: a free one.
+        port: the port to listen on. Default: a free one.
 
     Attributes:
-        url: the address of the first page, once it is open; anyone who knows it may use the pages.
+        url: the address of the first page, once it is open. Anyone who knows it can use the pages.
     """
 
     def __init__(self, port: int = 0) -> None:
@@ -43,7 +43,7 @@ class PageServer(ABC):
 
     @abstractmethod
     def _routes(self) -> Sequence[web.RouteDef]:
-        """What is served; each path begins with `/{token}/`."""
+        """The routes; each path begins with `/{token}/`."""
 
     async def __aenter__(self) -> Self:
         app = web.Application(middlewares=[self._guarded], client_max_size=LARGEST)
@@ -68,7 +68,7 @@ class PageServer(ABC):
 
     @web.middleware
     async def _guarded(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
-        """Let a request through if it is from the page; errors become one line."""
+        """Handle a request if it comes from the page; errors become one line."""
         self._check(request)
         try:
             response = await handler(request)
@@ -102,7 +102,7 @@ class PageServer(ABC):
 
 
 async def json_fields(request: web.Request, *names: str) -> dict[str, Any]:
-    """The request's JSON object, with text in these fields."""
+    """The JSON object of a request, checked to have texts in these fields."""
     try:
         fields = orjson.loads(await request.read())
     except orjson.JSONDecodeError:
@@ -113,12 +113,12 @@ async def json_fields(request: web.Request, *names: str) -> dict[str, Any]:
 
 
 def json_response(data: Any, status: int = 200) -> web.Response:
-    """JSON."""
+    """A response with JSON."""
     return web.Response(body=orjson.dumps(data), status=status, content_type="application/json")
 
 
 def page_response(text: str, script: str, style: str) -> web.Response:
-    """A page whose only script and style sheet are these; it may ask its server alone."""
+    """A page with only this script and style sheet, which may only contact its server."""
     policy = page_policy(script, style, connect="'self'") + "; frame-ancestors 'none'"
     return web.Response(
         text=text, content_type="text/html", headers={"Content-Security-Policy": policy}

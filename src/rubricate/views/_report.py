@@ -1,4 +1,4 @@
-"""A report: figures as data, that every medium shows alike."""
+"""The base class of reports: figures as data, with the same contents in every format."""
 
 from __future__ import annotations
 
@@ -14,27 +14,26 @@ if TYPE_CHECKING:
 
 
 class Report:
-    """Data with `sections()`, from which all its forms are made.
+    """Data with `sections()`, from which all formats are generated.
 
-    `print(report)` shows it, and so does a notebook; `to_markdown()` is for a pull request,
-    `to_html()` a page by itself, `to_dict()` has the figures as JSON values.
-    """
+    `print(report)` and notebooks show it, `to_markdown()` is for pull requests, `to_html()` returns
+    a complete page, and `to_dict()` the figures as JSON values."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def title(self) -> str:
-        """What it is, as the heading of a document."""
+        """The title of the report."""
 
     @abstractmethod
     def sections(self) -> Iterable[Section]:
-        """What it says."""
+        """The contents of the report."""
 
     def front(self) -> Sequence[Sequence[Paragraph]]:
-        """Blocks of lines that a document has before the sections.
+        """Blocks of lines before the sections of a document.
 
-        They take the place of the first table's title.
+        They replace the title of the first table.
         """
         return ()
 

@@ -1,4 +1,4 @@
-"""What a report says, in sections: every medium shows these, one after the other."""
+"""The contents of a report as sections, which every format shows in order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Tone: TypeAlias = Literal[
     "", "strong", "good", "quiet", "warning", "error", "alarm", "quote", "code"
 ]
-"""How words are meant; a medium has a colour or a weight for each."""
+"""The meaning of words, shown by a colour or font weight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +33,26 @@ STATUSES = {
     "skipped": Words("skipped", "quiet"),
     "not_run": Words("not run", "warning"),
 }
-"""The words and the tone of a verdict's status, in the order in which every view counts them."""
+"""The text and tone of each status of a verdict, in the order of all views."""
 
 
 def without_value(counts: Mapping[str, int]) -> list[str]:
-    """The statuses of verdicts without a value that are usual, or that some of `counts` have."""
+    """The statuses of verdicts without a value: the usual ones, and others that occur in
+    `counts`."""
     usual = ("abstained", "failed")
     return [s for s in STATUSES if s in usual or (counts.get(s) and s in ("skipped", "not_run"))]
 
 
 def status_counts(counts: Mapping[str, int], statuses: Collection[str]) -> str:
-    """How many verdicts have each of these statuses, where any has: `1 failed, 39 not run`."""
+    """Count the verdicts by these statuses, if any: `1 failed, 39 not run`."""
     shown = [status for status in STATUSES if status in statuses and counts.get(status)]
     return ", ".join(f"{counts[status]} {STATUSES[status].text}" for status in shown)
 
 
 def count_cell(status: str, count: int, of: int) -> Words:
-    """How many of some verdicts have a status; with its tone if it says that answers are missing.
+    """A cell with the number of verdicts with a status, toned if it means missing answers.
 
-    How many are not run says how far the others have come: it is written with all of them.
+    For `not run`, the total is shown, too.
     """
     text = f"{count}/{of}" if count and status == "not_run" else str(count)
     is_missing = count and status in ("failed", "not_run")
@@ -70,17 +71,17 @@ class Paragraph:
 
     @property
     def text(self) -> str:
-        """All its words."""
+        """The text of all words."""
         return "".join(part.text for part in self.parts)
 
 
 def say(text: str, tone: Tone = "") -> Paragraph:
-    """A paragraph of one tone."""
+    """Return a paragraph with one tone."""
     return Paragraph((Words(text, tone),))
 
 
 def notes(*texts: str) -> list[Paragraph]:
-    """Paragraphs of no tone."""
+    """Return paragraphs without a tone."""
     return [say(text) for text in texts]
 
 
@@ -90,13 +91,13 @@ GAP = Paragraph((Words(""),))
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text of somebody else's, of several lines; none of them can be taken for ours.
+    """A text by somebody else, which is shown so that it cannot pass for ours.
 
     Attributes:
         text: the text, or its beginning.
-        marks: what is underlined, from its first character to that after its last.
-        left_out: how many characters come after it.
-        tone: its tone.
+        marks: the underlined ranges, with exclusive ends.
+        left_out: the number of omitted characters after it.
+        tone: the tone.
     """
 
     text: str
@@ -106,7 +107,7 @@ class Passage:
 
     @property
     def more(self) -> str:
-        """What says that it continues, if it does."""
+        """A note that it continues, if it does."""
         return f" … ({self.left_out} characters more)" if self.left_out else ""
 
 
@@ -115,12 +116,12 @@ class Column:
     """A column of a table.
 
     Attributes:
-        heading: the text above it.
-        is_text: whether it has text, from the left; else figures, from the right.
-        signed: whether its estimates are differences, with a sign.
-        tone: that of its cells.
-        least, most: how many characters wide it is on a terminal.
-        share: its part of the room that is left, in a table over the whole width.
+        heading: the heading.
+        is_text: whether it has text, aligned left; else figures, aligned right.
+        signed: whether its estimates are differences, shown with a sign.
+        tone: the tone of its cells.
+        least, most: the minimum and maximum width on a terminal, in characters.
+        share: its share of the remaining width, in a table over the whole width.
     """
 
     heading: str
@@ -133,13 +134,13 @@ class Column:
 
 
 def numbers(*headings: str, most: int | None = None, least: int | None = None) -> list[Column]:
-    """Columns of figures."""
+    """Return columns of figures."""
     return [Column(heading, most=most, least=least) for heading in headings]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a table; `strong` for sums and what is chosen, `warning` for what needs a look."""
+    """A row of a table; `strong` for totals and choices, `warning` for what needs attention."""
 
     cells: Sequence[Cell]
     tone: Tone = ""
@@ -150,12 +151,12 @@ class Table:
     """A table.
 
     Attributes:
-        columns: its columns.
-        rows: its rows.
-        title: the text above it.
+        columns: the columns.
+        rows: the rows.
+        title: the title.
         totals: rows below a line.
-        details: how many of the last columns a terminal leaves out; documents show them.
-        wide: whether it takes the whole width.
+        details: the number of last columns that a terminal omits; documents show them.
+        wide: whether it fills the whole width.
     """
 
     columns: Sequence[Column]
@@ -168,19 +169,19 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Names with what is to be said of each; three spaces are between parts of it."""
+    """Names with facts; three spaces separate the parts of a fact."""
 
     rows: tuple[tuple[str, str], ...]
 
     @property
     def flowing(self) -> tuple[tuple[str, str], ...]:
-        """The same with commas, for media in which spaces are one."""
+        """The facts with commas, for formats that collapse spaces."""
         return tuple((name, text.replace("   ", ", ")) for name, text in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An answer that is another in B than in A, with the reasons, and what a person said."""
+    """An answer that differs between A and B, with both reasons and the human label."""
 
     item: str
     criterion: str
@@ -193,12 +194,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What changed. A terminal shows the first; documents show all, after everything else.
+    """A list of changes. A terminal shows the first ones; documents show all, at the end.
 
     Attributes:
-        heading: what changed.
-        changes: one after the other.
-        note: what a terminal says above them; empty for nothing.
+        heading: the heading.
+        changes: the changes.
+        note: a line above them on a terminal; may be empty.
     """
 
     heading: str
@@ -207,7 +208,7 @@ class Changes:
 
     @property
     def table(self) -> Table:
-        """All of them, for documents."""
+        """All changes as a table, for documents."""
         headings = ("item", "criterion", "A", "B", "human")
         return Table(
             [Column(heading, is_text=True) for heading in headings],
@@ -231,7 +232,7 @@ def _with_reason(answer: str, reason: str | None) -> Cell:
 
 
 def changes_last(sections: Iterable[Section]) -> Iterator[Section]:
-    """Sections in the order of a document, where changes, which can be many, come last."""
+    """Yield sections in the order of a document: changes, of which there can be many, come last."""
     held = []
     for section in sections:
         if isinstance(section, Changes):
@@ -259,6 +260,6 @@ HELP = {
     "mean error": "how far the judge's number is from people's, on average",
     "bias": "the judge's number minus people's, on average",
 }
-"""What figures are, by the headings of their columns, for media that show it on demand."""
+"""Explanations of figures by column heading, for formats that show them on demand."""
 
 Section: TypeAlias = Paragraph | Passage | Table | Facts | Changes

@@ -1,4 +1,4 @@
-"""Sections on a terminal."""
+"""Showing sections on a terminal."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from rubricate.views._sections import (
 )
 
 GAP = 2
-"""Spaces beside each column."""
+"""The number of spaces between columns."""
 LONGEST_WORD = 24
-"""Characters of a word that is not broken."""
+"""The maximum length of words that are not broken."""
 SHOWN_CHANGES = 20
-"""Changes of a kind that are shown; all are in the other forms."""
+"""The maximum number of changes per kind; other formats show all."""
 _STYLES: dict[Tone, str] = {
     "": "",
     "strong": "bold",
@@ -47,10 +47,10 @@ _STYLES: dict[Tone, str] = {
 
 
 class OnTerminal:
-    """Sections for rich's consoles to print, one after the other; none is held.
+    """Sections that rich consoles print one by one, without keeping them in memory.
 
     Args:
-        sections: gives them, each time that it is printed.
+        sections: returns the sections, each time they are printed.
     """
 
     def __init__(self, sections: Callable[[], Iterable[Section]]) -> None:
@@ -65,13 +65,13 @@ class OnTerminal:
 
 
 def as_text(sections: Callable[[], Iterable[Section]], width: int = 100) -> str:
-    """Sections without colours, `width` characters wide."""
+    """Return sections as text without colours, `width` characters wide."""
     view = console(
         file=io.StringIO(),
         width=width,
         color_system=None,
         force_terminal=False,
-        force_jupyter=False,  # else it is shown in the notebook, and nothing is written here
+        force_jupyter=False,  # otherwise a notebook displays it, and nothing is returned
     )
     view.print(OnTerminal(sections))
     text = view.file.getvalue()  # type: ignore[attr-defined]
@@ -94,10 +94,10 @@ def _words(parts: Sequence[Words]) -> Text:
 
 
 def _tables(table: Table, console: Console, options: ConsoleOptions) -> Iterator[RichTable]:
-    """The table without its details.
+    """Yield the table without its details.
 
-    No word is broken as long as a line has room for two columns: columns for which there is no
-    room are in a further table with the names of the rows.
+    No word is broken as long as two columns fit into a line. Columns that do not fit go into a
+    further table, which repeats the names of the rows.
     """
     which = range(len(table.columns) - table.details)
     if table.wide:
@@ -110,8 +110,8 @@ def _tables(table: Table, console: Console, options: ConsoleOptions) -> Iterator
 def _fitted(
     table: Table, which: Sequence[int], console: Console, options: ConsoleOptions
 ) -> Iterator[dict[int, int | None]]:
-    """How wide each column is, for as many tables as there must be."""
-    room = options.max_width + 1  # there is one space less behind the last column
+    """The widths of columns, for as many tables as necessary."""
+    room = options.max_width + 1  # the last column needs one space less
     sizes = {place: _size(table, place, console, options) for place in which}
     names, *others = which
     pending = others
@@ -140,7 +140,7 @@ def _fitted(
 
 
 def _size(table: Table, place: int, console: Console, options: ConsoleOptions) -> Measurement:
-    """How wide a column must be for its words, and how wide it may be for its lines."""
+    """The minimum width of a column for its words, and the maximum for its lines."""
     column = table.columns[place]
     cells = [_cell(row.cells[place], column) for row in (*table.rows, *table.totals)]
     sizes = [Measurement.get(console, options, cell) for cell in (Text(column.heading), *cells)]
@@ -197,7 +197,9 @@ def _cell(cell: Cell, column: Column) -> RenderableType:
         return _words((cell,))
     if isinstance(cell, tuple):
         return Lines(Text("\n").join(_words((line,)) for line in cell))
-    return Text(estimate_text(cell, sign=column.signed).replace(", ", ","))  # breaks before it only
+    return Text(
+        estimate_text(cell, sign=column.signed).replace(", ", ",")
+    )  # lines break only before it
 
 
 def _facts(facts: Facts) -> RichTable:
