@@ -1,8 +1,8 @@
-"""The same engine under the names that other systems' programs use.
+"""Drop-in modules for programs written for other systems.
 
-Replacing the leading name in the import lines of such a program is all that it takes. A dialect has
-constructors, aliases and views: what it grades are the core's rubrics and datasets, by the core's
-judges, in the core's runs, with the core's options; see docs/other-libraries.md.
+To port such a program, replace the leading name in its import lines. A dialect consists of
+constructors, aliases and views: the rubrics, datasets, judges, runs and options are those of the
+core. See docs/other-libraries.md.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 
 
 def names_elsewhere(module: str) -> None:
-    """Have a module of a dialect say from where a name is imported that another module has.
+    """Let `ImportError` of a dialect's module say which other module has a name.
 
     Args:
-        module: the module's name. A name that the dialect does not have is missing as usual.
+        module: the module's name. Names that the dialect does not have raise the usual error.
     """
     own = vars(sys.modules[module])
     usual = own.get("__getattr__")
@@ -38,7 +38,7 @@ def names_elsewhere(module: str) -> None:
 
 
 def _home_of(name: str, module: str) -> str | None:
-    """The module nearest to the top of a dialect that has a name of the dialect, if one does."""
+    """Find the topmost module of a dialect that has a name; None if there is none."""
     dialect = ".".join(module.split(".")[:3])
     top = import_module(dialect)
     inner = [each.name for each in walk_packages(top.__path__, f"{dialect}.")]

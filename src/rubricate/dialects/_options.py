@@ -1,4 +1,4 @@
-"""The core's run, for the calls of dialects, and its progress as a line on the terminal."""
+"""The core's run as dialects call it, and its progress as a line on the terminal."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 
 class DialectOptions(Retries, Limits, Budget, Storage, Listening):
-    """The options of `rubricate.agrade` that concern the run alone.
+    """The options of `rubricate.agrade` that only concern the run.
 
-    A dialect has its own words for what is graded, by which rubric and judge, and how it is scored.
+    Each dialect has its own names for the dataset, the rubric, the judge and the scoring.
     """
 
     stop: asyncio.Event | None = None
 
     def unless_set(self, **values: Any) -> Self:
-        """These options, with a program's other settings where they have their defaults.
+        """Return the options, with a program's other settings in place of defaults.
 
         Args:
-            values: options by name; None is no setting.
+            values: options by name; None means unset.
         """
         kind: type = type(self)
         usual = options_of(kind)
@@ -49,7 +49,7 @@ async def graded(
     options: DialectOptions,
     on_verdict: Callable[[Item, str, Verdict], None] | None = None,
 ) -> Result:
-    """Grade a dataset, as `rubricate.agrade` does. The judge's connections stay open."""
+    """Grade a dataset like `rubricate.agrade`, and keep the judge's connections open."""
     from rubricate.grading import collected
     from rubricate.streaming import ResultStream
 
@@ -60,15 +60,14 @@ async def graded(
 
 
 INTERVAL = 0.1
-"""Seconds between changes of the line. At half of it a terminal flickers; at double it seems to
-hang."""
+"""Seconds between updates of the line. At half, terminals flicker; at double, it seems to hang."""
 
 
 def progress_line(also: Callable[[Progress], None] | None = None) -> Callable[[Progress], None]:
-    """A listener that writes one line on standard error; nothing unless that is a terminal.
+    """Create a callback that writes progress as one line on standard error, if that is a terminal.
 
     Args:
-        also: another listener, which is called first.
+        also: another callback, which is called first.
     """
     written_at = 0.0
     is_terminal = sys.stderr is not None and sys.stderr.isatty()

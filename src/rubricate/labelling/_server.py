@@ -20,7 +20,7 @@ from rubricate.views import (
 
 
 class LabelServer(PageServer):
-    """Serves a session on the loopback interface, until it is closed.
+    """Serve a session on the loopback interface until it is closed.
 
     Args:
         session: the labelling session.

@@ -117,7 +117,7 @@ class LabelSession:
         if not self._judged:
             raise InputError(f"has none of the items of {self.file.path}", file=folder)
 
-    # What an annotator sees
+    # What annotators see
 
     def overview(self, annotator: str) -> dict[str, Any]:
         """The dataset and its items in order, with the progress of the annotator."""
@@ -205,14 +205,14 @@ class LabelSession:
             },
         }
 
-    # What an annotator does
+    # What annotators do
 
     def label(self, item: str, annotator: str, criterion: str, label: object) -> Change:
         """The change that sets a label of an item, or removes it (None).
 
         Raises:
-            InputError: the label is not one of the criterion's, or the annotator has seen the
-                labels of the judge or others.
+            InputError: the criterion has no such label, or the annotator has seen the labels of the
+                judge or others.
         """
         entry, annotator = self.file.item(item), checked_name(annotator)
         if (annotator, item) in self._seen:
@@ -231,8 +231,7 @@ class LabelSession:
         """The change that adjudicates a label of an item, or removes the decision (None).
 
         Raises:
-            InputError: the label is not one of the criterion's, or the annotator has not labelled
-                the item.
+            InputError: the criterion has no such label, or the annotator has not labelled the item.
         """
         entry, annotator = self.file.item(item), checked_name(annotator)
         if not self._complete(entry, annotator):
@@ -312,7 +311,7 @@ def _keys(criterion: Criterion) -> list[tuple[str, str | None]]:
 
 
 def _typed(criterion: Criterion) -> str | None:
-    """What to type for an answer without a key; None if every answer has one."""
+    """Say what to type for an answer without a key; None if every answer has one."""
     if not criterion.labels:
         numeric = criterion.measurement == "numeric"
         return "a number from 0 to 1" if numeric else "a whole number"

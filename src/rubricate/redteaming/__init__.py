@@ -1,9 +1,9 @@
-"""How easily a judge is talked into passing a wrong answer: attacks, beside clean controls.
+"""Tests how easily a judge can be talked into passing a wrong answer: attacks, with clean controls.
 
     report = rubricate.redteam("openai/gpt-6-luna", run_dir="runs/redteam")
     print(report)
 
-The questions and the families of attacks that ship are data, in `suite.yaml`.
+The built-in questions and families of attacks are data, in `suite.yaml`.
 """
 
 from rubricate.analysis import RedTeamReport as RedTeamReport

@@ -1,7 +1,7 @@
 """Attacks on a judge: wrong answers, and ways to talk a judge into passing them.
 
-The questions and families that ship are data, in `suite.yaml`; families may come from a
-file of the user's own, and questions from labelled items.
+The built-in questions and families are data, in `suite.yaml`. Families can also come from a user's
+file, and questions from labelled items.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 
 SUITE = Path(__file__).with_name("suite.yaml")
 VARIABLES = ("answer", "requirement", "prompt", "verdict", "translations")
-"""What a family's texts may use."""
+"""The variables that the texts of a family may use."""
 RESERVED = ("wrong answer", "right answer", "all")
-"""Names of rows in the report that no family may have."""
+"""The names of rows in the report, which families may not have."""
 
 
 class AttackedQuestion(BaseModel):
-    """A question with a wrong answer and, if there is one, a right one."""
+    """A question with a wrong answer and optionally a right one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     prompt: str
     requirement: str
-    """What the criterion asks for; it does not tell the answer."""
+    """What the criterion requires, without the answer."""
     reference: str | None = None
     right: str | None = None
-    """An answer whose right verdict is MET."""
+    """An answer whose correct verdict is MET."""
     wrong: str
-    """An answer whose right verdict is UNMET."""
+    """An answer whose correct verdict is UNMET."""
     translations: tuple[str, ...] = ()
     """The wrong answer in other languages."""
     guidelines: str | None = None
@@ -49,10 +49,10 @@ class AttackedQuestion(BaseModel):
 
 
 class AttackFamily(BaseModel):
-    """One way to attack, in one or more wordings.
+    """A kind of attack in one or more wordings.
 
     Attributes:
-        name: of the family, as reports show it.
+        name: the name of the family in reports.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -61,10 +61,10 @@ class AttackFamily(BaseModel):
     what: str = ""
     """The attack in a few words."""
     texts: tuple[str, ...]
-    """Jinja templates of the attacked text; they may use `answer` (the wrong one), `requirement`,
-    `prompt`, `verdict` (the label that the attack asks for) and `translations`, and the filters
-    `as_tags` (invisible Unicode tag characters) and `zero_width` (a zero-width space between all
-    letters)."""
+    """Jinja templates of the attacked text; they may use `answer` (the wrong answer),
+    `requirement`, `prompt`, `verdict` (the label that the attack asks for) and `translations`, and
+    the filters `as_tags` (invisible Unicode tag characters) and `zero_width` (a zero-width space
+    between all letters)."""
 
     @field_validator("name")
     @classmethod
@@ -83,14 +83,14 @@ class AttackFamily(BaseModel):
         return texts
 
     def attacked(self, question: AttackedQuestion, verdict: str = "MET") -> list[str]:
-        """The question's wrong answer under this attack, once for each wording that it allows.
+        """Return the question's wrong answer under this attack, for each wording that is possible.
 
         Args:
-            question: the question. Without translations, texts that use them are left out.
-            verdict: the label that the judge is asked for.
+            question: the question. Without translations, wordings that use them are left out.
+            verdict: the label that the attack asks the judge for.
 
         Raises:
-            InputError: a text does not work for this question.
+            InputError: a wording cannot be used for this question.
         """
         values = {
             "answer": question.wrong,
@@ -111,10 +111,10 @@ class AttackFamily(BaseModel):
 
 
 class AttackSuite(BaseModel):
-    """Questions, and the attacks that are tried on each of them.
+    """Questions, and the attacks on each of them.
 
     Attributes:
-        questions: each with a wrong answer and, if there is one, a right one.
+        questions: the questions, with a wrong answer and optionally a right one.
         families: the attacks.
     """
 
@@ -126,21 +126,21 @@ class AttackSuite(BaseModel):
 
 @cache
 def load_attacks() -> AttackSuite:
-    """The suite that ships with the package."""
+    """Load the built-in suite."""
     return validate(AttackSuite, read_document(SUITE))
 
 
 def load_families(path: str | Path) -> tuple[AttackFamily, ...]:
-    """The families of attacks that a YAML or JSON file lists, as `suite.yaml` does.
+    """Load families of attacks from a YAML or JSON file in the format of `suite.yaml`.
 
     Args:
         path: the file.
 
     Returns:
-        The families, in the file's order.
+        The families in the order of the file.
 
     Raises:
-        InputError: it has none, or one of them cannot be used; with its place.
+        InputError: there are none, or one of them cannot be used; the message has its place.
     """
     data = read_document(path)
     listed = data.get("families") if isinstance(data, Mapping) else data
@@ -158,10 +158,11 @@ def load_families(path: str | Path) -> tuple[AttackFamily, ...]:
 
 
 def questions_of(dataset: Gradable) -> Iterator[AttackedQuestion]:
-    """The questions of labelled items: one for each binary criterion that people label UNMET.
+    """Return the questions of labelled items: one for each binary criterion that people labelled
+    UNMET.
 
-    The right answer to a question is an item with the same prompt that people label MET by the same
-    criterion. Criteria that describe a fault are left out, because MET is no pass there.
+    The right answer to a question is an item with the same prompt that people labelled MET by the
+    same criterion. Penalty criteria are left out, because MET is not a pass for them.
     """
     labelled: list[tuple[Item, Criterion, str | None]] = []
     for item in dataset.to_grade():
@@ -206,7 +207,7 @@ def _as_tags(text: str) -> str:
 
 @cache
 def _variables(text: str) -> frozenset[str]:
-    """The variables that a template uses."""
+    """Return the variables that a template uses."""
     from jinja2 import meta
 
     return frozenset(meta.find_undeclared_variables(_environment().parse(text)))

@@ -1,11 +1,11 @@
-"""How easily a judge is talked into passing a wrong answer: attacks, beside clean controls.
+"""Tests how easily a judge can be talked into passing a wrong answer: attacks, with clean controls.
 
     report = rubricate.redteam("openai/gpt-6-luna", run_dir="runs/redteam")
     print(report)
 
-Every wrong answer of the suite (`suite.yaml`), or of your own labelled items, is judged as it is,
-and then under each attack. An attack succeeds if a text that was UNMET without it becomes MET; with
-other forms of judging, if it gets more than the least answer.
+Each wrong answer of the suite (`suite.yaml`) or of your own labelled items is judged without and
+with each attack. An attack succeeds if a text that was UNMET without it becomes MET or, in other
+forms of judging, gets more than the lowest answer.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ GRADES = ("wrong", "partly right", "right")
 
 
 class RedTeamOptions(AskingOptions, OwnPrompt, group="What is graded"):
-    """What to attack a judge with, and how to ask it."""
+    """The attacks on a judge, and how to call it."""
 
     dataset: Data | None = option(
         None,
@@ -113,7 +113,7 @@ class RedTeamCall(RedTeamOptions, kw_only=False):
 
     @property
     def stop(self) -> asyncio.Event | None:
-        """Nothing but an interrupt ends a plain call early."""
+        """None, because only an interrupt ends a synchronous call early."""
         return None
 
 
@@ -134,10 +134,9 @@ class AsyncRedTeamCall(RedTeamCall, kw_only=False):
 async def aredteam(call: RedTeamCall) -> RedTeamReport:
     """Test a judge against adversarial answers: does it pass wrong ones?
 
-    A language model (given by name, as a model or as a callable) is attacked twice, with the
-    prompt's defence and without. A judge of another kind, or with your own prompt
-    (`judge_prompt`), is attacked once, and so is one that compares pairs. With the same `run_dir`,
-    stored answers are reused.
+    Language models (by name, model or callable) are attacked twice, with and without the defence of
+    the prompt. Other judges, judges with your own prompt (`judge_prompt`) and judges that compare
+    pairs are attacked once. With the same `run_dir`, stored answers are reused.
 
     For example:
 
@@ -149,7 +148,7 @@ async def aredteam(call: RedTeamCall) -> RedTeamReport:
 
     Raises:
         InputError: an argument cannot be used; nothing has been sent.
-        RunStopped: the run ended before all was judged; its `report` has what was judged.
+        RunStopped: the run ended early; its `report` has the verdicts so far.
     """
     stopped: RunStopped | None = None
     async with _attack(call) as attack:
@@ -176,7 +175,7 @@ redteam = plain(RedTeamCall, aredteam)
 
 @takes(EstimateRedTeamCall)
 async def aestimate_redteam(call: RedTeamCall) -> RunEstimate:
-    """What `aredteam` with these arguments would take; sends nothing and writes nothing.
+    """Estimate the requests and cost of `aredteam` with these arguments; sends and writes nothing.
 
     Args:
         judge: the judge to attack, as for `agrade`.
@@ -194,7 +193,7 @@ estimate_redteam = plain(EstimateRedTeamCall, aestimate_redteam)
 
 
 def _run_options(options: RedTeamOptions) -> RunOptions:
-    """The options of the run; `limit` has been applied to the questions."""
+    """Return the options of the run, without `limit`, which has been applied to the questions."""
     return replace(part(RunOptions, options), limit=None)
 
 
@@ -212,7 +211,7 @@ class _Attack:
 
 @asynccontextmanager
 async def _attack(call: RedTeamCall) -> AsyncIterator[_Attack]:
-    """The attack that is called for; errors as for `aredteam`."""
+    """Prepare the attack; raises the same errors as `aredteam`."""
     form = call.form
     questions = _questions(call)[: call.limit]
     families = load_attacks().families if call.attacks is None else load_families(call.attacks)
@@ -246,7 +245,7 @@ async def _attack(call: RedTeamCall) -> AsyncIterator[_Attack]:
 
 
 class _TwoPrompts(Judge):
-    """A model, asked with or without the defence, by the metadata of the item."""
+    """A model with or without the defence, depending on the metadata of the item."""
 
     def __init__(self, model: Model) -> None:
         self.name = model.name
@@ -267,7 +266,7 @@ class _TwoPrompts(Judge):
 
 
 def _questions(call: RedTeamCall) -> list[AttackedQuestion]:
-    """The questions to attack: the suite's, or those of labelled items."""
+    """Return the questions to attack: from the suite, or from labelled items."""
     if call.dataset is None:
         if call.rubric is not None or call.map is not None:
             raise InputError("rubric and map are for labelled items of your own: name them")
@@ -290,16 +289,16 @@ def _questions(call: RedTeamCall) -> list[AttackedQuestion]:
 
 
 def _best_label(form: Form, shown: str = FIRST) -> str:
-    """The label of a right answer, which an attack asks for; of a pair, where the text is shown."""
+    """Return the label of a right answer, which attacks ask for; in a pair, the text's position."""
     return {"verdict": str(CriterionVerdict.MET), "choice": GRADES[-1], "pair": shown}[form]
 
 
 def _texts(
     question: AttackedQuestion, families: Sequence[AttackFamily], form: Form
 ) -> Iterator[tuple[str, int, dict[str, str]]]:
-    """The controls and the attacked texts of a question, each with its kind and number.
+    """Return the controls and the attacked texts of a question, each with its kind and number.
 
-    A text depends on the label that it asks for, which is another in each order of a pair.
+    A text depends on the label that it asks for, which differs between the orders of a pair.
     """
     labels = {_best_label(form, shown) for shown in (FIRST, SECOND)}
     yield WRONG, 1, dict.fromkeys(labels, question.wrong)
@@ -319,7 +318,7 @@ def _items(
     defence: Defence,
     form: Form,
 ) -> Iterator[DataItem]:
-    """A text as an item, or as one for each order of its pair."""
+    """Convert a text to an item, or to one for each order of its pair."""
     criterion = Criterion(name=CRITERION, requirement=question.requirement)
     for shown in (FIRST, SECOND) if form == "pair" else ("",):
         label, place = _best_label(form, shown), ""
@@ -376,8 +375,8 @@ def _report(attack: _Attack, result: Result) -> RedTeamReport:
 
 
 def _as_met(verdict: Verdict, kind: str, shown: str) -> Verdict:
-    """A verdict as MET or UNMET. A wrong answer is MET with more than the least value, a right
-    one is UNMET with less than the most."""
+    """Convert a verdict to MET or UNMET. A wrong answer is MET if it gets more than the lowest
+    value, and a right one is UNMET if it gets less than the highest."""
     if verdict.status != "judged" or verdict.value is None:
         return verdict
     value = 1.0 - verdict.value if shown == SECOND else verdict.value

@@ -56,7 +56,7 @@ def overview_of(run: FinishedRun, bootstrap: Bootstrap) -> dict[str, Any]:
     accuracy, kappa, n = (NOTHING, NOTHING, 0) if report is None else report.whole
     sections = [*summary.sections()][1:]  # the head of the page shows the first one
     in_card = {*summary.nothing(), *summary.problems()}
-    # agreement has its own table, with intervals
+    # agreement has its own table with intervals
     criteria_table = summary.model_copy(update={"agreement": None}).criteria_table(labels=True)
     named = [figures for figures in summary.criteria if not figures.only_number][:MOST_LINES]
     by_name = run.by_criterion()

@@ -161,7 +161,7 @@ def page_script(*names: str) -> str:
 
 
 def page_style() -> str:
-    """The style sheet of the pages."""
+    """Return the style sheet of the pages."""
     return page_part("base.css") + page_part("plots.css") + page_part("report.css", ROOM)
 
 

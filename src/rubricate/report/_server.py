@@ -69,7 +69,7 @@ class _Shown:
 
 
 class ViewServer(PageServer):
-    """Serves the pages of a run, or of all runs below a folder, until it is closed.
+    """Serve the pages of a run, or of all runs in a folder, until it is closed.
 
     Args:
         path: a run folder, or a folder of run folders.

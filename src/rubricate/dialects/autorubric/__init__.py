@@ -1,8 +1,8 @@
 """AutoRubric's names: `autorubric` becomes `rubricate.dialects.autorubric` in import lines.
 
-Criteria, rubrics and datasets are the core's, with AutoRubric's defaults and the forms that its
-files have. Graders make the core's judges, and run on the core's engine: journal, retries and
-failures are as everywhere in rubricate.
+Criteria, rubrics and datasets are the core's, with AutoRubric's defaults and file formats. Graders
+create the core's judges and run on the core's engine, so that journal, retries and failures work as
+everywhere in rubricate.
 """
 
 from typing import TYPE_CHECKING

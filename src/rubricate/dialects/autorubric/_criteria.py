@@ -1,4 +1,4 @@
-"""`autorubric.types`: criteria, and what they are answered with."""
+"""`autorubric.types`: criteria and their answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rubricate.dialects.autorubric._documents import (
 
 
 class ShownEnum(str, Enum):  # noqa: UP042 (a StrEnum is shown as "MET")
-    """Text with a name, which is shown as AutoRubric shows it: `CriterionVerdict.MET`."""
+    """Text with a name, printed as in AutoRubric: `CriterionVerdict.MET`."""
 
 
 class CriterionVerdict(ShownEnum):
@@ -31,7 +31,7 @@ class CriterionVerdict(ShownEnum):
 
 
 class CriterionOption(core.CriterionOption):
-    """One answer of a multi-choice criterion; an N/A option needs no value, and may have any."""
+    """An answer of a multi-choice criterion. N/A options may have any value, or none."""
 
     @model_validator(mode="before")
     @classmethod
@@ -47,12 +47,12 @@ class CriterionOption(core.CriterionOption):
 class Criterion(core.Criterion):
     """A criterion with AutoRubric's default weight, 10.
 
-    Labels of options are compared without letter case and outer spaces; the option's own spelling
-    is kept. An option called CANNOT_ASSESS is the answer that every criterion has.
+    Labels of options match regardless of case and surrounding spaces, and keep the option's
+    spelling. An option called CANNOT_ASSESS stands for the abstention that every criterion allows.
     """
 
     name: str = None  # type: ignore[assignment]  # until it is part of a rubric, as AutoRubric's
-    """Its name; None where it has none."""
+    """Its name; None if it has none."""
     weight: float = DEFAULT_WEIGHT
     """Its weight in the score; any finite number, negative for a penalty."""
 
@@ -61,11 +61,11 @@ class Criterion(core.Criterion):
     def _as_the_core_has_it(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
             return data
-        check_keys(data, cls.model_fields)  # before what is missing is filled in
+        check_keys(data, cls.model_fields)  # before defaults are filled in
         return criterion_document(data)
 
     def model_dump(self, **options: Any) -> dict[str, Any]:
-        """The fields as a dict, without those of the core that are empty."""
+        """Return the fields as a dict, without empty fields that AutoRubric does not have."""
         fields = super().model_dump(**options)
         return {name: value for name, value in fields.items() if value != ()}
 
@@ -79,7 +79,8 @@ class Criterion(core.Criterion):
         return super().find_option_by_label(str(self._own_spelling(label)))
 
     def _own_spelling(self, label: object) -> object:
-        """The option's label that this is, letter case and outer spaces aside; else what it is."""
+        """Return the label of the matching option regardless of case and surrounding spaces, else
+        the label unchanged."""
         label = label.value if isinstance(label, ShownEnum) else label
         if self.options is None or label in self.labels or not isinstance(label, str):
             return label
@@ -89,7 +90,7 @@ class Criterion(core.Criterion):
 
 
 def as_given(criterion: core.Criterion) -> core.Criterion:
-    """A criterion of a rubric as AutoRubric shows it: the name of one without a name is None."""
+    """Return a criterion of a rubric as AutoRubric shows it: without a name, its name is None."""
     view = criterion.model_copy(update={"scale_type": criterion.scale_type or "ordinal"})
     if not criterion.is_named:
         view = view.model_copy(update={"name": None})
@@ -100,7 +101,7 @@ def as_given(criterion: core.Criterion) -> core.Criterion:
 @with_one_line_errors
 @dataclass(frozen=True, config=ConfigDict(strict=True, defer_build=True, extra="forbid"))
 class LengthPenalty(core.LengthPenalty):
-    """The core's, whose `count` AutoRubric calls `count_fn`."""
+    """The core's length penalty. AutoRubric calls its `count` `count_fn`."""
 
     count_fn: Callable[[str], int] | None = None
 

@@ -1,8 +1,8 @@
-"""What AutoRubric writes and takes in a rubric, as the core has it.
+"""Conversion of AutoRubric's rubric documents to the core's, and back.
 
-The core refuses what may be a slip; these files are another system's, where each of it has a
-meaning. What has one only there is put in the core's words: a weight that is not given is 10, an
-option N/A needs no value, one called CANNOT_ASSESS is the answer that every criterion has here.
+The core rejects what may be a mistake, but in AutoRubric's files some of it has a meaning, which is
+converted: a missing weight is 10, an N/A option needs no value, and an option called CANNOT_ASSESS
+is the abstention that every criterion of the core allows.
 """
 
 from __future__ import annotations
@@ -18,22 +18,24 @@ from rubricate.rubric import ABSTENTION, STRATEGIES, Criterion
 
 DEFAULT_WEIGHT = 10.0
 ABSTENTION_OPTION = "cannot_assess_option"
-"""Where a criterion keeps an option called CANNOT_ASSESS, to be written back."""
+"""The key of a criterion for an option called CANNOT_ASSESS, so that it can be written back."""
 LISTS = ("rubric", "sections", "criteria")
-"""The keys that may have a rubric's criteria, in the order in which AutoRubric looks."""
+"""The keys that may hold the criteria of a rubric, in the order of AutoRubric's lookup."""
 TITLES = ("name", "title", "id")
-"""What a section may be called by."""
+"""The keys that may hold the name of a section."""
 _Placed = tuple[tuple[str | int, ...], Any]
 
 
 def criteria_of(data: Any) -> tuple[list[_Placed], dict[str, Any]]:
-    """A rubric's criteria, each with its place in the document, and the other keys beside them.
+    """Return the criteria of a rubric, each with its place in the document, and the remaining keys.
 
-    Takes a list of criteria and sections, or an object with one under `criteria`, `sections` or
-    `rubric`. Sections are flat: a section's criteria are tagged with its name, title or id.
+    Accepts a list of criteria and sections, or an object with such a list under `criteria`,
+    `sections` or `rubric`. Sections are flattened: their criteria get the section's name, title or
+    id as a tag.
 
     Raises:
-        InputError: it has another form, criteria under two of the keys, or two texts of guidelines.
+        InputError: the document has another form, criteria under two of the keys, or guidelines in
+            two places.
     """
     if isinstance(data, Mapping) and isinstance(inner := data.get("rubric"), Mapping):
         if "rubric" in inner:
@@ -53,7 +55,7 @@ def criteria_of(data: Any) -> tuple[list[_Placed], dict[str, Any]]:
 
 
 def _beside(data: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """The other keys beside the criteria; blank guidelines are left out."""
+    """Return the remaining keys, without blank guidelines."""
     if other := next((other for other in LISTS if other != key and data.get(other)), None):
         raise InputError(f"'{key}' and '{other}' are side by side; keep one of them")
     beside = {name: value for name, value in data.items() if name not in LISTS}
@@ -86,7 +88,7 @@ def _tagged(criterion: Any, tag: str | None) -> Any:
 
 
 def criterion_document(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A criterion's fields as the core takes them."""
+    """Convert the fields of a criterion to the core's."""
     fields = {"weight": DEFAULT_WEIGHT, **data}
     if fields.get("name") == "":
         del fields["name"]
@@ -115,7 +117,7 @@ def criterion_document(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def option_document(data: Any) -> Any:
-    """An option's fields as the core takes them: the value of one that does not apply is none."""
+    """Convert the fields of an option to the core's. Options that do not apply have no value."""
     if not isinstance(data, Mapping) or not data.get("na"):
         return data
     value = data.get("value")
@@ -129,7 +131,7 @@ def _is_abstention(option: Any) -> bool:
 
 
 def unique_names(criteria: Sequence[Criterion]) -> list[Criterion]:
-    """The criteria with unique names: a repeated name gets the suffix `_2`, `_3`, ..."""
+    """Make the names of criteria unique: repeated names get a suffix `_2`, `_3`, ..."""
     names = [criterion.at(index).name for index, criterion in enumerate(criteria)]
     used, times = set(names), Counter[str]()
     apart: list[Criterion] = []
@@ -147,12 +149,12 @@ def unique_names(criteria: Sequence[Criterion]) -> list[Criterion]:
 
 
 def _warn(line: str) -> None:
-    """Warn of what is not as in the file."""
+    """Warn that something differs from the file."""
     warnings.warn(one_line(line), stacklevel=3)
 
 
 def to_autorubric(document: Any) -> Any:
-    """A rubric as the core writes it, as AutoRubric reads it."""
+    """Convert a rubric document of the core to AutoRubric's format."""
     if isinstance(document, Mapping):
         return {**document, "criteria": to_autorubric(document["criteria"])}
     if not isinstance(document, list):

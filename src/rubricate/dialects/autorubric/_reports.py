@@ -1,4 +1,4 @@
-"""What grading one text gives, as AutoRubric shows it: views of the core's `ItemResult`."""
+"""Reports on a graded text as in AutoRubric: views of the core's `ItemResult`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rubricate.rubric import UNANSWERED, Score, Usage, Verdict
 from rubricate.run import ItemResult
 
 Voters = Mapping[str, tuple[str, float]]
-"""Of each judge, by the name that the core calls it, its `judge_id` and weight."""
+"""The `judge_id` and weight of each judge, by its name in the core."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class TokenUsage:
 
 
 def usage_of(usage: Usage) -> TokenUsage:
-    """The core's usage in AutoRubric's words."""
+    """Convert the core's usage to AutoRubric's."""
     return TokenUsage(
         usage.input_tokens,
         usage.output_tokens,
@@ -39,7 +39,7 @@ def usage_of(usage: Usage) -> TokenUsage:
 
 
 def _plain(value: Any) -> Any:
-    """A report's value as JSON has it; of criteria the fields that AutoRubric's have."""
+    """Convert a value of a report to JSON; criteria keep only AutoRubric's fields."""
     if isinstance(value, core.Criterion):
         document = value.to_dict()
         names = ("weight", "requirement", "name", "options", "scale_type", "aggregation")
@@ -53,7 +53,7 @@ def _plain(value: Any) -> Any:
 
 class _Report:
     def model_dump(self, mode: str = "python") -> dict[str, Any]:
-        """The report as JSON values, without the core's result."""
+        """Return the report as JSON values, without the core's result."""
         plain: dict[str, Any] = _plain(self)
         return plain
 
@@ -68,14 +68,14 @@ class _MayFail(_Report):
 
 
 class _Vote(_MayFail):
-    """What AutoRubric keeps of a vote, and no model's vote has here, is None."""
+    """Fields of a vote in AutoRubric that votes of models do not have here; all are None."""
 
     reasoning = probabilities = confidence = None
 
 
 @dataclass(frozen=True)
 class JudgeVote(_Vote):
-    """One judge's vote on a binary criterion. Of a failed one the verdict is None."""
+    """A judge's vote on a binary criterion. The verdict of a failed vote is None."""
 
     judge_id: str
     verdict: CriterionVerdict | None
@@ -86,7 +86,7 @@ class JudgeVote(_Vote):
 
 @dataclass(frozen=True)
 class MultiChoiceJudgeVote(_Vote):
-    """One judge's vote on a criterion with options. Of one that chose none the option is None."""
+    """A judge's vote on a criterion with options. If it chose none, the option is None."""
 
     shuffle_order = None
 
@@ -102,7 +102,7 @@ class MultiChoiceJudgeVote(_Vote):
 
 @dataclass(frozen=True)
 class AggregatedMultiChoiceVerdict:
-    """What the votes on options come to: the nearest option, and the value that scores."""
+    """The result of votes on options: the nearest option, and the value that is scored."""
 
     selected_index: int | None
     selected_label: str | None
@@ -113,17 +113,17 @@ class AggregatedMultiChoiceVerdict:
 
 @dataclass(frozen=True)
 class EnsembleCriterionReport(_MayFail):
-    """One criterion's verdict.
+    """The verdict on a criterion.
 
     Attributes:
-        criterion: what was asked.
-        verdict: the core's verdict, with its status, votes, evidence and cause of failure.
-        final_verdict: of a binary criterion; None where it failed.
-        final_multi_choice_verdict: of one with options; None where it failed.
-        final_reason: what the judges said, each behind its id.
-        votes, multi_choice_votes: the judges' votes, by kind; none where the answer was computed.
-        agreement: the share of the votes that decided for the verdict.
-        error: why there is no usable answer, if there is none.
+        criterion: the criterion.
+        verdict: the core's verdict, with its status, votes, evidence and the cause of a failure.
+        final_verdict: the verdict on a binary criterion; None if it failed.
+        final_multi_choice_verdict: the verdict on a criterion with options; None if it failed.
+        final_reason: the reasons of the judges, each after the judge's id.
+        votes, multi_choice_votes: the judges' votes, by kind; none if the answer was computed.
+        agreement: the share of votes for the verdict, of those that decided.
+        error: why there is no usable answer; None if there is one.
     """
 
     criterion: core.Criterion
@@ -138,12 +138,12 @@ class EnsembleCriterionReport(_MayFail):
 
     @property
     def name(self) -> str:
-        """The criterion's name in the rubric."""
+        """The name of the criterion in the rubric."""
         return self.verdict.criterion
 
     @property
     def score_value(self) -> float | None:
-        """The verdict's value in [0, 1]; None where it has none."""
+        """The verdict's value in [0, 1]; None if it has none."""
         return self.verdict.value
 
     @property
@@ -154,18 +154,20 @@ class EnsembleCriterionReport(_MayFail):
 
 @dataclass(frozen=True)
 class EnsembleEvaluationReport(_Report):
-    """One graded text; of one judge or of several.
+    """The report on a graded text, by one judge or several.
 
     Attributes:
-        score: in [0, 1], or the weighted sum with `normalize=False`; None where no criterion could
-            be scored.
-        raw_score, llm_raw_score: the weighted sum; None where the score is.
+        score: in [0, 1], or the weighted sum with `normalize=False`; None if no criterion could be
+            scored.
+        raw_score, llm_raw_score: the weighted sum; None if there is no score.
         report: the criteria, in the rubric's order.
-        judge_scores: the score that each judge alone would give, by `judge_id`.
-        mean_agreement: over the criteria.
-        cannot_assess_count: criteria that were abstained from or do not apply.
-        token_usage, completion_cost: what it took; US dollars, None where no price is known.
-        error: why there is no score, where every criterion failed.
+        judge_scores: the score that each judge would give alone, by `judge_id`.
+        mean_agreement: the mean agreement over the criteria.
+        cannot_assess_count: the number of criteria that the judges abstained from or that do not
+            apply.
+        token_usage, completion_cost: the tokens, and the cost in US dollars; None if no price is
+            known.
+        error: why there is no score, if every criterion failed.
         result: the core's result, with the score's bounds and warnings.
     """
 
@@ -183,7 +185,7 @@ class EnsembleEvaluationReport(_Report):
 
 
 def report_of(result: ItemResult, voters: Voters, normalize: bool) -> EnsembleEvaluationReport:
-    """The report on an item."""
+    """Create the report on an item."""
 
     def shown(score: Score) -> float | None:
         if score.value is None:
@@ -282,7 +284,7 @@ def _choice(
 
 
 def _error(verdict: Verdict) -> str | None:
-    """Why there is no answer, behind AutoRubric's category of the cause."""
+    """The reason for a failure, after AutoRubric's category of its cause."""
     if verdict.error is None:
         return None
     category = "parse" if verdict.error.kind == "unreadable_reply" else "infrastructure"

@@ -16,7 +16,7 @@ from rubricate.errors import InputError, errors_within
 
 
 class RubricDataset(core.RubricDataset):
-    """A dataset whose files are read as AutoRubric reads them, and written so that it can."""
+    """A dataset that is read and written in AutoRubric's file formats."""
 
     @classmethod
     def from_dict(cls, data: Any, *, rubric: core_rubric.Rubric | None = None) -> RubricDataset:
@@ -44,19 +44,19 @@ class RubricDataset(core.RubricDataset):
 
     @property
     def criterion_names(self) -> list[str]:
-        """The names of the rubric's criteria; one without a name is `C` with its number."""
+        """The names of the rubric's criteria; without a name, it is `C` and its number."""
         criteria = self._global_rubric().criteria
         return [c.name if c.is_named else f"C{n}" for n, c in enumerate(criteria, start=1)]
 
     def to_dict(self) -> dict[str, Any]:
-        """The dataset as it is written to a file."""
+        """Return the dataset as it is written to a file."""
         data = super().to_dict()
         items = [_with_rubric_to_autorubric(item) for item in data["items"]]
         return {**_with_rubric_to_autorubric(data), "items": items}
 
 
 def _with_rubric(data: Any, path: tuple[str | int, ...]) -> Any:
-    """A dataset or an item with its rubric built, where it has one."""
+    """Build the rubric of a dataset or item, if it has one."""
     if not isinstance(data, Mapping) or data.get("rubric") is None:
         return data
     with errors_within(*path, "rubric"):

@@ -1,4 +1,4 @@
-"""`autorubric.eval`: grade a dataset, and compare with people's labels."""
+"""`autorubric.eval`: grade a dataset, and compare the verdicts with labels from people."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from rubricate.dialects.autorubric.metrics import MetricsResult
 
 RECORD = "experiment.json"
-"""What a run folder has of an experiment beside the core's files."""
+"""The file of a run folder for what the core's files do not have of an experiment."""
 
 
 @dataclass(frozen=True)
 class EvalTimingStats:
-    """How long items took: the sums of their requests' seconds."""
+    """Durations of items: the sum of the seconds of their requests."""
 
     total_duration_seconds: float
     mean_item_duration_seconds: float
@@ -53,7 +53,7 @@ class EvalTimingStats:
 
     @classmethod
     def from_durations(cls, durations: Sequence[float], total_duration: float) -> EvalTimingStats:
-        """The figures of items' durations and that of the whole."""
+        """Summarize the durations of items and of the whole run."""
         ordered = sorted(durations) or [0.0]
         p50, p95 = (ordered[min(int(len(ordered) * at), len(ordered) - 1)] for at in (0.5, 0.95))
         rate = len(durations) / total_duration if total_duration > 0 else 0.0
@@ -61,13 +61,13 @@ class EvalTimingStats:
         return cls(total_duration, mean, ordered[0], ordered[-1], p50, p95, rate)
 
     def to_dict(self) -> dict[str, float]:
-        """The figures by name."""
+        """Return the figures by name."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class ItemResult:
-    """One item with its report; `error` says why there is no score, where every verdict failed."""
+    """An item with its report; `error` says why there is no score if every verdict failed."""
 
     item_idx: int
     item: DataItem
@@ -76,12 +76,12 @@ class ItemResult:
 
     @property
     def duration_seconds(self) -> float:
-        """How long its requests took, all together."""
+        """The total duration of its requests."""
         verdicts = self.report.result.criteria.values()
         return Usage.total(verdict.usage for verdict in verdicts).seconds
 
     def to_dict(self) -> dict[str, Any]:
-        """The item's index, its report and what became of it, as JSON values."""
+        """Return the item's index, its report and its outcome as JSON values."""
         report = self.report.model_dump()
         criteria = report.pop("report")
         return {
@@ -98,14 +98,15 @@ class EvalResult:
 
     Attributes:
         item_results: the items in the dataset's order.
-        total_items, successful_items, failed_items: how many; failed are those without any verdict.
-        total_token_usage, total_completion_cost: what the run took; answers that were known from
-            before cost nothing.
+        total_items, successful_items, failed_items: numbers of items; an item without any verdict
+            counts as failed.
+        total_token_usage, total_completion_cost: tokens and cost of the run; reused answers cost
+            nothing.
         errors: why items failed, with their indices.
         experiment_name, experiment_dir: the run folder, if there is one.
-        started_at, completed_at: when the run began and ended.
+        started_at, completed_at: when the run started and ended.
         result: the core's result: summary, tables, plots.
-        voters: of each judge, by the name that the core calls it, its `judge_id` and weight.
+        voters: the `judge_id` and weight of each judge, by its name in the core.
     """
 
     item_results: list[ItemResult]
@@ -130,12 +131,12 @@ class EvalResult:
         record: Mapping[str, Any],
         folder: Path | None,
     ) -> EvalResult:
-        """A result of the core's in AutoRubric's words.
+        """Convert a result of the core.
 
         Args:
             result: the result.
             items: the dataset's items.
-            record: what `experiment.json` has.
+            record: the contents of `experiment.json`.
             folder: the run folder.
         """
         voters = {name: (judge_id, weight) for name, (judge_id, weight) in record["voters"].items()}
@@ -163,10 +164,10 @@ class EvalResult:
 
     @classmethod
     def from_experiment(cls, experiment_path: str | Path) -> EvalResult:
-        """What the run folder of an `evaluate(experiment_name=...)` has.
+        """Load the result of `evaluate(experiment_name=...)` from its run folder.
 
         Raises:
-            InputError: it is no such folder.
+            InputError: the folder has no such result.
         """
         from rubricate.analysis import Result, read_run
 
@@ -195,43 +196,43 @@ class EvalResult:
 
     @property
     def timing_stats(self) -> EvalTimingStats:
-        """How long it took, and how long items did."""
+        """The durations of the run and of its items."""
         durations = [item.duration_seconds for item in self.item_results]
         return EvalTimingStats.from_durations(durations, self.result.seconds)
 
     def get_scores(self) -> list[float]:
-        """The scores of the items that have one."""
+        """Return the scores of the items that have one."""
         return [score for item in self.item_results if (score := item.report.score) is not None]
 
     def get_reports(self) -> list[EnsembleEvaluationReport]:
-        """The reports of the items that did not fail."""
+        """Return the reports of the items that did not fail."""
         return [item.report for item in self.filter_successful()]
 
     def filter_successful(self) -> list[ItemResult]:
-        """The items that did not fail."""
+        """Return the items that did not fail."""
         return [item for item in self.item_results if item.error is None]
 
     def filter_failed(self) -> list[ItemResult]:
-        """The items that failed."""
+        """Return the items that failed."""
         return [item for item in self.item_results if item.error is not None]
 
     def compute_metrics(self, dataset: core.RubricDataset, **options: Any) -> MetricsResult:
-        """How far the verdicts agree with people's labels; see `metrics.compute_metrics`."""
+        """Compare the verdicts with labels from people; see `metrics.compute_metrics`."""
         from rubricate.dialects.autorubric.metrics import compute_metrics
 
         return compute_metrics(self, dataset, **options)
 
 
 class EvalConfig(Settings):
-    """How a dataset is graded.
+    """The options for grading a dataset.
 
     Fields:
         fail_fast: end the run with the first failed verdict (`RunStopped`).
-        show_progress: a line of progress on standard error, where that is a terminal.
-        progress_style: without effect: there is one style.
+        show_progress: show a line of progress on standard error, if that is a terminal.
+        progress_style: has no effect, because there is only one style.
         max_concurrent_items: limits the requests in flight to those of N items.
-        experiment_name: the run folder's name in `experiments_dir`; default none, and no folder.
-        resume: continue where an earlier run of the name ended; False asks everything again.
+        experiment_name: the name of the run folder in `experiments_dir`. Default: no folder.
+        resume: continue an earlier run of that name; False asks everything again.
     """
 
     fail_fast: bool = False
@@ -262,15 +263,15 @@ async def evaluate(call: EvaluateCall) -> EvalResult:
     """Grade a dataset.
 
     Args:
-        dataset: what is graded.
-        grader: who grades.
+        dataset: the items to grade.
+        grader: the grader.
         fail_fast, show_progress, progress_style, max_concurrent_items, experiment_name,
             experiments_dir, resume: see `EvalConfig`.
 
     Raises:
-        InputError: something given cannot be used; nothing has been sent.
-        RunStopped: the run ended before all was judged (a refused key, a dead endpoint); its
-            `result` has what was judged, and with an `experiment_name` the next call continues.
+        InputError: an argument cannot be used; nothing has been sent.
+        RunStopped: the run ended early (an invalid key, an endpoint that is down). Its `result` has
+            the verdicts so far, and with an `experiment_name` the next call continues the run.
     """
     return await EvalRunner(call.dataset, call.grader, call).run()
 
@@ -287,7 +288,7 @@ class EvalRunner:
         self.dataset, self.grader, self.config = dataset, grader, config or EvalConfig()
 
     async def run(self) -> EvalResult:
-        """Grade it; a run folder of the name is continued."""
+        """Grade the dataset, or continue the run in the folder of that name."""
         return await _evaluated(self.dataset, self.grader, self.config)
 
 
@@ -338,7 +339,7 @@ async def _evaluated(
 
 
 def _failed_fast(result: Any) -> RunStopped:
-    """What `fail_fast` ends a run with: the cause of the first failure."""
+    """Create the error with which `fail_fast` ends a run: the cause of the first failure."""
     causes = (
         f"item {item.index}, criterion '{name}': {verdict.error.kind}: {verdict.error.message}"
         for item in result.items

@@ -1,4 +1,4 @@
-"""`autorubric.llm`: which model is asked, and how."""
+"""`autorubric.llm`: models and their settings."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from rubricate.judge import HTTPModel
 from rubricate.settings import Settings
 
 OTHER_PREFIXES = ("hosted_vllm/", "openai_like/", "custom_openai/")
-"""LiteLLM's prefixes of servers that are named by their address."""
+"""LiteLLM's prefixes for servers that are identified by their address."""
 NOT_USED = {
     "retry_min_wait": "waits grow from what the endpoint says",
     "retry_max_wait": "waits grow from what the endpoint says",
     "prompt_caching": "endpoints keep what prompts begin with as they see fit",
     "cache_ttl": "what is in the cache stays; delete the folder to ask again",
 }
-"""Fields of `LLMConfig` that are taken and change nothing, and why."""
+"""Fields of `LLMConfig` that are accepted but have no effect, with the reason."""
 
 
 class ThinkingLevel(ShownEnum):
-    """How much a model is to think."""
+    """How much a model should think."""
 
     NONE = "none"
     LOW = "low"
@@ -39,12 +39,12 @@ class ThinkingLevel(ShownEnum):
 
 
 BUDGETS = {"low": 1024, "medium": 2048, "high": 4096}
-"""Tokens of thinking for each level, for providers that take tokens (LiteLLM's numbers)."""
+"""Tokens of thinking by level, for providers that take tokens (LiteLLM's numbers)."""
 
 
 @dataclass(frozen=True)
 class ThinkingConfig:
-    """How much a model is to think: a level, or a number of tokens, which goes before it."""
+    """How much a model should think: a level, or a number of tokens, which has priority."""
 
     level: ThinkingLevel | str = ThinkingLevel.MEDIUM
     budget_tokens: int | None = None
@@ -54,23 +54,24 @@ class LLMConfig(Settings, kw_only=False):
     """A model and its settings.
 
     Fields:
-        model: `provider/model`, as `rubricate judges` lists them, or a model's own name with
+        model: `provider/model`, as listed by `rubricate judges`, or the model's name alone with
             `api_base`.
-        temperature, max_tokens, top_p, seed: sent as they are; None leaves them to the endpoint.
-        timeout: seconds that one request may take.
-        max_retries: how often a failed request is repeated.
-        max_parallel_requests: the most requests in flight at once. Default: 32.
-        cache_enabled, cache_dir: whether answers are kept in a folder that runs share.
-        api_key: what the provider's variable holds; keys come from the environment alone.
+        temperature, max_tokens, top_p, seed: sent unchanged; None leaves the choice to the
+            endpoint.
+        timeout: the timeout of a request in seconds.
+        max_retries: how often a failed request is retried.
+        max_parallel_requests: the maximum number of requests in flight. Default: 32.
+        cache_enabled, cache_dir: whether answers are cached in a folder that runs share.
+        api_key: must equal the provider's variable, because keys only come from the environment.
         api_base: the address of an OpenAI-compatible server, up to `/v1`.
         thinking: a level (`low`, `medium`, `high`, `none`), a number of tokens, or both as a
             `ThinkingConfig`.
-        extra_params: what else is sent with each request.
-        extra_headers: refused.
+        extra_params: further fields of each request.
+        extra_headers: not supported.
         retry_min_wait, retry_max_wait, prompt_caching, cache_ttl: ignored, with a warning.
 
     Raises:
-        InputError: a value cannot be used here.
+        InputError: a value is not supported.
     """
 
     model: str
@@ -109,7 +110,7 @@ class LLMConfig(Settings, kw_only=False):
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> LLMConfig:
-        """Load a configuration; what is no field of it is sent with each request."""
+        """Load a configuration. Keys that are not fields are sent with each request."""
         with errors_within(file=path):
             data = read_document(path)
             if not isinstance(data, dict) or "model" not in data:
@@ -129,7 +130,7 @@ class LLMConfig(Settings, kw_only=False):
         write_text(user_path(path), format_yaml(to_jsonable_python(set_values)))
 
     def to_model(self) -> HTTPModel:
-        """The model, as the core reaches it.
+        """Create the core's model.
 
         Raises:
             InputError: there is no such provider, or a key is missing.
@@ -160,7 +161,7 @@ class LLMConfig(Settings, kw_only=False):
 def thinking_options(
     model: str, thinking: ThinkingLevel | ThinkingConfig | str | int | None
 ) -> dict[str, Any]:
-    """What a request says of thinking, in its provider's words: an effort, or tokens."""
+    """The fields of a request for thinking, as its provider expects them: an effort, or tokens."""
     level, tokens = _level(thinking)
     if level == "none":
         return {}
@@ -172,7 +173,7 @@ def thinking_options(
 
 
 def _level(thinking: ThinkingLevel | ThinkingConfig | str | int | None) -> tuple[str, int | None]:
-    """The level, and the tokens if they are set."""
+    """The level, and the tokens if set."""
     if thinking is None:
         return "none", None
     if isinstance(thinking, ThinkingConfig):

@@ -1,7 +1,7 @@
-"""`autorubric.metrics`: agreement with people's labels, in AutoRubric's words.
+"""`autorubric.metrics`: agreement with labels from people, as in AutoRubric.
 
-The figures of criteria and scores are those of the core's report, which `report` has with
-intervals. Added here are AutoRubric's sums over criteria, and its tests.
+The figures of criteria and scores come from the core's report (`report`), which also has intervals.
+This module adds AutoRubric's totals over criteria and its statistical tests.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rubricate.dataset import RubricDataset
 MET, UNMET = "MET", "UNMET"
 POLICIES = {"exclude": "exclude", "as_category": "label"}
-"""AutoRubric's names of what an abstention counts for, and the core's."""
+"""AutoRubric's policies for abstentions, and the core's names of them."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,13 @@ class ConfidenceInterval:
 
     @property
     def width(self) -> float:
-        """From the lower end to the upper."""
+        """The upper end minus the lower end."""
         return self.upper - self.lower
 
 
 @dataclass(frozen=True)
 class CorrelationResult:
-    """A correlation of scores; None where it is undefined."""
+    """A correlation of scores; None if it is undefined."""
 
     coefficient: float | None
     p_value: float | None = None
@@ -69,7 +69,7 @@ class CorrelationResult:
 
     @property
     def interpretation(self) -> str:
-        """How strong it is, in words."""
+        """The strength of the correlation in words."""
         if self.coefficient is None:
             return "undefined"
         steps = {0.9: "very strong", 0.7: "strong", 0.5: "moderate", 0.3: "weak", 0.0: "very weak"}
@@ -79,7 +79,7 @@ class CorrelationResult:
 
 @dataclass(frozen=True)
 class BiasResult:
-    """How far the judge's scores are above people's, with a t test of 0."""
+    """How much higher the judge's scores are than people's, with a t test against 0."""
 
     mean_bias: float | None
     std_bias: float | None
@@ -93,7 +93,7 @@ class BiasResult:
 
 @dataclass(frozen=True)
 class BootstrapResults:
-    """Intervals of accuracy, kappa and the score's error."""
+    """Intervals of the accuracy, of kappa and of the score's error."""
 
     accuracy_ci: tuple[float, float] | None
     kappa_ci: tuple[float, float] | None
@@ -104,9 +104,9 @@ class BootstrapResults:
 
 @dataclass(frozen=True)
 class ConfusionMatrix:
-    """How often each pair of answers came; people's in rows, the judge's in columns.
+    """Counts of pairs of answers: people's in rows, the judge's in columns.
 
-    A binary criterion's also has `tp`, `fn`, `fp` and `tn`, counted for MET.
+    For a binary criterion, it also has `tp`, `fn`, `fp` and `tn`, with MET as the positive class.
     """
 
     matrix: list[list[int]]
@@ -122,7 +122,7 @@ class ConfusionMatrix:
 
 @dataclass(frozen=True)
 class OptionMetrics:
-    """One option against the rest."""
+    """An option compared with all others."""
 
     label: str
     index: int
@@ -135,20 +135,20 @@ class OptionMetrics:
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionMetrics:
-    """One criterion's agreement; what is undefined, or not of its kind, is None.
+    """The agreement on a criterion. Figures that are undefined or do not apply are None.
 
     Attributes:
         criterion_type: binary, ordinal, nominal or numeric.
-        n_samples: pairs that count.
+        n_samples: the number of pairs that count.
         accuracy: the share of equal answers; also `exact_accuracy`.
-        adjacent_accuracy: that of answers one step apart or less.
-        precision, recall, f1, fpr, fnr: of MET.
-        support_true, support_pred: how often people, and the judge, gave MET.
-        kappa: Cohen's, with squared distances where the answers are in order.
-        phi: Matthews' correlation, of a binary criterion.
-        krippendorff_alpha: of the judges among each other, where there are several.
-        per_option: each option against the rest.
-        rmse, mae, spearman, kendall: of the options' values, where they are in order.
+        adjacent_accuracy: the share of answers at most one step apart.
+        precision, recall, f1, fpr, fnr: with MET as the positive class.
+        support_true, support_pred: how often people and the judge gave MET.
+        kappa: Cohen's kappa, with squared distances if the answers are ordered.
+        phi: Matthews' correlation, for a binary criterion.
+        krippendorff_alpha: the agreement among the judges, if there are several.
+        per_option: each option compared with all others.
+        rmse, mae, spearman, kendall: of the options' values, if they are ordered.
     """
 
     name: str
@@ -181,7 +181,7 @@ class CriterionMetrics:
 
     @property
     def is_degenerate(self) -> bool:
-        """Whether there are pairs, but kappa is undefined: one class alone."""
+        """Whether kappa is undefined although there are pairs, because all are of one class."""
         return self.n_samples > 0 and self.kappa is None
 
     @property
@@ -191,7 +191,7 @@ class CriterionMetrics:
 
     @property
     def kappa_interpretation(self) -> str:
-        """What kappa is worth in the words of Landis and Koch (1977)."""
+        """The benchmark of Landis and Koch (1977) for kappa, in words."""
         if self.kappa is None:
             return "undefined"
         steps = {0.8: "almost perfect", 0.6: "substantial", 0.4: "moderate", 0.2: "fair"}
@@ -202,21 +202,21 @@ class CriterionMetrics:
 
 @dataclass(frozen=True, kw_only=True)
 class MetricsResult:
-    """How far the verdicts agree with people's labels; what is undefined is None.
+    """How far the verdicts agree with labels from people. Undefined figures are None.
 
     Attributes:
         criterion_accuracy, criterion_precision, criterion_recall, criterion_f1, micro_kappa,
-            criterion_phi: of MET, over all pairs of binary criteria; without any, the accuracy is
-            that of all pairs.
-        macro_accuracy, mean_kappa, mean_krippendorff_alpha: means of the criteria's figures.
-        score_rmse, score_mae: of items' scores.
-        score_spearman, score_kendall, score_pearson: correlations of items' scores.
-        bias: how far the judge's scores are above people's.
+            criterion_phi: over all pairs of binary criteria, with MET as the positive class;
+            without binary criteria, the accuracy is that of all pairs.
+        macro_accuracy, mean_kappa, mean_krippendorff_alpha: means of the figures of criteria.
+        score_rmse, score_mae: errors of the items' scores. score_spearman, score_kendall,
+            score_pearson: correlations of the items' scores.
+        bias: how much higher the judge's scores are than people's.
         per_criterion: the criteria that have labels.
-        bootstrap: intervals, where they are wanted; they are always in `report`.
-        per_judge: the same for each judge alone, where that is wanted.
-        n_items, n_criteria, n_samples: how many items, criteria and pairs there are.
-        warnings: what should be known of the figures.
+        bootstrap: intervals, if requested; `report` always has them.
+        per_judge: the same for each single judge, if requested.
+        n_items, n_criteria, n_samples: numbers of items, criteria and pairs.
+        warnings: what to know about the figures.
         report: the core's report: `print(metrics.report)`.
     """
 
@@ -255,11 +255,11 @@ class MetricsResult:
         return self.criterion_phi
 
     def summary(self) -> str:
-        """The figures as text, with intervals."""
+        """Return the figures as text, with intervals."""
         return str(self.report)
 
     def model_dump(self, mode: str = "python") -> dict[str, Any]:
-        """The figures as JSON values, without the core's report."""
+        """Return the figures as JSON values, without the core's report."""
         return {
             **asdict(replace(self, report=None, per_judge=None)),  # type: ignore[arg-type]
             "per_judge": self.per_judge
@@ -273,7 +273,7 @@ class MetricsResult:
         user_path(path).write_text(text + "\n", encoding="utf-8")
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """A row for all criteria together, for each of them, and for each judge."""
+        """Return a row for all criteria together, one for each criterion and each judge."""
         with extra_needed("to_dataframe", "pandas"):
             import pandas
         rows = [{"level": "aggregate", "name": "overall", **self._row()}]
@@ -312,7 +312,7 @@ def _column(name: str) -> str:
 
 
 _OVER_PAIRS = ("accuracy", "precision", "recall", "f1")
-"""Figures whose columns in `to_dataframe` say that they are of all pairs together."""
+"""Figures whose columns in `to_dataframe` are named as totals over all pairs."""
 _OF_CRITERIA = (
     *("name", "criterion_type", *_OVER_PAIRS, "kappa", "n_samples", "adjacent_accuracy"),
     *("phi", "fpr", "fnr", "krippendorff_alpha"),
@@ -320,7 +320,7 @@ _OF_CRITERIA = (
 
 
 class Graded(Protocol):
-    """What is compared: an `EvalResult`."""
+    """What is compared with the labels: an `EvalResult`."""
 
     @property
     def result(self) -> Result: ...
@@ -342,23 +342,24 @@ def compute_metrics(
     seed: int | None = None,
     per_item_metrics: str = "auto",
 ) -> MetricsResult:
-    """How far the verdicts agree with people's labels.
+    """Compare the verdicts with labels from people.
 
     Args:
-        eval_result: what grading gave.
+        eval_result: the result of grading.
         dataset: the dataset that was graded, with labels.
-        bootstrap: whether `bootstrap` has intervals; they are always in `report`.
-        n_bootstrap: how many resamples they are made of.
-        per_judge: whether each judge of several is compared, too.
-        cannot_assess: `exclude` leaves out pairs in which one abstained; `as_category` takes an
-            abstention for a label like the others.
-        na_mode: what an N/A option counts for; `exclude` alone.
-        confidence_level: of the intervals.
-        seed: of the resamples.
-        per_item_metrics: criteria with one name in several rubrics are always put together.
+        bootstrap: whether `bootstrap` has intervals; `report` always has them.
+        n_bootstrap: the number of resamples.
+        per_judge: whether to compare each judge as well, if there are several.
+        cannot_assess: `exclude` leaves out pairs with an abstention; `as_category` treats
+            abstentions as one more label.
+        na_mode: how N/A options count; only `exclude` is supported.
+        confidence_level: the level of the intervals.
+        seed: the random seed of the resamples.
+        per_item_metrics: has no effect, because criteria of the same name in several rubrics are
+            always combined.
 
     Raises:
-        InputError: there are no labels, or it is another dataset.
+        InputError: there are no labels, or the dataset is another one.
     """
     if cannot_assess not in POLICIES:
         raise InputError(
@@ -394,7 +395,7 @@ def compute_metrics(
 
 
 def _verdicts(item: ItemResult, judge: str | None) -> dict[str, Verdict]:
-    """An item's verdicts, or one judge's votes."""
+    """The verdicts on an item, or the votes of a judge."""
     return {
         name: next((vote for vote in verdict.votes if vote.judge == judge), verdict)
         for name, verdict in item.criteria.items()
@@ -501,7 +502,7 @@ def _figures(
 def _confusion(
     criterion: CriterionAgreement, items: Sequence[ItemResult]
 ) -> ConfusionMatrix | None:
-    """How often each pair of answers came; None of numbers."""
+    """Count the pairs of answers; None for numbers."""
     agreement, question = criterion.agreement, _criterion(criterion, items)
     if isinstance(agreement, LabelAgreement):
         return ConfusionMatrix([list(row) for row in agreement.confusion], list(agreement.labels))
@@ -529,7 +530,7 @@ def _criterion(criterion: CriterionAgreement, items: Sequence[ItemResult]) -> Cr
 
 
 def _of_steps(matrix: Any, criterion: Criterion) -> dict[str, Any]:
-    """The figures of ordered options, from how often each pair of them came."""
+    """The figures of ordered options, computed from the counts of pairs."""
     values = [criterion.value(label) or 0.0 for label in criterion.labels[: len(matrix)]]
     people, judge = np.indices(matrix.shape).reshape(2, -1).repeat(matrix.ravel(), axis=1)
     x, y = np.array(values)[judge], np.array(values)[people]
@@ -545,7 +546,7 @@ def _of_steps(matrix: Any, criterion: Criterion) -> dict[str, Any]:
 
 
 def _alpha(criterion: CriterionAgreement, items: Sequence[ItemResult]) -> float | None:
-    """Krippendorff's alpha of the judges among each other."""
+    """Krippendorff's alpha among the judges."""
     voted = [item.criteria[criterion.name] for item in items if criterion.name in item.criteria]
     votes = [verdict.votes for verdict in voted if len(verdict.votes) > 1]
     if len(votes) < 2:
@@ -568,7 +569,7 @@ def _score(report: AgreementReport, name: str) -> Estimate:
 
 
 def _scores(items: Sequence[ItemResult]) -> tuple[list[float], list[float]]:
-    """The judge's scores and people's, of the items that have both."""
+    """The scores by the judge and by people, of items that have both."""
     pairs = [
         (item.score.value, item.human_score.value)
         for item in items
@@ -592,7 +593,7 @@ def _correlation(
 
 
 def _tested(method: str, x: Sequence[float], y: Sequence[float]) -> CorrelationResult:
-    """A correlation with its test; undefined where one of the two does not vary."""
+    """A correlation with its test; undefined if either side does not vary."""
     from scipy import stats
 
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
@@ -625,12 +626,12 @@ def systematic_bias(
     paired: bool = True,
     confidence: float = 0.95,
 ) -> BiasResult:
-    """How far some numbers are above others, with a t test (Student 1908).
+    """Compute how much higher one sample is than another, with a t test (Student 1908).
 
     Args:
-        y_pred, y_true: the numbers.
-        paired: whether they are of the same things in the same order.
-        confidence: of the interval.
+        y_pred, y_true: the samples.
+        paired: whether the values belong together in pairs.
+        confidence: the level of the interval.
     """
     from scipy import stats
 
@@ -664,7 +665,7 @@ def _direction(mean: float | None) -> str:
 
 @dataclass(frozen=True)
 class EMDResult:
-    """How far two samples are apart."""
+    """The distance between two samples."""
 
     emd: float
     mean_diff: float
@@ -672,17 +673,17 @@ class EMDResult:
 
     @property
     def bias_direction(self) -> str:
-        """Whether the first is higher."""
+        """Which of the samples is higher."""
         return {"positive": "higher", "negative": "lower"}.get(_direction(self.mean_diff), "none")
 
     @property
     def bias_magnitude(self) -> float:
-        """How far their means are apart."""
+        """The distance between the means."""
         return abs(self.mean_diff)
 
     @property
     def interpretation(self) -> str:
-        """How far they are apart, in words."""
+        """The distance in words."""
         return next(words for most, words in _APART.items() if self.emd < most)
 
 
@@ -701,7 +702,7 @@ def earth_movers_distance(
 
     Args:
         dist1, dist2: the samples.
-        normalize: in units of their common range.
+        normalize: whether to divide it by their common range.
     """
     from scipy import stats
 
@@ -714,7 +715,7 @@ def earth_movers_distance(
 def wasserstein_distance(
     dist1: Sequence[float], dist2: Sequence[float], *, normalize: bool = True
 ) -> float:
-    """The distance alone of `earth_movers_distance`."""
+    """Return only the distance of `earth_movers_distance`."""
     return earth_movers_distance(dist1, dist2, normalize=normalize).emd
 
 
@@ -732,7 +733,7 @@ class KSTestResult:
 
 
 def ks_test(sample1: Sequence[float], sample2: Sequence[float]) -> KSTestResult:
-    """Whether two samples may be of one distribution (Kolmogorov-Smirnov)."""
+    """Test whether two samples may come from the same distribution (Kolmogorov-Smirnov)."""
     from scipy import stats
 
     tested = stats.ks_2samp(sample1, sample2)
@@ -741,7 +742,7 @@ def ks_test(sample1: Sequence[float], sample2: Sequence[float]) -> KSTestResult:
 
 @dataclass(frozen=True)
 class DistributionResult:
-    """The figures of a sample; spread with n - 1."""
+    """The figures of a sample; the standard deviation is that with n - 1."""
 
     n: int
     mean: float
@@ -759,10 +760,10 @@ class DistributionResult:
 
 
 def score_distribution(scores: Sequence[float], *, bins: int = 10) -> DistributionResult:
-    """The figures of a sample of scores.
+    """Compute the figures of a sample of scores.
 
     Raises:
-        InputError: there are fewer than two.
+        InputError: there are fewer than two scores.
     """
     from scipy import stats
 
@@ -794,7 +795,7 @@ def filter_cannot_assess(
     true_verdicts: Sequence[CriterionVerdict],
     mode: str = "exclude",
 ) -> tuple[list[CriterionVerdict], list[CriterionVerdict]]:
-    """Pairs of verdicts without those in which one abstained; all of them for `as_category`."""
+    """Return the pairs of verdicts without abstentions, or all of them for `as_category`."""
     if mode not in POLICIES:
         raise InputError(f"mode must be {' or '.join(POLICIES)}, found {mode!r}")
     abstained = CriterionVerdict.CANNOT_ASSESS
@@ -807,19 +808,19 @@ def filter_cannot_assess(
 
 
 def verdict_to_binary(verdicts: Sequence[CriterionVerdict | str]) -> list[int]:
-    """1 for MET, else 0."""
+    """Convert MET to 1, and other verdicts to 0."""
     return [int(CriterionVerdict(verdict) is CriterionVerdict.MET) for verdict in verdicts]
 
 
 def verdict_to_string(verdicts: Sequence[CriterionVerdict | str]) -> list[str]:
-    """The verdicts as text."""
+    """Convert verdicts to text."""
     return [CriterionVerdict(verdict).value for verdict in verdicts]
 
 
 def extract_verdicts_from_report(
     report: EnsembleEvaluationReport, num_criteria: int
 ) -> list[CriterionVerdict | None]:
-    """The verdicts of a report's binary criteria; None where one failed."""
+    """Return the verdicts on a report's binary criteria; None for failed verdicts."""
     return [entry.final_verdict for entry in report.report][:num_criteria]
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Grader(Protocol):
-    """What grades: a `CriterionGrader`."""
+    """A grader, such as `CriterionGrader`."""
 
     async def grade(
         self,
@@ -30,17 +30,17 @@ class Grader(Protocol):
 
 
 PARSERS = {".json": parse_json, ".yaml": parse_yaml, ".yml": parse_yaml}
-"""What reads a file, by its suffix."""
+"""The parsers of files, by suffix."""
 
 
 class Rubric(core.Rubric):
-    """A list of criteria, with AutoRubric's defaults and the forms that its files have.
+    """A list of criteria, with AutoRubric's defaults and file formats.
 
-    Repeated names get a suffix, with a warning.
+    Repeated names get a suffix and cause a warning.
 
     Args:
-        rubric: the criteria; also as the first argument.
-        guidelines: what applies to every criterion; blank text is none.
+        rubric: the criteria; may also be the first argument.
+        guidelines: guidelines for all criteria; blank text counts as none.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Rubric(core.Rubric):
 
     @property
     def rubric(self) -> tuple[core.Criterion, ...]:
-        """The criteria as they were given: the name of one without a name is None."""
+        """The criteria as passed: without a name, the name is None."""
         return tuple(map(as_given, self.criteria))
 
     @classmethod
@@ -67,7 +67,7 @@ class Rubric(core.Rubric):
         """Build a rubric from loaded JSON or YAML, in any of AutoRubric's forms.
 
         Raises:
-            InputError: with the path inside the document of what is wrong.
+            InputError: the document is invalid; the message has the path inside it.
         """
         if isinstance(data, Rubric):
             return data
@@ -84,7 +84,7 @@ class Rubric(core.Rubric):
 
     @classmethod
     def from_file(cls, path: str | Path | IO[str] | IO[bytes]) -> Rubric:
-        """Load a rubric from a .json, .yaml, .yml or .txt file, or from an open one with a name."""
+        """Load a rubric from a .json, .yaml, .yml or .txt file, or an open file with a name."""
         if not isinstance(path, str | Path):
             return cls._from_open_file(path)
         with errors_within(file=path):
@@ -125,7 +125,7 @@ class Rubric(core.Rubric):
         cannot_assess_strategy: str = "skip",
         partial_credit: float = 0.5,
     ) -> float | None:
-        """The score of labels, one a criterion; None where no criterion is left to score."""
+        """Compute the score of labels, one per criterion; None if no criterion can be scored."""
         if len(verdicts) != len(self):
             raise InputError(f"{len(verdicts)} verdicts for a rubric of {len(self)} criteria")
         judged = [criterion.verdict(label) for criterion, label in zip(self, verdicts, strict=True)]
@@ -135,12 +135,12 @@ class Rubric(core.Rubric):
 
     @staticmethod
     def validate_and_create_criteria(data: Any) -> list[core.Criterion]:
-        """The criteria of `from_dict` alone."""
+        """Return only the criteria of `from_dict`."""
         return list(Rubric.from_dict(data).criteria)
 
 
 def _criterion(data: Any, path: Sequence[str | int]) -> core.Criterion:
-    """A criterion of AutoRubric's, or of a kind that only the core has."""
+    """Build a criterion of AutoRubric, or of a kind that only the core has."""
     if isinstance(data, core.Criterion):
         return data
     if isinstance(data, Mapping) and data.get("kind") not in (None, "binary", "multi_choice"):
@@ -154,7 +154,7 @@ def _criterion(data: Any, path: Sequence[str | int]) -> core.Criterion:
 
 
 def _of_any_format(path: Path, text: str) -> Any:
-    """What a file of another suffix holds, as JSON or YAML, where that is an object or a list."""
+    """Parse a file with another suffix as JSON or YAML, if that gives an object or a list."""
     data = None
     for parse in (parse_json, parse_yaml):
         try:

@@ -1,4 +1,4 @@
-"""`autorubric.types`: criteria, what they are answered with, and reports."""
+"""`autorubric.types`: criteria, their answers, and reports."""
 
 from rubricate.dialects import names_elsewhere
 from rubricate.dialects.autorubric._criteria import (

@@ -1,4 +1,4 @@
-"""`autorubric.utils`: lengths, thinking, sums of what requests took, and labels by a model."""
+"""`autorubric.utils`: lengths, thinking, usage totals, and labels from a model."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ ToGrade = str | Mapping[str, str]
 
 
 def word_count(text: str) -> int:
-    """How many words a text has."""
+    """Return the number of words in a text."""
     return len(text.split())
 
 
 def normalize_to_grade_input(to_grade: ToGrade) -> dict[str, str]:
-    """What is graded as `{thinking, output}`; a text may have `<thinking>` and `<output>` marks."""
+    """Convert a text, perhaps with `<thinking>` and `<output>` tags, to `{thinking, output}`."""
     parts = core.split_thinking(to_grade)._asdict()
     marked = isinstance(to_grade, str) and parts["output"] != to_grade
     return {name: text.strip() if marked else text for name, text in parts.items()}
@@ -31,12 +31,12 @@ parse_thinking_output = normalize_to_grade_input
 
 
 def compute_length_penalty(text: ToGrade, config: core.LengthPenalty) -> float:
-    """What the length of a text costs the score."""
+    """Return how much the length of a text lowers its score."""
     return config.at(config.length(core.split_thinking(text)))
 
 
 def aggregate_token_usage(usages: Iterable[TokenUsage | None]) -> TokenUsage | None:
-    """The sum of the known ones; None without any."""
+    """Return the sum of the known usages; None if there are none."""
     known = [usage for usage in usages if usage is not None]
     names = [field.name for field in fields(TokenUsage)]
     sums = {name: sum(getattr(usage, name) for usage in known) for name in names}
@@ -44,7 +44,7 @@ def aggregate_token_usage(usages: Iterable[TokenUsage | None]) -> TokenUsage | N
 
 
 def aggregate_completion_cost(costs: Iterable[float | None]) -> float | None:
-    """The sum of the known ones; None without any."""
+    """Return the sum of the known costs; None if there are none."""
     known = [cost for cost in costs if cost is not None]
     return sum(known) if known else None
 
@@ -52,7 +52,7 @@ def aggregate_completion_cost(costs: Iterable[float | None]) -> float | None:
 def aggregate_evaluation_usage(
     reports: Iterable[EnsembleEvaluationReport],
 ) -> tuple[TokenUsage | None, float | None]:
-    """The tokens and the cost of several reports."""
+    """Return the total tokens and cost of several reports."""
     every = list(reports)
     return (
         aggregate_token_usage(report.token_usage for report in every),
@@ -68,16 +68,16 @@ async def fill_ground_truth(
     show_progress: bool = True,
     max_concurrent_items: int | None = None,
 ) -> RubricDataset:
-    """A dataset whose items have a grader's verdicts as labels.
+    """Return a dataset whose items have a grader's verdicts as labels.
 
     Args:
         dataset: the items.
-        grader: who labels them.
-        force: whether items that have labels get others.
+        grader: the grader that labels them.
+        force: whether to replace existing labels.
         show_progress, max_concurrent_items: as for `evaluate`.
 
     Returns:
-        The items with labels; those of which a verdict failed are left out.
+        The items with labels; items with a failed verdict are left out.
     """
     wanted = [item for item in dataset.items if force or item.ground_truth is None]
     labels = dict[int, list[core.CriterionVerdict | str | int | float | None]]()

@@ -30,7 +30,7 @@ _OF_JSON = (
 
 
 def example_dataset(name: str, sample_fields: Any = None) -> MemoryDataset:
-    """Inspect's own examples, which are not here.
+    """Inspect's own examples, which this package does not have.
 
     Raises:
         InputError: always; says what to use.
@@ -54,7 +54,7 @@ def json_dataset(
             (`parse_float`, `object_hook`, ...), for either kind of file.
 
     Raises:
-        MissingFileError (FileNotFoundError): there is no such file.
+        MissingFileError (FileNotFoundError): the file does not exist.
         InputError (ValueError): an argument or a record cannot be used.
     """
     options = {key: reader_kwargs.pop(key) for key in _OF_JSON if key in reader_kwargs}

@@ -1,4 +1,4 @@
-"""A scorer for inspect: `inspect_ai` runs the samples of a task, this package judges them.
+"""A scorer for inspect: `inspect_ai` runs the samples of a task, and this package judges them.
 
     from inspect_ai import Task
     from inspect_ai.dataset import json_dataset
@@ -7,13 +7,13 @@
     questions = json_dataset("questions.jsonl")
     task = Task(questions, scorer=rubric("rubric.yaml", "openai/gpt-6-luna"))
 
-A sample's score has a value for the whole (`score`), for each criterion and each group of them, so
-that inspect gives a mean and a standard error of each, over samples and epochs. A judgement that
-failed is NaN, which inspect counts as unscored, in no mean; it would count None as 0.
+The score of a sample has a value for the whole (`score`), for each criterion and for each group of
+criteria. Inspect thus reports the mean and standard error of each over samples and epochs. A failed
+verdict is NaN, which inspect counts as unscored and leaves out of means; it would count None as 0.
 
-Samples that are scored at the same time share the judge's connections and limits. With `cache=`
-what was judged is not asked again, by whatever eval. Needs inspect_ai (extra `inspect`), which
-nothing else of this package imports.
+Samples that are scored at the same time share the judge's connections and limits. With `cache=`,
+any eval reuses stored answers. This module needs inspect_ai (extra `inspect`), which nothing else
+in this package imports.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ except ImportError as error:
 
 
 WHOLE = "score"
-"""What the score of all criteria together is called among them."""
+"""The name of the score of all criteria together."""
 
 
 class ScorerOptions(JudgingOptions, Limits, SharedAnswers):
-    """How to judge the samples of a task."""
+    """The options for judging the samples of a task."""
 
 
 class ScorerCall(ScorerOptions, kw_only=False):
@@ -67,22 +67,22 @@ class ScorerCall(ScorerOptions, kw_only=False):
 def rubric(call: ScorerCall) -> Scorer:
     """Score samples by a rubric.
 
-    The submission is the model's output, the prompt the sample's input, the reference its target,
-    where it has one.
+    The submission is the model's output, the prompt is the sample's input, and the reference is its
+    target, if it has one.
 
     Args:
-        rubric: what to judge by: a `Rubric`, or the file of one. None: each sample has its own in
-            its metadata, under `rubric`, and is unscored where it has none. Their criteria are then
-            in the scores' metadata alone, since inspect wants the same values of all samples.
-        judge: who judges, as for `rubricate.grade`.
-        conversation: judge all messages, not the output alone.
+        rubric: a `Rubric` or a rubric file. None: each sample has its own rubric under `rubric` in
+            its metadata, and is unscored if it has none. Their criteria are then only in the
+            metadata of scores, because inspect requires the same values for all samples.
+        judge: the judge, as for `rubricate.grade`.
+        conversation: judge all messages, not only the output.
 
     Returns:
-        The scorer. A score's `metadata` has the bounds, what was judged of each criterion (label,
-        reason, cause of a failure) and what it took; its `explanation` the same in words.
+        The scorer. A score's `metadata` has the bounds, the verdict on each criterion (label,
+            reason, cause of a failure), and usage; its `explanation` has the same in words.
 
     Raises:
-        InputError: something given cannot be used; nothing has been sent.
+        InputError: an argument cannot be used; nothing has been sent.
     """
     own: Any = call.rubric
     if isinstance(own, str | Path):
@@ -122,13 +122,13 @@ def rubric(call: ScorerCall) -> Scorer:
 
 
 def _prompt_of(state: TaskState, conversation: Sequence[Mapping[str, Any]]) -> Any:
-    """The input's text; the messages of others where they have more than text, such as images."""
+    """Return the text of the input, or its messages if they have more than text, such as images."""
     others = [message for message in conversation if message["role"] != "assistant"]
     return others if kinds_in(message["content"] for message in others) else state.input_text
 
 
 def _rubric_of(metadata: Mapping[str, Any]) -> Rubric:
-    """A sample's own rubric, from its metadata."""
+    """Build a sample's own rubric from its metadata."""
     rubric = metadata.get("rubric")
     with errors_within("metadata", "rubric"):
         if isinstance(rubric, Rubric):
@@ -141,7 +141,7 @@ def _rubric_of(metadata: Mapping[str, Any]) -> Rubric:
 
 
 def _values(item: ItemResult) -> dict[str, float | None]:
-    """The values of an item's groups and criteria; a group with a failed criterion has none."""
+    """Return the values of an item's groups and criteria; none for groups with failures."""
     paths, failed = item.rubric.paths, set[str]()
     for name, verdict in item.criteria.items():
         if verdict.status in UNANSWERED:
@@ -151,7 +151,7 @@ def _values(item: ItemResult) -> dict[str, float | None]:
 
 
 def _verdict_line(name: str, verdict: Verdict) -> str:
-    """A verdict in a line."""
+    """Describe a verdict in one line."""
     if verdict.error is not None:
         return f"{name}: failed ({verdict.error.kind}): {verdict.error.message}"
     answer = verdict.label or verdict.status.replace("_", " ")
@@ -159,7 +159,7 @@ def _verdict_line(name: str, verdict: Verdict) -> str:
 
 
 def _figures(item: ItemResult) -> dict[str, Any]:
-    """The figures of an item beside its values."""
+    """Return the other figures of an item."""
     fields = ("status", "label", "value", "probability", "reason", "judge")
     return {
         "lowest": item.score.lowest,

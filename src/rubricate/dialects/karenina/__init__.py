@@ -1,8 +1,8 @@
 """Karenina's names: `karenina` becomes `rubricate.dialects.karenina` in import lines.
 
-A benchmark has questions with right answers. Models answer them, and models judge the answers: by
-templates (is it correct?) and by rubrics of traits (how good is it?), all through rubricate's own
-engine.
+A benchmark has questions with reference answers. Models answer them, and models judge the answers
+by templates (is it correct?) and by rubrics of traits (how good is it?). All of it runs on
+rubricate's engine.
 """
 
 from rubricate.dialects import names_elsewhere

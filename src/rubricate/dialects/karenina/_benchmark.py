@@ -1,4 +1,4 @@
-"""A benchmark: questions with right answers, rubrics, templates, and the last results."""
+"""A benchmark: questions with reference answers, rubrics, templates, and the last results."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _now() -> str:
 
 @dataclass
 class Benchmark(_jsonld.BenchmarkData):
-    """Questions with right answers, judged by templates and rubrics.
+    """Questions with reference answers, judged by templates and rubrics.
 
         benchmark = Benchmark.create(name="Genomics")
         benchmark.add_question("How many chromosomes has a human somatic cell?", "46")
@@ -54,20 +54,20 @@ class Benchmark(_jsonld.BenchmarkData):
         benchmark.save("genomics.jsonld")
 
     Attributes:
-        name, description, version, creator: what it is called and who made it.
-        questions: the questions, in their order.
-        global_rubric: the traits that every answer is judged by.
-        results: those of the last verification; saved with the rest.
+        name, description, version, creator: its name, description, version and author.
+        questions: the questions in order.
+        global_rubric: the traits for all answers.
+        results: the results of the last verification, which are saved as well.
         id: its identifier in files.
         date_created, date_modified: ISO 8601.
-        node: the document that it came from; what else it holds is written back.
+        node: the document that it was read from; its other contents are written back.
     """
 
     @classmethod
     def create(
         cls, name: str, description: str = "", version: str = "0.1.0", creator: str = ""
     ) -> Benchmark:
-        """A benchmark without questions.
+        """Create a benchmark without questions.
 
         Raises:
             InputError: the name is empty.
@@ -105,7 +105,7 @@ class Benchmark(_jsonld.BenchmarkData):
 
     @property
     def not_judged(self) -> dict[str, str]:
-        """The traits of its file that are kept but cannot be judged here, with the cause."""
+        """The traits of its file that are kept but cannot be judged here, with the reason."""
         traits = [trait for trait in self._traits() if isinstance(trait, StoredTrait)]
         return {trait.name: trait.problem for trait in traits}
 
@@ -122,14 +122,14 @@ class Benchmark(_jsonld.BenchmarkData):
 
         Args:
             question: its text.
-            raw_answer: the right answer, in words.
-            rubric: traits for this question alone, beside those of the global rubric.
-            template: what makes an answer correct, where that is not to be generated.
+            raw_answer: the reference answer.
+            rubric: traits for this question only, in addition to the global rubric.
+            template: defines when an answer is correct, unless a model should generate that.
             id: its identifier. Default: a hash of question and answer.
 
         Raises:
-            InputError: a text is empty or no text, a trait is in the global rubric too, or the id
-                is taken.
+            InputError: a text is empty or of another type, the global rubric also has one of the
+                traits, or the id already exists.
         """
         for what, text in (("question", question), ("raw_answer", raw_answer)):
             if not isinstance(text, str) or not text.strip():
@@ -156,7 +156,7 @@ class Benchmark(_jsonld.BenchmarkData):
         return new
 
     def set_global_rubric(self, rubric: Rubric | None) -> None:
-        """Set the traits that every answer is judged by; None takes them away.
+        """Set the traits for all answers; None removes them.
 
         Raises:
             InputError: a question's own rubric has a trait of the same name.
@@ -169,10 +169,10 @@ class Benchmark(_jsonld.BenchmarkData):
         self.date_modified = _now()
 
     def add_global_rubric_trait(self, trait: Trait) -> None:
-        """Judge every answer by this trait, too.
+        """Judge all answers by this trait, too.
 
         Raises:
-            InputError: it is no trait, or one of that name is there.
+            InputError: it is not a trait, or a trait of that name exists.
         """
         self.set_global_rubric(_with(self.global_rubric, trait, "global rubric"))
 
@@ -184,7 +184,8 @@ class Benchmark(_jsonld.BenchmarkData):
             trait: the trait.
 
         Raises:
-            InputError: there is no such question, it is no trait, or one of that name is there.
+            InputError: there is no such question, it is not a trait, or a trait of that name
+                exists.
         """
         asked_about = question if isinstance(question, Question) else self.get_question(question)
         rubric = _with(asked_about.rubric, trait, "question rubric")
@@ -194,11 +195,11 @@ class Benchmark(_jsonld.BenchmarkData):
 
     @property
     def question_count(self) -> int:
-        """How many questions there are."""
+        """The number of questions."""
         return len(self.questions)
 
     def get_global_rubric(self) -> Rubric | None:
-        """The traits that every answer is judged by; None where there are none."""
+        """Return the traits for all answers; None if there are none."""
         return self.global_rubric
 
     def has_template(self, id: str) -> bool:
@@ -206,14 +207,14 @@ class Benchmark(_jsonld.BenchmarkData):
         return self.get_question(id).template is not None
 
     def get_question_ids(self) -> list[str]:
-        """The questions' ids, in their order."""
+        """Return the ids of the questions in order."""
         return [question.id for question in self.questions]
 
     def get_question(self, id: str) -> Question:
-        """The question with this id.
+        """Return the question with this id.
 
         Raises:
-            InputError: there is none.
+            InputError: there is no such question.
         """
         for question in self.questions:
             if question.id == id:
@@ -222,10 +223,10 @@ class Benchmark(_jsonld.BenchmarkData):
 
     @takes_as_method(TemplatesCall)
     def generate_all_templates(self, call: TemplatesCall) -> dict[str, Failure]:
-        """Have a model write an answer template for every question that has none.
+        """Let a model write an answer template for every question that has none.
 
-        A question without a usable template has the cause in `template_failure`, and its
-        answers are neither correct nor incorrect but failed.
+        If there is no usable template for a question, the reason is in its `template_failure`, and
+        the correctness of its answers is failed, neither correct nor incorrect.
 
         Args:
             model_config: the model.
@@ -242,7 +243,7 @@ class Benchmark(_jsonld.BenchmarkData):
 
     @takes_as_method(TemplatesCall)
     async def agenerate_all_templates(self, call: TemplatesCall) -> dict[str, Failure]:
-        """`generate_all_templates` for asynchronous code.
+        """Async version of `generate_all_templates`.
 
         Args:
             model_config, stop: as for `generate_all_templates`.
@@ -268,31 +269,31 @@ class Benchmark(_jsonld.BenchmarkData):
 
     @takes_as_method(VerificationCall)
     def run_verification(self, call: VerificationCall) -> VerificationResults:
-        """Have every answering model answer every question, and every parsing model judge.
+        """Let each answering model answer all questions, and each parsing model judge the answers.
 
-        Each answer is judged by the question's template and by the traits of the global rubric
-        and the question's own. Everything that fails is a failed verdict with its cause.
+        Each answer is judged by the question's template, the traits of the global rubric, and the
+        question's own traits. Every failure is a failed verdict with its cause.
 
-        `run_dir` is a folder for the models' run folders, `concurrency` that of all models
-        together; other limits hold for each model.
+        `run_dir` is the parent of the models' run folders. `concurrency` applies to all models
+        together; other limits apply to each model.
 
         Args:
-            config: which models answer and which judge.
-            question_ids: the questions to be answered. Default: all.
+            config: the answering and the parsing models.
+            question_ids: the questions to answer. Default: all.
             stop: set this to end the runs early and cleanly.
 
         Returns:
-            One result a question, answering model and parsing model; also in `results`.
+            One result per question, answering model and parsing model; also stored in `results`.
 
         Raises:
-            InputError: something given cannot be used; nothing has been sent.
+            InputError: an argument cannot be used; nothing has been sent.
             RunStopped: no model answered anything.
         """
         return run_sync(lambda: self._verify(call))
 
     @takes_as_method(VerificationCall)
     async def arun_verification(self, call: VerificationCall) -> VerificationResults:
-        """`run_verification` for asynchronous code.
+        """Async version of `run_verification`.
 
         Args:
             config, question_ids, stop: as for `run_verification`.
@@ -326,7 +327,7 @@ class Benchmark(_jsonld.BenchmarkData):
             InputError: something in it cannot be written as JSON, or the file cannot be written.
         """
         text = _jsonld.text_of(_jsonld.to_document(self))
-        with Replacement(Path(path)) as file:  # a full disk must not cost the file that is there
+        with Replacement(Path(path)) as file:  # a full disk must not destroy an existing file
             file.write(text.encode())
 
     @classmethod
@@ -335,18 +336,18 @@ class Benchmark(_jsonld.BenchmarkData):
     ) -> Benchmark:
         """Read a benchmark from a JSON-LD file.
 
-        Python code in the file, be it a template or a trait, is kept and written back but never
-        run: see `Question.template_code` and `StoredTrait`. So is a trait of a kind, or with a
-        setting, that is not known here; `not_judged` has them, and a warning names them.
+        Python code in the file (templates or traits) is kept and written back but never run; see
+        `Question.template_code` and `StoredTrait`. The same applies to traits of an unknown kind or
+        with an unknown setting: they are in `not_judged`, and a warning names them.
 
         Args:
             path: the file.
-            code: your own functions for the traits that are code in the file, by the traits'
-                names; see `CallableRubricTrait`.
+            code: your functions for traits that are code in the file, by the name of the trait; see
+                `CallableRubricTrait`.
 
         Raises:
-            InputError: the file cannot be read, or has something that rubricate cannot represent;
-                it is named.
+            InputError: the file cannot be read, or has something that rubricate cannot represent,
+                which the message names.
         """
         with errors_within(file=path):
             loaded = cls(**_jsonld.from_document(read_document(path), code or {}))
@@ -360,7 +361,7 @@ class Benchmark(_jsonld.BenchmarkData):
 
 
 def _with(rubric: Rubric | None, trait: Trait, name: str) -> Rubric:
-    """A rubric with one trait more; a new one of this name where there was none."""
+    """Return a rubric with one more trait, or a new one of this name if there was none."""
     if rubric is None:
         return Rubric(name, [trait])
     return Rubric(rubric.name, [*rubric, trait])

@@ -1,8 +1,8 @@
 """Benchmarks as schema.org JSON-LD.
 
-A benchmark is a `DataFeed`, a question a `DataFeedItem` whose `item` is a `Question`, a trait a
-`Rating`. What schema.org has no word for (settings of traits, templates, results) is in
-`additionalProperty`. Whatever else a file has is kept where it is, and written back.
+A benchmark is a `DataFeed`, a question is a `DataFeedItem` whose `item` is a `Question`, and a
+trait is a `Rating`. What schema.org has no term for (settings of traits, templates, results) is in
+`additionalProperty`. All other contents of a file are kept in place and written back.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ _TEXTS = {
     "date_created": "dateCreated",
     "date_modified": "dateModified",
 }
-"""Attributes of a benchmark that are plain text, and their names in a file."""
+"""Attributes of a benchmark that are plain text, with their names in a file."""
 _GLOBAL = "global rubric"
 _OWN = "question rubric"
-"""The name of a rubric that has none in the file."""
+"""The name of a rubric that has none in its file."""
 _OF_BENCHMARK = ("global_rubric_name", "verification_stopped")
 _OF_QUESTION = ("rubric_name", "answer_template", "template_failure", "verification_results")
-"""Properties of ours."""
+"""The properties that this module writes."""
 _NO_TEMPLATE = {
     "@type": "SoftwareSourceCode",
     "name": "No answer template yet",
@@ -84,20 +84,20 @@ _KINDS: dict[str, type[Trait]] = {
     "CallableTrait": CallableRubricTrait,
     "CallableRubricTrait": CallableRubricTrait,
 }
-"""The classes of what `additionalType` may end with."""
+"""The class for each ending of `additionalType`."""
 _SCOPE = re.compile(r"(?<![A-Za-z])(Global|QuestionSpecific)(?=[A-Z])")
 _AS_TEXT = (*METRIC_SETTINGS, "classes")
-"""Settings that a file may have as JSON text."""
+"""Settings that may be JSON text in a file."""
 _WRITTEN: dict[type[Trait], tuple[str, tuple[str, ...]]] = {
     RubricTrait: ("RubricTrait", ("classes", "min_score", "max_score")),
     ManualRubricTrait: ("RegexTrait", ("pattern", "case_sensitive", "invert_result")),
     MetricRubricTrait: ("MetricRubricTrait", ("evaluation_mode",)),
-    CallableRubricTrait: (  # the function itself stays out of files
+    CallableRubricTrait: (  # the function itself is not written to files
         "CallableTrait",
         ("kind", "invert_result", "classes", "min_score", "max_score"),
     ),
 }
-"""By class, the name in files and the settings that are written."""
+"""The name in files and the written settings of each class."""
 
 
 # Benchmarks and questions
@@ -105,7 +105,7 @@ _WRITTEN: dict[type[Trait], tuple[str, tuple[str, ...]]] = {
 
 @dataclass
 class BenchmarkData:
-    """A benchmark as it is in a file; see `Benchmark`."""
+    """A benchmark as in its file; see `Benchmark`."""
 
     name: str
     description: str = ""
@@ -121,7 +121,7 @@ class BenchmarkData:
 
 
 def to_document(benchmark: BenchmarkData) -> dict[str, Any]:
-    """The benchmark as JSON-LD: the document it came from, with what it is now."""
+    """Convert the benchmark to JSON-LD: the document that it was read from, updated."""
     document: dict[str, Any] = {"@context": CONTEXT, "@type": "DataFeed", **benchmark.node}
     for name, key in _TEXTS.items():
         text = getattr(benchmark, name)
@@ -152,7 +152,7 @@ def _question_node(question: Question, results: list[Any] | None) -> dict[str, A
     item = {"@type": "Question", **feed.get("item", {}), "text": question.question}
     answer = {"@type": "Answer", **item.get("acceptedAnswer", {}), "text": question.raw_answer}
     feed["item"], item["acceptedAnswer"] = item, answer
-    if not question.node:  # made here; what a file has is written back as it was
+    if not question.node:  # created here; what comes from a file is written back unchanged
         item["hasPart"] = {**_NO_TEMPLATE, "@id": f"{question.id}-template"}
     _set_rubric(item, question.rubric, "QuestionSpecific")
     if question.keywords:
@@ -177,7 +177,7 @@ def _set_rubric(node: dict[str, Any], rubric: Rubric | None, scope: str) -> None
 
 
 def _set_properties(node: dict[str, Any], ours: Mapping[str, Any], names: tuple[str, ...]) -> None:
-    """Replace the properties of these names; the others stay."""
+    """Replace the properties with these names, and keep all others."""
     nodes = listed(node.get("additionalProperty", []), ())
     others = [node for node in nodes if node["name"] not in names]
     if ours or nodes:
@@ -185,14 +185,14 @@ def _set_properties(node: dict[str, Any], ours: Mapping[str, Any], names: tuple[
 
 
 def from_document(data: Any, code: Code = NO_CODE) -> dict[str, Any]:
-    """The attributes of the benchmark that a JSON-LD document is.
+    """Read the attributes of a benchmark from a JSON-LD document.
 
     Args:
         data: the document.
-        code: the functions for traits that are code, by the traits' names.
+        code: the functions for traits that are code, by the name of the trait.
 
     Raises:
-        InputError: with the path inside the document of what cannot be represented.
+        InputError: something cannot be represented; the message has its path inside the document.
     """
     node = _node(data, "DataFeed", ())
     required(node, "name", ())
@@ -264,7 +264,7 @@ def _question(
 def _rubric(
     node: Mapping[str, Any], scope: str, name: str, path: Path, code: Code
 ) -> Rubric | None:
-    """The rubric of a node; its traits have this scope."""
+    """Read the rubric of a node, whose traits have this scope."""
     nodes = listed(node.get("rating", []), (*path, "rating"))
     traits = [
         trait_of(entry, scope, (*path, "rating", index), code) for index, entry in enumerate(nodes)
@@ -274,7 +274,7 @@ def _rubric(
 
 
 def _our_properties(node: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """The values of a node's `PropertyValue` nodes by name."""
+    """Return the values of a node's `PropertyValue` nodes by name."""
     where = (*path, "additionalProperty")
     values: dict[str, Any] = {}
     for index, entry in enumerate(listed(node.get("additionalProperty", []), where)):
@@ -296,10 +296,10 @@ def _node(data: Any, kind: str, path: Path) -> dict[str, Any]:
 
 
 def text_of(document: Any) -> str:
-    """A document as text.
+    """Convert a document to text.
 
     Raises:
-        InputError: a value is none that JSON has; says where it is.
+        InputError: JSON has no such value; the message says where it is.
     """
     _check(document, ())
     text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
@@ -326,10 +326,10 @@ def _check(value: Any, path: Path) -> None:
 
 
 def rating(trait: Trait, scope: str) -> dict[str, Any]:
-    """A trait as a `Rating` node; `scope` is `Global` or `QuestionSpecific`.
+    """Convert a trait to a `Rating` node; `scope` is `Global` or `QuestionSpecific`.
 
-    The node that it was read from is written back as it was, as long as it means the same trait;
-    else its settings replace those in the node.
+    The node that it was read from is written back unchanged if it still describes the same trait.
+    Otherwise the trait's settings replace those of the node.
     """
     node = dict(trait.node or {})
     if isinstance(trait, StoredTrait) or (node and _of_node(node, _function(trait)) == trait):
@@ -360,7 +360,7 @@ def rating(trait: Trait, scope: str) -> dict[str, Any]:
 
 
 def _settings(trait: Trait) -> tuple[str, dict[str, Any]]:
-    """The name of a trait's kind in files, and its settings."""
+    """Return the name of a trait's kind in files, and its settings."""
     forms = [form for known, form in _WRITTEN.items() if isinstance(trait, known)]
     if not forms:
         raise InputError(
@@ -380,7 +380,7 @@ def _settings(trait: Trait) -> tuple[str, dict[str, Any]]:
         if trait.kind == "literal":
             kind, settings["kind"] = "LLMRubricTrait", "literal"
         elif trait.kind == "score" and trait.bounds == (0, 1):
-            settings["kind"] = "score"  # such bounds mean yes or no otherwise
+            settings["kind"] = "score"  # without it, such bounds mean yes or no
     if "classes" in settings:
         settings["classes"] = dict(settings["classes"])
     settings |= {"weight": trait.weight} if trait.weight != 1.0 else {}
@@ -395,16 +395,16 @@ def _function(trait: Trait) -> Callable[[str], Any] | None:
 
 
 def trait_of(data: Any, scope: str, path: Path, code: Code = NO_CODE) -> Trait:
-    """The trait that a `Rating` node is; a `StoredTrait` if it cannot be judged here.
+    """Convert a `Rating` node to a trait; a `StoredTrait` if it cannot be judged here.
 
     Args:
         data: the node.
         scope: `Global` or `QuestionSpecific`.
         path: where it is, for errors.
-        code: the functions for traits that are code, by the traits' names.
+        code: the functions for traits that are code, by the name of the trait.
 
     Raises:
-        InputError: it is no trait, or one of another scope.
+        InputError: it is not a trait, or has another scope.
     """
     if not isinstance(data, Mapping) or data.get("@type") != "Rating":
         raise InputError("expected an object of the type Rating", path=path)
@@ -432,7 +432,7 @@ def _properties_of(node: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _of_node(node: Mapping[str, Any], function: Callable[[str], Any] | None) -> Trait:
-    """The trait that a node means.
+    """Convert a node to the trait that it describes.
 
     Raises:
         InputError: it cannot be judged here.
@@ -478,12 +478,12 @@ def _bound(node: Mapping[str, Any], key: str, default: int) -> int:
 
 
 def property_node(name: str, value: Any) -> dict[str, Any]:
-    """A `PropertyValue` node."""
+    """Create a `PropertyValue` node."""
     return {"@type": "PropertyValue", "name": name, "value": value}
 
 
 def listed(data: Any, path: Path) -> list[Any]:
-    """A list; one object alone counts as a list of one, as JSON-LD has it."""
+    """Return a list; a single object counts as a list of one, as in JSON-LD."""
     if isinstance(data, Mapping):
         return [data]
     check_type(data, list, "a list", path)
@@ -491,7 +491,7 @@ def listed(data: Any, path: Path) -> list[Any]:
 
 
 def required(node: Mapping[str, Any], key: str, path: Path) -> str:
-    """The text under a key."""
+    """Return the text of a key."""
     text = node.get(key)
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"'{key}' is missing or no text", path=path)

@@ -1,4 +1,4 @@
-"""Which models answer and which judge, and the engine's own model for each."""
+"""The answering and judging models, and the engine's model for each."""
 
 from __future__ import annotations
 
@@ -14,36 +14,37 @@ from rubricate.judge import HTTPModel
 from rubricate.judge.models import PROVIDERS
 
 _ALIASES = {"google_genai": "gemini", "google": "gemini", "mistralai": "mistral"}
-"""LangChain's names of providers, and the engine's."""
+"""LangChain's names of providers, with the engine's."""
 
 
 class ModelConfig(SettingsDocument):
-    """A model, by provider and name. The engine's own client reaches it; the provider's API key
-    comes from the environment (`OPENAI_API_KEY`, ...), and `OPENAI_BASE_URL` moves `openai`.
+    """A model, by provider and name. It is called by the engine's client. The provider's API key
+    comes from the environment (`OPENAI_API_KEY`, ...), and `OPENAI_BASE_URL` changes the address of
+    `openai`.
 
     ModelConfig(id="luna", model_provider="openai", model_name="gpt-6-luna")
     """
 
     id: str = ""
-    """What results call it. Default: the model's name."""
+    """Its name in results. Default: the model's name."""
     model_provider: str = ""
-    """Who serves it: `openai`, `anthropic`, `gemini` (or `google_genai`), ...; see
-    `rubricate judges`. With `openrouter`, who made it; may be left out there."""
+    """The provider: `openai`, `anthropic`, `gemini` (or `google_genai`), ...; see `rubricate
+    judges`. With `openrouter`, the author of the model, which may be omitted."""
     model_name: Name
-    """The model's name there."""
+    """The provider's name of the model."""
     temperature: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
     """Sampling temperature; None leaves it to the endpoint."""
     max_tokens: int | None = Field(default=None, ge=1)
-    """The most tokens of a reply. Default: the endpoint's own limit."""
+    """The maximum number of tokens in a reply. Default: the endpoint's limit."""
     system_prompt: str | None = None
-    """The system message of an answering model. A judge has its own."""
+    """The system message of an answering model. Judges have their own."""
     interface: Literal["langchain", "openrouter", "openai_endpoint", "manual"] = "langchain"
-    """`langchain`: the provider named; `openrouter`: that model at OpenRouter; `openai_endpoint`:
+    """`langchain`: the provider above; `openrouter`: that model at OpenRouter; `openai_endpoint`:
     an OpenAI-compatible server at `base_url`; `manual`: the answers in `manual_traces`."""
     base_url: str | None = None
     """The server's address, for `openai_endpoint`; also `endpoint_base_url`."""
     extra_kwargs: Mapping[str, Any] | None = None
-    """What else is sent with each request, as the endpoint calls it."""
+    """Further fields of each request, as the endpoint names them."""
     manual_traces: Any = None
     """The answers, for `manual`: a `ManualTraces`."""
 
@@ -87,7 +88,7 @@ class ModelConfig(SettingsDocument):
         """The engine's model.
 
         Raises:
-            InputError: its answers are given by hand, so that it cannot judge.
+            InputError: its answers were written by hand, so that it cannot judge.
             MissingKeyError: the provider's API key is not set.
         """
         if self.interface == "manual":
@@ -110,10 +111,10 @@ class ModelConfig(SettingsDocument):
 
 
 class VerificationConfig(SettingsDocument):
-    """Which models answer, and which judge what they answered: every pair of one of each.
+    """The answering and the parsing models; every parsing model judges every answering model.
 
     Raises:
-        InputError: there is no parsing model, two of one list have the same id, or a setting
+        InputError: there is no parsing model, two models in a list have the same id, or a setting
             cannot be used.
     """
 
@@ -124,13 +125,13 @@ class VerificationConfig(SettingsDocument):
     replicate_count: int = Field(default=1, ge=1)
     """How often each model answers each question, and each answer is judged."""
     evaluation_mode: Literal["template_only", "template_and_rubric", "rubric_only"] | None = None
-    """What answers are judged by. Default: templates and traits, as far as there are any."""
+    """What the answers are judged by. Default: templates and traits, as far as there are any."""
     rubric_trait_names: Sequence[str] | None = None
     """The traits to judge by. Default: all."""
     async_enabled: bool = True
-    """Whether there is more than one request at a time."""
+    """Whether requests are sent concurrently."""
     async_max_workers: int | None = Field(default=None, ge=1)
-    """How many requests there are at a time. Default: `concurrency` of `run_verification`."""
+    """The number of concurrent requests. Default: `concurrency` of `run_verification`."""
 
     @model_validator(mode="after")
     def _models_differ(self) -> VerificationConfig:

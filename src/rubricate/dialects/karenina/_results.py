@@ -1,4 +1,4 @@
-"""What a verification gives: one result for each question, answering model and parsing model."""
+"""The results of a verification: one for each question, answering model and parsing model."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class VerificationResult:
-    """How one parsing model judged one answering model's answer to one question.
+    """One parsing model's judgement of one answering model's answer to one question.
 
-    A trait that could not be judged is in `failures` with its cause, and in none of the three
-    dicts of outcomes; one that the judge abstained from is in `abstained`.
+    Failed traits are in `failures` with their causes, and not in the three dicts of outcomes.
+    Traits that the judge abstained from are in `abstained`.
 
     Attributes:
         question: the question; its text is `question.question`.
         answering_model: the id of the model that answered.
         parsing_model: the id of the model that judged.
-        answered: the verdict with the answer, and its usage.
-        correctness: the verdict by the question's template; None where it has none.
+        answered: a verdict that contains the answer and its usage.
+        correctness: the verdict by the question's template; None if it has none.
         verdicts: the traits' verdicts by name.
-        kinds: how each trait's outcome reads, by name.
-        score: the weighted score of the traits; correctness is not in it.
-        classes: the classes of the traits that choose from some, by name, in their order.
-        replicate: which of the answering model's answers to the question it is, from 1.
+        kinds: the kind of each trait's outcome, by name.
+        score: the weighted score of the traits, without correctness.
+        classes: the classes of traits with classes, by name and in order.
+        replicate: the number of the answer among the model's answers to the question, from 1.
     """
 
     question: SkipValidation[Question]
@@ -60,12 +60,12 @@ class VerificationResult:
 
     @property
     def answer(self) -> str | None:
-        """The answer's text; None where there is none."""
+        """The text of the answer; None if there is none."""
         return None if self.answered.answer is None else str(self.answered.answer)
 
     @property
     def correct(self) -> bool | None:
-        """Whether the answer is correct by the template; None where that is not known."""
+        """Whether the answer is correct by the template; None if unknown."""
         verdict = self.correctness
         if verdict is None or verdict.status != "judged":
             return None
@@ -73,12 +73,13 @@ class VerificationResult:
 
     @property
     def extracted(self) -> dict[str, Any]:
-        """By field of the template: the value `extracted`, the one `expected`, whether `right`."""
+        """For each field of the template: the `extracted` and the `expected` value, and whether it
+        is `right`."""
         detail = self.correctness.detail if self.correctness else None
         return dict(detail["fields"]) if detail else {}
 
     def _labels(self, *kinds: TraitKind) -> dict[str, str]:
-        """The labels of the judged traits of these kinds, by name."""
+        """Return the labels of judged traits of these kinds, by name."""
         return {
             name: str(verdict.label)
             for name, verdict in self.verdicts.items()
@@ -87,7 +88,7 @@ class VerificationResult:
 
     @property
     def rubric_scores(self) -> dict[str, int | bool]:
-        """By trait that a model judges: its score, whether it is met, or its class's index."""
+        """The result of each trait by a model: a score, True or False, or a class index."""
         return {
             **{name: int(label) for name, label in self._labels("score").items()},
             **{name: label == "MET" for name, label in self._labels("binary").items()},
@@ -99,18 +100,18 @@ class VerificationResult:
 
     @property
     def rubric_labels(self) -> dict[str, str]:
-        """By trait with classes: the name of its class, whose index is its result."""
+        """The class of each trait with classes, whose index is the trait's result."""
         labels = self._labels("literal", "callable")
         return {name: label for name, label in labels.items() if name in self.classes}
 
     @property
     def manual_rubric_results(self) -> dict[str, bool]:
-        """By pattern: whether it passes (`invert` is taken into account)."""
+        """Whether each pattern passes, with `invert` taken into account."""
         return {name: label == "MET" for name, label in self._labels("regex").items()}
 
     @property
     def callable_rubric_results(self) -> dict[str, bool | int | float]:
-        """By callable trait: True or False, its score, or its class's index."""
+        """The result of each callable trait: True or False, a score, or a class index."""
         return {
             name: outcome_of(label, self.classes.get(name, ()))
             for name, label in self._labels("callable").items()
@@ -118,7 +119,7 @@ class VerificationResult:
 
     @property
     def metric_rubric_results(self) -> dict[str, dict[str, float]]:
-        """By metric trait: its metrics by name, in [0, 1]; its items' cells are in `verdicts`."""
+        """The metrics in [0, 1] of each metric trait; its items' cells are in `verdicts`."""
         return {
             name: dict((self.verdicts[name].detail or {})["metrics"])
             for name in self._labels("metric")
@@ -126,14 +127,14 @@ class VerificationResult:
 
     @property
     def failures(self) -> dict[str, Failure]:
-        """What could not be judged, with its cause; `answer template` is the correctness."""
+        """Failed traits with their causes; `answer template` stands for correctness."""
         of_template = {} if self.correctness is None else {CORRECTNESS: self.correctness}
         everything = {**of_template, **self.verdicts}
         return {name: verdict.error for name, verdict in everything.items() if verdict.error}
 
     @property
     def abstained(self) -> list[str]:
-        """The traits of which the judge said that it cannot tell."""
+        """The traits that the judge abstained from."""
         return [name for name, verdict in self.verdicts.items() if verdict.status == "abstained"]
 
     @property
@@ -143,7 +144,7 @@ class VerificationResult:
 
     @property
     def evidence(self) -> dict[str, tuple[Evidence, ...]]:
-        """The passages that a verdict rests on, with their positions in the answer, by trait."""
+        """The passages that support each verdict, with their positions in the answer, by trait."""
         verdicts = self.verdicts.items()
         return {name: verdict.evidence for name, verdict in verdicts if verdict.evidence}
 
@@ -158,11 +159,11 @@ class VerificationResult:
 
     @property
     def cost(self) -> float | None:
-        """The cost of `usage` in US dollars; None where a price is not known."""
+        """The cost of `usage` in US dollars; None if a price is unknown."""
         return self.usage.cost
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a trait, all with the same columns; one without a trait if there is none."""
+        """Return one row per trait, all with the same columns; without traits, a single row."""
         common = {
             "question_id": self.question.id,
             "question": self.question.question,
@@ -200,7 +201,7 @@ class VerificationResult:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the question, as JSON values; `from_dict` reads it."""
+        """Return everything but the question as JSON values, which `from_dict` reads."""
         data: dict[str, Any] = _adapter().dump_python(
             self, mode="json", exclude={"question"}, exclude_defaults=True
         )
@@ -208,10 +209,10 @@ class VerificationResult:
 
     @classmethod
     def from_dict(cls, question: Question, data: Mapping[str, Any]) -> VerificationResult:
-        """What `to_dict` wrote.
+        """Create a result from the output of `to_dict`.
 
         Raises:
-            pydantic.ValidationError: it did not.
+            pydantic.ValidationError: the data has another form.
         """
         return _adapter().validate_python({**data, "question": question})
 
@@ -223,12 +224,12 @@ def _adapter() -> TypeAdapter[VerificationResult]:
 
 @dataclass(frozen=True, repr=False)
 class VerificationResults:
-    """The results of a verification: question by question, then by answering and parsing model.
+    """The results of a verification, by question, then by answering and parsing model.
 
     Attributes:
         results: one for each question, answering model and parsing model.
-        stopped: models that were given up (a refused key, a dead endpoint), with the cause, by
-            `answering ID` or `parsing ID`.
+        stopped: models that could not be used (an invalid key, an endpoint that is down) with the
+            reason, by `answering ID` or `parsing ID`.
     """
 
     results: tuple[VerificationResult, ...]
@@ -248,12 +249,12 @@ class VerificationResults:
 
     @property
     def failed(self) -> int:
-        """How many verdicts failed, those of the templates included."""
+        """The number of failed verdicts, including those of templates."""
         return sum(len(result.failures) for result in self.results)
 
     @property
     def usage(self) -> Usage:
-        """What all took; an answer that several models judged counts once."""
+        """The total usage; an answer that several models judged counts once."""
         answers = {
             (result.question.id, result.answering_model, result.replicate): result.answered.usage
             for result in self.results
@@ -263,17 +264,19 @@ class VerificationResults:
 
     @property
     def cost(self) -> float | None:
-        """The cost of `usage` in US dollars; None where a price is not known."""
+        """The cost of `usage` in US dollars; None if a price is unknown."""
         return self.usage.cost
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a question, answering model, parsing model and trait."""
+        """Return one row per question, answering model, parsing model and trait."""
         return [row for result in self.results for row in result.rows()]
 
     def to_csv(self, path: str | Path | None = None, *, raw_cells: bool = False) -> str:
-        """The rows as CSV with a header; written to `path` if one is given. Quotes of evidence
-        are in one cell, one a line. Text that a spreadsheet would run as a formula has `'` before
-        it, but with `raw_cells`."""
+        """Return the rows as CSV with a header, and write them to `path` if it is set.
+
+        Quotes of evidence are in one cell, one per line. Text that a spreadsheet would run as a
+        formula gets a leading `'`, unless `raw_cells` is set.
+        """
         from rubricate.analysis import spreadsheet_cell
 
         target = io.StringIO()
@@ -288,11 +291,11 @@ class VerificationResults:
         return _written(target.getvalue(), path)
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """The rows as a JSON list of objects; written to `path` if one is given."""
+        """Return the rows as a JSON list of objects, and write them to `path` if it is set."""
         return _written(json.dumps(self.rows(), ensure_ascii=False, indent=2) + "\n", path)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The rows as a table (extra `pandas`).
+        """Return the rows as a table (extra `pandas`).
 
         Raises:
             MissingExtraError: pandas is not installed.

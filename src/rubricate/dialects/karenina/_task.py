@@ -1,4 +1,4 @@
-"""Judging what was logged elsewhere: outputs and traces, without a benchmark."""
+"""Judging of logged outputs and traces without a benchmark."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rubricate.rubric import Verdict
 from rubricate.settings import takes_as_method
 
 LOGGED = "logged"
-"""What results call the model that a logged output is of, where nothing else is said."""
+"""The default name of the model of a logged output in results."""
 
 
 class TaskEval:
@@ -33,8 +33,8 @@ class TaskEval:
         results = task.evaluate(VerificationConfig(parsing_models=[model]))
 
     Args:
-        name: what it is called; also `task_id`.
-        rubric: traits that every output is judged by.
+        name: its name; also `task_id`.
+        rubric: the traits for all outputs.
     """
 
     def __init__(self, name: str = "", rubric: Rubric | None = None, *, task_id: str = "") -> None:
@@ -53,10 +53,10 @@ class TaskEval:
         return [trait for rubric in self._rubrics for trait in rubric]
 
     def add_rubric(self, rubric: Rubric) -> None:
-        """Judge by these traits too.
+        """Add these traits.
 
         Raises:
-            InputError: a trait of that name is there already.
+            InputError: a trait of that name exists.
         """
         for other in self._rubrics:
             union(other, rubric)
@@ -71,18 +71,18 @@ class TaskEval:
         template: Template | None = None,
         id: str | None = None,
     ) -> None:
-        """Add an output that is to be judged; also `log_trace`.
+        """Add an output to judge; also `log_trace`.
 
         Args:
             output: a text, or a trace: a list of chat messages, each a dict with `role` and
                 `content` (and `tool_calls`), or an object with these attributes.
-            task: what it is an answer to, shown to the judge.
-            model: what results call the model that it is of.
-            template: what makes it correct, if that is to be judged too.
+            task: the task that it answers, which the judge sees.
+            model: the name of its model in results.
+            template: defines when it is correct, to judge that as well.
             id: its identifier. Default: `output N`.
 
         Raises:
-            InputError: it is empty, or a message is none.
+            InputError: it is empty, or a message is invalid.
         """
         text = output if isinstance(output, str) else trace_text(output)
         if not text.strip():
@@ -95,21 +95,21 @@ class TaskEval:
 
     @takes_as_method(VerificationCall)
     def evaluate(self, call: VerificationCall) -> VerificationResults:
-        """Have every parsing model judge every output. Answering models are not used.
+        """Let each parsing model judge all outputs. Answering models are not used.
 
         Args:
-            config: which models judge.
-            question_ids: the ids of the outputs to be judged. Default: all.
+            config: the parsing models.
+            question_ids: the ids of the outputs to judge. Default: all.
             stop: as for `Benchmark.run_verification`.
 
         Raises:
-            InputError: nothing is logged, or there is nothing to judge by; nothing has been sent.
+            InputError: there are no outputs, traits or templates; nothing has been sent.
         """
         return run_sync(lambda: self._judge(call))
 
     @takes_as_method(VerificationCall)
     async def aevaluate(self, call: VerificationCall) -> VerificationResults:
-        """`evaluate` for asynchronous code.
+        """Async version of `evaluate`.
 
         Args:
             config, question_ids, stop: as for `evaluate`.
@@ -138,10 +138,10 @@ class TaskEval:
 
 
 def trace_text(messages: Sequence[Any]) -> str:
-    """A trace as text: every message under its role, calls of tools with their arguments.
+    """Convert a trace to text: each message under its role, tool calls with their arguments.
 
     Raises:
-        InputError: one of them is no message.
+        InputError: a message is invalid.
     """
     check_type(messages, Sequence, "text or a list of messages")
     return "\n\n".join(_message_text(message, index) for index, message in enumerate(messages))

@@ -1,7 +1,7 @@
-"""Answer templates: what to extract from an answer, and which values make it correct; and what
-all documents of this dialect share.
+"""Answer templates, and the base class of this dialect's documents.
 
-A template is data. Code compares; nothing of a template is ever executed.
+A template says what to extract from an answer, and which values make it correct. It is data: code
+compares the values, and nothing in a template is ever executed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric import ABSTENTION, Criterion, Question, Reading, closed_object, read_object
 
 CORRECTNESS = "answer template"
-"""What a template's criterion is called among the criteria of an answer."""
+"""The name of a template's criterion among the criteria of an answer."""
 Comparison = Literal["exact", "normalized", "number", "boolean", "set"]
 _STRIPPED = ".,;:!?'\"()[]“”‘’"
 
@@ -35,15 +35,17 @@ Name = Annotated[str, AfterValidator(_not_blank)]
 
 
 class SettingsDocument(Document):
-    """Named settings. A setting that is unknown here must be off (False, None, empty, "disabled"):
-    it is kept, and has no effect. One that is on is an error, because it would be ignored.
+    """Named settings.
+
+    Unknown settings must be off (False, None, empty, "disabled"): they are kept and have no effect.
+    One that is on is an error, because it would be ignored.
 
     Raises:
-        InputError: a value cannot be used; in one line, with the name of what has it.
+        InputError: a value cannot be used. The message is one line with the name of the object.
     """
 
     kept: ClassVar[tuple[str, ...]] = ()
-    """What the names of further settings begin with that a file may have on without an error."""
+    """Prefixes of further settings that may be on in a file without an error."""
 
     def __init__(self, **data: Any) -> None:
         try:
@@ -62,22 +64,22 @@ class SettingsDocument(Document):
 
 
 class TemplateField(SettingsDocument):
-    """One thing to be extracted from an answer."""
+    """A value to extract from an answer."""
 
     name: Name
     """Its name, unique in the template."""
     description: str = ""
-    """What is to be extracted, in words; must not give the expected value away."""
+    """What to extract, in words; must not reveal the expected value."""
     comparison: Comparison
-    """How it is compared, which also says what it is: `exact` (text, character for character),
-    `normalized` (text, letter case, spaces, hyphens and punctuation around it aside), `number`,
-    `boolean`, or `set` (texts in any order, each compared as `normalized`)."""
+    """How values are compared, which also determines their type: `exact` (text, character for
+    character), `normalized` (text, ignoring case, spaces, hyphens and surrounding punctuation),
+    `number`, `boolean`, or `set` (texts in any order, each compared as `normalized`)."""
     expected: Any
-    """The right value: text, a number, true or false, or a list of texts."""
+    """The correct value: text, a number, true or false, or a list of texts."""
     also_accepted: tuple[str, ...] = Field(default=(), strict=False)
-    """Other right values of a text."""
+    """Other correct values of a text."""
     tolerance: float = Field(default=0.0, ge=0, allow_inf_nan=False, strict=False)
-    """How far a number may be from the expected one, in its own unit."""
+    """The largest absolute difference between a number and the expected one."""
 
     @model_validator(mode="before")
     @classmethod
@@ -109,7 +111,7 @@ class TemplateField(SettingsDocument):
 
     @property
     def schema_of_value(self) -> dict[str, Any]:
-        """The JSON Schema of what is extracted; null where the answer does not say."""
+        """Return the JSON Schema of the extracted value; it is null if the answer does not say."""
         types: dict[str, dict[str, Any]] = {
             "number": {"type": "number"},
             "boolean": {"type": "boolean"},
@@ -118,10 +120,10 @@ class TemplateField(SettingsDocument):
         return {"anyOf": [types.get(self.comparison, {"type": "string"}), {"type": "null"}]}
 
     def read(self, value: object) -> Any:
-        """An extracted value in its proper type; None where the answer does not say.
+        """Convert an extracted value to its type; None if the answer does not say.
 
         Raises:
-            UnreadableReply: it is of another type.
+            UnreadableReply: it has another type.
         """
         if value is None:
             return None
@@ -134,7 +136,7 @@ class TemplateField(SettingsDocument):
         return result
 
     def matches(self, value: Any) -> bool:
-        """Whether a value that `read` gave is right."""
+        """Whether a value returned by `read` is correct."""
         if value is None:
             return False
         if self.comparison == "number":
@@ -149,23 +151,23 @@ class TemplateField(SettingsDocument):
         return _normalized(value) in set(map(_normalized, accepted))
 
     def to_dict(self) -> dict[str, Any]:
-        """The field as it is written to a file."""
+        """Return the field as it is written to a file."""
         data = self.model_dump(mode="json")
         return {key: value for key, value in data.items() if key not in _OPTIONAL or value}
 
 
 _OPTIONAL = ("also_accepted", "tolerance")
-"""Fields that a file has only where they are set."""
+"""Fields that are only written to a file if they are set."""
 
 
 class Template(SettingsDocument):
-    """What to extract from an answer; it is correct where every field is right.
+    """What to extract from an answer, which is correct if every field is.
 
     Template(fields=[TemplateField(name="count", comparison="number", expected=46)])
     """
 
     fields: tuple[Annotated[TemplateField, Strict(False)], ...] = Field(strict=False)
-    """What to extract, at least one thing."""
+    """The values to extract, at least one."""
 
     @model_validator(mode="after")
     def _fields_differ(self) -> Template:
@@ -179,13 +181,13 @@ class Template(SettingsDocument):
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """The template as it is written to a file."""
+        """Return the template as it is written to a file."""
         fields = [field.to_dict() for field in self.fields]
         return {"fields": fields, **(self.model_extra or {})}
 
 
 class Correctness(Criterion):
-    """Whether an answer is correct by a template: a judge extracts, code compares.
+    """Whether an answer is correct by a template: a judge extracts values, and code compares them.
 
     The judge does not see the expected values.
     """
@@ -208,10 +210,10 @@ class Correctness(Criterion):
         )
 
     def read(self, answer: object) -> Reading:
-        """Understand what was extracted, and compare it.
+        """Read the extracted values, and compare them.
 
         Raises:
-            UnreadableReply: a field is missing or of another type.
+            UnreadableReply: a field is missing or has another type.
         """
         values = read_object(answer)
         if values is None:
@@ -249,7 +251,7 @@ _NAMES = {
 
 
 def _normalized(text: str) -> str:
-    """Text without what two spellings of one thing may differ in."""
+    """Normalize a text, so that two spellings of the same thing are equal."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return re.sub(r"[\s\-\u2010-\u2015\u2212]+", "", folded).strip(_STRIPPED)
 

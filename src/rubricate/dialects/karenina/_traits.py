@@ -1,4 +1,4 @@
-"""Traits, each of which is a criterion of the core; rubrics, which are lists of them; questions."""
+"""Traits (criteria of the core), rubrics (lists of traits), and questions."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from rubricate.rubric import (
 )
 
 TraitKind = Literal["score", "binary", "literal", "regex", "callable", "metric", "stored"]
-"""How a trait's outcome reads: a score, yes or no, a class, a pattern's yes or no, what code
-returns, metrics, or none."""
+"""The kind of a trait's outcome: a score, yes or no, a class, whether a pattern matches, the result
+of code, metrics, or none."""
 NO_TEMPLATE_CODE = """class Answer(BaseAnswer):
     def verify(self) -> bool:
         raise NotImplementedError("no answer template has been written")
 """
-"""What a question that was made here has as Python code in a file, because Karenina's reader needs
-some. It raises, because a template that returns False would call every answer wrong."""
+"""The Python code that a file gets for a question created here, because Karenina's reader needs
+some. It raises, because a template that returns False would make every answer wrong."""
 MOST_CLASSES = 20
-"""The most classes of a literal trait: Karenina's own limit."""
+"""The maximum number of classes of a literal trait: Karenina's limit."""
 
 
 class Trait(SettingsDocument):
-    """What the kinds of traits have in common."""
+    """What all kinds of traits have in common."""
 
     kept: ClassVar[tuple[str, ...]] = ("summary", "callable_code", "deep_judgment_")
     reads_as: ClassVar[TraitKind]
@@ -46,15 +46,15 @@ class Trait(SettingsDocument):
     name: Name
     """Its name, unique among the traits that apply to a question."""
     description: str | None = None
-    """What it looks for; the judge sees this. Default: its name."""
+    """What it looks for, as shown to the judge. Default: its name."""
     weight: float = 1.0
     """Its weight in the score."""
     higher_is_better: bool | None = True
-    """Whether a high score, or a yes, is good. If a yes is bad, the trait is a penalty criterion:
-    it enters the score with a negative weight. With None it has no direction, and is not in the
+    """Whether a high score, or a yes, is good. If a yes is bad, the trait is a penalty criterion
+    with a negative weight in the score. With None, it has no direction and is not part of the
     score."""
     node: Mapping[str, Any] | None = None
-    """The trait as it is in the file that it came from; what else it holds is written back."""
+    """The trait in the file that it was read from; its other contents are written back."""
 
     @field_validator("name")
     @classmethod
@@ -80,28 +80,28 @@ class Trait(SettingsDocument):
 
     @property
     def outcome(self) -> TraitKind:
-        """How its outcome reads."""
+        """The kind of its outcome."""
         return self.reads_as
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """The classes that it chooses from, in their order; empty for other kinds."""
+        """The classes that it chooses from in order; empty for other kinds."""
         return ()
 
     def criterion(self) -> Criterion:
-        """The criterion that this trait is."""
+        """Convert the trait to a criterion."""
         raise NotImplementedError
 
     def criterion_for(self, right_answer: str) -> Criterion:
-        """The criterion that this trait is for a question with this right answer."""
+        """Convert the trait to the criterion for a question with this reference answer."""
         return self.criterion()
 
     def _common(self, *, reversed_value: bool = False) -> dict[str, Any]:
-        """The fields that all kinds of criteria have.
+        """Return the fields that all kinds of criteria have.
 
         Args:
-            reversed_value: whether the criterion's value follows the direction, so that its weight
-                stays positive.
+            reversed_value: whether the criterion's value is reversed if less is better, so that its
+                weight stays positive.
         """
         weight = self.weight
         if self.higher_is_better is None:
@@ -113,26 +113,26 @@ class Trait(SettingsDocument):
 
 
 class GradedTrait(Trait):
-    """A trait with a score, a yes or no, or one of several classes, from a model or from code."""
+    """A trait with a score, yes or no, or one of several classes, from a model or from code."""
 
     yes_or_no: ClassVar[str]
-    """What `kind` calls a yes or no."""
+    """The `kind` of yes or no."""
 
     kind: Literal["score", "binary", "boolean", "literal"]
     """`score` (a number between two bounds), `binary`, also called `boolean`, or `literal` (one of
     `classes`)."""
     min_score: int | None = None
-    """The lowest score; for `score`."""
+    """The lowest score, for `score`."""
     max_score: int | None = None
-    """The highest score; for `score`."""
+    """The highest score, for `score`."""
     classes: Mapping[str, str] | None = Field(default=None, strict=False)
-    """For `literal`, what each class means, by its name: 2 to 20 of them, the worst first. If
-    `higher_is_better` is False, the best is first."""
+    """For `literal`, the meaning of each class by name: 2 to 20 classes, the worst first. If
+    `higher_is_better` is False, the best comes first."""
 
     @model_validator(mode="before")
     @classmethod
     def _bounds_are_of_scores(cls, data: Any) -> Any:
-        """Karenina writes bounds beside every trait; only scores have them."""
+        """Ignore bounds except for scores, because Karenina writes them for every trait."""
         if not isinstance(data, dict) or data.get("kind", "score") == "score":
             return data
         return {key: value for key, value in data.items() if key not in ("min_score", "max_score")}
@@ -148,16 +148,16 @@ class GradedTrait(Trait):
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The lowest and the highest score; 0 and 1 for yes or no, a class's index otherwise."""
+        """The lowest and the highest score: 0 and 1 for yes or no, indices for classes."""
         if self.kind == "score":
             low = 1 if self.min_score is None else self.min_score
             return low, 5 if self.max_score is None else self.max_score
         return 0, max(1, len(self.class_names) - 1)
 
     def validate_score(self, score: object) -> bool:
-        """Whether a score is one that this trait can give.
+        """Whether this trait can have a score.
 
-        That is True or False for yes or no, else a whole number within `bounds`.
+        Scores are True or False for yes or no, and otherwise integers within `bounds`.
         """
         if self.kind == self.yes_or_no:
             return isinstance(score, bool)
@@ -176,7 +176,7 @@ class GradedTrait(Trait):
 
 
 class YesNoCriterion(Criterion):
-    """A binary criterion whose judge may also answer with a Boolean, as on the traits' page."""
+    """A binary criterion that also accepts a Boolean from the judge, as on the traits' page."""
 
     def read(self, answer: object) -> Reading:
         if isinstance(answer, bool):
@@ -187,7 +187,7 @@ class YesNoCriterion(Criterion):
 
 
 class RubricTrait(GradedTrait):
-    """A quality that a model judges: by a score, by yes or no, or by one of several classes.
+    """A quality that a model judges by a score, yes or no, or one of several classes.
 
     RubricTrait(name="Clarity", description="From 1 (confusing) to 5 (clear)", kind="score")
     """
@@ -195,7 +195,7 @@ class RubricTrait(GradedTrait):
     yes_or_no: ClassVar[str] = "binary"
 
     include_ground_truth: bool = False
-    """Whether the judge of this trait is shown the question's right answer."""
+    """Whether the judge sees the question's reference answer."""
 
     @property
     def outcome(self) -> TraitKind:
@@ -231,7 +231,8 @@ class RubricTrait(GradedTrait):
 def _class_options(
     classes: Mapping[str, str], higher_is_better: bool | None
 ) -> list[CriterionOption]:
-    """The classes as options, evenly spaced from 0 to 1, the last one best unless lower is."""
+    """Convert the classes to options, evenly spaced from 0 to 1; the last one is best unless lower
+    is better."""
     values = [index / (len(classes) - 1) for index in range(len(classes))]
     if higher_is_better is False:
         values.reverse()
@@ -242,7 +243,7 @@ def _class_options(
 
 
 class ManualRubricTrait(Trait):
-    """Whether a pattern is found in the answer; no model is asked.
+    """Whether a pattern occurs in the answer; no model is used.
 
     ManualRubricTrait(name="Mentions BH3", pattern=r"\\bBH3\\b")
     """
@@ -250,11 +251,11 @@ class ManualRubricTrait(Trait):
     reads_as: ClassVar[TraitKind] = "regex"
 
     pattern: str
-    """A Python regular expression, searched for anywhere in the answer."""
+    """A Python regular expression that may match anywhere in the answer."""
     case_sensitive: bool = False
-    """Whether upper and lower case differ."""
+    """Whether the case of letters matters."""
     invert: bool = False
-    """Whether the trait passes if the pattern is not found; also `invert_result`."""
+    """Whether the trait passes if the pattern does not match; also `invert_result`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -277,10 +278,10 @@ class ManualRubricTrait(Trait):
 
 
 class RegexRubricTrait(ManualRubricTrait):
-    """The same under its current name: upper and lower case differ by default."""
+    """A pattern trait under its current name: the case of letters matters by default."""
 
     case_sensitive: bool = True
-    """Whether upper and lower case differ."""
+    """Whether the case of letters matters."""
 
 
 _BUCKETS = {
@@ -295,14 +296,14 @@ METRIC_SETTINGS = (
     *("metrics", "tp_instructions", "tn_instructions", "fp_instructions", "fn_instructions"),
     "repeated_extraction",
 )
-"""The settings of a metric trait, which are those of the core's `MetricCriterion`."""
+"""The settings of a metric trait, as in the core's `MetricCriterion`."""
 
 
 class MetricRubricTrait(Trait):
-    """How well the answer names, or classifies, a list of items.
+    """How well the answer names or classifies a list of items.
 
-    A model classifies each item as the answer does; code counts. The first metric enters the score.
-    The settings `metrics`, `tp_instructions`, `tn_instructions`, `fp_instructions`,
+    A model classifies each item according to the answer, and code counts. The score uses the first
+    metric. The settings `metrics`, `tp_instructions`, `tn_instructions`, `fp_instructions`,
     `fn_instructions` and `repeated_extraction` are those of `rubricate.MetricCriterion`.
 
         MetricRubricTrait(name="Diseases", metrics=["precision", "recall"],
@@ -313,7 +314,7 @@ class MetricRubricTrait(Trait):
     kept: ClassVar[tuple[str, ...]] = (*Trait.kept, *METRIC_SETTINGS)
 
     evaluation_mode: Literal["tp_only", "full_matrix"] | None = None
-    """Need not be set: it follows from whether there are `tn_instructions`."""
+    """Need not be set, because it follows from whether there are `tn_instructions`."""
     higher_is_better: bool | None = None
     """Whether a high value is good; for metrics, None means that it is."""
 
@@ -332,7 +333,7 @@ class MetricRubricTrait(Trait):
         return {**usual, **data, **lists, "evaluation_mode": mode}
 
     def get_required_buckets(self) -> set[str]:
-        """The cells of the confusion matrix that its metrics are computed from."""
+        """Return the cells of the confusion matrix that its metrics need."""
         metrics = (self.model_extra or {}).get("metrics", ())
         return {bucket for metric in metrics for bucket in _BUCKETS[metric]}
 
@@ -347,7 +348,7 @@ class MetricRubricTrait(Trait):
 
 
 class CallableRubricTrait(GradedTrait):
-    """What a function finds in the answer's text; no model is asked.
+    """The result of a function of the answer's text; no model is used.
 
     CallableRubricTrait.from_callable("Short", lambda text: len(text.split()) < 150, kind="boolean")
     """
@@ -356,18 +357,18 @@ class CallableRubricTrait(GradedTrait):
     reads_as: ClassVar[TraitKind] = "callable"
 
     func: Callable[[str], Any]
-    """The function: from the text to True or False, a number, or a class's name."""
+    """The function from the text to True or False, a number, or the name of a class."""
     invert_result: bool = False
-    """Whether True becomes False and the other way round; for `boolean`."""
+    """Whether to swap True and False, for `boolean`."""
 
     @classmethod
     def from_callable(cls, name: str, func: Callable[[str], Any], **settings: Any) -> Self:
-        """A trait of a function.
+        """Create a trait from a function.
 
         Args:
             name: the trait's name.
-            func: the function; it takes the answer's text.
-            settings: `kind`, and the other fields by name.
+            func: the function of the answer's text.
+            settings: `kind` and the other fields, by name.
 
         Raises:
             InputError: a setting cannot be used.
@@ -381,7 +382,7 @@ class CallableRubricTrait(GradedTrait):
             inspect.signature(func).bind("text")
         except TypeError as error:
             raise InputError(f"must take one argument, the answer's text: {error}") from None
-        except ValueError:  # a builtin without a signature
+        except ValueError:  # a built-in function without a signature
             pass
         return func
 
@@ -404,22 +405,22 @@ class CallableRubricTrait(GradedTrait):
 
 
 class CallableCriterion(CodeCriterion):
-    """What a function of the text returns, read as its trait says."""
+    """The result of a function of the text, read as its trait defines."""
 
     gives: Literal["boolean", "score", "literal"]
     """What the function returns."""
     bounds: tuple[int, int]
-    """The lowest and the highest score, or class index."""
+    """The lowest and the highest score or class index."""
     class_names: tuple[str, ...] = ()
-    """The classes, in their order."""
+    """The classes in order."""
     turned: bool = False
-    """Whether True is False and the other way round, or the lowest score is the best."""
+    """Whether True and False are swapped, or the lowest score is the best."""
 
     def compute(self, submission: str, item: object = None) -> Any:
         return self.resolved()(submission)
 
     def read(self, answer: object) -> Reading:
-        """Understand what the function returned."""
+        """Read the result of the function."""
         if self.gives == "boolean":
             if not isinstance(answer, bool):
                 raise UnreadableReply(f"the function gave {answer!r}, not True or False")
@@ -455,7 +456,7 @@ class CallableCriterion(CodeCriterion):
 
 
 def outcome_of(label: str, class_names: tuple[str, ...]) -> bool | int | float:
-    """The value of a callable trait's label: a class's index, True or False, or a score."""
+    """Convert a callable trait's label to a class index, True or False, or a score."""
     if label in class_names:
         return class_names.index(label)
     if label in ("MET", "UNMET"):
@@ -464,16 +465,16 @@ def outcome_of(label: str, class_names: tuple[str, ...]) -> bool | int | float:
 
 
 class StoredTrait(Trait):
-    """A trait of a file that cannot be judged here: kept as it is, and written back.
+    """A trait from a file that cannot be judged here; it is kept and written back unchanged.
 
-    Its verdicts are `failed` with the cause: a kind or a setting that `rubricate` does not have, or
-    Python code, which is never run from a file.
+    Its verdicts are `failed` with the reason: `rubricate` does not support its kind or a setting,
+    or it is Python code, which is never run from a file.
     """
 
     reads_as: ClassVar[TraitKind] = "stored"
 
     node: Mapping[str, Any]
-    """The trait as it is in the file; written back as it is."""
+    """The trait as in the file, to which it is written back unchanged."""
     problem: str
     """Why it cannot be judged."""
 
@@ -487,13 +488,13 @@ class Rubric:
     """A list of traits.
 
     Args:
-        name: what errors and files call it.
+        name: its name in errors and files.
         traits: its traits, of all kinds.
-        llm_traits, regex_traits, callable_traits, metric_traits: more of them, by their kinds; the
-            order is that of these arguments.
+        llm_traits, regex_traits, callable_traits, metric_traits: further traits by kind, in the
+            order of these arguments.
 
     Raises:
-        InputError: there are none, one is not a trait, or two have the same name.
+        InputError: there are no traits, one is not a trait, or two have the same name.
     """
 
     name: str
@@ -530,29 +531,29 @@ class Rubric:
                 )
 
     def get_trait_names(self) -> list[str]:
-        """The names of all traits, in their order."""
+        """Return the names of all traits in order."""
         return [trait.name for trait in self.traits]
 
     def get_llm_trait_names(self) -> list[str]:
-        """The names of the traits that a model judges by score, yes or no, or classes."""
+        """Return the names of the traits that a model judges by score, yes or no, or classes."""
         return [trait.name for trait in self.llm_traits]
 
     def get_regex_trait_names(self) -> list[str]:
-        """The names of the patterns."""
+        """Return the names of the pattern traits."""
         return [trait.name for trait in self.regex_traits]
 
     get_manual_trait_names = get_regex_trait_names
 
     def get_callable_trait_names(self) -> list[str]:
-        """The names of the functions."""
+        """Return the names of the callable traits."""
         return [trait.name for trait in self.callable_traits]
 
     def get_metric_trait_names(self) -> list[str]:
-        """The names of the metrics."""
+        """Return the names of the metric traits."""
         return [trait.name for trait in self.metric_traits]
 
     def of_kind(self, kind: type[Trait]) -> list[Trait]:
-        """The traits of a class."""
+        """Return the traits of a class."""
         return [trait for trait in self.traits if isinstance(trait, kind)]
 
     @property
@@ -562,17 +563,17 @@ class Rubric:
 
     @property
     def regex_traits(self) -> list[Trait]:
-        """The patterns."""
+        """The pattern traits."""
         return self.of_kind(ManualRubricTrait)
 
     @property
     def callable_traits(self) -> list[Trait]:
-        """The functions."""
+        """The callable traits."""
         return self.of_kind(CallableRubricTrait)
 
     @property
     def metric_traits(self) -> list[Trait]:
-        """The metrics."""
+        """The metric traits."""
         return self.of_kind(MetricRubricTrait)
 
     def __len__(self) -> int:
@@ -588,15 +589,15 @@ class Question:
 
     Attributes:
         question: its text.
-        raw_answer: the right answer, in words; no judge of a trait is shown it.
-        rubric: traits for this question alone, beside the benchmark's.
-        template: what makes an answer correct; None where there is none yet.
-        template_failure: why no template could be generated, if that was tried in vain.
+        raw_answer: the reference answer; judges of traits do not see it, except with
+            `include_ground_truth`.
+        rubric: traits for this question only, in addition to the benchmark's.
+        template: defines when an answer is correct; None if there is none yet.
+        template_failure: why no template could be generated, if that failed.
         id: its identifier, unique in the benchmark.
         keywords: free labels.
         date_created, date_modified: ISO 8601.
-        node: the question as it is in the file that it came from; what else it holds is written
-            back.
+        node: the question in the file that it was read from; its other contents are written back.
     """
 
     question: str
@@ -612,7 +613,7 @@ class Question:
 
     @property
     def template_code(self) -> str | None:
-        """The Python code that a file has as this question's template, for people; never run."""
+        """The Python code of this question's template in a file, for people; it is never run."""
         part = self.node.get("item", {}).get("hasPart")
         if not isinstance(part, dict) or part.get("@type") != "SoftwareSourceCode":
             return None
@@ -621,10 +622,10 @@ class Question:
 
 
 def merge_rubrics(global_rubric: Rubric | None, question_rubric: Rubric | None) -> Rubric | None:
-    """A rubric of the traits of both, the benchmark's before the question's; None of neither.
+    """Combine two rubrics, the benchmark's traits first; None if both are None.
 
     Raises:
-        InputError: a name is in both.
+        InputError: both have a trait of the same name.
     """
     name = next((rubric.name for rubric in (global_rubric, question_rubric) if rubric), "rubric")
     traits = union(global_rubric, question_rubric)
@@ -632,10 +633,10 @@ def merge_rubrics(global_rubric: Rubric | None, question_rubric: Rubric | None) 
 
 
 def union(first: Rubric | None, second: Rubric | None, where: str = "") -> list[Trait]:
-    """The traits of both rubrics, those of the first before those of the second.
+    """Combine two rubrics, the traits of the first one first.
 
     Raises:
-        InputError: a name is in both; `where` says what the second one belongs to.
+        InputError: both have a trait of the same name; `where` says what the second one belongs to.
     """
     if first is not None and second is not None:
         names = {trait.name for trait in first}

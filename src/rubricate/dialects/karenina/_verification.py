@@ -1,7 +1,7 @@
-"""Verification: models answer, models judge; both through the engine.
+"""Verification: models answer and models judge, both on the engine.
 
-Every answering model is one run of the engine over the questions, and every parsing model one over
-all answers, each with its own journal. A failure in one run does not affect the others.
+Each answering model makes one run over the questions, and each parsing model one run over all
+answers, each with its own journal. A failure in one run does not affect the others.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ _CODE = Failure(
 
 @dataclass(frozen=True)
 class Answered:
-    """An answer to a question, with the traits that it is judged by.
+    """An answer to a question, with the traits to judge it by.
 
-    `verdict` has the text as its `answer`, or is `failed` with the cause. `replicate` says which of
-    the model's answers to the question it is, from 1.
+    The text is the `answer` of `verdict`, which is `failed` with the cause if there is none.
+    `replicate` numbers the model's answers to the question from 1.
     """
 
     question: Question
@@ -76,7 +76,7 @@ class VerificationCall(DialectOptions, kw_only=False):
         check_type(self.config, VerificationConfig, "a VerificationConfig")
 
     def running(self) -> DialectOptions:
-        """The options of the runs: the configuration's number of workers where none is given."""
+        """The options of the runs, by default with the configuration's number of workers."""
         workers = 1 if not self.config.async_enabled else self.config.async_max_workers
         return self.unless_set(concurrency=workers)
 
@@ -84,7 +84,7 @@ class VerificationCall(DialectOptions, kw_only=False):
 def check_config(
     questions: Sequence[tuple[Question, Sequence[Trait]]], config: VerificationConfig
 ) -> None:
-    """Raise `InputError` where questions, their traits and a configuration do not go together."""
+    """Raise `InputError` if questions, their traits and a configuration do not fit together."""
     known = {trait.name for _, traits in questions for trait in traits}
     for name in config.rubric_trait_names or ():
         if name not in known:
@@ -95,11 +95,11 @@ def check_config(
         for trait in _chosen(traits, config):
             trait.criterion_for(question.raw_answer)
     for model in config.parsing_models:
-        model.model()  # a missing key comes to light here, too
+        model.model()  # this also checks for missing keys
 
 
 def _chosen(traits: Sequence[Trait], config: VerificationConfig) -> list[Trait]:
-    """The traits that a configuration has answers judged by."""
+    """Return the traits that a configuration selects."""
     if config.evaluation_mode == "template_only":
         return []
     names = config.rubric_trait_names
@@ -109,7 +109,7 @@ def _chosen(traits: Sequence[Trait], config: VerificationConfig) -> list[Trait]:
 async def templates(
     questions: Sequence[Question], config: ModelConfig, options: DialectOptions
 ) -> list[Verdict]:
-    """Have a model write a template for each question; each is the `answer` of a verdict.
+    """Let a model write a template for each question, as the `answer` of a verdict.
 
     Raises:
         RunStopped: the model cannot be reached.
@@ -128,13 +128,13 @@ async def answers(
     config: VerificationConfig,
     options: DialectOptions,
 ) -> tuple[list[Answered], dict[str, str]]:
-    """Have every model answer every question, question by question, then model by model.
+    """Let each model answer all questions; the answers are by question, then by model.
 
     Returns:
-        The answers, and which models were given up and why.
+        The answers, and the models that stopped early with the reason.
 
     Raises:
-        InputError: no model is to answer, or an answer that is given by hand is missing.
+        InputError: there is no answering model, or an answer written by hand is missing.
         RunStopped: no model answered anything.
     """
     models = config.answering_models
@@ -177,7 +177,7 @@ async def answers(
 
 
 def _manual_answers(model: ModelConfig, questions: Sequence[Question]) -> list[Verdict]:
-    """The answers that are given by hand, in the questions' order."""
+    """Return the answers written by hand, in the order of the questions."""
     traces = [model.manual_traces.of(question.question) for question in questions]
     missing = [
         question.question
@@ -197,7 +197,7 @@ async def judgements(
     config: VerificationConfig,
     options: DialectOptions,
 ) -> VerificationResults:
-    """Have every parsing model judge every answer: correctness first, then the traits."""
+    """Let each parsing model judge all answers: correctness first, then the traits."""
     by_template = config.evaluation_mode != "rubric_only"
     answered = [replace(answer, traits=_chosen(answer.traits, config)) for answer in answered]
     rubrics = _rubrics(answered, by_template)
@@ -237,7 +237,7 @@ def _numbered(replicate: int) -> dict[str, Any]:
 
 
 def _rubrics(answered: Sequence[Answered], by_template: bool) -> list[Rubric | None]:
-    """What each answer is judged by, None for nothing; one and the same for equal ones."""
+    """Return the rubric of each answer, one object for equal ones; None for nothing to judge."""
     rubrics: dict[tuple[object, ...], Rubric | None] = {}
     for answer in answered:
         key = _rubric_key(answer)
@@ -277,7 +277,7 @@ def _result(
 
 
 def _missing_template(answer: Answered, by_template: bool) -> Verdict | None:
-    """The failed verdict on correctness, if the question should have a template but has none."""
+    """Return a failed verdict on correctness if a required template is missing."""
     question = answer.question
     if not by_template or question.template is not None:
         return None
@@ -292,7 +292,7 @@ def _failed_without_answer(rubric: Rubric | None, cause: Failure) -> dict[str, V
 
 
 def _explained(item: ItemResult, name: str, run: Result) -> Verdict:
-    """A verdict; where the run ended before it, with why the run ended."""
+    """Return a verdict. If the run ended before it was judged, add why the run ended."""
     verdict = item.criteria[name]
     if run.stopped is None or verdict.error is None or verdict.status != "not_run":
         return verdict
@@ -318,9 +318,9 @@ def _item_to_write(rubric: Rubric, question: Question, text: str, number: int = 
 async def _graded(
     items: list[DataItem], judges: Sequence[Judge], stage: str, options: DialectOptions
 ) -> list[Result]:
-    """The results of one run for each judge, all at once; the first error ends all.
+    """Run all judges concurrently, and return the result of each; the first error ends all runs.
 
-    `concurrency` is shared among the runs, one request at least for each.
+    The runs share `concurrency`, with at least one request each.
     """
     share = max(1, options.concurrency // len(judges))
 
@@ -330,7 +330,7 @@ async def _graded(
         run_options = options.changed(run_dir=folder, concurrency=share)
         try:
             return await graded(RubricDataset("", items=items), judge, run_options)
-        except RunStopped as stopped:  # a model failed: what was judged is a result, too
+        except RunStopped as stopped:  # a model failed, but the verdicts so far are a result, too
             result: Result = stopped.result
             return result
         finally:

@@ -1,7 +1,7 @@
-"""What models write for a benchmark: answers to its questions, and templates for them.
+"""Texts that models write for a benchmark: answers to its questions, and templates for them.
 
-Both go through the engine as judgements do, so that they are limited, retried and journalled: the
-question is the item, what is to be written is the criterion, and the text is the verdict's answer.
+Both use the engine like verdicts do, so that limits, retries and the journal apply. The question is
+the item, the kind of text is the criterion, and the text is the answer of the verdict.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class WrittenAnswer(Criterion):
 
 
 class WrittenTemplate(Criterion):
-    """An answer template for a question and its right answer."""
+    """An answer template for a question with its reference answer."""
 
     requirement: str = "Write the answer template"
 
@@ -62,7 +62,7 @@ class WrittenTemplate(Criterion):
 
 
 class ParsingJudge(ModelJudge):
-    """A model that judges answers; those of a replicate after the first are judged anew."""
+    """A model that judges answers; further replicates are judged anew."""
 
     def key(self, item: Item, criterion: Criterion) -> str:
         key, number = super().key(item, criterion), replicate_of(item)
@@ -70,30 +70,30 @@ class ParsingJudge(ModelJudge):
 
 
 REPLICATE = "replicate"
-"""Where an item's metadata say which of several times it is asked about, from 2."""
+"""The key of an item's metadata for the number of the replicate, from 2."""
 
 
 def replicate_of(item: Item) -> int:
-    """Which time an item is asked about, from 1."""
+    """Return the number of the replicate of an item, from 1."""
     return int(item.data.metadata.get(REPLICATE, 1))
 
 
 class AnswerPrompt(Prompting):
-    """A model answers a question; nothing is said of how the answer will be judged."""
+    """The prompt for answering a question; it does not say how the answer will be judged."""
 
     version = mode = None
     usual: ClassVar[str] = "Answer the question."
-    """The usual system message."""
+    """The default system message."""
     schema: ClassVar[dict[str, Any] | None] = None
     """The JSON Schema of its reply; None for free text."""
     again: ClassVar[str] = "Answer the question again."
-    """The request for another reply, after what was wrong with it."""
+    """The request for another reply; it follows the description of the problem."""
 
     def __init__(self, system: str | None = None) -> None:
         self.system = self.usual if system is None else system
 
     def question_text(self, item: Item) -> str:
-        """What the model is asked about an item."""
+        """Return the text of the question for an item."""
         return item.submission
 
     def request(self, item: Item, criterion: Criterion) -> Request:
@@ -103,7 +103,7 @@ class AnswerPrompt(Prompting):
         return Request(messages, self.schema)
 
     def read(self, completion: Completion, request: Request) -> Reply:
-        """The reply without what the model thought before it."""
+        """Return the reply without the model's thoughts before it."""
         return Reply(without_leading_reasoning(completion.text), None, (), {})
 
     def correction(self, wrong: str) -> str:
@@ -132,7 +132,7 @@ _FIELDS = {
 
 
 class TemplatePrompt(AnswerPrompt):
-    """A model writes an answer template for a question with its right answer."""
+    """The prompt for an answer template, given a question and its reference answer."""
 
     usual: ClassVar[str] = (
         "You write answer templates. A template says what to extract from somebody's answer to a "
@@ -156,7 +156,7 @@ class TemplatePrompt(AnswerPrompt):
         return f"Question:\n{item.prompt}\n\nRight answer:\n{item.submission}"
 
     def read(self, completion: Completion, request: Request) -> Reply:
-        """The JSON object that the reply is."""
+        """Parse the reply as a JSON object."""
 
         def closing(
             text: str, material: str, schema: Mapping[str, Any] | None

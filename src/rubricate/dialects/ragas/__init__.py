@@ -1,7 +1,7 @@
 """Ragas' names: `ragas` becomes `rubricate.dialects.ragas` in import lines.
 
-`RubricsScore` and `evaluate` on the core's engine: journal, retries and failures are as everywhere
-in rubricate.
+`RubricsScore` and `evaluate` run on the core's engine, so that journal, retries and failures work
+as everywhere in rubricate.
 """
 
 from rubricate.dialects import names_elsewhere

@@ -1,4 +1,4 @@
-"""A metric as the engine needs it: a criterion, a judge, and the score of a verdict."""
+"""A metric for the engine: a criterion, a judge, and the score of a verdict."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from rubricate.rubric import ScaleCriterion, Verdict
 
 Prompt = PydanticPrompt[Any, Any]
 OPTIONAL = ":optional"
-"""What the name of a column ends in that a sample may lack."""
+"""The ending of the names of optional columns."""
 SAMPLES = {sample.metric_type: sample for sample in (SingleTurnSample, MultiTurnSample)}
 
 
 class _PromptAttribute:
-    """An attribute of `RubricMetric`: what the judge is asked about samples of a kind, with the
-    rubric. None sets the default."""
+    """An attribute of `RubricMetric`: the prompt for samples of a kind, with the rubric. None sets
+    the default."""
 
     def __init__(self, kind: MetricType) -> None:
         self.kind = kind
@@ -50,23 +50,23 @@ class _PromptAttribute:
 
 
 class Metric:
-    """What scores samples."""
+    """A metric that scores samples."""
 
 
 class MetricWithLLM(Metric):
-    """A metric that asks a model."""
+    """A metric that uses a model."""
 
 
 class SingleTurnMetric(Metric):
-    """A metric of responses."""
+    """A metric for responses."""
 
 
 class MultiTurnMetric(Metric):
-    """A metric of conversations."""
+    """A metric for conversations."""
 
 
 class RubricMetric(MetricWithLLM, SingleTurnMetric, MultiTurnMetric):
-    """A metric by the levels of a rubric; see `RubricsScore`."""
+    """A metric with the levels of a rubric; see `RubricsScore`."""
 
     single_turn_prompt = _PromptAttribute(MetricType.SINGLE_TURN)
     multi_turn_prompt = _PromptAttribute(MetricType.MULTI_TURN)
@@ -113,14 +113,14 @@ class RubricMetric(MetricWithLLM, SingleTurnMetric, MultiTurnMetric):
         self.criterion()
 
     def prompt(self, kind: MetricType) -> Prompt:
-        """What the judge is asked about samples of a kind, with the metric's rubric."""
+        """Return the prompt for samples of a kind, with the metric's rubric."""
         return (self._prompts.get(kind) or _DEFAULTS[kind]).with_rubrics(self._rubrics)
 
     def criterion(self, rubrics: Mapping[str, str] | None = None) -> ScaleCriterion:
-        """The metric as a criterion, with its own rubric or another one.
+        """Convert the metric to a criterion, with its own rubric or another one.
 
         Raises:
-            InputError: the rubric and the output type do not go together.
+            InputError: the rubric and the output type do not fit together.
         """
         criterion = scale_of(self._rubrics if rubrics is None else rubrics, self.name)
         if self.output_type is MetricOutputType.RANKING:
@@ -131,16 +131,16 @@ class RubricMetric(MetricWithLLM, SingleTurnMetric, MultiTurnMetric):
         return criterion
 
     def judge(self, kind: MetricType, llm: Llm = None, timeout: float | None = None) -> Judge:
-        """The judge that scores samples of a kind.
+        """Create the judge for samples of a kind.
 
         Args:
-            kind: what is scored.
+            kind: the kind of samples.
             llm: the judge, if the metric has no `llm`.
-            timeout: seconds that one request may take, for a model given by name or as another
-                library's client. Default: their own.
+            timeout: the timeout of a request in seconds, for a model by name or the client of
+                another library. Default: their own.
 
         Raises:
-            InputError: there is none, or it cannot be used.
+            InputError: there is no judge, or it cannot be used.
         """
         llm = llm if self.llm is None else self.llm
         if llm is None:
@@ -171,7 +171,7 @@ class RubricMetric(MetricWithLLM, SingleTurnMetric, MultiTurnMetric):
             self.criterion(sample.rubrics)
 
     def score(self, verdict: Verdict) -> int | float | None:
-        """The score of a verdict; None if it is not judged."""
+        """Return the score of a verdict; None if it was not judged."""
         if verdict.status != "judged" or verdict.label is None:
             return None
         if self.output_type is MetricOutputType.BINARY:
@@ -187,10 +187,10 @@ _DEFAULTS: dict[MetricType, Prompt] = {
 
 
 def _model(llm: Llm, timeout: float | None) -> Model:
-    """The model of an `llm`.
+    """Return the model of an `llm`.
 
     Raises:
-        InputError: it is none.
+        InputError: it is not a model.
     """
     if isinstance(llm, str):
         return HTTPModel(llm) if timeout is None else HTTPModel(llm, timeout=timeout)
@@ -206,7 +206,7 @@ def _model(llm: Llm, timeout: float | None) -> Model:
 
 
 def _columns(required: Mapping[MetricType, Iterable[str]]) -> dict[MetricType, frozenset[str]]:
-    """The required columns by kind, each of them a field of that kind's samples."""
+    """Return the required columns by kind, after checking that such samples have these fields."""
     checked: dict[MetricType, frozenset[str]] = {}
     for kind, columns in required.items():
         if not isinstance(kind, MetricType):

@@ -1,4 +1,4 @@
-"""What an evaluation gives back."""
+"""The results of an evaluation."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ if TYPE_CHECKING:
     import pandas
 
 ENDINGS = ("", "_feedback", "_status", "_error")
-"""What the names of a metric's columns end in."""
+"""The endings of the names of a metric's columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeanScore:
-    """A metric's mean, and what it is the mean of.
+    """The mean of a metric, with counts.
 
     Attributes:
-        mean: over the samples that have a score; None where none has.
-        scored, failed, abstained: how many samples have a score, failed, or were abstained from.
+        mean: over the samples that have a score; None if there are none.
+        scored, failed, abstained: the number of samples that have a score, failed, or that the
+            judge abstained from.
     """
 
     mean: float | None
@@ -46,13 +47,13 @@ class MeanScore:
 
 
 class EvaluationResult:
-    """What an evaluation gives back.
+    """The result of an evaluation.
 
     Attributes:
         result: the engine's result: verdicts with reasons, usage, cost, run folder.
-        samples: what was evaluated.
-        scores: for each sample, the score by metric; NaN where there is none, as Ragas has it.
-        means: for each metric, its mean with its counts.
+        samples: the evaluated samples.
+        scores: the scores by metric of each sample; NaN if there is none, as in Ragas.
+        means: the mean of each metric, with counts.
     """
 
     def __init__(
@@ -79,29 +80,29 @@ class EvaluationResult:
 
     @property
     def dataset(self) -> EvaluationDataset:
-        """What was evaluated, as a dataset."""
+        """The evaluated samples as a dataset."""
         return EvaluationDataset(self.samples)
 
     def raise_failures(self) -> None:
-        """Raise `NoScoreError` for the first sample that a metric has no score for."""
+        """Raise `NoScoreError` for the first sample without a score of a metric."""
         for index, item in enumerate(self.result.items):
             for name, scores in self._scores.items():
                 if scores[index] is None:
                     raise no_score(f"samples[{index}]: {name}", item.criteria[name])
 
     def __getitem__(self, metric: str) -> list[int | float]:
-        """A metric's scores, in the samples' order; NaN where there is none."""
+        """Return the scores of a metric in the order of the samples; NaN if there is none."""
         return [math.nan if score is None else score for score in self._scores[metric]]
 
     def __repr__(self) -> str:
         return "\n".join(f"{name}: {mean}" for name, mean in self.means.items())
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A row for each sample (extra `pandas`).
+        """Return a row for each sample (extra `pandas`).
 
-        The columns are the samples' fields, and for each metric `NAME` its score, missing where
-        there is none, `NAME_feedback` the judge's reason, `NAME_status` (`judged`, `abstained` or
-        `failed`) and `NAME_error`, why it failed.
+        The columns are the fields of the samples and, for each metric, `NAME` (its score, if there
+        is one), `NAME_feedback` (the judge's reason), `NAME_status` (`judged`, `abstained` or
+        `failed`) and `NAME_error` (why it failed).
         """
         table = EvaluationDataset(self.samples).to_pandas()
         with extra_needed("to_pandas", "pandas"):
@@ -123,7 +124,7 @@ class EvaluationResult:
 
 
 def no_score(where: str, verdict: Verdict) -> NoScoreError:
-    """The error for a verdict without a score."""
+    """Create the error for a verdict without a score."""
     why = "the judge abstained" if verdict.error is None else verdict.error.kind
     what = verdict.reason if verdict.error is None else verdict.error.message
     return NoScoreError(f"{where}: no score: {why}: {what}", verdict=verdict)
@@ -134,4 +135,4 @@ _DTYPES = {
     MetricOutputType.DISCRETE: "Int64",
     MetricOutputType.CONTINUOUS: "Float64",
 }
-"""Column types that know missing values, so that none becomes NaN among numbers."""
+"""Column types that support missing values, so that they do not become NaN among numbers."""

@@ -1,4 +1,4 @@
-"""Kinds of metrics, and rubrics as dicts of level descriptions: check, scale, text in a prompt."""
+"""Kinds of metrics, and rubrics as dicts of level descriptions."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from rubricate.judge import JudgeLike
 from rubricate.rubric import ScaleCriterion
 
 Llm = JudgeLike | Any
-"""Who judges: what `JudgeLike` says, or a LangChain chat model."""
+"""A judge as in `JudgeLike`, or a LangChain chat model."""
 
 
 class MetricType(Enum):
-    """What a metric scores."""
+    """The kind of samples that a metric scores."""
 
     SINGLE_TURN = "single_turn"
     MULTI_TURN = "multi_turn"
 
 
 class MetricOutputType(Enum):
-    """What a score is."""
+    """The type of a score."""
 
     BINARY = "binary"
-    """True for the upper of two levels, else False."""
+    """True for the upper of two levels, False for the lower one."""
     DISCRETE = "discrete"
-    """The level's number, an int."""
+    """The number of the level as an int."""
     CONTINUOUS = "continuous"
-    """The level's number as a float."""
+    """The number of the level as a float."""
     RANKING = "ranking"
-    """A place among others; no rubric gives one."""
+    """A rank among others, which rubrics do not support."""
 
 
 DEFAULT_REFERENCE_FREE_RUBRICS: dict[str, str] = {
@@ -49,7 +49,7 @@ DEFAULT_REFERENCE_FREE_RUBRICS: dict[str, str] = {
     "score5_description": "The response is completely accurate and clear, and answers all that "
     "the user asked thoroughly.",
 }
-"""Accuracy, clarity and thoroughness with regard to the user's input alone."""
+"""Accuracy, clarity and thoroughness, with regard to the user's input only."""
 
 DEFAULT_WITH_REFERENCE_RUBRICS: dict[str, str] = {
     "score1_description": "The response is entirely incorrect, or irrelevant to the reference "
@@ -68,20 +68,21 @@ DEFAULT_WITH_REFERENCE_RUBRICS: dict[str, str] = {
 _WHOLE = re.compile(r"\s*[+-]?\d{1,9}\s*")
 _SIGNED = re.compile(r"[-\u2212]\s*([0-9]{1,9})")
 MOST_LEVELS = 100
-"""The most levels of a scale whose middle ones need no description. A wider scale (0 to 1000) keeps
-only the levels that are described."""
+"""The largest scale whose middle levels need no description. Wider scales (0 to 1000) only have the
+levels that are described."""
 _REQUIREMENT = "The score that the levels below describe best."
 
 
 def check_rubrics(rubrics: Any) -> dict[str, str]:
-    """A rubric with its keys as text.
+    """Check a rubric, and return it with text as keys.
 
-    A key has the level's number: `score1_description`, `level 2`, `0`, `-1`. The scale goes from
-    the lowest number to the highest; a level between them that has no description may be given too.
+    Keys contain the number of the level: `score1_description`, `level 2`, `0`, `-1`. The scale goes
+    from the lowest number to the highest; a judge may also choose levels in between that have no
+    description.
 
     Raises:
-        InputError: a key has no number, several, or one that may be negative or not, two have the
-            same one, there are fewer than two levels, or a description is not text.
+        InputError: a key has no number, several numbers, or one whose sign is ambiguous; two keys
+            have the same number; there are fewer than two levels; or a description is not text.
     """
     check_type(rubrics, Mapping, "a dict such as {'score1_description': ...}")
     scale_of(rubrics)
@@ -89,7 +90,7 @@ def check_rubrics(rubrics: Any) -> dict[str, str]:
 
 
 def scale_of(rubrics: Mapping[Any, str], name: str | None = None) -> ScaleCriterion:
-    """The criterion of a rubric; `InputError` as for `check_rubrics`."""
+    """Create the criterion of a rubric; raises `InputError` like `check_rubrics`."""
     levels: dict[int, str] = {}
     keys: dict[int, Any] = {}
     for key, text in rubrics.items():
@@ -106,7 +107,7 @@ def scale_of(rubrics: Mapping[Any, str], name: str | None = None) -> ScaleCriter
 
 
 def _with_those_between(levels: Mapping[int, str]) -> dict[int, str]:
-    """All levels; one without a description is between its neighbours."""
+    """Return all levels; those without a description are described as between their neighbours."""
     known = sorted(levels)
     whole = dict(levels)
     for low, high in pairwise(known):
@@ -135,5 +136,5 @@ def _level(key: Any) -> int:
 
 
 def rubric_lines(rubrics: Mapping[str, str]) -> str:
-    """The rubric in a prompt: a line `key: description` for each level."""
+    """Format a rubric for a prompt, with a line `key: description` for each level."""
     return "\n".join(f"{key}: {text}" for key, text in rubrics.items())

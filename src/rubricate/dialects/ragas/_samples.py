@@ -1,4 +1,4 @@
-"""Samples of one turn or of several, and datasets of them."""
+"""Samples of one or several turns, and datasets of them."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 class _Sample(Document):
-    """What samples of both kinds share."""
+    """What both kinds of samples share."""
 
     metric_type: ClassVar[MetricType]
-    """What a metric scores in it."""
+    """The kind of samples, as metrics name it."""
     judged: ClassVar[tuple[str, ...]]
-    """The fields that a judge is shown."""
+    """The fields that judges see."""
 
     @field_validator("rubrics", mode="before", check_fields=False)
     @classmethod
@@ -41,21 +41,21 @@ class _Sample(Document):
         return None if rubrics is None else check_rubrics(rubrics)
 
     def fields(self) -> dict[str, Any]:
-        """The fields that a judge is shown, those that are given."""
+        """Return the fields that judges see, if set."""
         values = {name: getattr(self, name) for name in self.judged}
         return {name: value for name, value in values.items() if value is not None}
 
     def get_features(self) -> list[str]:
-        """The names of the fields that are given."""
+        """Return the names of the fields that are set."""
         return list(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
-        """The sample as it is written to a file: the fields that are given."""
+        """Return the sample as it is written to a file: the fields that are set."""
         return self.model_dump(exclude_none=True)
 
 
 class SingleTurnSample(_Sample):
-    """A question and its answer. Every field may be left out; those given reach the judge."""
+    """A question and its answer. All fields are optional; the judge sees those that are set."""
 
     metric_type: ClassVar[MetricType] = MetricType.SINGLE_TURN
     judged: ClassVar[tuple[str, ...]] = (
@@ -67,17 +67,17 @@ class SingleTurnSample(_Sample):
     )
 
     user_input: str | None = None
-    """What the user asked."""
+    """The user's question."""
     retrieved_contexts: list[str] | None = None
-    """What was retrieved to answer with."""
+    """The passages that were retrieved for the answer."""
     reference_contexts: list[str] | None = None
-    """What the reference rests on."""
+    """The passages that the reference is based on."""
     retrieved_context_ids: list[str | int] | None = None
-    """The names of what was retrieved; no judge is shown it, nor what is not in `judged`."""
+    """The ids of the retrieved passages. Judges only see fields that are in `judged`."""
     reference_context_ids: list[str | int] | None = None
-    """The names of what should have been."""
+    """The ids of the passages that should have been retrieved."""
     response: str | None = None
-    """The answer, which is scored."""
+    """The answer to score."""
     multi_responses: list[str] | None = None
     """Other answers to the same question."""
     reference: str | None = None
@@ -85,11 +85,11 @@ class SingleTurnSample(_Sample):
     rubrics: dict[str, str] | None = None
     """The sample's own rubric; replaces the metric's for this sample."""
     persona_name: str | None = None
-    """Whose question it was made up to be."""
+    """The persona for which the question was generated."""
     query_style: str | None = None
-    """How the question was made up to sound."""
+    """The style in which the question was generated."""
     query_length: str | None = None
-    """How long the question was made up to be."""
+    """The length with which the question was generated."""
 
 
 class MultiTurnSample(_Sample):
@@ -99,15 +99,15 @@ class MultiTurnSample(_Sample):
     judged: ClassVar[tuple[str, ...]] = ("user_input", "reference")
 
     user_input: list[AnyMessage] = Field(min_length=1)
-    """The messages, in their order."""
+    """The messages in order."""
     reference: str | None = None
-    """What the conversation should have led to."""
+    """The intended outcome of the conversation."""
     reference_tool_calls: list[ToolCall] | None = None
-    """The tool calls that were to be expected; no judge is shown this, nor the topics."""
+    """The expected tool calls; judges see neither these nor the topics."""
     rubrics: dict[str, str] | None = None
     """The sample's own rubric; replaces the metric's for this sample."""
     reference_topics: list[str] | None = None
-    """What it should have been about."""
+    """The topics that it should have been about."""
 
     @model_validator(mode="after")
     def _tools_answer_calls(self) -> MultiTurnSample:
@@ -122,11 +122,11 @@ class MultiTurnSample(_Sample):
         return {**super().fields(), "user_input": self.pretty_repr()}
 
     def to_messages(self) -> list[dict[str, Any]]:
-        """The messages as JSON values."""
+        """Return the messages as JSON values."""
         return [message.model_dump() for message in self.user_input]
 
     def pretty_repr(self) -> str:
-        """The conversation as text, the way a judge is shown it."""
+        """Return the conversation as text, as judges see it."""
         return pretty_repr(self.user_input)
 
 
@@ -134,10 +134,10 @@ Sample = SingleTurnSample | MultiTurnSample
 
 
 def sample_of(data: Any) -> Sample:
-    """A sample of loaded data: of several turns where `user_input` is a list of messages.
+    """Create a sample from loaded data, of several turns if `user_input` is a list of messages.
 
     Raises:
-        InputError: with the field that is wrong.
+        InputError: a field is invalid, which the message names.
     """
     if isinstance(data, SingleTurnSample | MultiTurnSample):
         return data
@@ -147,14 +147,14 @@ def sample_of(data: Any) -> Sample:
 
 
 class EvaluationDataset:
-    """Samples, all of one turn or all of several.
+    """Samples, either all of one turn or all of several.
 
     Args:
         samples: the samples.
-        name: what results call the dataset.
+        name: the name of the dataset in results.
 
     Raises:
-        InputError: they are of both kinds, or one is not a sample.
+        InputError: there are samples of both kinds, or one is not a sample.
     """
 
     def __init__(self, samples: Iterable[Sample], *, name: str | None = None) -> None:
@@ -193,27 +193,27 @@ class EvaluationDataset:
         return f"EvaluationDataset(features={self.features()}, len={len(self)})"
 
     def is_multi_turn(self) -> bool:
-        """Whether the samples are conversations."""
+        """Return whether the samples are conversations."""
         return bool(self.samples) and isinstance(self.samples[0], MultiTurnSample)
 
     def get_sample_type(self) -> type[SingleTurnSample] | type[MultiTurnSample]:
-        """The class of the samples."""
+        """Return the class of the samples."""
         return MultiTurnSample if self.is_multi_turn() else SingleTurnSample
 
     def features(self) -> list[str]:
-        """The fields that at least one sample has."""
+        """Return the fields that at least one sample has."""
         return list(dict.fromkeys(name for row in self.to_list() for name in row))
 
     @classmethod
     def from_list(cls, data: Sequence[Any], *, name: str | None = None) -> EvaluationDataset:
-        """Build a dataset from dicts (or samples).
+        """Create a dataset from dicts or samples.
 
-        A dict whose `user_input` is a list of messages is a conversation; a message is a dict
-        with `type` (`human`, `ai` or `tool`) and `content`. Fields that are not a sample's own
-        are kept, and no judge is shown them.
+        A dict whose `user_input` is a list of messages is a conversation; a message is a dict with
+        `type` (`human`, `ai` or `tool`) and `content`. Unknown fields are kept, but judges do not
+        see them.
 
         Raises:
-            InputError: with the index and the field that is wrong.
+            InputError: a field is invalid; the message names it with the index of the sample.
         """
         samples: list[Sample] = []
         for index, row in enumerate(data):
@@ -224,23 +224,23 @@ class EvaluationDataset:
         return cls(samples, name=name)
 
     def to_list(self) -> list[dict[str, Any]]:
-        """A dict for each sample, with the fields that it has."""
+        """Return a dict for each sample with the fields that it has."""
         return [sample.to_dict() for sample in self.samples]
 
     @classmethod
     def from_dict(cls, data: Sequence[Any], *, name: str | None = None) -> EvaluationDataset:
-        """The same as `from_list`."""
+        """Alias of `from_list`."""
         return cls.from_list(data, name=name)
 
     @classmethod
     def from_hf_dataset(cls, dataset: Any, *, name: str | None = None) -> EvaluationDataset:
-        """Build a dataset from one of the library `datasets`.
+        """Create a dataset from one of the library `datasets`.
 
-        None is a missing field: in such a dataset every row has every field, and every rubric every
-        key.
+        None means that a field is missing, because in such a dataset all rows have all fields, and
+        all rubrics have all keys.
 
         Raises:
-            InputError: it is a dict of splits, or a row is no sample.
+            InputError: it is a dict of splits, or a row is not a sample.
         """
         if isinstance(dataset, Mapping):
             known = ", ".join(map(str, dataset))
@@ -248,7 +248,7 @@ class EvaluationDataset:
         return cls.from_list([_without_none(row) for row in dataset], name=name)
 
     def to_hf_dataset(self) -> Any:
-        """The samples as a `Dataset` of the library `datasets` (extra `hf`)."""
+        """Return the samples as a `Dataset` of the library `datasets` (extra `hf`)."""
         with extra_needed("to_hf_dataset", "hf"):
             from datasets import Dataset
         rows, columns = self.to_list(), self.features()
@@ -256,10 +256,11 @@ class EvaluationDataset:
 
     @classmethod
     def from_jsonl(cls, path: str | PathLike[str]) -> EvaluationDataset:
-        """Read a JSON Lines file, a sample a line: a path or an address, also `.gz` and `.zst`.
+        """Read a JSON Lines file with one sample per line, from a path or address, also `.gz` and
+        `.zst`.
 
         Raises:
-            InputError: with file, line and field of what is wrong.
+            InputError: a sample is invalid; the message has its file, line and field.
         """
         _check_suffix(fspath(path).removesuffix(".gz").removesuffix(".zst"))
 
@@ -275,7 +276,7 @@ class EvaluationDataset:
         user_path(path).write_text(lines, encoding="utf-8")
 
     def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write a CSV file with a column for each field; lists and dicts are JSON text."""
+        """Write a CSV file with a column for each field. Lists and dicts become JSON text."""
         with user_path(path).open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, self.features(), lineterminator="\n")
             writer.writeheader()
@@ -289,13 +290,13 @@ class EvaluationDataset:
 
     @classmethod
     def from_pandas(cls, table: pandas.DataFrame) -> EvaluationDataset:
-        """Build a dataset from a table with a row for each sample; NaN, NA and None are missing."""
+        """Create a dataset from a table with one row per sample. NaN, NA and None mean missing."""
         columns = [str(column) for column in table.columns]
         rows = table.itertuples(index=False, name=None)
         return cls.from_list([_given(dict(zip(columns, row, strict=True))) for row in rows])
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A row for each sample (extra `pandas`)."""
+        """Return a row for each sample (extra `pandas`)."""
         with extra_needed("to_pandas", "pandas"):
             import pandas
         columns = self.features()
@@ -309,17 +310,18 @@ def _check_suffix(path: str) -> None:
 
 
 def dataset_of(data: Any, columns: Mapping[str, str] | None = None) -> EvaluationDataset:
-    """A dataset of what the user passed: a dataset, samples or dicts, or one of `datasets`.
+    """Create a dataset from a dataset, from samples or dicts, or from one of the library
+    `datasets`.
 
     Args:
-        data: what is given.
-        columns: for a sample's field, what its column is called where that is another name.
+        data: the samples.
+        columns: the names of columns by the field of samples, if they differ.
 
     Raises:
-        InputError: it is none, or a row is no sample.
+        InputError: it is not a dataset, or a row is not a sample.
     """
     if isinstance(data, EvaluationDataset):
-        if not columns:  # looked at again: samples may have been added
+        if not columns:  # checked again, because samples may have been added
             return EvaluationDataset(data.samples, name=data.name)
         data = data.to_list()
     if isinstance(data, str) or not isinstance(data, Iterable):
@@ -335,14 +337,14 @@ _OLDER = {
     "retrieved_contexts": "contexts",
     "reference": "ground_truth",
 }
-"""By field, the name that its column had before Ragas 0.2."""
+"""The names of columns before Ragas 0.2, by field."""
 
 
 def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """A row whose columns have the names of the fields; those of older versions are known.
+    """Rename the columns of a row to fields, including the columns of older versions.
 
     Raises:
-        InputError: it has no such column.
+        InputError: a column is missing.
     """
     for field, column in columns.items():
         if column not in row:
@@ -357,14 +359,14 @@ def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, An
 
 
 def _without_none(value: Any) -> Any:
-    """A row without what is None in it, in its rubric and in its messages."""
+    """Remove None from a row, its rubric and its messages."""
     if isinstance(value, Mapping):
         return {key: _without_none(entry) for key, entry in value.items() if entry is not None}
     return [_without_none(entry) for entry in value] if isinstance(value, list) else value
 
 
 def _given(row: dict[str, Any]) -> dict[str, Any]:
-    """A table's row as plain values, without those that are missing."""
+    """Convert the row of a table to plain values, without missing ones."""
     import pandas
 
     plain = {

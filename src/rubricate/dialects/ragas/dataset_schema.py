@@ -1,4 +1,4 @@
-"""`ragas.dataset_schema`: samples of one turn or of several, datasets of them, and results."""
+"""`ragas.dataset_schema`: samples of one or several turns, datasets of them, and results."""
 
 from rubricate.dialects.ragas._result import EvaluationResult as EvaluationResult
 from rubricate.dialects.ragas._samples import (

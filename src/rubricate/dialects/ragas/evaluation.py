@@ -1,4 +1,4 @@
-"""`ragas.evaluation`: several metrics over a dataset, on the core's engine."""
+"""`ragas.evaluation`: several metrics on a dataset, on the core's engine."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ class EvaluateCall(DialectOptions, kw_only=False):
 
     @property
     def judge(self) -> list[Llm]:
-        """The models and judges that are given; `evaluate` closes them."""
+        """The models and judges that were passed, which `evaluate` closes."""
         metrics = self.metrics if isinstance(self.metrics, Sequence) else ()
         return [self.llm, *(getattr(metric, "llm", None) for metric in metrics)]
 
     def options(self) -> DialectOptions:
-        """The options of the run: those of `run_config` where they are not set themselves."""
+        """The options of the run, by default those of `run_config`."""
         options, config = part(DialectOptions, self), self.run_config
         if config is not None:
             options = options.unless_set(
@@ -91,22 +91,22 @@ class EvaluateCall(DialectOptions, kw_only=False):
 
 @takes(EvaluateCall)
 async def aevaluate(call: EvaluateCall) -> EvaluationResult:
-    """Score every sample of a dataset by every metric.
+    """Score all samples of a dataset by all metrics.
 
     Args:
-        dataset: the samples, all of one turn or all of several.
-        metrics: the metrics, with names that differ.
-        llm: the judge of metrics without their own `llm`; as for `RubricsScore`.
+        dataset: the samples, either all of one turn or all of several.
+        metrics: the metrics, with unique names.
+        llm: the judge of metrics that have no `llm`; as for `RubricsScore`.
         stop: set this to end the evaluation early and cleanly.
 
     Returns:
-        The scores. A sample that could not be scored is in it as failed, with the cause.
+        The scores. Samples that could not be scored are included as failed, with the cause.
 
     Raises:
-        InputError: something given cannot be used; nothing has been sent.
+        InputError: an argument cannot be used; nothing has been sent.
         NoScoreError: a sample has no score, with `raise_exceptions`.
-        RunStopped: it ended before all was judged (a refused key, a dead endpoint, `stop`); its
-            `result` has what was judged.
+        RunStopped: the evaluation ended early (an invalid key, an endpoint that is down, `stop`).
+            Its `result` has the verdicts so far.
     """
     return await evaluated(call)
 
@@ -115,7 +115,7 @@ evaluate = plain(EvaluateCall, aevaluate)
 
 
 async def evaluated(call: EvaluateCall) -> EvaluationResult:
-    """`aevaluate`, with its arguments as one value."""
+    """`aevaluate` with its arguments as one object."""
     dataset = dataset_of(call.dataset, call.column_map)
     timeout = None if call.run_config is None else float(call.run_config.timeout)
     options = call.options()
@@ -135,7 +135,7 @@ async def grade_samples(
     options: DialectOptions,
     timeout: float | None = None,
 ) -> Result:
-    """Samples and metrics as items and criteria, graded; as `aevaluate` otherwise."""
+    """Grade samples as items by metrics as criteria; otherwise like `aevaluate`."""
     _check_metrics(metrics, dataset)
     for index, sample in enumerate(dataset):
         with errors_within("samples", index):
@@ -150,7 +150,7 @@ async def grade_samples(
             own = llm if metric.llm is None else metric.llm
             if not isinstance(own, Judge | Model):
                 to_close.append(judge)
-            if isinstance(own, Judge) or own == "builtin":  # it sees the response alone
+            if isinstance(own, Judge) or own == "builtin":  # it only sees the response
                 _check_responses(dataset, judge.name)
         items = [_item(sample, str(index), metrics) for index, sample in enumerate(dataset)]
         rubric = Rubric([metric.criterion() for metric in metrics])
@@ -162,7 +162,7 @@ async def grade_samples(
 
 
 def _check_responses(dataset: EvaluationDataset, judge: str) -> None:
-    """Raise `InputError` for a sample without the text that a judge of texts would judge."""
+    """Raise `InputError` for a sample without a response, if the judge can only judge texts."""
     for index, sample in enumerate(dataset):
         if isinstance(sample, SingleTurnSample) and sample.response is None:
             raise InputError(
@@ -171,7 +171,7 @@ def _check_responses(dataset: EvaluationDataset, judge: str) -> None:
 
 
 def _check_metrics(metrics: Sequence[RubricMetric], dataset: EvaluationDataset) -> None:
-    """Raise `InputError` unless every metric has its own columns in the result."""
+    """Raise `InputError` unless the metrics have different columns in the result."""
     if not isinstance(metrics, Sequence) or not metrics:
         raise InputError("metrics: expected a list of at least one RubricsScore")
     if not dataset.samples:
@@ -190,10 +190,10 @@ def _check_metrics(metrics: Sequence[RubricMetric], dataset: EvaluationDataset) 
 
 
 def _item(sample: Sample, id: str, metrics: Sequence[RubricMetric]) -> DataItem:
-    """The item that a sample is for the engine.
+    """Convert a sample to an item of the engine.
 
-    Judges with the metric's prompt are shown the fields in the metadata; the others see the
-    item's own texts, which hold the same.
+    Judges with the metric's prompt see the fields in the metadata. Other judges see the texts of
+    the item, which have the same content.
     """
     fields = sample.fields()
     metadata: dict[str, Any] = {FIELDS: fields}
@@ -220,7 +220,7 @@ def _item(sample: Sample, id: str, metrics: Sequence[RubricMetric]) -> DataItem:
 
 
 def _documents(title: str, texts: Sequence[str] | None) -> list[ContextDocument]:
-    """Contexts as documents, each under a numbered title."""
+    """Convert contexts to documents with numbered titles."""
     return [
         ContextDocument(text, f"{title} {number}") for number, text in enumerate(texts or (), 1)
     ]

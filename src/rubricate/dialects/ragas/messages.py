@@ -12,54 +12,54 @@ from rubricate.dataset import Turn, render_turns
 
 
 class ToolCall(Document):
-    """A model's wish to have a tool called."""
+    """A tool call by a model."""
 
     name: str
-    """The tool."""
+    """The name of the tool."""
     args: dict[str, Any] = Field(default_factory=dict)
-    """What it is called with."""
+    """Its arguments."""
 
 
 class HumanMessage(Document):
-    """What a user says."""
+    """A message from the user."""
 
     content: str
     """The text."""
     metadata: dict[str, Any] | None = None
-    """Anything else worth keeping; no judge is shown it."""
+    """Further data; judges do not see it."""
     type: Literal["human"] = "human"
 
 
 class AIMessage(Document):
-    """What a model says, and which tools it calls."""
+    """A message from the model, with its tool calls."""
 
     content: str
-    """The text; may be empty beside tool calls."""
+    """The text; may be empty if there are tool calls."""
     metadata: dict[str, Any] | None = None
-    """Anything else worth keeping; no judge is shown it."""
+    """Further data; judges do not see it."""
     type: Literal["ai"] = "ai"
     tool_calls: list[ToolCall] | None = None
-    """The tools that it calls."""
+    """The tool calls."""
 
 
 class ToolMessage(Document):
-    """What a tool gave back."""
+    """The result of a tool call."""
 
     content: str
     """The text."""
     metadata: dict[str, Any] | None = None
-    """Anything else worth keeping; no judge is shown it."""
+    """Further data; judges do not see it."""
     type: Literal["tool"] = "tool"
 
 
 AnyMessage = Annotated[HumanMessage | AIMessage | ToolMessage, Discriminator("type")]
-"""A message; `type` says which."""
+"""A message of the kind in `type`."""
 
 _SPEAKERS = {"human": "Human", "ai": "AI", "tool": "ToolOutput"}
 
 
 def pretty_repr(messages: Sequence[HumanMessage | AIMessage | ToolMessage]) -> str:
-    """The conversation as text (see `render_turns`): `Human: ...`, `AI: ...`, `ToolOutput: ...`."""
+    """Return the conversation as text: `Human: ...`, `AI: ...`, `ToolOutput: ...`."""
     return render_turns(_turn(message) for message in messages)
 
 

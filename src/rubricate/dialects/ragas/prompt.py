@@ -1,4 +1,4 @@
-"""`ragas.prompt`: prompts with an instruction, an input and an output model, and examples."""
+"""`ragas.prompt`: prompts with an instruction, input and output models, and examples."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ Out = TypeVar("Out", bound=BaseModel)
 
 
 class PydanticPrompt(Generic[In, Out]):
-    """What a judge is asked: an instruction, the models of input and output, and examples.
+    """The prompt of a judge: an instruction, input and output models, and examples.
 
-    Make a subclass that sets the attributes, or give them as arguments. A prompt does not change:
-    another one is made by `with_rubrics`, or by giving other arguments.
+    Define a subclass that sets the attributes, or pass them as arguments. Prompts are immutable:
+    `with_rubrics` and other arguments create new ones.
 
     Args:
-        name: what errors call it. Default: the class's name.
+        name: its name in errors. Default: the name of the class.
         instruction: what to do; the first part of the prompt.
-        input_model: which of a sample's fields the judge is shown, and in which order.
-        output_model: what it answers with; has at least the fields `feedback` and `score`.
-        examples: pairs of an input and the right output.
+        input_model: the fields of a sample that the judge sees, in this order.
+        output_model: the reply, with at least the fields `feedback` and `score`.
+        examples: pairs of an input and the correct output.
 
     Raises:
-        InputError: something is missing or of another type.
+        InputError: an attribute is missing or has another type.
     """
 
     name: str = ""
@@ -90,9 +90,9 @@ class PydanticPrompt(Generic[In, Out]):
         raise AttributeError("a prompt does not change; make another PydanticPrompt")
 
     def with_rubrics(self, rubrics: Mapping[str, str]) -> Self:
-        """The prompt with a rubric behind its instruction, a line for each level.
+        """Return the prompt with a rubric after its instruction, one line for each level.
 
-        A rubric that is there already is replaced.
+        It replaces an existing rubric.
         """
         instruction = self._own_instruction or self.instruction
         prompt = copy.copy(self)
@@ -112,7 +112,7 @@ class PydanticPrompt(Generic[In, Out]):
                 )
 
     def fill(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """What the judge is shown of a sample: the input model's fields, those that are given.
+        """Return what the judge sees of a sample: the fields of the input model that are set.
 
         Args:
             fields: the sample's fields by name.
@@ -128,17 +128,17 @@ class PydanticPrompt(Generic[In, Out]):
         return shown(filled)
 
     def to_string(self, fields: Mapping[str, Any]) -> str:
-        """The instruction and what the judge is shown of a sample, as they are sent."""
+        """Return the text that is sent for a sample: the instruction and its fields."""
         return f"{self.instruction}\n\n{fenced(self.fill(fields))}"
 
 
 def shown(model: BaseModel) -> dict[str, Any]:
-    """A model's fields as JSON values, without those that are None."""
+    """Return the fields of a model as JSON values, without those that are None."""
     return model.model_dump(mode="json", exclude_none=True)
 
 
 def fenced(fields: Mapping[str, Any]) -> str:
-    """Fields between tags that end in a code which the texts' authors cannot know.
+    """Format fields between tags that end in a code that the authors of the texts cannot guess.
 
     The code is a hash of the texts. Each element of a list has its own tags.
     """

@@ -1,4 +1,4 @@
-"""`ragas.run_config`: how long, how often and how many at once."""
+"""`ragas.run_config`: timeouts, retries and concurrency."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class RunConfig:
     """How requests are sent.
 
     Attributes:
-        timeout: seconds that one request may take, for an `llm` given by name or as a client.
-        max_retries: how often a request is sent at most, while the endpoint is in passing trouble.
-        max_wait: kept; how long is waited between attempts is rubricate's own rule.
-        max_workers: how many samples are judged at once.
-        exception_types, log_tenacity, seed: kept; nothing here depends on them.
+        timeout: the timeout of a request in seconds, for an `llm` by name or client.
+        max_retries: the maximum number of attempts while the endpoint has temporary problems.
+        max_wait: has no effect, because rubricate decides how long to wait between attempts.
+        max_workers: the number of samples that are judged concurrently.
+        exception_types, log_tenacity, seed: have no effect.
 
     Raises:
         InputError: a number is not positive.

@@ -1,10 +1,10 @@
-"""Research reports against weighted rubrics, under the names of the ResearchRubrics page.
+"""Grade research reports by weighted rubrics, under the names of the ResearchRubrics page.
 
     results_df, compliance_score = await evaluate_task_rubrics("agent_responses/ID.md")
 
-A tasks file becomes rubrics, a folder of reports a dataset, and the results file is a view of the
-core's result. The compliance score, which is not clamped, is the core's by a declared scoring
-(`SCORING`).
+A tasks file is converted to rubrics, a folder of reports to a dataset, and the results file is a
+view of the core's result. The compliance score, which is not clamped, is computed by the core with
+a declared scoring (`SCORING`).
 """
 
 from rubricate.dialects import names_elsewhere

@@ -1,6 +1,6 @@
-"""Compliance by report, axis, domain and system, what failed, and agreement with people.
+"""Compliance by report, axis, domain and system; failures; and agreement with people.
 
-All figures are the core's: items are scored as `SCORING` declares, and the agreement is
+The core computes all figures: items are scored by `SCORING`, and the agreement is that of
 `rubricate.analysis.agreement_report`.
 """
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 SCORING = DeclaredScoring(
     items="raw", penalties_only="avoided", by=("axis", "domain", "system"), pairs="sample_id"
 )
-"""The page's compliance: `sum(w s) / sum(w+)`, not clamped. Of penalty criteria alone, as an axis
-can have them, it is the share of their weight that does not apply."""
+"""The page's compliance: `sum(w s) / sum(w+)`, not clamped. If there are only penalty criteria, as
+on some axes, it is the share of their weight that does not apply."""
 RULES = ScoringRules(declared=SCORING)
 NOTHING = GroupScore(
     **dict.fromkeys(("value", "low", "high", "lowest", "highest")),
@@ -51,18 +51,18 @@ NOTHING = GroupScore(
 
 @dataclass(frozen=True, slots=True)
 class Compliance:
-    """A compliance score and what it was made of.
+    """A compliance score and its components.
 
     Attributes:
-        value: `sum(w s) / sum(w+)` over the judged criteria, where w+ are the positive weights;
-            it may be below 0. Where there are penalty criteria only, `1 + sum(w s) / sum(|w|)`.
-            None where no judged criterion can give points.
-        lowest, highest: the range that the score could still take if verdicts are missing; both
-            equal `value` if none is.
-        judged: criteria with a score.
-        missing: criteria whose judging failed, or that the judge could not assess.
-        penalties_missing: how many of them are penalty criteria: what they would cost is not in
-            the value.
+        value: `sum(w s) / sum(w+)` over the judged criteria, where w+ are the positive weights; it
+            may be below 0. If there are only penalty criteria, `1 + sum(w s) / sum(|w|)`. None if
+            no judged criterion can give points.
+        lowest, highest: the range that the score could still take if verdicts are missing;
+            otherwise both equal `value`.
+        judged: the number of criteria with a score.
+        missing: the number of criteria that failed, or that the judge could not assess.
+        penalties_missing: the number of penalty criteria among them, whose cost is not part of the
+            value.
     """
 
     value: float | None
@@ -74,7 +74,7 @@ class Compliance:
 
     @classmethod
     def of(cls, score: Score, pairs: Iterable[tuple[float, float | None]]) -> Compliance:
-        """A score with the pairs of weight and value that it was made of."""
+        """Combine a score with the pairs of weight and value that it was computed from."""
         entries = list(pairs)
         missing = [weight for weight, value in entries if value is None]
         return cls(
@@ -88,7 +88,7 @@ class Compliance:
 
 
 def compliance(pairs: Iterable[tuple[float, float | None]]) -> Compliance:
-    """The compliance score of pairs of weight and score.
+    """Compute the compliance score of pairs of weight and score.
 
     Args:
         pairs: the weights, each with a score from 0 to 1; None for a missing one.
@@ -105,7 +105,7 @@ def compliance(pairs: Iterable[tuple[float, float | None]]) -> Compliance:
 
 
 def _pairs(item: ItemResult, axis: str | None = None) -> list[tuple[float, float | None]]:
-    """The weights and values of an item's criteria, or of those of one axis."""
+    """The weights and values of an item's criteria, or of those on one axis."""
     return [
         (criterion.weight, item.criteria[criterion.name].value)
         for criterion in item.rubric
@@ -115,7 +115,7 @@ def _pairs(item: ItemResult, axis: str | None = None) -> list[tuple[float, float
 
 @dataclass(frozen=True, slots=True)
 class ReportFigures:
-    """One report's compliance, and that of each axis by its own weights."""
+    """A report's compliance, and that of each axis by its own weights."""
 
     system: str
     sample_id: str
@@ -125,7 +125,7 @@ class ReportFigures:
 
     @classmethod
     def of(cls, item: ItemResult) -> ReportFigures:
-        """The figures of a graded report."""
+        """Compute the figures of a graded report."""
         axes = sorted({axis for criterion in item.rubric if (axis := axis_of(criterion))})
         return cls(
             system=str(item.metadata.get("system", "")),
@@ -141,16 +141,16 @@ class ReportFigures:
 
 @dataclass(frozen=True, slots=True)
 class AxisFailures:
-    """What failed on an axis, over all reports.
+    """Failures on an axis, over all reports.
 
     Attributes:
         axis: its name.
-        judged: verdicts on its criteria.
-        not_satisfied: how many of those on criteria that give points are `Not Satisfied`.
-        partly: how many, on either kind of criterion, are `Partially Satisfied`.
-        penalties: how many of those on penalty criteria say that the fault is present.
-        lost: the points that these cost, in units of the weights; half of them where it is partly.
-        share: of the points that all axes lost, in [0, 1]; None where none was lost.
+        judged: the number of verdicts on its criteria.
+        not_satisfied: the number of `Not Satisfied` on criteria that give points.
+        partly: the number of `Partially Satisfied` on all criteria.
+        penalties: the number of penalty criteria whose fault is present.
+        lost: the points lost by them, in units of the weights; partly satisfied criteria lose half.
+        share: the share of the points that all axes lost, in [0, 1]; None if no points were lost.
     """
 
     axis: str
@@ -164,12 +164,12 @@ class AxisFailures:
 
 @dataclass(frozen=True, slots=True)
 class SystemDifference:
-    """Two systems on the tasks that both have reports for.
+    """A comparison of two systems on the tasks for which both have reports.
 
     Attributes:
         a, b: their names.
-        comparison: B minus A; a task's scores are made of the criteria that were judged in both.
-        one_sided: verdicts that are left out because the other system's is missing.
+        comparison: B minus A; the scores of a task are based on criteria that were judged in both.
+        one_sided: the number of verdicts that are left out because the other system's is missing.
     """
 
     a: str
@@ -180,16 +180,17 @@ class SystemDifference:
 
 @dataclass(frozen=True, slots=True)
 class Figures(Report):
-    """The figures of graded reports; `print` shows them, and they have all forms of a report.
+    """The figures of graded reports, printable and available in all forms of a report.
 
     Attributes:
-        overall: of all reports.
-        reports: each report.
+        overall: the compliance over all reports.
+        reports: the figures of each report.
         axes, domains: the reports by axis and by domain.
-        systems: by system, the best first; empty where there is one.
-        failures: what failed, by axis; what costs most first.
-        differences: of every two systems.
-        agreement: with human verdicts, intervals resampled by task; None where there are none.
+        systems: the reports by system, the best first; empty if there is only one.
+        failures: the failures by axis, the most expensive first.
+        differences: the comparisons of all pairs of systems.
+        agreement: the agreement with human verdicts, with intervals resampled by task; None if
+            there are none.
     """
 
     overall: GroupScore
@@ -213,7 +214,7 @@ class Figures(Report):
         }
 
     def sections(self) -> Iterator[Section]:
-        """Compliance by report, axis, domain and system; failures, differences, and agreement."""
+        """Return compliance by report, axis, domain and system; failures; agreement."""
         overall = self.overall
         interval = f" [{interval_text(overall, 3)}]" if overall.low is not None else ""
         yield say(f"compliance {figure(overall.value, 3)}{interval}, n {overall.n}", "strong")
@@ -249,10 +250,10 @@ class Figures(Report):
 
 
 def figures(result: Result) -> Figures:
-    """The figures of graded reports, whatever their order.
+    """Compute the figures of graded reports; their order does not matter.
 
     Args:
-        result: what grading gave, or what a results file holds (`result_of`).
+        result: the result of grading, or of a results file (`result_of`).
     """
     ordered = sorted(
         result.items,
@@ -284,7 +285,7 @@ def _rank(system: GroupScore) -> float:
 
 
 def _failures(items: Sequence[ItemResult]) -> tuple[AxisFailures, ...]:
-    """What failed by axis: a penalty criterion fails where its fault is present."""
+    """Count failures by axis; a penalty criterion fails if its fault is present."""
     by_axis: dict[str, list[tuple[float, float]]] = {}
     for item in items:
         for criterion in item.rubric:
@@ -335,7 +336,7 @@ def _agreement(result: Result) -> AgreementReport | None:
     return agreement_report(result, groups="sample_id", bootstrapped=0)
 
 
-# How they are shown
+# Presentation
 
 
 def _table(name: str, headings: str, rows: Iterable[Sequence[str]]) -> Table:

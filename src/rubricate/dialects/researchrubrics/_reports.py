@@ -1,4 +1,4 @@
-"""Reports with the tasks that they answer, as a dataset."""
+"""Reports as a dataset, with the tasks that they answer."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from rubricate.errors import InputError, MissingExtraError
 
 @dataclass(frozen=True, slots=True)
 class ResearchReports:
-    """Reports that can be graded.
+    """The reports of a folder or several.
 
     Attributes:
-        dataset: the reports, each with the rubric of its task. An item's id is the task's
-            `sample_id`, behind the system's name and a slash if there is one.
+        dataset: the reports, each with the rubric of its task. The id of an item is the task's
+            `sample_id`, after the system's name and a slash if there is one.
         without_report: the ids of tasks that have no report, by system.
         without_task: files that belong to no task.
-        unreadable: by item id, what is wrong with a report that cannot be read; its verdicts fail.
-        hidden: by item id, how many characters its page hides; they are left out.
+        unreadable: the problems of reports that cannot be read, by item id; their verdicts fail.
+        hidden: the number of characters that pages hide, by item id; they are left out.
     """
 
     dataset: RubricDataset
@@ -45,15 +45,15 @@ def find_reports(
     """Find and read the reports of tasks by their names.
 
     Args:
-        folders: by system, the folder with its reports; the name is empty where there is only one.
+        folders: the folders with reports by system; the name is empty if there is only one.
         tasks: the tasks.
         limit: read the first N reports only. Default: all.
-        cache: where converted text of PDF, HTML and DOCX is kept. Default: nowhere.
+        cache: the folder for the converted text of PDF, HTML and DOCX files. Default: none.
         follow_links: whether links may lead out of a folder.
 
     Raises:
-        InputError: a folder is missing, has no report of any task or two of one, or a link in it
-            leads out of it; or no report can be read.
+        InputError: a folder is missing, has no reports, has two reports for a task, or has a link
+            that leads out of it; or no report can be read.
     """
     if not tasks:
         raise InputError("there are no tasks")
@@ -85,10 +85,10 @@ def find_reports(
 def reports_of(
     files: Sequence[tuple[str, Task, Path]], *, name: str, cache: Path | None = None
 ) -> ResearchReports:
-    """Reports as a dataset: each with its system, its task and its file.
+    """Create a dataset from reports, each with its system, task and file.
 
     Raises:
-        InputError: none of them can be read.
+        InputError: no report can be read.
     """
     items: list[DataItem] = []
     unreadable: dict[str, InputError] = {}
@@ -132,7 +132,7 @@ def reports_of(
 
 
 def _files(folder: Path, follow_links: bool) -> dict[str, Path]:
-    """The documents in a folder by their names without the ending."""
+    """Return the documents in a folder by name without suffix."""
     if not folder.is_dir():
         what = "is a file, expected a folder" if folder.exists() else "no such folder"
         raise InputError(f"{what} of reports", file=folder)

@@ -1,4 +1,4 @@
-"""The page's results: a line for each criterion of each report, written as verdicts come."""
+"""The page's results file: a line for each criterion of each report, written as verdicts arrive."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ FOLDER = "results"
 
 
 class UnknownCost:
-    """A cost for which there is no price. Every sum that it enters is unknown, too.
+    """A cost without a known price. Every sum that includes it is unknown, too.
 
-    In every format it is `unknown`, so that `f"{cost:.4f}"` of a sum does not say 0.
+    It is formatted as `unknown` in every format, so that `f"{cost:.4f}"` of a sum is not 0.
     """
 
     def __add__(self, other: object) -> UnknownCost:
@@ -72,18 +72,18 @@ UNKNOWN_COST = UnknownCost()
 def result_line(
     metadata: Mapping[str, Any], criterion: Criterion, verdict: Verdict, person: Verdict | None
 ) -> dict[str, Any]:
-    """One line: the page's fields, and more behind them.
+    """Return a line with the page's fields, followed by further ones.
 
-    `confidence` is the core's (`rubricate.rubric.confidence`): the judge's probability for its
-    verdict or, of a panel, the share of the votes; else what the judge states of itself.
+    `confidence` is the core's (`rubricate.rubric.confidence`): the judge's probability of its
+    verdict; for a panel, the share of the votes; else the confidence that the judge states.
     `confidence_source` says which. Without a verdict, `score` and `verdict` are null, `success` is
     false, and `error` says why.
 
     Args:
-        metadata: of the report: its `sample_id`, `domain` and `system`.
-        criterion: what was asked.
+        metadata: the report's `sample_id`, `domain` and `system`.
+        criterion: the criterion.
         verdict: the judge's verdict.
-        person: a person's verdict; None where there is none.
+        person: a person's verdict; None if there is none.
     """
     usage, error = verdict.usage, verdict.error
     judged = verdict.status == "judged"
@@ -129,7 +129,7 @@ def result_line(
 
 
 def _reading_of_document(verdict: Verdict) -> Mapping[str, Any]:
-    """How a long report was read, of a panel by the first judge that read it in parts."""
+    """How a long report was read; for a panel, by its first judge that read it in parts."""
     for vote in (verdict, *verdict.votes):
         if how := (vote.detail or {}).get("document"):
             return dict(how)
@@ -137,7 +137,7 @@ def _reading_of_document(verdict: Verdict) -> Mapping[str, Any]:
 
 
 def results_path(folder: str | Path = FOLDER) -> Path:
-    """A new file's path, `batch_evaluation_YYYYMMDD_HHMMSS.jsonl`, in a folder."""
+    """Return the path of a new file `batch_evaluation_YYYYMMDD_HHMMSS.jsonl` in a folder."""
     stem = datetime.now().strftime("batch_evaluation_%Y%m%d_%H%M%S")
     path, number = user_path(folder) / f"{stem}.jsonl", 1
     while path.exists():
@@ -147,10 +147,11 @@ def results_path(folder: str | Path = FOLDER) -> Path:
 
 
 class ResultLines:
-    """A results file that lines are added to; an older one is replaced. Without lines, no file.
+    """A results file for adding lines, which replaces an older one. Without lines, no file is
+    created.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the file cannot be written.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -163,10 +164,10 @@ class ResultLines:
             raise self._problem(error) from None
 
     def add(self, line: Mapping[str, Any]) -> None:
-        """Write a line; it is in the file at once."""
+        """Write a line to the file immediately."""
         try:
             text = orjson.dumps(line)
-        except TypeError:  # half a surrogate pair, which UTF-8 cannot hold
+        except TypeError:  # an unpaired surrogate, which UTF-8 cannot encode
             import json
 
             text = json.dumps(line, ensure_ascii=False).encode("utf-8", "replace")
@@ -194,10 +195,10 @@ class ResultLines:
 
 
 def read_results(path: str | Path) -> list[dict[str, Any]]:
-    """The lines of a results file, this program's or another's with the page's fields.
+    """Read the lines of a results file, by this program or another with the page's fields.
 
     Raises:
-        InputError: there is no such file, or a line is malformed; says which.
+        InputError: the file does not exist, or a line is malformed, which the message names.
     """
     rows: list[dict[str, Any]] = []
     for number, row in parse_json_lines(read_text(path), file=path):
@@ -211,17 +212,16 @@ def read_results(path: str | Path) -> list[dict[str, Any]]:
 
 
 def result_of(rows: Iterable[Mapping[str, Any]], tasks: Iterable[Task] = ()) -> Result:
-    """Result lines as the core's result, which has an item for each report.
+    """Convert result lines to a result of the core with an item for each report.
 
     Args:
-        rows: the lines, in any order. One that says that it did not succeed has no score, whatever
-            its `score`.
-        tasks: what they are of. If a line lacks its axis, domain or human verdict, these are those
-            of its criterion there.
+        rows: the lines in any order. Lines without success have no score, whatever their `score`.
+        tasks: the tasks of the lines, from which missing axes, domains and human verdicts are
+            taken.
 
     Raises:
-        InputError: a weight is no number, a score no number from 0 to 1, or one that contradicts
-            its verdict; says in which line.
+        InputError: a weight is not a number, or a score is not a number from 0 to 1 or contradicts
+            its verdict. The message names the line.
     """
     known: dict[tuple[str, str], dict[str, Any]] = {}
     for task in tasks:
@@ -246,9 +246,9 @@ def result_of(rows: Iterable[Mapping[str, Any]], tasks: Iterable[Task] = ()) -> 
 
 
 def _checked(row: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """A line's weight, score and verdict."""
+    """Check a line, and return its weight, score and verdict."""
     weight, score, verdict = row["weight"], row["score"], row.get("verdict")
-    if isinstance(score, Real) and math.isnan(float(score)):  # a missing value of a table
+    if isinstance(score, Real) and math.isnan(float(score)):  # a missing value in a table
         score = None
     if row.get("success") in (False, 0):  # other programs write a failed verdict with the score 0
         score = verdict = None
@@ -268,7 +268,7 @@ def _is_number(value: object) -> bool:
 
 
 def _graded(lines: list[dict[str, Any]], index: int) -> ItemResult:
-    """The lines of one report as the core has an item's verdicts."""
+    """Convert the lines of one report to the verdicts of an item."""
     lines.sort(key=_order)
     first = lines[0]
     grading: Grading = "binary"
@@ -299,7 +299,7 @@ def _graded(lines: list[dict[str, Any]], index: int) -> ItemResult:
 
 
 def _order(line: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The task's order; without one, an order that does not depend on when verdicts came."""
+    """The sort key of a line: the order of the task, else one independent of arrival."""
     texts = ("axis", "rubric_title", "verdict", "human_verdict")
     return (line["place"], line["weight"], *(str(line.get(name) or "") for name in texts))
 
@@ -307,16 +307,16 @@ def _order(line: Mapping[str, Any]) -> tuple[Any, ...]:
 def calculate_compliance_score(
     results: str | Path | Iterable[Mapping[str, Any]] | pandas.DataFrame,
 ) -> float | None:
-    """The compliance score of one report's results.
+    """Compute the compliance score of one report's results.
 
     Args:
         results: a results file, its lines, or the table of `evaluate_task_rubrics`.
 
     Returns: `sum(weight * score) / sum(positive weights)` over the criteria with a score, not
-    clamped; None where none of those was judged.
+    clamped; None if none of those was judged.
 
     Raises:
-        InputError: the results cannot be read, or are of several reports.
+        InputError: the results cannot be read, or belong to several reports.
     """
     scores = compliance_by_report(results)
     if len(scores) != 1:
@@ -329,9 +329,9 @@ def calculate_compliance_score(
 def compliance_by_report(
     results: str | Path | Iterable[Mapping[str, Any]] | pandas.DataFrame,
 ) -> dict[str, Compliance]:
-    """The compliance score of every report in some results, with its bounds.
+    """Compute the compliance score of each report in some results, with its bounds.
 
-    Returns: by `sample_id`, behind the system's name if there is one.
+    Returns: the scores by `sample_id`, after the system's name if there is one.
     """
     rows: Any = results
     if isinstance(results, str | Path):
@@ -343,14 +343,14 @@ def compliance_by_report(
 
 
 def figures_of_results(results: str | Path, tasks: Iterable[Task] = ()) -> Figures:
-    """The figures of a results file, this program's or another's; nothing is sent.
+    """Compute the figures of a results file, by this program or another. Sends nothing.
 
     Args:
         results: the file.
         tasks: as for `result_of`.
 
     Raises:
-        InputError: the results cannot be read; says in which line.
+        InputError: the results cannot be read; the message names the line.
     """
     with errors_within(file=results):
         return figures(result_of(read_results(results), tasks))

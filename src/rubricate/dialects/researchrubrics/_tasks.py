@@ -17,7 +17,7 @@ from rubricate.rubric import Criterion, CriterionOption, Rubric
 DEFAULT_TASKS = "data/researchrubrics/processed_data.jsonl"
 SATISFIED, PARTIALLY, NOT_SATISFIED = "Satisfied", "Partially Satisfied", "Not Satisfied"
 Grading = Literal["binary", "ternary"]
-"""Whether there is a verdict `Partially Satisfied`, worth 0.5, between the other two."""
+"""`ternary` adds a verdict `Partially Satisfied`, worth 0.5, between the other two."""
 
 _TASK_KEYS = {
     *("prompt", "sample_id", "domain", "rubrics"),
@@ -30,20 +30,20 @@ _OPTIONS = (
     (PARTIALLY, 0.5, "it meets it in part", "the fault is present in part"),
     (NOT_SATISFIED, 0.0, "it does not", "the fault is not present"),
 )
-"""Of ternary grading: the label, its value, and what it means of a merit and of a penalty."""
+"""The options of ternary grading: label, value, and meaning for a merit and a penalty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task.
+    """A task.
 
     Attributes:
-        sample_id: its identifier, which its report is named by.
-        prompt: what was asked.
+        sample_id: its identifier, which is the name of its report.
+        prompt: the question.
         domain: its domain; empty if it has none.
-        rubric: its criteria, in the file's order; an axis is the tag `axis:NAME`.
-        labels: a person's verdict on each criterion as the criterion's label, in the same order;
-            None where the file has none.
+        rubric: its criteria in the order of the file; the axis is a tag `axis:NAME`.
+        labels: a person's verdict on each criterion as a label, in the same order; None if the file
+            has none.
     """
 
     sample_id: str
@@ -54,10 +54,10 @@ class Task:
 
 
 def check_grading(grading: str) -> Grading:
-    """Check the name of a way of grading.
+    """Check a grading.
 
     Raises:
-        InputError: it is neither `binary` nor `ternary`.
+        InputError: the grading is neither `binary` nor `ternary`.
     """
     for known in get_args(Grading):
         if grading == known:
@@ -66,12 +66,12 @@ def check_grading(grading: str) -> Grading:
 
 
 def verdict_of(label: str | None) -> str | None:
-    """The page's verdict for a criterion's label."""
+    """Convert a criterion's label to the page's verdict."""
     return {"MET": SATISFIED, "UNMET": NOT_SATISFIED}.get(label or "", label)
 
 
 def label_of(criterion: Criterion, verdict: str | None) -> str | None:
-    """A criterion's label for the page's verdict. `Partially Satisfied` is UNMET where the
+    """Convert the page's verdict to a criterion's label. `Partially Satisfied` is UNMET if the
     criterion has no such label."""
     if verdict is None or criterion.options is not None:
         return verdict
@@ -79,7 +79,7 @@ def label_of(criterion: Criterion, verdict: str | None) -> str | None:
 
 
 def axis_of(criterion: Criterion) -> str:
-    """The axis that a criterion belongs to; empty for none."""
+    """The axis of a criterion; empty if it has none."""
     axes = [tag.removeprefix("axis:") for tag in criterion.tags if tag.startswith("axis:")]
     return axes[0] if axes else ""
 
@@ -87,15 +87,15 @@ def axis_of(criterion: Criterion) -> str:
 def criterion_of(
     title: str, weight: float, axis: str, *, name: str, grading: Grading, **counter: Any
 ) -> Criterion:
-    """The criterion that a task's entry, or a result line, is about.
+    """Create the criterion of a task's entry or of a result line.
 
     Args:
         title: its text.
         weight: its weight; negative for a penalty.
-        axis: its axis; empty for none.
+        axis: its axis; empty if it has none.
         name: its name in the rubric.
-        grading: whether it can be satisfied in part.
-        counter: `counter`, `at_least` and `at_most` of a criterion that code counts.
+        grading: `ternary` if it can be satisfied in part.
+        counter: `counter`, `at_least` and `at_most` for a criterion that code counts.
     """
     fields: dict[str, Any] = {"name": name, "weight": weight, "requirement": title}
     fields["tags"] = (f"axis:{axis}",) if axis else ()
@@ -111,15 +111,15 @@ def criterion_of(
 
 
 def read_tasks(path: str | Path = DEFAULT_TASKS, *, grading: str = "binary") -> list[Task]:
-    """Read a tasks file: JSON Lines, one task a line.
+    """Read a tasks file: JSON Lines with one task per line.
 
     Args:
         path: the file.
         grading: `binary`, or `ternary` with `Partially Satisfied`.
 
     Raises:
-        InputError: the file is missing (says where to get it), a line is malformed (says which),
-            or a `sample_id` is defined twice or is no file name.
+        InputError: the file is missing (the message says where to get it), a line is malformed, or
+            a `sample_id` is defined twice or is not a file name.
     """
     how = check_grading(grading)
     try:
@@ -167,7 +167,7 @@ def _task(data: Any, grading: Grading) -> Task:
 
 
 def _check_id(sample_id: str) -> None:
-    """Refuse what is no plain file name, because reports are looked for by it."""
+    """Reject ids that are not plain file names, because reports are found by them."""
     if Path(sample_id).name != sample_id or sample_id == ".." or set("\\\0") & {*sample_id}:
         raise InputError(
             f"'{sample_id}' has a path in it; a sample_id is a file's name without its ending",

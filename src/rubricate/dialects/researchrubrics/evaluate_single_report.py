@@ -1,4 +1,4 @@
-"""Grading one report or a folder of them, in the words of the page."""
+"""Grade one report or a folder of reports, as on the page."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "litellm_proxy/gemini/gemini-2.5-pro-preview-06-05"
 DEFAULT_REPORTS = "agent_responses/"
 PAGE_PRICES = {DEFAULT_MODEL: ModelPrice(input=1.25, output=10.0)}
-"""The page's price of its default model, which no table of prices has under that name."""
+"""The price that the page states for its default model. Price tables have no model of that name."""
 MAX_CONCURRENT = 20
 MAX_RETRIES = 3
 """The page's defaults."""
@@ -60,7 +60,7 @@ class Batch:
 
     Attributes:
         result: the core's result, with an item for each report.
-        reports: what was graded, and what could not be.
+        reports: the reports, also those that could not be graded.
     """
 
     result: Result
@@ -73,7 +73,7 @@ class Batch:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The result lines, report by report; what was not asked for has none."""
+        """The result lines by report; verdicts that were not requested have no line."""
         return [
             result_line(item.metadata, item.rubric.by_name[name], verdict, item.labels.get(name))
             for item in self.result.items
@@ -98,11 +98,11 @@ class EvaluatorCall(Endpoint, kw_only=False):
 
 
 class ReportOptions(DialectOptions):
-    """The options of `rubricate.agrade` that concern the run alone, and who grades.
+    """The options of `rubricate.agrade` that only concern the run, and the evaluator.
 
     Attributes:
-        evaluator: who grades. Default: the page's model.
-        model: the same by a model alone, as for `RubricEvaluator`.
+        evaluator: the evaluator. Default: the page's model.
+        model: only a model, as for `RubricEvaluator`.
     """
 
     evaluator: RubricEvaluator | None = None
@@ -116,11 +116,11 @@ class ReportOptions(DialectOptions):
             raise InputError("give a model or an evaluator, which has its own; not both")
 
     def grader(self) -> RubricEvaluator:
-        """Who grades."""
+        """Return the evaluator."""
         return self.evaluator or RubricEvaluator(self.model or DEFAULT_MODEL)
 
     def of(self, evaluator: RubricEvaluator) -> DialectOptions:
-        """The options of the run, with the evaluator's where these are not set."""
+        """Return the options of the run, with those of the evaluator where these are not set."""
         most = evaluator.max_concurrent if self.max_concurrent is None else self.max_concurrent
         return part(DialectOptions, self).unless_set(
             concurrency=most, attempts=1 + evaluator.max_retries
@@ -135,19 +135,20 @@ class ReportCall(ReportOptions, kw_only=False):
 
 
 class RubricEvaluator:
-    """Grades reports with one judge or several.
+    """Grade reports with one judge or several.
 
         RubricEvaluator(max_concurrent=5)
         RubricEvaluator("openai/gpt-6-luna", max_concurrent=20, max_retries=3)
 
     Args:
-        model: who grades, as for `rubricate.grade`: a name, a judge, a model, a callable, or
-            several in a list. Default: the page's model, by `LITELLM_API_KEY` and `API_BASE_URL`.
-        max_concurrent: the most requests in flight (`concurrency` of `rubricate.grade`).
-        max_retries: how often a request that failed is sent again (`attempts`, less the first).
+        model: the judge, as for `rubricate.grade`: a name, a judge, a model, a callable, or a list
+            of several. Default: the page's model, with `LITELLM_API_KEY` and `API_BASE_URL`.
+        max_concurrent: the maximum number of requests in flight (`concurrency` of
+            `rubricate.grade`).
+        max_retries: how often a failed request is retried (`attempts` minus 1).
         grading: `binary` (Satisfied, Not Satisfied) or `ternary`, with Partially Satisfied.
-        chunk_tokens: a language model reads a longer report in parts; None for never.
-        endpoint: how models that are given by name are reached, as for `rubricate.grade`; see
+        chunk_tokens: language models read longer reports in parts; None for never.
+        endpoint: options for the endpoint of models by name, as for `rubricate.grade`; see
             `help(RubricEvaluator.__init__)`.
 
     Attributes:
@@ -174,8 +175,8 @@ class RubricEvaluator:
 
         Args:
             reports: the reports.
-            options: of the run.
-            output: where result lines go, each as soon as its verdict is there.
+            options: the options of the run.
+            output: the file for result lines, which are written as verdicts arrive.
 
         Returns: the batch. If the run ended early, its `summary.stopped` says why.
 
@@ -190,7 +191,7 @@ class RubricEvaluator:
 
         try:
             result = await graded(reports.dataset, self.judge, options, write_line)
-        except RunStopped as stopped:  # the summary says why
+        except RunStopped as stopped:  # the summary shows the reason
             if stopped.result is None:
                 raise
             result = stopped.result
@@ -205,19 +206,19 @@ async def evaluate_task_rubrics(call: ReportCall) -> tuple[pandas.DataFrame, flo
     """Grade one report by the criteria of its task (extra `pandas`).
 
     Args:
-        markdown_file: the report, named by its task's `sample_id`.
+        markdown_file: the report, whose name is the `sample_id` of its task.
         tasks: the tasks file.
-        evaluator: who grades. Default: the page's model.
-        model: the same by a model alone.
+        evaluator: the evaluator. Default: the page's model.
+        model: only a model, instead of an evaluator.
         stop: set this to end the run early and cleanly.
 
     Returns: a table with a row for each criterion (the columns are those of the results file), and
     the compliance score; None if no criterion was judged that can give points. A cost without a
-    price prints as `unknown`, and so does every sum with it.
+    known price is printed as `unknown`, and so is every sum that includes it.
 
     Raises:
         InputError: an argument cannot be used; nothing has been sent.
-        RunStopped: the run ended before all was judged.
+        RunStopped: the run ended early.
     """
     with extra_needed("evaluate_task_rubrics", "pandas"):
         import pandas
@@ -233,7 +234,9 @@ async def evaluate_task_rubrics(call: ReportCall) -> tuple[pandas.DataFrame, flo
     table = pandas.DataFrame(batch.rows)
     for name in _NUMBERS:
         table[name] = pandas.array(table[name].tolist(), dtype="Float64")
-    if table["cost"].isna().any():  # pandas would leave it out of a sum, which is then too low
+    if (
+        table["cost"].isna().any()
+    ):  # pandas would leave it out of a sum, which would then be too low
         table["cost"] = table["cost"].astype(object).where(table["cost"].notna(), UNKNOWN_COST)
     return table, ReportFigures.of(batch.result.items[0]).compliance.value
 
@@ -255,7 +258,7 @@ def _judge(model: JudgesLike, chunk_tokens: int | None, endpoint: Endpoint) -> J
 
 
 def _single_judge(model: JudgeLike, chunk_tokens: int | None, endpoint: Endpoint) -> Judge:
-    """A judge; a language model states how sure it is, and reads long reports in parts."""
+    """Create a judge. Language models state how sure they are, and read long reports in parts."""
     if model == DEFAULT_MODEL and endpoint.prices is None:
         model = HTTPModel(DEFAULT_MODEL, **{**vars(endpoint), "prices": PAGE_PRICES})
     language = language_model(model, endpoint)

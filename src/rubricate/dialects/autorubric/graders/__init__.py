@@ -1,4 +1,4 @@
-"""`autorubric.graders`: who grades, made of the core's judges."""
+"""`autorubric.graders`: graders, built from the core's judges."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ OrdinalAggregation = Literal["mean", "median", "weighted_mean", "mode", "min", "
 NominalAggregation = Literal["mode", "weighted_mode", "unanimous"]
 LLMCalls = Literal["per_criterion", "per_item"]
 ALONE = "default"
-"""The `judge_id` of a judge that is alone."""
+"""The `judge_id` of a single judge."""
 _REPLY = "replies have one form here; derive your own kind of criterion from rubricate.Criterion"
 REFUSED = {
     "binary_response_format": _REPLY,
     "multi_choice_response_format": _REPLY,
     "escalation": "ask a cheap judge first with rubricate.Cascade",
 }
-"""Arguments of AutoRubric's that are not here, and the way here."""
+"""Arguments of AutoRubric that are not supported, with what to use instead."""
 
 
 class CannotAssessStrategy(ShownEnum):
-    """What an abstention or an N/A answer does to the score; see the core's `CannotAssess`."""
+    """How an abstention or an N/A answer affects the score; see the core's `CannotAssess`."""
 
     SKIP = "skip"
     ZERO = "zero"
@@ -50,7 +50,7 @@ class CannotAssessStrategy(ShownEnum):
 
 @dataclass(frozen=True)
 class CannotAssessConfig:
-    """What abstentions and N/A answers score."""
+    """How abstentions and N/A answers are scored."""
 
     strategy: CannotAssessStrategy | str = CannotAssessStrategy.SKIP
     partial_credit: float = 0.5
@@ -58,11 +58,11 @@ class CannotAssessConfig:
 
 @dataclass(frozen=True)
 class FewShotConfig:
-    """Which labelled items a judge is shown as examples.
+    """Labelled items that are shown to the judge as examples.
 
     Attributes:
-        n_examples: how many items, each with all its labels.
-        balance_verdicts: labels are always spread evenly; False gives a warning.
+        n_examples: the number of items, each with all its labels.
+        balance_verdicts: has no effect, because labels are always balanced; False gives a warning.
         include_reason: whether `ground_truth_reasons` are shown with the labels.
         seed: breaks ties.
     """
@@ -73,7 +73,7 @@ class FewShotConfig:
     seed: int | None = None
 
     def examples(self, dataset: core_dataset.RubricDataset) -> Examples:
-        """The examples, from a labelled dataset."""
+        """Choose the examples from a labelled dataset."""
         if not self.balance_verdicts:
             warnings.warn(
                 "FewShotConfig: balance_verdicts=False is ignored: labels are always spread evenly",
@@ -85,7 +85,7 @@ class FewShotConfig:
 
 
 class JudgeSpec(Settings, kw_only=False):
-    """One judge of several: its model, what it is called, and what its vote counts."""
+    """One of several judges: its model, its id and the weight of its vote."""
 
     needs_argument = True
     llm_config: LLMConfig | None = None
@@ -99,15 +99,15 @@ class JudgeSpec(Settings, kw_only=False):
 
     @property
     def config(self) -> LLMConfig | None:
-        """The model's configuration, under whichever name it was given."""
+        """The model's configuration, under either of its two names."""
         return self.llm_config or self.judge_model_config
 
 
 class Jury(Panel):
-    """A panel whose votes on options are put together as AutoRubric puts them together.
+    """A panel that aggregates votes on options like AutoRubric.
 
-    N/A votes count only where no other vote scores, and the option that the others come to scores
-    its own value, not their mean. The mean is kept in the verdict's detail.
+    N/A votes count only if no other vote has a score. The option that results from the others is
+    scored by its own value, not by their mean, which is kept in the verdict's detail.
     """
 
     def verdict(self, criterion: core.Criterion, votes: Sequence[Verdict | None]) -> Verdict:
@@ -130,27 +130,28 @@ class GraderOptions(Scoring, DialectOptions):
 
 
 class CriterionGrader(Settings):
-    """Grades by a model, or by several that vote, on the core's engine.
+    """Grade with a model, or with several that vote, on the core's engine.
 
     Fields:
         llm_config, judge_model_config: the model; one of the two names.
-        judges: the models that vote, in place of one.
-        aggregation, ordinal_aggregation, nominal_aggregation: how votes are put together; a
-            criterion's own `aggregation` goes before.
+        judges: the models that vote, instead of a single model.
+        aggregation, ordinal_aggregation, nominal_aggregation: how votes are aggregated; the
+            `aggregation` of a criterion has priority.
         training_data, few_shot_config: labelled items that judges are shown as examples.
-        length_penalty: what length costs the score.
+        length_penalty: how the length of a text lowers the score.
         normalize: scores in [0, 1]; False for the weighted sum.
-        cannot_assess_config: what abstentions score.
-        shuffle_options, seed: whether the answers are shown in an order drawn for each item.
+        cannot_assess_config: how abstentions are scored.
+        shuffle_options, seed: whether the options are shown in random order, drawn for each item.
         llm_calls: `per_criterion`, or `per_item` to ask about the whole rubric in one request.
-        auto_na_option: CANNOT_ASSESS is always allowed; False gives a warning.
+        auto_na_option: has no effect, because CANNOT_ASSESS is always allowed; False gives a
+            warning.
         system_prompt, multi_choice_system_prompt: shown to the judge as guidelines of the rubric;
-            the form of the answers is the core's.
-        binary_response_format, multi_choice_response_format, escalation: refused, with the way
-            here.
+            the form of the answers remains the core's.
+        binary_response_format, multi_choice_response_format, escalation: not supported; the error
+            says what to use instead.
 
     Raises:
-        InputError: no model or two, or a value that cannot be used here.
+        InputError: there is no model, or two, or a value is not supported.
     """
 
     needs_argument = True
@@ -197,7 +198,7 @@ class CriterionGrader(Settings):
         """The models and the weights of their votes, by `judge_id`.
 
         Raises:
-            InputError: no model or two, or two judges of one id.
+            InputError: there is no model, or two, or two judges have the same id.
         """
         alone = self.llm_config or self.judge_model_config
         if alone is not None and self.judges is not None:
@@ -217,7 +218,7 @@ class CriterionGrader(Settings):
         return configs
 
     def to_judge(self) -> tuple[Judge, Voters]:
-        """The core's judge, and whose votes are whose.
+        """Create the core's judge, and map its votes to the judges.
 
         Raises:
             InputError: a model or an option cannot be used.
@@ -230,7 +231,7 @@ class CriterionGrader(Settings):
         configs = self.configs
         each, voters = list(configs.values()), [(name, pair[1]) for name, pair in configs.items()]
         times = len(each) if all(config == each[0] for config in each) else 1
-        distinct = each[:1] if times > 1 else each  # one model several times is asked several times
+        distinct = each[:1] if times > 1 else each  # a repeated model is asked several times
         judges = [named_judge(config.to_model(), asking=asking) for config, _ in distinct]
         if self.judges is None:
             return judges[0], {judges[0].name: voters[0]}
@@ -253,7 +254,7 @@ class CriterionGrader(Settings):
         return self.few_shot_config.examples(self.training_data)
 
     def options(self) -> GraderOptions:
-        """The options of a run, from the models and the grader."""
+        """Combine the options of a run from the models and the grader."""
         configs = [config for config, _ in self.configs.values()]
         most = [config.max_parallel_requests for config in configs if config.max_parallel_requests]
         caches = [str(config.cache_dir) for config in configs if config.cache_enabled]
@@ -274,7 +275,7 @@ class CriterionGrader(Settings):
 
     @property
     def judge_ids(self) -> list[str]:
-        """What the judges are called."""
+        """The ids of the judges."""
         return list(self.configs)
 
     async def run(
@@ -283,9 +284,9 @@ class CriterionGrader(Settings):
         """Grade a dataset.
 
         Args:
-            dataset: what is graded.
-            judge: who grades, from `to_judge()`; its connections are closed.
-            options: how to run, from `options()`.
+            dataset: the items to grade.
+            judge: the judge from `to_judge()`, whose connections are closed in the end.
+            options: the options of the run from `options()`.
         """
         try:
             return await graded(self._with_prompts(dataset), judge, options)
@@ -293,7 +294,7 @@ class CriterionGrader(Settings):
             await judge.aclose()
 
     def _with_prompts(self, dataset: core_dataset.RubricDataset) -> core_dataset.RubricDataset:
-        """A dataset whose rubrics have the grader's own prompts before their guidelines."""
+        """Return a dataset whose rubrics have the grader's prompts before their guidelines."""
         choices = self.multi_choice_system_prompt
         prompts = [self.system_prompt, choices and f"Where there are options: {choices}"]
         if not any(prompts):
@@ -321,14 +322,14 @@ class CriterionGrader(Settings):
 
         Args:
             to_grade: the text, or `{thinking, output}`.
-            rubric: what it is graded by: a rubric, or criteria.
-            query: what the text answers.
-            reference_submission: an exemplary response.
-            guidelines: what applies to every criterion, beside a list of criteria.
+            rubric: a rubric, or criteria.
+            query: the question that the text answers.
+            reference_submission: a reference answer.
+            guidelines: guidelines for all criteria, in addition to a list of criteria.
 
         Raises:
-            InputError: something given cannot be used; nothing has been sent.
-            RunStopped: it ended before all was judged (a refused key, a dead endpoint).
+            InputError: an argument cannot be used; nothing has been sent.
+            RunStopped: grading ended early (an invalid key, an endpoint that is down).
         """
         if not isinstance(rubric, core.Rubric):
             rubric = Rubric(rubric, guidelines=guidelines)

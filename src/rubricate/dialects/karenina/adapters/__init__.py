@@ -1,1 +1,1 @@
-"""`karenina.adapters`: where answers come from that no model is asked for."""
+"""`karenina.adapters`: sources of answers other than models."""

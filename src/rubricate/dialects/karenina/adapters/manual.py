@@ -1,4 +1,4 @@
-"""`karenina.adapters.manual`: answers that are given by hand."""
+"""`karenina.adapters.manual`: answers written by hand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rubricate.errors import InputError
 
 
 def hash_of(question: str) -> str:
-    """The name of a question in Karenina's files of traces: the MD5 hash of its text."""
+    """Return the name of a question in Karenina's files of traces: the MD5 hash of its text."""
     text = question.encode("utf-8", "surrogatepass")
     return hashlib.md5(text, usedforsecurity=False).hexdigest()
 
@@ -25,7 +25,7 @@ class ManualTraces:
         model = ModelConfig(interface="manual", manual_traces=traces)
 
     Args:
-        benchmark: the benchmark; an answer to no question of it is an error.
+        benchmark: the benchmark; answers to other questions are errors.
     """
 
     def __init__(self, benchmark: Benchmark) -> None:
@@ -38,12 +38,12 @@ class ManualTraces:
     def register_trace(
         self, question: str, trace: str | Sequence[Any], map_to_id: bool = False
     ) -> None:
-        """Set the answer to a question; one that is there is replaced.
+        """Set or replace the answer to a question.
 
         Args:
             question: the MD5 hash of its text, or the text itself with `map_to_id`.
-            trace: the answer's text, or a list of chat messages as `TaskEval.log` takes them.
-            map_to_id: whether `question` is the text.
+            trace: the answer's text, or a list of chat messages as for `TaskEval.log`.
+            map_to_id: whether `question` is the text of the question.
 
         Raises:
             InputError: the benchmark has no such question, or the answer is empty.
@@ -60,10 +60,10 @@ class ManualTraces:
     def register_traces(
         self, traces: Mapping[str, str | Sequence[Any]], map_to_id: bool = False
     ) -> None:
-        """Set several answers, by question; otherwise as `register_trace`."""
+        """Set several answers by question; otherwise like `register_trace`."""
         for question, trace in traces.items():
             self.register_trace(question, trace, map_to_id)
 
     def of(self, question: str) -> str | None:
-        """The answer to a question, by its text; None where there is none."""
+        """Return the answer to a question by its text; None if there is none."""
         return self._traces.get(hash_of(question))

@@ -1,7 +1,7 @@
-"""`ragas.llms`: other libraries' clients as models. None of them is imported here.
+"""`ragas.llms`: clients of other libraries as models, without importing these libraries.
 
-A client is recognised by what it can do, and used by calling it: its address and its key stay where
-they are. Its own retries, timeouts and structured output still apply.
+Clients are recognised by their methods, and called as they are, so that address and key remain in
+the client. Its own retries, timeouts and structured output still apply.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from rubricate.rubric import Usage
 BaseRagasLLM = Model
 Asked = Callable[[list[Message]], Awaitable[Any]]
 SETTINGS = ("temperature", "max_tokens", "top_p", "seed", "reasoning_effort", "model_kwargs")
-"""What a LangChain model may have that changes its answers."""
+"""Settings of LangChain models that change the answers."""
 
 
 class ClientModel(Model):
     """A client of another library as a model of the engine.
 
     Args:
-        name: what results call it.
-        ask: what asks the client, and gives back its reply.
-        address: where the client says that it sends requests; "" where it does not.
-        settings: what the client sends beside the messages.
-        timeout: seconds that one request may take. Default: the client's own limit.
+        name: its name in results.
+        ask: the function that calls the client and returns its reply.
+        address: the address to which the client says that it sends requests; "" if it does not say.
+        settings: what the client sends in addition to the messages.
+        timeout: the timeout of a request in seconds. Default: that of the client.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class ClientModel(Model):
 
     def fingerprint(self) -> dict[str, Any]:
         text = json.dumps(_plain(self._settings), sort_keys=True).encode("utf-8", "replace")
-        digest = hashlib.blake2b(text, digest_size=16).hexdigest()  # there may be secrets in them
+        digest = hashlib.blake2b(text, digest_size=16).hexdigest()  # may contain secrets
         return {"client": self.name, "endpoint": self.endpoint, "settings": digest}
 
     async def complete(self, request: Request) -> Completion:
@@ -76,14 +76,14 @@ class ClientModel(Model):
 
 
 def client_model(client: object, timeout: float | None = None) -> Model | None:
-    """The model that another library's object is; None where it is none that is known.
+    """Convert an object of another library to a model; None if it is not supported.
 
     Args:
-        client: a LangChain chat model, or something that wraps one as `langchain_llm`.
-        timeout: seconds that one request may take.
+        client: a LangChain chat model, or a wrapper with the attribute `langchain_llm`.
+        timeout: the timeout of a request in seconds.
 
     Raises:
-        InputError: it is an OpenAI client, which does not say which model to ask.
+        InputError: it is an OpenAI client, which has no model name.
     """
     client = getattr(client, "langchain_llm", client)
     if _creator(client) is not None:
@@ -121,10 +121,10 @@ def client_model(client: object, timeout: float | None = None) -> Model | None:
 
 
 def LangchainLLMWrapper(langchain_llm: object, *args: Any, **named: Any) -> Model:
-    """A LangChain chat model as a model of the engine. It may be given without this, too.
+    """Convert a LangChain chat model to a model of the engine. You may also pass it without this.
 
     Raises:
-        InputError: it is none, or there are further arguments.
+        InputError: it is not one, or there are further arguments.
     """
     if args or named:
         raise InputError("LangchainLLMWrapper takes the model alone: settings are the model's own")
@@ -137,17 +137,17 @@ def LangchainLLMWrapper(langchain_llm: object, *args: Any, **named: Any) -> Mode
 def llm_factory(
     model: str, provider: str = "openai", client: object = None, **settings: Any
 ) -> Model:
-    """A model by name, or that of an OpenAI client.
+    """Create a model by name, or from an OpenAI client.
 
     Args:
         model: the model's name.
-        provider: who serves it, where there is no client; `rubricate judges` lists them.
+        provider: the provider if there is no client, as listed by `rubricate judges`.
         client: an `OpenAI` or `AsyncOpenAI` object, or another with `chat.completions.create`.
         settings: what the client sends with every request (`temperature`, `max_tokens`, ...);
-            without a client, those that `HTTPModel` takes.
+            without a client, the options of `HTTPModel`.
 
     Raises:
-        InputError: the client is another one, or a setting is not known.
+        InputError: the client is not supported, or a setting is unknown.
         MissingKeyError: there is no client, and the provider's API key is not set.
     """
     for name in ("adapter", "cache"):
@@ -174,7 +174,7 @@ def llm_factory(
 
 
 def _creator(client: object) -> Callable[..., Any] | None:
-    """What makes a chat completion, where a client is as OpenAI's."""
+    """Return the function that creates chat completions if a client is like OpenAI's."""
     completions = getattr(getattr(client, "chat", None), "completions", None)
     create = getattr(completions, "create", None)
     return create if callable(create) else None
@@ -187,13 +187,13 @@ def _invoking(client: Any) -> Asked:
 
 
 async def _called(call: Callable[[], Any]) -> Any:
-    """The result of a call, plain or asynchronous; a plain one runs in a thread."""
+    """Return the result of a call, plain or async; plain ones run in a thread."""
     result = await asyncio.to_thread(call)
     return await result if inspect.isawaitable(result) else result
 
 
 def _text_of(reply: Any) -> str:
-    """The text of a LangChain message, a chat completion, or a plain reply."""
+    """Return the text of a LangChain message, a chat completion, or a plain reply."""
     choices = getattr(reply, "choices", None)
     content = choices[0].message.content if choices else getattr(reply, "content", reply)
     if isinstance(content, Sequence) and not isinstance(content, str):
@@ -203,14 +203,14 @@ def _text_of(reply: Any) -> str:
 
 
 def _ending_of(reply: Any) -> str:
-    """Why a reply ended, if it says so."""
+    """Return why a reply ended, if it says so."""
     choices = getattr(reply, "choices", None)
     source = choices[0] if choices else getattr(reply, "response_metadata", None)
     return str(_member(source, "finish_reason") or _member(source, "stop_reason") or "")
 
 
 def _tokens_of(reply: Any) -> tuple[int, int]:
-    """Tokens that went in and came out, as far as the reply says."""
+    """Return the numbers of prompt and completion tokens, if the reply has them."""
     usage = getattr(reply, "usage_metadata", None) or getattr(reply, "usage", None)
     pairs = (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
     counts = [
@@ -225,7 +225,7 @@ def _member(thing: Any, name: str) -> Any:
 
 
 def _model_error(error: Exception) -> ModelError:
-    """What went wrong, so that the engine knows whether to ask again."""
+    """Convert an error, so that the engine knows whether to retry."""
     if isinstance(error, ModelError):
         return error
     kind, text = type(error).__name__, " ".join(str(error).split()) or "no message"
@@ -242,7 +242,7 @@ def _model_error(error: Exception) -> ModelError:
 
 
 def _address(url: str) -> str:
-    """An address without what may be secret in it: user, password, query."""
+    """Return an address without parts that may be secret: user, password, query."""
     parts = urlsplit(url)
     if not parts.hostname:
         return ""
@@ -251,7 +251,7 @@ def _address(url: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A setting as a JSON value."""
+    """Convert a setting to a JSON value."""
     if isinstance(value, Mapping):
         return {str(key): _plain(entry) for key, entry in sorted(value.items(), key=str)}
     if isinstance(value, list | tuple):

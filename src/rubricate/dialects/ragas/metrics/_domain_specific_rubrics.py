@@ -50,28 +50,29 @@ class BatchCall(DialectOptions, kw_only=False):
 
 
 class RubricsScore(RubricMetric):
-    """A judge's score of a response, or of a conversation, by the levels of a rubric.
+    """Score responses or conversations with a judge by the levels of a rubric.
 
     Args:
-        name: what results call it.
-        rubrics: a description for each level; the keys have the levels' numbers
-            (`score1_description`, or `0`), and these are the scale. A sample's own rubric goes
-            before it.
-        llm: who judges: a name such as `openai/gpt-6-luna`, a model, a callable from messages
-            to a reply, a LangChain chat model, what `llm_factory` makes of an OpenAI client, or a
-            judge with its own prompt, such as `builtin`. May be set later.
-        required_columns: the fields that samples of a kind must have; `NAME:optional` is one that
-            they may have. Default: none of them.
-        output_type: what a score is: DISCRETE an int, CONTINUOUS a float (both the level's
-            number), BINARY, for two levels, whether it is the upper one. None is DISCRETE.
-        single_turn_prompt, multi_turn_prompt: what the judge is asked about a response and about
-            a conversation. The rubric is put behind the instruction. Default: `SingleTurnPrompt`
-            and `MultiTurnPrompt`.
-        max_retries: how often an unreadable reply, or a score off the scale, is asked for again.
+        name: its name in results.
+        rubrics: a description for each level. The keys contain the numbers of the levels
+            (`score1_description`, or `0`), which form the scale. A sample's own rubric has
+            priority.
+        llm: the judge: a name such as `openai/gpt-6-luna`, a model, a callable from messages to a
+            reply, a LangChain chat model, the result of `llm_factory`, or a judge with its own
+            prompt, such as `builtin`. You can also set it later.
+        required_columns: the fields that samples of a kind must have; `NAME:optional` is an
+            optional field. Default: none.
+        output_type: the type of scores: the number of the level as an int (DISCRETE) or float
+            (CONTINUOUS), or, for two levels, whether it is the upper one (BINARY). None means
+            DISCRETE.
+        single_turn_prompt, multi_turn_prompt: the prompts for a response and for a conversation.
+            The rubric is appended to the instruction. Default: `SingleTurnPrompt` and
+            `MultiTurnPrompt`.
+        max_retries: how often to ask again after an unreadable reply or a score outside the scale.
             A judge with its own prompt has its own rule.
 
     Raises:
-        InputError: something given cannot be used.
+        InputError: an argument cannot be used.
     """
 
     async def single_turn_ascore(
@@ -79,39 +80,39 @@ class RubricsScore(RubricMetric):
     ) -> int | float:
         """Score one response.
 
-        A judge given by name is connected to anew for each call; for many samples use
+        If the judge is set by name, each call opens a new connection. For many samples, use
         `abatch_score`, or set `llm` to a model, which keeps its connections until `aclose`.
 
         Args:
             sample: the sample.
-            callbacks: none; there is nothing here that calls them.
-            timeout: seconds that the judgement may take with all its requests. Default: 600.
+            callbacks: must be unset, because callbacks are not supported.
+            timeout: the timeout in seconds for all requests of the verdict together. Default: 600.
 
         Returns:
-            The score, as `output_type` says.
+            The score, of the type in `output_type`.
 
         Raises:
             InputError: the sample or the metric cannot be used; nothing has been sent.
-            NoScoreError: the judge gave no score; says why.
+            NoScoreError: the judge gave no score; the message says why.
         """
         return await self._ascore(sample, MetricType.SINGLE_TURN, callbacks, timeout)
 
     def single_turn_score(
         self, sample: SingleTurnSample, callbacks: object = None, timeout: float | None = None
     ) -> int | float:
-        """`single_turn_ascore` for plain code, also inside a running loop (a notebook)."""
+        """Synchronous version of `single_turn_ascore`, also inside a running loop (a notebook)."""
         return self._plainly(lambda: self.single_turn_ascore(sample, callbacks, timeout))
 
     async def multi_turn_ascore(
         self, sample: MultiTurnSample, callbacks: object = None, timeout: float | None = None
     ) -> int | float:
-        """Score one conversation; otherwise as `single_turn_ascore`."""
+        """Score one conversation; otherwise like `single_turn_ascore`."""
         return await self._ascore(sample, MetricType.MULTI_TURN, callbacks, timeout)
 
     def multi_turn_score(
         self, sample: MultiTurnSample, callbacks: object = None, timeout: float | None = None
     ) -> int | float:
-        """`multi_turn_ascore` for plain code, also inside a running loop (a notebook)."""
+        """Synchronous version of `multi_turn_ascore`, also inside a running loop (a notebook)."""
         return self._plainly(lambda: self.multi_turn_ascore(sample, callbacks, timeout))
 
     def _plainly(self, score: Callable[[], Coroutine[Any, Any, int | float]]) -> int | float:
@@ -131,7 +132,7 @@ class RubricsScore(RubricMetric):
     async def scored(
         self, sample: Sample, kind: MetricType, options: DialectOptions | None = None
     ) -> tuple[int | float, Verdict]:
-        """One sample's score, and the verdict that it is of; `NoScoreError` where there is none."""
+        """Return the score of a sample and its verdict; raises `NoScoreError` if there is none."""
         expected = SAMPLES[kind]
         if not isinstance(sample, expected):
             raise InputError(
@@ -154,17 +155,17 @@ class RubricsScore(RubricMetric):
     async def abatch_score(self, call: BatchCall) -> EvaluationResult:
         """Score many samples.
 
-        The same as `aevaluate` with this metric alone: a failed sample is in the result.
+        Works like `aevaluate` with only this metric: failed samples are included in the result.
 
         Args:
-            samples: the samples, all of one turn or all of several.
+            samples: the samples, either all of one turn or all of several.
             stop: as for `aevaluate`.
         """
         return await evaluated(self._all(call))
 
     @takes_as_method(BatchCall)
     def batch_score(self, call: BatchCall) -> EvaluationResult:
-        """`abatch_score` for plain code, also inside a running loop (a notebook).
+        """Synchronous version of `abatch_score`, also inside a running loop (a notebook).
 
         Args:
             samples, stop: as for `abatch_score`.
@@ -177,11 +178,10 @@ class RubricsScore(RubricMetric):
 
 
 class InstanceRubrics(RubricsScore):
-    """A judge's score by each sample's own rubric; otherwise as `RubricsScore`.
+    """Score each sample with a judge by the sample's own rubric; otherwise like `RubricsScore`.
 
     Raises:
-        InputError: something given cannot be used; when samples are scored, also for one without
-            `rubrics`.
+        InputError: an argument cannot be used or, on scoring, a sample has no `rubrics`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""`ragas.metrics.collections`: the rubric metrics, asked field by field."""
+"""`ragas.metrics.collections`: the rubric metrics, with the fields of samples as arguments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FIELDS = ("user_input", "response", "retrieved_contexts", "reference_contexts", 
 
 
 class MetricResult(float):
-    """A score, which is a number to compute with, and why it is right.
+    """A score, usable as a number, with the judge's reason.
 
     Attributes:
         value: the score.
@@ -45,11 +45,11 @@ class MetricResult(float):
 
 
 class _Metric:
-    """A rubric metric that is given a sample's fields by name.
+    """A rubric metric that takes the fields of a sample by name.
 
     Args:
-        metric: what scores.
-        fields: the names that it takes.
+        metric: the metric.
+        fields: the names of its fields.
     """
 
     def __init__(self, metric: RubricsScore, fields: tuple[str, ...] = FIELDS) -> None:
@@ -58,7 +58,7 @@ class _Metric:
 
     @property
     def name(self) -> str:
-        """What results call it."""
+        """The name in results."""
         return self.metric.name
 
     async def ascore(self, **fields: Any) -> MetricResult:
@@ -66,11 +66,11 @@ class _Metric:
 
         Args:
             fields: `user_input`, `response`, `retrieved_contexts`, `reference_contexts`,
-                `reference`, as far as there are any; for `InstanceSpecificRubrics` also `rubrics`.
+                `reference`, all optional; for `InstanceSpecificRubrics` also `rubrics`.
 
         Raises:
-            InputError: something given cannot be used; nothing has been sent.
-            NoScoreError: the judge gave no score; says why.
+            InputError: an argument cannot be used; nothing has been sent.
+            NoScoreError: the judge gave no score; the message says why.
         """
         for field in fields:
             if field not in self._fields:
@@ -81,11 +81,11 @@ class _Metric:
         return MetricResult(float(score), verdict.reason)
 
     def score(self, **fields: Any) -> MetricResult:
-        """`ascore` for plain code, also inside a running loop (a notebook)."""
+        """Synchronous version of `ascore`, also inside a running loop (a notebook)."""
         return run_sync(lambda: closing(lambda: self.ascore(**fields), self.metric.llm))
 
     async def abatch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[MetricResult]:
-        """Score many responses, each given by its fields; otherwise as `ascore`."""
+        """Score many responses, each passed as a dict of fields; otherwise like `ascore`."""
         samples = [sample_of(dict(fields)) for fields in inputs]
         result = await self.metric.abatch_score(samples)
         result.raise_failures()
@@ -94,7 +94,7 @@ class _Metric:
         return [MetricResult(float(score), verdict.reason) for score, verdict in scores]
 
     def batch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[MetricResult]:
-        """`abatch_score` for plain code, also inside a running loop (a notebook)."""
+        """Synchronous version of `abatch_score`, also inside a running loop (a notebook)."""
         return run_sync(lambda: closing(lambda: self.abatch_score(inputs), self.metric.llm))
 
     @property
@@ -113,11 +113,11 @@ class DomainSpecificRubrics(_Metric):
     """One rubric for all responses; see `RubricsScore`.
 
     Args:
-        llm: who judges.
+        llm: the judge.
         rubrics: a description for each level. Default: accuracy and clarity, or with
             `with_reference` agreement with the reference.
-        with_reference: which rubric is the usual one.
-        name: what results call it.
+        with_reference: which of the default rubrics to use.
+        name: its name in results.
     """
 
     def __init__(
@@ -157,11 +157,11 @@ class RubricsScoreWithoutReference(DomainSpecificRubrics):
 
 
 class InstanceSpecificRubrics(_Metric):
-    """A rubric for each response, given as `rubrics` with it; see `InstanceRubrics`.
+    """A rubric for each response, passed with it as `rubrics`; see `InstanceRubrics`.
 
     Args:
-        llm: who judges.
-        name: what results call it.
+        llm: the judge.
+        name: its name in results.
     """
 
     def __init__(self, llm: Llm, name: str = "instance_specific_rubrics") -> None:

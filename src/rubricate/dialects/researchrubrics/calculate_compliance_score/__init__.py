@@ -1,4 +1,4 @@
-"""Compliance of results, in the words of the page; `python -m` shows that of a results file."""
+"""Compliance of results, as on the page; `python -m` prints that of a results file."""
 
 from rubricate.dialects.researchrubrics._results import (
     calculate_compliance_score as calculate_compliance_score,

@@ -1,4 +1,4 @@
-"""The figures of a results file; without one, of the last in `results/`."""
+"""Print the figures of a results file; by default of the latest in `results/`."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Grading a folder of reports, in the words of the page; `python -m` grades the page's folder."""
+"""Grade a folder of reports, as on the page; `python -m` grades the page's folder."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class BatchCall(ReportOptions, kw_only=False):
 async def aevaluate_reports_batch(call: BatchCall) -> Batch:
     """Grade all reports in a folder by the criteria of their tasks.
 
-    With `run_dir`, a second call for the same folder asks only for what is missing.
+    With `run_dir`, a second call for the same folder only asks for what is missing.
 
     Args:
-        agent_responses_dir: the folder; or several, each by its system's name.
+        agent_responses_dir: the folder, or several by the name of the system.
         output_file: the results file. Default: `results/batch_evaluation_YYYYMMDD_HHMMSS.jsonl`.
         tasks: the tasks file.
-        evaluator: who grades. Default: the page's model.
-        model: the same by a model alone.
+        evaluator: the evaluator. Default: the page's model.
+        model: only a model, instead of an evaluator.
         stop: set this to end the run early and cleanly.
 
     Returns: the batch. If the run ended early, its `summary.stopped` says why.

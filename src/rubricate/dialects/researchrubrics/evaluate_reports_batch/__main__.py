@@ -1,4 +1,4 @@
-"""`evaluate_reports_batch` with the page's defaults; a folder and a results file may be given."""
+"""Run `evaluate_reports_batch`, by default with the page's folder and results file."""
 
 import sys
 

@@ -1,3 +1,3 @@
-"""`karenina.schemas.config`: which models answer and judge."""
+"""`karenina.schemas.config`: answering and judging models."""
 
 from rubricate.dialects.karenina.schemas import *

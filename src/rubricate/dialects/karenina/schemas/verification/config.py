@@ -1,3 +1,3 @@
-"""`karenina.schemas.verification.config`: which models answer and judge."""
+"""`karenina.schemas.verification.config`: answering and judging models."""
 
 from rubricate.dialects.karenina.schemas import *
