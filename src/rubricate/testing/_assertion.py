@@ -59,7 +59,7 @@ class GivenUp:
             sender.give_up(model, f"given up earlier in this session: {why.kind}: {why}")
 
     def record(self, sender: Sender, patience: Patience, text: str) -> None:
-        """Record which models failed or answered when a text was judged."""
+        """Record which models failed or answered while a text was judged."""
         dead = self._dead.setdefault(patience, {})
         failing = self._failing.setdefault(patience, {})
         for model in sender.answered:
@@ -90,7 +90,7 @@ class AssertCall(JudgingOptions, SharedAnswers, kw_only=False):
 def assert_rubric(call: AssertCall) -> ItemResult:
     """Assert that a text meets a rubric.
 
-    With neither `min_score` nor `require`, every criterion that applies is required.
+    Without `min_score` and `require`, all criteria that apply are required.
 
     Args:
         text: the text.
@@ -127,11 +127,11 @@ def assert_rubric(call: AssertCall) -> ItemResult:
 
 @takes(AssertCall)
 async def aassert_rubric(call: AssertCall) -> ItemResult:
-    """`assert_rubric` as a coroutine.
+    """Async version of `assert_rubric`.
 
     Args:
         text, rubric, prompt, reference, min_score, require, judge, on_result, given_up: as for
-            `assert_rubric`, and so are what it returns and raises.
+            `assert_rubric`, with the same result and errors.
 
     Raises:
         InputError, JudgementError, AssertionError: as for `assert_rubric`.

@@ -57,7 +57,7 @@ class BatchScript:
 
 @dataclass(slots=True)
 class ScriptedBatch:
-    """One batch at a scripted endpoint.
+    """A batch at a scripted endpoint.
 
     Attributes:
         id: its id.
@@ -159,7 +159,7 @@ class BatchServer:
     # Common parts
 
     async def _live(self, interface: Chat, raw: web.Request) -> web.StreamResponse:
-        """Answer one request, outside of batches."""
+        """Answer a request outside of batches."""
         body = orjson.loads(await raw.read())
         response = await self._answer(interface.chat(body), dict(raw.headers), raw)
         if response.status != 200 or response.content_type != "application/json":

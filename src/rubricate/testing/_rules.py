@@ -15,9 +15,9 @@ from rubricate.errors import InputError, errors_within
 from rubricate.judge import NOTE, as_written
 
 Fault = Literal["reset", "hang", "drip", "truncate", "not_json"]
-"""`reset`: the connection breaks before an answer. `hang`: no answer ever comes. `drip`: the body
-comes byte by byte and never ends. `truncate`: the body ends before it should. `not_json`: status
-200 with a body that is not JSON."""
+"""`reset`: the connection breaks before an answer. `hang`: no answer ever arrives. `drip`: the body
+arrives byte by byte and never ends. `truncate`: the body ends too early. `not_json`: status 200
+with a body that is not JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ _CRITERION = re.compile(r"\n\nCriterion(?: \d+)?:\n")
 
 
 def _question(text: str, answers: dict[str, Any]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """The requirement, labels and items of a question."""
+    """Return the requirement, labels and items of a question."""
     text, _, verdicts = text.partition("\n\nPossible verdicts:\n")
     criterion, _, items = text.partition("\n\nItems:\n")
     criterion = criterion.partition("\n\nNote on this criterion:\n")[0]
@@ -109,7 +109,7 @@ def _question(text: str, answers: dict[str, Any]) -> tuple[str, tuple[str, ...],
 
 
 def _token(line: str) -> tuple[str, str]:
-    """The token before a label, and the label; a digit is its own label."""
+    """Return the token before a label, and the label; a digit is its own label."""
     token, dot, label = line.partition(". ")
     return (token, label) if dot and len(token) == 1 else (line, line)
 
@@ -125,30 +125,30 @@ class Rule(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     submission: str | None = None
-    """Regular expression for the submission."""
+    """A regular expression for the submission."""
     criterion: str | None = None
-    """Regular expression for the requirement."""
+    """A regular expression for the requirement."""
     times: int | None = None
     """Apply only to the first N requests that match."""
     verdict: str | int | dict[str, Any] | None = None
-    """Answer with this label, score or (for a metric criterion) object, well-formed."""
+    """Answer with this label, score or (for a metric criterion) object in the correct format."""
     probabilities: dict[str, float] | None = None
     """If the reply is a single token: the probability of each label or token, from which the reply
     is drawn."""
     reason: str = "scripted"
-    """The reason that goes with `verdict`."""
+    """The reason for `verdict`."""
     evidence: list[str] = field(default_factory=list)
-    """The quotes that go with `verdict`."""
+    """The quotes for `verdict`."""
     thinking: str = ""
     """The model's reasoning, which is separate from the answer, but counted with it."""
     reply: str | None = None
-    """Answer with this text as the message, well-formed or not."""
+    """Answer with this text as the message, whether in the correct format or not."""
     status: int | None = None
     """Answer with this HTTP status and an error body."""
     message: str = "scripted error"
-    """The error body's message that goes with `status`."""
+    """The message in the error body for `status`."""
     headers: dict[str, str] = field(default_factory=dict)
-    """Headers that go with `status`, such as Retry-After."""
+    """Headers for `status`, such as Retry-After."""
     body: dict[str, Any] = field(default_factory=dict)
     """Keys of the JSON answer that replace the usual ones (`usage`, `choices`, ...); null removes
     one."""

@@ -56,7 +56,7 @@ def rubric_judge(pytestconfig: pytest.Config) -> JudgesLike:
 
 @pytest.fixture
 def assert_rubric(request: pytest.FixtureRequest, rubric_judge: JudgesLike) -> Check:
-    """`rubricate.testing.assert_rubric` with the judge and the cache of this pytest run."""
+    """Return `rubricate.testing.assert_rubric` with the judge and the cache of this pytest run."""
     from rubricate.testing import assert_rubric
 
     return _bound(assert_rubric, request, rubric_judge)
@@ -64,7 +64,7 @@ def assert_rubric(request: pytest.FixtureRequest, rubric_judge: JudgesLike) -> C
 
 @pytest.fixture
 def aassert_rubric(request: pytest.FixtureRequest, rubric_judge: JudgesLike) -> AsyncCheck:
-    """`assert_rubric` as a coroutine."""
+    """Return the async version of `assert_rubric`."""
     from rubricate.testing import aassert_rubric
 
     return _bound(aassert_rubric, request, rubric_judge)

@@ -1,8 +1,9 @@
-"""How things are shown: a report says `sections()`, and each medium shows them.
+"""Presentation: a report has `sections()`, and every medium renders them.
 
-A `Report` is data with `sections()`: paragraphs, tables, facts, changes. The terminal, Markdown,
-HTML and JSON are written once, for all reports; so is each kind of figure (`figure`, `percent`,
-`dollars`, `estimate_text`). This room knows nothing of runs, judges and rubrics.
+A `Report` is data with `sections()`: paragraphs, tables, facts, changes. Terminal, Markdown, HTML
+and JSON are implemented once for all reports, and so is the format of each kind of figure
+(`figure`, `percent`, `dollars`, `estimate_text`). This package knows nothing about runs, judges and
+rubrics.
 """
 
 from typing import TYPE_CHECKING

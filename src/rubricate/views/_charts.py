@@ -1,6 +1,7 @@
-"""Drawings: SVG, coloured by `page/plots.css` in a page and in a picture by itself.
+"""Drawings: SVG, coloured by `page/plots.css` both in pages and as separate pictures.
 
-Colours have meanings: judge, human, good (gives points), bad (costs them), failed, undecided.
+The colours are named by meaning: judge, human, good (gives points), bad (costs points), failed,
+undecided.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ LEFT, RIGHT, TOP, BOTTOM = 36.0, 18.0, 12.0, 34.0
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Shapes, in a frame of a given size.
+    """Shapes in a frame of fixed size.
 
     Attributes:
-        width, height: of the frame.
-        label: what it shows, for those who cannot see it.
+        width, height: the size of the frame.
+        label: the description for people who cannot see it.
         parts: its shapes, as SVG elements.
         name: its class in a style sheet.
     """
@@ -40,7 +41,7 @@ class Drawing:
         )
 
     def at(self, x: float, y: float) -> str:
-        """It as a part of a larger drawing."""
+        """Return the drawing as part of a larger one."""
         return f'<g transform="translate({x:g} {y:g})">{"".join(self.parts)}</g>'
 
 
@@ -69,7 +70,7 @@ def _text(x: float, y: float, words: object, name: str) -> str:
 
 
 def _upward(x: float, y: float, words: str, name: str = "tick") -> str:
-    """Words along a vertical axis."""
+    """Draw text along a vertical axis."""
     turned = f'transform="translate({x:g} {y:g}) rotate(-90)"'
     return f'<text class="{name}" {turned}>{escape(words)}</text>'
 
@@ -85,9 +86,10 @@ def _short(text: str, letters: int) -> str:
 def score_range(
     mean: Estimate, lowest: float | None, highest: float | None, human: float | None
 ) -> Drawing:
-    """The score on a line from 0 to 1: bounds, interval, mean, and a tick for the human labels.
+    """Draw the score on a line from 0 to 1: bounds, interval, mean, and a tick for the human
+    labels.
 
-    What is outside the line is drawn at its end.
+    Values outside the line are drawn at its ends.
     """
     width, y = 320.0, 18.0
     mean = mean.within(0.0, 1.0)
@@ -113,7 +115,7 @@ def score_range(
 
 
 def value_bar(value: Estimate, penalty: bool) -> Drawing:
-    """A mean value as a bar with its interval."""
+    """Draw a mean value as a bar with its interval."""
     width, y = 120.0, 8.0
     parts = [_rect(0, y - 3, width, 6, "track")]
     if value.value is not None:
@@ -126,7 +128,7 @@ def value_bar(value: Estimate, penalty: bool) -> Drawing:
 
 
 def answers_bar(parts: Sequence[tuple[str, int, str]]) -> Drawing:
-    """How the answers divide: (label, count, colour) from left to right."""
+    """Draw the distribution of answers: (label, count, colour) from left to right."""
     total = sum(count for _, count, _ in parts) or 1
     drawn, x = [], 0.0
     for label, count, name in parts:
@@ -147,16 +149,16 @@ def histogram(
     band: tuple[float, float] | None = None,
     axis: str = "",
 ) -> Drawing:
-    """Bars from left to right.
+    """Draw vertical bars from left to right.
 
     Args:
-        counts: how many are in each of the equally wide bins.
-        ticks: words below the axis, by place in [0, 1].
-        label: what it shows, for those who cannot see it.
-        outline: counts of something else in the same bins, drawn as hollow bars.
-        marks: vertical lines by name (which can be empty), at places in [0, 1].
-        band: the ends of an interval, at places in [0, 1].
-        axis: what the horizontal axis is.
+        counts: the counts of bins of equal width.
+        ticks: labels below the axis, by place in [0, 1].
+        label: the description for people who cannot see it.
+        outline: other counts for the same bins, drawn as hollow bars.
+        marks: vertical lines by name (may be empty), at positions in [0, 1].
+        band: the ends of an interval, at positions in [0, 1]. axis: the name of the horizontal
+            axis.
     """
     high = max([*counts, *(outline or ()), 1])
     top = TOP + 13 * sum(bool(name) for name in marks or {})  # the marks' names are above the bars
@@ -195,7 +197,7 @@ def histogram(
 
 
 def confusion_grid(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Drawing:
-    """People's labels in rows, the judge's in columns; the darker, the more."""
+    """Draw counts with people's labels in rows and the judge's in columns; darker means more."""
     cell = max(22.0, min(56.0, 260 / len(labels)))
     start, top = 84.0, 34.0
     most = max(max(row) for row in counts) or 1
@@ -227,13 +229,13 @@ def bars(
     label: str,
     axis: str,
 ) -> Drawing:
-    """A bar from the left for each name, of parts one after the other.
+    """Draw a horizontal bar for each name, made of consecutive parts.
 
     Args:
-        rows: the parts of each bar, by the bar's name.
-        names: the colours of the parts: their classes.
-        label: what it shows, for those who cannot see it.
-        axis: what the horizontal axis is.
+        rows: the parts of each bar, by its name.
+        names: the classes of the parts, which define their colours.
+        label: the description for people who cannot see it.
+        axis: the name of the horizontal axis.
     """
     start, step = 150.0, 20.0
     inner, depth = 300.0, step * len(rows)
@@ -259,13 +261,13 @@ def _tick(value: float) -> str:
 
 
 ENDS = ("0", "0.5", "1")
-"""The words at the beginning, in the middle and at the end of an axis from 0 to 1."""
+"""The labels at the start, middle and end of an axis from 0 to 1."""
 
 
 def _square(
     label: str, across: str, upward: str, parts: Sequence[str], ticks: Sequence[str] = ENDS
 ) -> Drawing:
-    """A plot from 0 to 1 both ways, with its diagonal."""
+    """Draw a plot from 0 to 1 in both directions, with its diagonal."""
     size, start, top = 200.0, 40.0, 10.0
     frame = [
         _rect(start, top, size, size, "frame"),
@@ -282,12 +284,12 @@ def _square(
 def pairs_plot(
     pairs: Mapping[tuple[float, float], int], label: str, ticks: Sequence[str] = ENDS
 ) -> Drawing:
-    """(human, judge) numbers in [0, 1]; the larger the spot, the more often.
+    """Draw pairs of (human, judge) values in [0, 1]; larger spots are more frequent.
 
     Args:
-        pairs: how often each pair comes.
-        label: what it shows, for those who cannot see it.
-        ticks: what 0, 0.5 and 1 are called, such as the steps of a scale.
+        pairs: the count of each pair.
+        label: the description for people who cannot see it.
+        ticks: the labels of 0, 0.5 and 1, such as the steps of a scale.
     """
     most = max(pairs.values(), default=1)
     parts = []
@@ -299,7 +301,7 @@ def pairs_plot(
 
 
 def reliability_plot(calibration: Calibration) -> Drawing:
-    """How often people said MET against how probable the judge held it, with exact intervals."""
+    """Plot how often people said MET by the judge's probability of it, with exact intervals."""
     most = max((group.n for group in calibration.bins), default=1) or 1
     parts = []
     for group in calibration.bins:
@@ -317,7 +319,7 @@ def reliability_plot(calibration: Calibration) -> Drawing:
 
 
 def timeline(scores: Sequence[tuple[str, Estimate]]) -> Drawing:
-    """Named scores in [0, 1] from left to right, with their intervals."""
+    """Draw named scores in [0, 1] from left to right, with their intervals."""
     inner, depth = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
     step = inner / len(scores)
 

@@ -1,4 +1,4 @@
-"""Sections as HTML, in which every text is escaped: a part of a notebook, or a complete page."""
+"""Sections as HTML with all text escaped: as part of a notebook, or as a complete page."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from rubricate.views._sections import (
 
 
 def as_html(sections: Iterable[Section]) -> str:
-    """The sections, changes last, without a page around them."""
+    """Render the sections with changes last, without a page around them."""
     return "".join(map(_block, changes_last(sections)))
 
 
 def as_page(title: str, front: Sequence[Sequence[Paragraph]], sections: Iterable[Section]) -> str:
-    """A page that loads nothing and runs nothing; `front` has blocks of lines."""
+    """Render a page that loads nothing and runs nothing; `front` has blocks of lines."""
     style = page_part("base.css") + page_part("document.css")
     head = "".join(f"<p>{'<br>'.join(_words(line.parts) for line in block)}</p>" for block in front)
     return (
@@ -74,7 +74,7 @@ def _table(table: Table) -> str:
 
 
 def _columns(table: Table, places: Sequence[int], title: str | None = None) -> str:
-    """Some of a table's columns, by their places."""
+    """Render some of a table's columns by position."""
     caption = f"<caption>{escape(title)}</caption>" if title else ""
     head = "".join(
         f"<th{_of(column)}>{escape(column.heading)}</th>" if column.heading else "<td></td>"
@@ -87,7 +87,7 @@ def _columns(table: Table, places: Sequence[int], title: str | None = None) -> s
 
 
 def number_help(headings: Iterable[str]) -> str:
-    """What figures of these headings are, to be opened; empty where none needs it."""
+    """Render explanations of figures by heading, to unfold; empty if none is needed."""
     lines = "".join(
         f"<div><dt>{escape(heading)}</dt><dd>{HELP[heading]}</dd></div>"
         for heading in dict.fromkeys(headings)

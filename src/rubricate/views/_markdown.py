@@ -21,18 +21,18 @@ from rubricate.views._sections import (
 
 STRONG = ("strong", "alarm")
 FENCE = "    "
-"""Before each line of other people's text: in a block of code nothing is markup."""
+"""The prefix of lines of other people's text: in a code block, nothing counts as markup."""
 
 
 def as_markdown(
     title: str, front: Sequence[Sequence[Paragraph]], sections: Iterable[Section]
 ) -> str:
-    """A document, without control characters: it may be shown on a terminal.
+    """Render a document without control characters, because it may be shown on a terminal.
 
     Args:
         title: its heading.
         front: blocks of lines before the sections.
-        sections: what it says; changes, which can be many, come last.
+        sections: its contents; changes come last, because there can be many.
     """
     lines = [f"# {markdown_text(title)}", ""]
     for block in front:
@@ -43,7 +43,7 @@ def as_markdown(
 
 
 def markdown_text(text: str) -> str:
-    """Text that cannot leave its line, nor bring markup."""
+    """Escape text, so that it can neither leave its line nor contain markup."""
     safe = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
     for mark in "\\|`*_[]":
         safe = safe.replace(mark, f"\\{mark}")
@@ -70,7 +70,7 @@ def _words(parts: Iterable[Words]) -> str:
 
 
 def _part(part: Words) -> str:
-    """Part of a line: with the spaces around it."""
+    """Render a part of a line with the spaces around it."""
     text = part.text
     if part.tone == "code" and "`" not in text:
         return f"`{' '.join(text.split())}`"

@@ -1,4 +1,4 @@
-"""What pages are put together of: files of a room, templates, and a policy for what may run."""
+"""What pages consist of: files of a package, templates, and a policy for what may run."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 @cache
 def page_part(name: str, room: str = "rubricate.views") -> str:
-    """A file of the folder `page` of a room."""
+    """Read a file from the folder `page` of a package."""
     return (files(room) / "page" / name).read_text("utf-8")
 
 
 def page_policy(script: str, style: str, connect: str = "'none'") -> str:
-    """A Content-Security-Policy under which this script and this style count, and nothing else.
+    """Return a Content-Security-Policy that allows this script and style, and nothing else.
 
     Args:
         script, style: the text of the page's only script and only style sheet.
-        connect: where the script may send requests.
+        connect: the addresses to which the script may send requests.
     """
     return (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
@@ -48,7 +48,7 @@ def _hash(text: str) -> str:
 
 @cache
 def page_templates(room: str) -> Environment:
-    """The templates in the folder `page` of a room; what they are given is escaped."""
+    """Load the templates in the folder `page` of a package, with escaping."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

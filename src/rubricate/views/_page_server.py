@@ -26,7 +26,7 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class PageServer(ABC):
-    """Serves pages on the loopback interface, until it is closed.
+    """Serves pages on the loopback interface until it is closed.
 
     Args:
         port: the port to listen on. Default: a free one.

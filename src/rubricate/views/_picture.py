@@ -1,4 +1,4 @@
-"""Plots on one sheet: SVG that needs nothing beside it, and PNG."""
+"""Plots on one sheet: self-contained SVG, and PNG."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ FONTS = (
     "Helvetica Neue, Helvetica, Arial, Segoe UI, Roboto, Noto Sans, Liberation Sans, DejaVu Sans, "
     "sans-serif"
 )
-"""Of these the first that a system has; what makes PNG does not look further."""
+"""The first font that a system has is used. The converter to PNG only tries these."""
 SUFFIXES = (".svg", ".png")
 EDGE, BETWEEN = 16.0, 24.0
 TITLE, HEAD, TEXT = 17.0, 16.0, 14.0
-"""Heights of a line: of the sheet's title, of a plot's, and of other text."""
+"""The line heights of a sheet's title, a plot's title, and other text."""
 LETTER = 6.8
-"""The width of a letter of other text, about."""
+"""The approximate width of a letter of other text."""
 SHARPNESS = 2.0
-"""Pixels of a PNG for a unit of the drawing."""
+"""Pixels of a PNG per unit of the drawing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A drawing with its words; the legend has colours, by class, with their meanings."""
+    """A drawing with its texts; the legend has the colours by class, with their meanings."""
 
     title: str
     drawing: Drawing
@@ -50,7 +50,7 @@ class Picture:
     Attributes:
         title: the heading above them.
         plots: the plots.
-        across: how many are side by side, at most.
+        across: the maximum number of plots side by side.
     """
 
     title: str
@@ -61,12 +61,12 @@ class Picture:
         return f"<Picture {self.title!r}: {len(self.plots)} plots; save() writes it>"
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file whose name ends in .svg or .png.
+        """Write the picture to a file with the suffix .svg or .png.
 
         Raises:
-            InputError: the name ends otherwise, the file cannot be written, or, for PNG, this
+            InputError: the suffix is another one, the file cannot be written, or, for PNG, this
                 system has no font.
-            MissingExtraError: what makes PNG is not installed.
+            MissingExtraError: the converter to PNG is not installed.
         """
         file = user_path(path)
         suffix = file.suffix.lower()
@@ -77,7 +77,7 @@ class Picture:
             written.write(drawn)
 
     def to_svg(self) -> str:
-        """It as SVG."""
+        """Return the picture as SVG."""
         across = max(1, min(self.across, len(self.plots)))
         wide = max((plot.drawing.width for plot in self.plots), default=0.0)
         width = 2 * EDGE + across * wide + (across - 1) * BETWEEN
@@ -103,11 +103,11 @@ class Picture:
         )
 
     def to_png(self) -> bytes:
-        """It as PNG, two pixels for each unit of the SVG.
+        """Return the picture as PNG, with two pixels per unit of the SVG.
 
         Raises:
-            InputError: this system has no font to write with.
-            MissingExtraError: what makes PNG is not installed.
+            InputError: this system has no font.
+            MissingExtraError: the converter to PNG is not installed.
         """
         with extra_needed("a plot as PNG", "png"):
             from resvg_py import svg_to_bytes
@@ -127,11 +127,11 @@ class Picture:
 
 
 class _Cell:
-    """A plot with the words around it.
+    """A plot with the texts around it.
 
     Attributes:
-        head: the height of what is above the drawing.
-        below: that of the drawing with what is below it.
+        head: the height of the part above the drawing.
+        below: the height of the drawing and the part below it.
     """
 
     def __init__(self, plot: Plot, width: float) -> None:
@@ -143,7 +143,7 @@ class _Cell:
         self.below = plot.drawing.height + TEXT * len(self._caption) + 8
 
     def parts(self, x: float, y: float, head: float) -> Iterator[str]:
-        """Its elements; `head` is the height of the heads beside each other."""
+        """Return its elements; `head` is the common height of the heads in a row."""
         for number, line in enumerate(self._title, start=1):
             yield _words(x, y + HEAD * number, line, "head")
         at = y + HEAD * len(self._title)
@@ -162,7 +162,7 @@ class _Cell:
 def _legend_lines(
     legend: Sequence[tuple[str, str]], width: float
 ) -> Iterator[list[tuple[float, str, str]]]:
-    """Each colour's place in its line, with its words; as many in a line as it has room for."""
+    """Return lines of the legend, filled to the width: the position and text of each colour."""
     line: list[tuple[float, str, str]] = []
     at = 0.0
     for colour, words in legend:
@@ -187,12 +187,12 @@ def _wrapped(text: str, letters: float) -> list[str]:
 
 @cache
 def _style() -> str:
-    """The drawings' style sheet with the pages' light colours in place of their names."""
+    """Return the style sheet of drawings, with the pages' light colours for variables."""
     values = dict(
         re.findall(r"--([\w-]+): (?:light-dark\()?(#\w+|[^;{]+?)[,;]", page_part("base.css"))
     )
     values["sans"] = FONTS
     style = page_part("plots.css") + page_part("picture.css")
     style = re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL)
-    style = re.sub(r"\bsvg ", ".picture ", style)  # and no other drawing of a notebook
+    style = re.sub(r"\bsvg ", ".picture ", style)  # and no other drawings of a notebook
     return re.sub(r"var\(--([\w-]+)\)", lambda match: values[match[1]], style)

@@ -49,19 +49,19 @@ class Report:
                 yield section
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures as JSON values."""
+        """Return the figures as JSON values."""
         if is_dataclass(self):
             return asdict(self)
         return self.model_dump(mode="json")  # type: ignore[attr-defined,no-any-return]
 
     def to_markdown(self) -> str:
-        """The report as Markdown."""
+        """Return the report as Markdown."""
         from rubricate.views._markdown import as_markdown
 
         return as_markdown(self.title, self.front(), self._documented())
 
     def to_html(self) -> str:
-        """The report as an HTML page that loads nothing and runs nothing."""
+        """Return the report as an HTML page that loads nothing and runs nothing."""
         from rubricate.views._html import as_page
 
         return as_page(self.title, self.front(), self._documented())

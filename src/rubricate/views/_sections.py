@@ -65,7 +65,7 @@ Cell: TypeAlias = "str | Words | Estimate | tuple[Words, ...]"
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """One paragraph."""
+    """A paragraph."""
 
     parts: tuple[Words, ...]
 

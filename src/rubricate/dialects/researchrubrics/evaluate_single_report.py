@@ -234,9 +234,7 @@ async def evaluate_task_rubrics(call: ReportCall) -> tuple[pandas.DataFrame, flo
     table = pandas.DataFrame(batch.rows)
     for name in _NUMBERS:
         table[name] = pandas.array(table[name].tolist(), dtype="Float64")
-    if (
-        table["cost"].isna().any()
-    ):  # pandas would leave it out of a sum, which would then be too low
+    if table["cost"].isna().any():  # pandas would leave it out of sums, which would be too low
         table["cost"] = table["cost"].astype(object).where(table["cost"].notna(), UNKNOWN_COST)
     return table, ReportFigures.of(batch.result.items[0]).compliance.value
 
