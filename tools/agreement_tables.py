@@ -1,10 +1,10 @@
-"""Write docs/published-agreement.md: how far people, and published judges, agree on labelled data.
+"""Write docs/published-agreement.md: how well people and published judges agree on labelled data.
 
     python tools/agreement_tables.py FOLDER > docs/published-agreement.md
 
 FOLDER holds physics.jsonl, physics_judge_outputs.jsonl, recipes.jsonl, summeval_op.jsonl and
-ttcw.jsonl: one record a line with `id` and `criteria`, each with `name`, `human` (one label per
-annotator), `annotators` and, where judges were published with the data, `judges`.
+ttcw.jsonl: one record per line with `id` and `criteria`, each with `name`, `human` (one label per
+annotator), `annotators` and, if judges were published with the data, `judges`.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ of one text are resampled together. ttcw has six texts a criterion: its kappas s
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The records of a file."""
+    """Read the records of a file."""
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 class Labels:
-    """All labels of a file, one place a text and criterion."""
+    """All labels of a file, with a place for each text and criterion."""
 
     def __init__(self, records: list[dict[str, Any]]) -> None:
         self.texts: list[str] = []
@@ -78,7 +78,7 @@ class Labels:
                 for name, label in zip(criterion["annotators"], criterion["human"], strict=True):
                     self._given[name].setdefault(place, _label(label))
                 for name, label in (criterion.get("judges") or {}).items():
-                    if not isinstance(label, list):  # runs, which have a file of their own
+                    if not isinstance(label, list):  # runs, which have their own file
                         self._judged[name][place] = _label(label)
 
     def judge(self, name: str, place: int, label: Any) -> None:
@@ -86,18 +86,18 @@ class Labels:
         self._judged[name][place] = _label(label)
 
     def of_criteria(self) -> dict[str, list[int]]:
-        """The places of each criterion."""
+        """Return the places of each criterion."""
         places: dict[str, list[int]] = defaultdict(list)
         for place, name in enumerate(self.names):
             places[name].append(place)
         return dict(places)
 
     def annotators(self) -> dict[str, list[Any]]:
-        """Each annotator's labels, None where there is none."""
+        """Return the labels of each annotator; None for missing ones."""
         return dict(self._spread(self._given))
 
     def judges(self) -> dict[str, list[Any]]:
-        """Each judge's labels, None where there is none."""
+        """Return the labels of each judge; None for missing ones."""
         return dict(self._spread(self._judged))
 
     def _spread(self, given: Mapping[str, Mapping[int, Any]]) -> Iterator[tuple[str, list[Any]]]:
@@ -112,7 +112,7 @@ def _label(given: Any) -> Any:
 
 
 def majority(annotators: Mapping[str, list[Any]]) -> list[Any]:
-    """The label that most gave, None where two are equally frequent."""
+    """Return the most frequent label; None for a tie."""
     found = []
     for row in zip(*annotators.values(), strict=True):
         met, unmet = row.count("MET"), row.count("UNMET")
@@ -121,7 +121,7 @@ def majority(annotators: Mapping[str, list[Any]]) -> list[Any]:
 
 
 def people_row(name: str, labels: Labels, level: Level) -> str:
-    """The line of one file in the first table."""
+    """Return the row of a file in the first table."""
     annotators = labels.annotators()
     places = labels.of_criteria()
     alpha = krippendorff_alpha(
@@ -151,7 +151,7 @@ def people_row(name: str, labels: Labels, level: Level) -> str:
 
 
 def judge_rows(name: str, labels: Labels) -> Iterator[str]:
-    """The lines of one file in the second table."""
+    """Return the rows of a file in the second table."""
     truth = majority(labels.annotators())
     for judge, given in labels.judges().items():
         kept = [at for at, pair in enumerate(zip(given, truth, strict=True)) if None not in pair]

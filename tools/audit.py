@@ -1,10 +1,10 @@
-"""Do the declared lower bounds, and what is installed, have known vulnerabilities?
+"""Check the declared lower bounds and the installed packages for known vulnerabilities.
 
 python tools/audit.py [PIP-AUDIT]
 
-The table below is checked without a network, by the tests too. With the path of a `pip-audit`, its
-database is asked as well, about the lower bounds and about this environment. Where it cannot be
-reached, that is said, and is no failure.
+The table below is checked without a network, also by the tests. With the path of a `pip-audit`, its
+database is also queried for the lower bounds and for this environment. If it cannot be reached,
+this is printed, but is not a failure.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ FIXED = {
     "scikit-learn": ("1.5.0", "CVE-2024-5206"),
     "scipy": ("1.10.0", "CVE-2023-25399"),
 }
-"""By package: the first version without the vulnerabilities that were known at its last change."""
+"""The first version of each package without vulnerabilities known at the last change here."""
 
 
 def floors() -> dict[str, str]:
-    """The lowest version of each direct dependency of pyproject.toml, extras included."""
+    """Return the lower bound of each direct dependency in pyproject.toml, including extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     groups = [project["dependencies"], *project["optional-dependencies"].values()]
     found: dict[str, str] = {}
@@ -61,7 +61,7 @@ def floors() -> dict[str, str]:
 
 
 def known(versions: dict[str, str]) -> Iterator[str]:
-    """What the table says against these versions, a line each."""
+    """Return the known vulnerabilities of these versions, one per line."""
     for name, found in versions.items():
         fixed, advisories = FIXED.get(name, ("0", ""))
         if _parts(found) < _parts(fixed):
@@ -76,7 +76,7 @@ def _parts(version: str) -> tuple[int, ...]:
 
 
 def installed(names: Iterator[str]) -> dict[str, str]:
-    """The versions of packages that are installed here."""
+    """Return the installed versions of packages."""
     found = {}
     for name in names:
         try:
@@ -87,7 +87,7 @@ def installed(names: Iterator[str]) -> dict[str, str]:
 
 
 def asked(program: str, *arguments: str) -> tuple[list[str], str]:
-    """What the database of `pip-audit` says, a line each, and what it could not say."""
+    """Return the findings of `pip-audit`, one per line, and what it could not check."""
     done = subprocess.run(
         [program, *arguments, "--format", "json", "--progress-spinner", "off"],
         capture_output=True,
@@ -112,7 +112,7 @@ def asked(program: str, *arguments: str) -> tuple[list[str], str]:
 
 
 def main(programs: list[str]) -> int:
-    """Print what was found; 1 where something was."""
+    """Print the findings; returns 1 if there are any."""
     declared = floors()
     found = [f"lower bound: {line}" for line in known(declared)]
     found += [f"installed: {line}" for line in known(installed(iter(declared)))]

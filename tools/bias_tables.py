@@ -1,9 +1,9 @@
-"""Print the table of docs/measurements.md on planted biases, and what is left of them.
+"""Print the table of docs/measurements.md on planted biases and what remains of them.
 
     python tools/bias_tables.py
 
-The judges are scripts with biases that are known, not models: the table shows what orders and
-corrections do to such biases, and nothing about how biased any model is.
+The judges are scripts with known biases, not models. The table shows the effect of orders and
+corrections on such biases, and says nothing about the bias of any model.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from rubricate.stats import calibration
 
 ITEMS = 400
 PLACE = 1.5
-"""How far the first option's log-odds are raised."""
+"""The increase of the log-odds of the first option."""
 LIKING = 1.5
-"""How far MET's log-odds are raised, whatever the question."""
+"""The increase of the log-odds of MET for all questions."""
 HEAD = """| planted bias | asked | accuracy | said MET | Brier | calibration error |
 |---|---|---:|---:|---:|---:|"""
 PROBABILITY: dict[str, Any] = {"mode": "probability"}
@@ -46,7 +46,7 @@ BIASES["first place and MET"] = (PLACE, LIKING)
 
 
 def dataset() -> tuple[RubricDataset, list[bool]]:
-    """Texts that say how probable it is that people call them MET, and what people did."""
+    """Create texts that state how probable it is that people label them MET, and their labels."""
     chance = random.Random(0)
     found = RubricDataset("t", Rubric([Criterion(name="c", requirement="x")]))
     outcomes = []
@@ -58,7 +58,7 @@ def dataset() -> tuple[RubricDataset, list[bool]]:
 
 
 def judge(place_bias: float, liking: float, *, logprobs: bool) -> PythonModel:
-    """A script that knows the probability, but for its biases."""
+    """Create a script that knows the probability, apart from its biases."""
     times: dict[str, Iterator[int]] = collections.defaultdict(itertools.count)
 
     def answer(messages: Any) -> Any:
@@ -76,7 +76,7 @@ def judge(place_bias: float, liking: float, *, logprobs: bool) -> PythonModel:
             return {"reason": "by script", "evidence": [], "verdict": best}
         shares = {token: weights[label] / total for token, label in listed}
         text = messages[1]["content"]
-        chance = random.Random(f"{next(times[text])} {text}")  # whatever order requests come in
+        chance = random.Random(f"{next(times[text])} {text}")  # in any order of requests
         drawn = chance.choices([*shares], [*shares.values()])[0]
         return Completion(drawn, probabilities=shares if logprobs else None)
 
@@ -84,7 +84,7 @@ def judge(place_bias: float, liking: float, *, logprobs: bool) -> PythonModel:
 
 
 def rows(biases: Sequence[str] = tuple(BIASES), ways: Sequence[str] = tuple(WAYS)) -> Iterator[str]:
-    """The table's rows, all or some."""
+    """Return all rows of the table, or some."""
     data, outcomes = dataset()
     for bias, way in itertools.product(biases, ways):
         (place, liking), options = BIASES[bias], WAYS[way]

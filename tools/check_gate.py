@@ -1,10 +1,11 @@
-"""Simulate the gate: how often it is wrong about systems whose truth is known, and what it finds.
+"""Simulate the gate: how often it is wrong about systems with a known truth, and what it detects.
 
     python tools/check_gate.py [--pairs 400] [--only same]
     python tools/check_gate.py --data FOLDER [--pairs 200]
 
-Prints the tables of docs/statistics.md. About ten minutes for 400 pairs of runs in each cell. With
-a folder of real labels (see check_promises.py), the gate and the plan are held against these alone.
+Prints the tables of docs/statistics.md. It takes about ten minutes for 400 pairs of runs per cell.
+With a folder of real labels (see check_promises.py), the gate and the plan are only checked on
+these.
 """
 
 from __future__ import annotations
@@ -36,26 +37,28 @@ from rubricate.stats import (
 SEED = 20261123
 Chance = np.random.Generator
 Runs = tuple[np.ndarray, np.ndarray]
-"""Verdicts of two runs: items by criteria; with several answers to each, answers before items."""
+"""The verdicts of two runs: items by criteria or, with several answers each, answers by items by
+criteria."""
 TIMES = 5
-"""Answers that `--confirm` asks for in the tables."""
+"""The number of answers with `--confirm` in the tables."""
 MOST_LOST = 0.5
-"""Drops that `runs` can make: more would leave too few verdicts MET."""
+"""The largest drop that `runs` can simulate: more would leave too few MET verdicts."""
 GROUP = 4
-"""Items of a group, where there are groups."""
+"""The number of items in a group, if there are groups."""
 
 
 def runs(
     chance: Chance, items: int, criteria: int, flips: float, drop: float = 0.0, size: int = 1
 ) -> Runs:
-    """Verdicts of two runs, 70 % MET in truth, of which a share `flips` differ by the judge alone.
+    """Draw the verdicts of two runs, truly 70 % MET, of which a share `flips` differ only due to
+    the judge.
 
     Args:
-        chance: where numbers come from.
-        items, criteria: how many there are.
+        chance: the random generator.
+        items, criteria: their numbers.
         flips: the share of verdicts that differ between two runs of an unchanged system.
-        drop: by how much the mean of the second is lower in truth.
-        size: items of a group, whose truth and whose errors are the same.
+        drop: how much lower the true mean of the second is.
+        size: the number of items in a group, which share truth and errors.
     """
     a, b = answers(chance, items, criteria, flips, drop, size, 1)
     return a[0], b[0]
@@ -72,9 +75,9 @@ def answers(
     *,
     tossed: bool = False,
 ) -> Runs:
-    """The same with several answers to each verdict.
+    """Draw several answers for each verdict; otherwise like `runs`.
 
-    With `tossed`, the judge is sure of most verdicts and tosses a coin for the others.
+    With `tossed`, the judge is sure of most verdicts, and the others are random.
     """
     error = (1 - np.sqrt(1 - 2 * flips)) / 2  # two runs differ in 2 * error * (1 - error)
     shape = (items // size, criteria)
@@ -88,8 +91,8 @@ def answers(
 
 
 def confirmed(verdicts: Runs, margin: float, size: int = 1) -> tuple[GateOutcome, float]:
-    """What the gate says of two runs with `--confirm`, and the answers to each verdict that this
-    took, of one run."""
+    """Return the gate's outcome for two runs with `--confirm`, and the answers per verdict that it
+    took for one run."""
     a, b = verdicts
     flip = a[0] != b[0]
 
@@ -121,7 +124,7 @@ def confirmed(verdicts: Runs, margin: float, size: int = 1) -> tuple[GateOutcome
 
 
 def decide(verdicts: Runs, margin: float, size: int = 1) -> BoundTest:
-    """What the gate says of two runs."""
+    """Return the gate's outcome for two runs."""
     difference = verdicts[1].mean(1) - verdicts[0].mean(1)
     return bound_test(
         difference.tolist(),
@@ -134,7 +137,7 @@ def decide(verdicts: Runs, margin: float, size: int = 1) -> BoundTest:
 
 
 def shares(pairs: int, test: Callable[[Chance], BoundTest]) -> tuple[float, float]:
-    """How often a gate says worse, and how often no worse."""
+    """Return how often a gate says worse, and how often no worse."""
     chance = np.random.default_rng(SEED)
     sides = [test(chance).side for _ in range(pairs)]
     return sides.count("below") / pairs, sides.count("not below") / pairs
@@ -159,7 +162,7 @@ def same(pairs: int) -> Iterator[str]:
 
 
 def grouped(pairs: int) -> Iterator[str]:
-    """An unchanged system, several answers a question: how often p is below 0.05 for the score."""
+    """An unchanged system, several answers per question: how often p < 0.05 for the score."""
     yield "| questions x answers | correlation in a question | each answer by itself | by prompt |"
     yield "|---|---|---|---|"
     chance = np.random.default_rng(SEED)
@@ -205,7 +208,7 @@ def same_confirmed(pairs: int) -> Iterator[str]:
 
 
 def power_confirmed(pairs: int) -> Iterator[str]:
-    """*Worse* by one answer, by --confirm 5, and by 6 answers to everything; margin 0.02."""
+    """*Worse* with one answer, with --confirm 5, and with 6 answers for everything; margin 0.02."""
     yield "| items | criteria | flips | lost | one answer | --confirm 5 | 6 answers each | calls |"
     yield "|---|---|---|---|---|---|---|---|"
     cells = [
@@ -231,8 +234,8 @@ def power_confirmed(pairs: int) -> Iterator[str]:
 
 
 def offset(pairs: int) -> Iterator[str]:
-    """Verdicts that are lost for good, and others likelier to be MET: the mean falls by the margin
-    and no more. *Worse* by one answer, and by --confirm 5."""
+    """Some verdicts are lost for good, and others become more likely MET, so that the mean falls by
+    exactly the margin. *Worse* with one answer, and with --confirm 5."""
     yield "| items | criteria | flips | lost | margin | one answer | --confirm 5 |"
     yield "|---|---|---|---|---|---|---|"
     cells = [(50, 1, 0.15), (100, 1, 0.1), (100, 3, 0.1), (200, 1, 0.07)]
@@ -250,8 +253,8 @@ def offset(pairs: int) -> Iterator[str]:
 def _partly_won(
     chance: Chance, items: int, criteria: int, flips: float, lost: float, won: float
 ) -> Runs:
-    """Six answers to each verdict: a share is lost for good, as in `answers`, and of all others the
-    same part of what is not MET is won, which raises the mean by `won`."""
+    """Draw six answers for each verdict: a share is lost for good, as in `answers`, and the same
+    part of all other verdicts that are not MET is won, which raises the mean by `won`."""
     error = (1 - np.sqrt(1 - 2 * flips)) / 2
     shape, lost = (items, criteria), lost / (0.7 * (1 - 2 * error))
     met = chance.random(shape) < 0.7
@@ -264,7 +267,7 @@ def _partly_won(
 
 
 def changed(pairs: int) -> Iterator[str]:
-    """A system that lost 0.05, one that lost nothing: what the gate says with a margin of 0.02."""
+    """Systems that lost 0.05 and nothing: the gate's outcomes with a margin of 0.02."""
     yield "| items | flips | lost | worse | no worse | cannot tell |"
     yield "|---|---|---|---|---|---|"
     for items, flips, drop in product((50, 200, 1000), (0.02, 0.1), (0.0, 0.02, 0.05, 0.15)):
@@ -275,7 +278,7 @@ def changed(pairs: int) -> Iterator[str]:
 
 
 def power(pairs: int) -> Iterator[str]:
-    """The drop that `trust plan comparison` names for a power of 0.8: how often it is found."""
+    """The drop from `trust plan comparison` for a power of 0.8: how often it is detected."""
     yield "| items | items that differ | drop planned | found |"
     yield "|---|---|---|---|"
     for items, differing in product((50, 100, 200), (0.1, 0.2, 0.4)):
@@ -295,7 +298,7 @@ def power(pairs: int) -> Iterator[str]:
 
 
 def own(pairs: int) -> Iterator[str]:
-    """The drop that a gate of two unchanged runs itself says it finds with a power of 0.8."""
+    """The drop that a gate on two unchanged runs itself claims to detect with a power of 0.8."""
     yield "| items | criteria | flips | drop named, mean | found |"
     yield "|---|---|---|---|---|"
     for items, criteria, flips in product((20, 50, 200), (1, 3), (0.05, 0.2)):
@@ -311,7 +314,7 @@ def own(pairs: int) -> Iterator[str]:
 
 
 def sequential(pairs: int) -> Iterator[str]:
-    """200 pushes against one baseline: sequences in which *worse* is said at all, and when."""
+    """200 pushes against one baseline: the sequences that ever get *worse*, and when."""
     yield "| items | flips | lost from push 20 on | ever worse | pushes until then, median |"
     yield "|---|---|---|---|---|"
     for items, flips, drop in product((50, 200), (0.05, 0.2), (0.0, 0.1, 0.2)):
@@ -339,8 +342,8 @@ def sequential(pairs: int) -> Iterator[str]:
 
 
 def anchors(pairs: int) -> Iterator[str]:
-    """Anchors: an unchanged judge and one that changed 15 % of its verdicts, called changed by 30;
-    and how many find it in 80 %."""
+    """Anchors: an unchanged judge, and a judge that changed 15 % of its verdicts, found changed by
+    30 anchors; and the number that detects it in 80 %."""
     yield "| errors | answers kept | unchanged | changed | by 30 answers alone | asked | for 80 % |"
     yield "|---|---|---|---|---|---|---|"
     for error, kept in product((0.0, 0.01, 0.02, 0.05), (5, 10)):
@@ -354,7 +357,7 @@ def anchors(pairs: int) -> Iterator[str]:
 def _looks(
     pairs: int, count: int, error: float, kept: int, changed: float
 ) -> tuple[float, float, float]:
-    """How often a judge is called changed, and by the first look alone; and the answers asked."""
+    """Return how often a change is found, also by the first look alone, and the answers needed."""
     chance = np.random.default_rng(SEED)
     further = min(FURTHER, kept // 2)
     said = first = asked = 0
@@ -377,7 +380,7 @@ def _counts(met: np.ndarray) -> list[dict[str, int]]:
 
 
 def real(folder: Path, pairs: int) -> Iterator[str]:
-    """Real labels: people's verdicts as run A, a judge's as run B, items drawn again and again."""
+    """Real labels: people's verdicts as run A, a judge's as run B, with resampled items."""
     yield "| items | drawn | populations | below | not below | unchanged, worse | plan off |"
     yield "|---|---|---|---|---|---|---|"
     populations = [each for each in read_populations(folder, frozenset()) if len(each.human) > 100]
@@ -400,8 +403,8 @@ def real(folder: Path, pairs: int) -> Iterator[str]:
 def _on_real_labels(
     population: Population, design: Design, items: int, pairs: int
 ) -> tuple[float, float, float, float]:
-    """How often a gate at the true difference says *below* and *not below*, how often one of runs
-    that were exchanged at random says *below*, and how far the plan's power is off."""
+    """Return how often a gate at the true difference says *below* and *not below*, how often it
+    says *below* for randomly exchanged runs, and the error of the plan's power."""
     chance = np.random.default_rng(SEED)
     values = population.judge - population.human
     truth, up = float(values.mean()), values.mean() > 0

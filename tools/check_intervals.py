@@ -1,14 +1,14 @@
-"""Simulate the intervals that reports show, and print the table of docs/statistics.md.
+"""Simulate the intervals in reports, and print the table of docs/statistics.md.
 
     python tools/check_intervals.py [--draws 500] [--only corrected,labels] [--cells]
         [--grid other|SEED] [--match "10 items"]
 
-A cell is a number of items with one truth. Each draws data sets (seed 20261123), gives them to the
-public function that users call, and counts how often a nominal 95 % interval holds the truth. The
-table shows, for each figure and number of items, the lowest coverage of all cells and, in brackets,
-their mean. Draws without an interval do not count; a cell counts where a fifth of its draws have
-one. A cell below 92 % is drawn again, five times as often, and the new draws count. `--cells`
-prints each cell.
+A cell is a number of items with one truth. For each cell, data sets are drawn (seed 20261123) and
+passed to the public function that users call, to count how often a nominal 95 % interval contains
+the truth. For each figure and number of items, the table shows the lowest coverage of all cells
+and, in brackets, their mean. Draws without an interval do not count, and a cell counts if a fifth
+of its draws have one. Cells below 92 % are drawn again five times as often, and only the new draws
+count. `--cells` prints each cell.
 """
 
 from __future__ import annotations
@@ -59,22 +59,24 @@ class Grid:
     """The truths of all cells.
 
     Attributes:
-        items: how many items there are.
-        shares: of MET.
-        right: how often the judge is right.
-        steps: how often each step of a scale is given, even and skewed.
-        criteria: of each item.
-        flips, lost: how many verdicts differ between two runs, and how many of these to UNMET.
-        places: how often the place of an answer decides.
-        raters: how many there are.
-        apart: how far items, and raters, are apart, where the noise of an answer is 1.
-        odds, spreads, sure: the middle and the spread of log-odds, and the factor by which a judge
-            is too sure of them.
-        correlations: of normal numbers of a judge and people.
-        alike: how often an answer is that of the first of its group: about the square of this is
-            their correlation.
-        near: how many of the errors of a judge on a scale are one step off; the others are any.
-        sides: which labels a judge errs on that is asked about one criterion.
+        items: the numbers of items.
+        shares: the shares of MET.
+        right: the judge's accuracies.
+        steps: the frequencies of the steps of a scale, even and skewed.
+        criteria: the numbers of criteria of an item.
+        flips, lost: the shares of verdicts that differ between two runs, and of these that become
+            UNMET.
+        places: how often the position of an answer decides.
+        raters: the numbers of raters.
+        apart: the spread of items and raters, relative to the noise of an answer.
+        odds, spreads, sure: the centre and spread of log-odds, and the factor of a judge's
+            overconfidence.
+        correlations: the correlations of normal numbers from a judge and people.
+        alike: how often an answer is that of the first of its group: their correlation is about the
+            square of this.
+        near: the share of a judge's errors on a scale that are one step off; the others are
+            arbitrary.
+        sides: the labels on which a judge of one criterion errs.
         layouts: the sizes of groups.
     """
 
@@ -126,11 +128,11 @@ OTHER = Grid(
 
 
 def drawn_grid(seed: int) -> Grid:
-    """A grid that nobody chose."""
+    """Draw a grid at random."""
     chance = np.random.default_rng(seed)
 
     def between(*ends: float) -> tuple[float, ...]:
-        """A number between each two ends, small ones as likely by their logarithm."""
+        """Draw a number within each pair of ends, uniform on a logarithmic scale for small ones."""
         low, high = np.log(ends[:-1]), np.log(ends[1:])
         return tuple(float(f"{one:.3g}") for one in np.exp(chance.uniform(low, high)).tolist())
 
@@ -165,20 +167,22 @@ def drawn_grid(seed: int) -> Grid:
 
 GRID = Grid()
 DRAWS = Bootstrap(1000)
-"""Of each interval that is made of draws; reports have 2,000. All data sets share a seed, so that
-with 400 the ends are off by as much in all of them, and coverage by up to 4 points."""
+"""The resamples of bootstrapped intervals; reports have 2,000. All data sets share a seed, so that
+with 400 resamples the ends are off by the same amount in all of them, and coverage by up to 4
+points."""
 LEAST = 0.2
-"""Of draws with an interval: in a cell with fewer, the coverage says more of chance."""
+"""The minimum share of draws with an interval; with fewer, coverage is mostly chance."""
 MOST_PAIRS = 2000
-"""Of several criteria together: more take as long as all other rows."""
+"""The maximum number of pairs of several criteria together; more take as long as all other rows."""
 DOUBTFUL, AGAIN = 0.92, 5
-"""A cell with a lower coverage, which may be chance, is drawn again so many times as often, and
-only these draws count: the lowest of a hundred exact intervals covers 90 % in 200 draws."""
+"""Cells with a coverage below the first number, which may be chance, are drawn again this many
+times as often, and only the new draws count: the lowest of a hundred exact intervals covers 90 % in
+200 draws."""
 
 
 def shift_of(right: float) -> float:
-    """How far a judge's scores of MET are from those of UNMET: the area under the curve is
-    `right`."""
+    """Return the distance between a judge's scores of MET and UNMET for which the area under the
+    curve is `right`."""
     return float(np.sqrt(2) * special.ndtri(right))
 
 
@@ -206,7 +210,7 @@ Draw: TypeAlias = Callable[[np.random.Generator], Found]
 
 @dataclass(frozen=True)
 class Cell:
-    """One truth, and how to draw an interval for it."""
+    """A truth, and how to draw an interval for it."""
 
     name: str
     items: int
@@ -217,7 +221,7 @@ class Cell:
 def judged(
     n: int, share: float, missed: float, alarms: float, chance: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """People's answers and the judge's, which misses a part of the MET and makes false alarms."""
+    """Draw labels of people and of a judge, who misses some MET and raises false alarms."""
     truth = chance.random(n) < share
     return truth, truth ^ (chance.random(n) < np.where(truth, missed, alarms))
 
@@ -226,7 +230,7 @@ SIDES = ("false MET", "false UNMET", "both")
 
 
 def judges(sides: Sequence[str] = SIDES) -> Iterator[tuple[str, float, float, float]]:
-    """A judge in words, the share of MET, and how often it errs on each label."""
+    """Return judges in words, with the share of MET and the error rate on each label."""
     for share, right in itertools.product(GRID.shares, GRID.right):
         wrong = 1 - right
         for kind, missed, alarms in (
@@ -239,7 +243,7 @@ def judges(sides: Sequence[str] = SIDES) -> Iterator[tuple[str, float, float, fl
 
 
 def corrected() -> Iterator[Cell]:
-    """A mean of 1,000 verdicts that some labels correct."""
+    """A mean of 1,000 verdicts, corrected by some labels."""
 
     titles = {
         "prediction_powered": "PPI++ mean of yes and no",
@@ -259,7 +263,7 @@ def corrected() -> Iterator[Cell]:
 
 
 def strata() -> Iterator[Cell]:
-    """The macro mean of a declared scoring: groups differ in their sizes and means."""
+    """The macro mean of a declared scoring: groups differ in size and mean."""
 
     title = "macro mean of groups"
 
@@ -279,7 +283,7 @@ def strata() -> Iterator[Cell]:
 
 
 def lean() -> Iterator[Cell]:
-    """Position bias: 1 or -1 where the place decided, in a part of questions asked twice."""
+    """Position bias: 1 or -1 if the position decided, in a share of questions asked twice."""
 
     title = "position bias"
 
@@ -294,7 +298,7 @@ def lean() -> Iterator[Cell]:
 
 
 def held_out() -> Iterator[Cell]:
-    """Figures on parts of the data that are held out: their truth is their mean over data sets."""
+    """Figures on held-out parts of the data: the truth is their mean over data sets."""
 
     names: tuple[str, ...] = (
         "cost of a threshold",
@@ -328,7 +332,7 @@ def held_out() -> Iterator[Cell]:
 
 
 def ordered() -> Iterator[Cell]:
-    """Options in order, as labels."""
+    """Ordered options as labels."""
 
     names: tuple[str, ...] = (
         "linear_kappa",
@@ -359,11 +363,11 @@ def ordered() -> Iterator[Cell]:
 
 
 HEAVY = {"": 1.0, ", one weight of 10": 10.0}
-"""The weight of the first criterion, where the others weigh 1."""
+"""The weight of the first criterion; the others have 1."""
 
 
 def shares_of(criteria: int, heavy: float) -> np.ndarray:
-    """What each criterion counts of a score."""
+    """Return the share of each criterion in a score."""
     weights = np.array([heavy] + [1.0] * (criteria - 1))
     return np.asarray(weights / weights.sum())
 
@@ -371,7 +375,7 @@ def shares_of(criteria: int, heavy: float) -> np.ndarray:
 def flipped(
     items: int, shares: np.ndarray, flips: float, lost: float, chance: np.random.Generator
 ) -> list[float]:
-    """How much each item's score changed: a part of the verdicts flip, a part of these to UNMET."""
+    """Draw how much the score of each item changed: some verdicts flip, some of these to UNMET."""
     flip = chance.random((items, len(shares))) < flips
     down = chance.random((items, len(shares))) < lost
     changed: list[float] = (flip * np.where(down, -1.0, 1.0) @ shares).tolist()
@@ -379,7 +383,7 @@ def flipped(
 
 
 def differences() -> Iterator[Cell]:
-    """B minus A, as `compare_paired` makes it."""
+    """B minus A, as in `compare_paired`."""
 
     def draw(
         title: str,
@@ -400,7 +404,7 @@ def differences() -> Iterator[Cell]:
 
 
 def scores() -> Iterator[Cell]:
-    """The mean score of items: of some criteria, or of one answer from 1 to 5."""
+    """The mean score of items: over some criteria, or from one answer from 1 to 5."""
 
     def met(
         title: str, n: int, shares: np.ndarray, share: float, chance: np.random.Generator
@@ -423,7 +427,7 @@ def scores() -> Iterator[Cell]:
 
 
 def raters() -> Iterator[Cell]:
-    """Numbers of raters that are a sample: intraclass correlations, and the judges' share."""
+    """Numbers from a sample of raters: intraclass correlations, and the share due to judges."""
 
     def draw(n: int, k: int, items: float, between: float, chance: np.random.Generator) -> Found:
         rated = items * chance.normal(size=(n, 1)) + between * chance.normal(size=(1, k))
@@ -450,8 +454,8 @@ def raters() -> Iterator[Cell]:
 
 
 def group_sizes(n: int, layout: str) -> np.ndarray:
-    """The group of each of n answers: of about 4 each, or 1 to a fifth of all in one group, or of
-    5 to 30 groups each a fifth smaller than the one before."""
+    """Return the group of each of n answers: about 4 each; 1 up to a fifth of all in one group; or
+    5 to 30 groups, each a fifth smaller than the one before."""
     groups = max(3, n // 4)
     if layout == "equal":
         return np.arange(n) % groups
@@ -466,7 +470,7 @@ def group_sizes(n: int, layout: str) -> np.ndarray:
 
 
 def alike(group: np.ndarray | None, draws: np.ndarray, chance: np.random.Generator) -> np.ndarray:
-    """The same draws, of which a third are replaced by that of the first of their group."""
+    """Replace a third of the draws by the first of their group."""
     if group is None:
         return draws
     first = np.unique(group, return_index=True)[1][group]
@@ -474,14 +478,14 @@ def alike(group: np.ndarray | None, draws: np.ndarray, chance: np.random.Generat
 
 
 def table_of(share: float, missed: float, alarms: float) -> np.ndarray:
-    """The shares of (people's, judge's) UNMET and MET."""
+    """Return the shares of UNMET and MET (people's in rows, the judge's in columns)."""
     return np.array(
         [[(1 - share) * (1 - alarms), (1 - share) * alarms], [share * missed, share * (1 - missed)]]
     )
 
 
 def labels(grouped: bool) -> Iterator[Cell]:
-    """Yes and no of one criterion, and the probabilities that a judge gives."""
+    """Yes and no on one criterion, and the probabilities of a judge."""
 
     def draw(
         n: int, of: tuple[float, float, float], layout: str | None, chance: np.random.Generator
@@ -539,7 +543,7 @@ def labels(grouped: bool) -> Iterator[Cell]:
 
 
 def together() -> Iterator[Cell]:
-    """Yes and no of several criteria: the row of all."""
+    """Yes and no on several criteria: the row for all of them."""
 
     def draw(n: int, criteria: int, of: tuple[float, ...], chance: np.random.Generator) -> Found:
         share, missed, alarms = of
@@ -566,7 +570,7 @@ def together() -> Iterator[Cell]:
 
 
 def several() -> Iterator[Cell]:
-    """Yes and no, and answers from 1 to 5, of three raters, each right as often."""
+    """Yes and no, and answers from 1 to 5, from three raters with the same accuracy."""
 
     def yes_or_no(n: int, of: tuple[float, ...], chance: np.random.Generator) -> Found:
         share, missed, alarms = of
@@ -591,7 +595,7 @@ def several() -> Iterator[Cell]:
 
 
 def noisy(right: float, kinds: int) -> np.ndarray:
-    """How often a step of a scale is given for another: right, mostly one off, or any."""
+    """Return how often a step of a scale is answered for another: right, one off, or any."""
     place = np.arange(kinds)
     near = (abs(place[:, None] - place) == 1).astype(float)
     near /= near.sum(1, keepdims=True)
@@ -600,7 +604,7 @@ def noisy(right: float, kinds: int) -> np.ndarray:
 
 
 def scales(of_three: bool) -> Iterator[Cell]:
-    """Steps of a scale: of a judge and people, or of three raters."""
+    """Steps of a scale, by a judge and people, or by three raters."""
 
     def two(n: int, joint: np.ndarray, layout: str | None, chance: np.random.Generator) -> Found:
         pair = chance.choice(joint.size, n, p=joint.ravel())
@@ -659,7 +663,7 @@ def _correlation(joint: np.ndarray) -> float:
 
 @cache
 def of_scale(steps: tuple[float, ...], right: float) -> dict[str, float]:
-    """The true figures: those of as many pairs as make the shares whole numbers."""
+    """Return the true figures: those of enough pairs to make the shares integers."""
     kinds = len(steps)
     joint = np.array(steps)[:, None] * noisy(right, kinds)
     counts = np.round(joint.ravel() * 20_000).astype(int)
@@ -671,7 +675,7 @@ def of_scale(steps: tuple[float, ...], right: float) -> dict[str, float]:
 
 
 def probabilities() -> Iterator[Cell]:
-    """The Brier score of calibrated probabilities, and of ones that are too sure."""
+    """The Brier score of calibrated and of overconfident probabilities."""
 
     def chances(
         n: int, shape: tuple[float, float], sure: float, chance: np.random.Generator
@@ -695,7 +699,7 @@ def probabilities() -> Iterator[Cell]:
 
 
 def numbers() -> Iterator[Cell]:
-    """Correlations and mean errors of normal numbers of a judge and people."""
+    """Correlations and mean errors of normal numbers from a judge and people."""
 
     figures = "pearson spearman kendall_tau_b mae rmse bias icc_2_1 icc_3_1 krippendorff_alpha"
     names = figures.split()
@@ -751,12 +755,12 @@ FIGURES: dict[str, Callable[[], Iterator[Cell]]] = {
 
 
 CELLS: dict[str, list[Cell]] = {}
-"""The cells of each row, made before the processes start."""
+"""The cells of each row, created before the processes start."""
 
 
 def coverage(job: tuple[str, int, int]) -> tuple[str, int, dict[str, tuple[float, float]]]:
-    """Of each figure of a cell: the share of intervals that hold the truth, and of draws with an
-    interval."""
+    """Return, for each figure of a cell, the share of intervals that contain the truth, and the
+    share of draws with an interval."""
     of, at, draws = job
     cell = CELLS[of][at]
     shares = _shares(cell, at, range(draws))
@@ -779,7 +783,7 @@ def _shares(cell: Cell, at: int, draws: range) -> dict[str, tuple[float, float]]
 
 
 def use_grid(name: str) -> None:
-    """Take the usual grid, the other one, or one that is drawn with this seed."""
+    """Use the default grid, the other one, or one drawn with this seed."""
     global GRID  # noqa: PLW0603 (a script, before it begins)
     GRID = {"usual": Grid(), "other": OTHER}.get(name) or drawn_grid(int(name))
 

@@ -4,12 +4,13 @@ It prints the tables of docs/statistics.md.
 
     python tools/check_labels.py [DATA] [--draws 400] [--labels 50] [--only raters]
 
-Without DATA, 1,000 items of a judge that is right in 78 %, the less often the less sure it is. With
-DATA, a folder as `tools/check_promises.py` reads it, each data set of 200 pairs or more whose judge
-says how sure it is. Items are ordered and weighted by the functions that `rubricate label` and
-`rubricate trust` use; the first of them get their labels. A row has the mean of the estimates and
-how often the 95 % interval held the figure of all items. The last table has data sets of scores
-with two raters or more: the first is taken for the judge, the second for people.
+Without DATA, it uses 1,000 items of a judge that is right in 78 % of them, less often where it is
+less sure. With DATA, a folder in the format of `tools/check_promises.py`, it uses all data sets of
+at least 200 pairs whose judge states its confidence. Items are ordered and weighted by the
+functions of `rubricate label` and `rubricate trust`, and the first ones get their labels. A row has
+the mean of the estimates, and how often the 95 % interval contained the figure of all items. The
+last table has data sets of scores with two or more raters: the first stands for the judge, the
+second for people.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ RUBRIC = Rubric.from_dict([{"name": "c", "requirement": "x"}])
 
 
 def simulated(items: int = 1000) -> Population:
-    """A judge whose confidence says how often it is right, and which is overconfident."""
+    """Simulate an overconfident judge whose confidence predicts how often it is right."""
     generator = np.random.default_rng(0)
     right = generator.beta(2.2, 0.7, items)
     sure = 0.5 + right / 2
@@ -53,7 +54,7 @@ def simulated(items: int = 1000) -> Population:
 def estimates(
     of: Population, sample: list[int], weights: list[float] | None
 ) -> dict[str, Estimate]:
-    """What the labels of a sample say."""
+    """Return the estimates from the labels of a sample."""
     judge, human = ([_label(met) for met in side[sample]] for side in (of.judge, of.human))
     agreement = label_agreement(judge, human, labels=["MET", "UNMET"], weights=weights)
     known = np.full(len(of.human), np.nan)
@@ -75,7 +76,7 @@ def _label(met: float) -> str:
 
 
 def rows(of: Population, labels: int, draws: int) -> Iterator[str]:
-    """A row for each way to choose and each figure."""
+    """Return a row for each way of choosing labels and each figure."""
     items = [
         Item(str(n), data=DataItem(str(n)), id=str(n), rubric=RUBRIC) for n in range(len(of.human))
     ]
@@ -105,7 +106,8 @@ def rows(of: Population, labels: int, draws: int) -> Iterator[str]:
 
 
 def carried(of: Population, labels: int, draws: int) -> str:
-    """A row: error rates from some labels, carried to the other items, of which MET are fewer."""
+    """Return a row with error rates from some labels, applied to the other items, of which fewer
+    are MET."""
     generator = np.random.default_rng(0)
     held, judged, wide = [], [], []
     for _ in range(draws):
@@ -137,7 +139,7 @@ def carried(of: Population, labels: int, draws: int) -> str:
 
 
 def raters(folder: Path, draws: int) -> Iterator[str]:
-    """A row for each data set of scores with two raters, and each number of labels."""
+    """Return a row for each data set of scores with two raters, and each number of labels."""
     yield "| data | labels | " + " | ".join(f"{name}" for name in OF_SCORES) + " |"
     yield "|---|---:|" + "---:|" * len(OF_SCORES)
     for path in sorted(folder.glob("*.jsonl")):

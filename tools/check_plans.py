@@ -1,10 +1,11 @@
-"""Compare what plans promise with simulated data: widths of intervals, and powers.
+"""Compare the promises of plans with simulated data: widths of intervals, and powers.
 
     python tools/check_plans.py [--sets 2000]
 
-Each row is what `rubricate.stats` or `rubricate trust plan` says, and what the function that users
-call then gives on simulated data sets. A width is to be within 5 % of what is found, a power within
-3 points; a power "at least" may be lower than what is found. About five minutes for 2,000 sets.
+Each row compares the promise of `rubricate.stats` or `rubricate trust plan` with the result of the
+function that users call on simulated data sets. A width must be within 5 % of the result, a power
+within 3 points; a power "at least" may be lower than the result. It takes about five minutes for
+2,000 sets.
 """
 
 from __future__ import annotations
@@ -40,17 +41,17 @@ from rubricate.stats import (
 
 SEED = 20261123
 WIDTH, POWER, GUESS = 0.05, 0.03, 0.15
-"""How far a width may be off, as a share of it, a power, and one whose share that differs is a
-guess."""
+"""The allowed errors: of a width, as a share of it; of a power; and of a power whose share of
+differing items is a guess."""
 GUESSED = "power by a guess"
 SLOW = 4
-"""Where an interval is bootstrapped, one in this many data sets is made."""
+"""For bootstrapped intervals, only one in this many data sets is used."""
 Chance = np.random.Generator
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A promise beside what was found, and the standard error of that."""
+    """A promise with the result, and the standard error of the result."""
 
     name: str
     kind: str
@@ -60,20 +61,20 @@ class Checked:
 
     @property
     def off(self) -> float:
-        """How far off it is: a width as a share of it, a power in points of 1."""
+        """The error: for a width, as a share of it; for a power, in points."""
         apart = self.promised - self.found
         return apart / self.found if self.kind == "width" else apart
 
     @property
     def is_kept(self) -> bool:
-        """Whether it is near enough, but for twice the error of the simulation."""
+        """Whether the error is small enough, allowing for twice its standard error."""
         slack = 2 * self.error / (self.found if self.kind == "width" else 1)
         off = self.off if self.kind == "power at least" else abs(self.off)
         return off <= {"width": WIDTH, GUESSED: GUESS}.get(self.kind, POWER) + slack
 
 
 def widths(name: str, promised: float, sets: int, draw: Callable[[Chance], Estimate]) -> Checked:
-    """Half the mean width of intervals of simulated data."""
+    """Check half the mean width of intervals on simulated data."""
     found = [(high - low) / 2 for low, high in simulated_intervals(draw, sets, SEED)]
     error = float(np.std(found)) / math.sqrt(len(found))
     return Checked(name, "width", promised, float(np.mean(found)), error)
@@ -86,14 +87,14 @@ def powers(
     reached: Callable[[Chance], bool],
     kind: str = "power",
 ) -> Checked:
-    """How often something is reached on simulated data."""
+    """Check how often something is reached on simulated data."""
     chance = np.random.default_rng(SEED)
     found = sum(reached(chance) for _ in range(sets)) / sets
     return Checked(name, kind, promised, found, math.sqrt(found * (1 - found) / sets))
 
 
 def of_shares(sets: int) -> Iterator[Checked]:
-    """Accuracies, plain and in clusters, and the lower ends that certificates go by."""
+    """Accuracies, with and without clusters, and the lower ends that certificates use."""
 
     def interval(n: int, share: float, chance: Chance) -> Estimate:
         return exact_interval(int(chance.binomial(n, share)), n)
@@ -122,7 +123,7 @@ def of_shares(sets: int) -> Iterator[Checked]:
 
 
 def of_means(sets: int) -> Iterator[Checked]:
-    """Means of scores, and prediction-powered ones."""
+    """Means of scores, and prediction-powered means."""
 
     def mean(n: int, chance: Chance) -> Estimate:
         return clustered_mean(chance.beta(2, 2, n).tolist()).mean
@@ -172,16 +173,16 @@ DIFFERENCES = {
     "tenths": ((0, 0.1, -0.1, 0.2, -0.2), (0.4, 0.3, 0.15, 0.1, 0.05)),
     SKEWED: ((0, -1, 0.05), (0.65, 0.06, 0.29)),
 }
-"""Differences of two runs as there are, and the shares of items that have each."""
+"""Typical differences between two runs, with the share of items for each."""
 
 
 def differs(differences: np.ndarray) -> bool:
-    """Whether a permutation test finds them significant."""
+    """Whether a permutation test finds the differences significant."""
     return (permutation_test(differences.tolist(), rounds=999).p_value or 1) < 0.05
 
 
 def of_comparisons(sets: int) -> Iterator[Checked]:
-    """The permutation test, where all items differ and where few do, and McNemar's test."""
+    """The permutation test, if all items differ and if few do, and McNemar's test."""
     for n, difference in ((20, 0.15), (30, 0.1), (100, 0.05)):
         yield powers(
             f"permutation test, {n} differences of {difference}",
@@ -239,7 +240,7 @@ def of_comparisons(sets: int) -> Iterator[Checked]:
 
 
 def of_agreement(sets: int) -> Iterator[Checked]:
-    """Kappa: the plan simulates it with fewer resamples and other data."""
+    """Kappa, which the plan simulates with fewer resamples and other data."""
     words = [("MET", "MET"), ("MET", "UNMET"), ("UNMET", "MET"), ("UNMET", "UNMET")]
 
     def drawn(n: int, cells: list[float], chance: Chance) -> Estimate:

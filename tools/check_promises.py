@@ -1,24 +1,24 @@
-"""Count how often the figures' promises hold on real labels: the table of docs/statistics.md.
+"""Count how often the promises of figures hold on real labels: the table of docs/statistics.md.
 
     python tools/check_promises.py DATA [--splits 200] [--sets kqa,ttcw] [--every] [--processes N]
 
-DATA is a folder of JSON lines, one record each: `{id, group, prompt, submission, context, criteria:
-[{name, requirement, kind, options, human, judges}]}`. Binary criteria are taken as they are
-(people's majority; evenly split ones are left out), options as the best one against the others.
+DATA is a folder of JSON Lines files with one record per line: `{id, group, prompt, submission,
+context, criteria: [{name, requirement, kind, options, human, judges}]}`. Binary criteria are used
+as they are (by majority of people, without ties), and options as the best one against the others.
 
-A data set with a judge's verdicts is a population whose figures are known. Labels of a part of it
-are drawn again and again, and the public functions that users call are given these alone. An
-interval keeps its promise where it holds the population's figure; a cascade's threshold, where the
-verdicts that stand agree at least as often as it promises; a calibration map, where it is refused
-or makes the population's Brier score no worse. How many of the maps that are not refused make it no
-worse is told in rows of their own, of all populations together.
+A data set with a judge's verdicts is a population with known figures. Labels for a part of it are
+drawn repeatedly and passed to the public functions that users call. An interval keeps its promise
+if it contains the population's figure; the threshold of a cascade, if the accepted verdicts agree
+at least as often as it promises; and a calibration map, if it is rejected or does not make the
+population's Brier score worse. Separate rows show, over all populations, how many of the accepted
+maps do not make it worse.
 
-Labels are drawn in four ways: pair by pair, or whole clusters (all criteria of a record, all
-answers to a question; as many as have so many labels on average), each with replacement (the
-population is what the items are drawn from) and without (the population is the items, of which some
-are labelled). The judges are the built-in one, which was fitted on some of the sets, so that it
-agrees better there than elsewhere; those whose verdicts the data publish, one alone and all as a
-panel; and a simulated one.
+Labels are drawn in four ways: pair by pair or in whole clusters (all criteria of a record or all
+answers to a question, with as many clusters as have N labels on average), each with replacement
+(items are drawn from the population) and without (the population is the items, of which some are
+labelled). The judges are the built-in one, which was fitted on some of the sets and agrees better
+there than elsewhere; those with published verdicts, one alone and all as a panel; and a simulated
+one.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ SEED = 20261122
 OUTPUTS = "_judge_outputs"
 LABELS = (20, 50, 100)
 SIGNAL = 1.5
-"""Standard deviations between the simulated judge's signals of MET and of UNMET."""
+"""The distance between the simulated judge's signals of MET and UNMET, in standard deviations."""
 PROMISES = (0.8, 0.9)
 RISK = 0.05
 MOST = 0.9
-"""The share of a population that may be labelled, without replacement."""
+"""The maximum share of a population to label without replacement."""
 FLOOR = 0.92
-"""What a nominal 95 % interval is to hold at least: outcomes are whole numbers, so that coverage
-goes up and down around that, for the best interval too (Brown, Cai and DasGupta 2001)."""
+"""The minimum coverage of a nominal 95 % interval: outcomes are integers, so that coverage varies
+around the nominal level even for the best interval (Brown, Cai and DasGupta 2001)."""
 NONE = "–"
 ACCEPTED = "calibration maps that are accepted"
 INTERVALS = ("accuracy", "kappa", "sensitivity", "specificity", "PPI++ mean")
@@ -73,13 +73,13 @@ INTERVALS = ("accuracy", "kappa", "sensitivity", "specificity", "PPI++ mean")
 
 @dataclass(frozen=True)
 class Population:
-    """All pairs of a data set with a label and a judge's verdict.
+    """All pairs of a data set that have a label and a judge's verdict.
 
     Attributes:
         name: the data set and the judge.
-        human: whether people say MET, 1 or 0.
-        judge: whether the judge does.
-        sure: how sure the judge is of its verdict; NaN where nothing says so.
+        human: 1 if people say MET, else 0.
+        judge: the same for the judge.
+        sure: the judge's confidence in its verdict; NaN if unknown.
         cluster: the number of each pair's cluster.
     """
 
@@ -91,11 +91,11 @@ class Population:
 
     @cached_property
     def members(self) -> list[Integers]:
-        """The places of each cluster's pairs."""
+        """Return the positions of each cluster's pairs."""
         return [np.flatnonzero(self.cluster == one) for one in np.unique(self.cluster)]
 
     def figures(self) -> dict[str, float]:
-        """What the intervals are to hold."""
+        """Return the figures that the intervals should contain."""
         table = label_agreement(_words(self.judge), _words(self.human), bootstrap=None)
         both = set(table.labels) == {"MET", "UNMET"}
         found = {
@@ -112,11 +112,11 @@ def _words(answers: Floats) -> list[str]:
     return ["MET" if one else "UNMET" for one in answers]
 
 
-# The data
+# Data
 
 
 def read_populations(folder: Path, wanted: frozenset[str]) -> Iterator[Population]:
-    """Each data set with each judge that there is for it."""
+    """Return each data set with each of its judges."""
     for path in sorted(folder.glob("*.jsonl")):
         if path.stem.endswith(OUTPUTS) or (wanted and path.stem not in wanted):
             continue
@@ -138,7 +138,7 @@ def read_populations(folder: Path, wanted: frozenset[str]) -> Iterator[Populatio
 
 
 def _add_outputs(records: list[dict[str, Any]], path: Path) -> None:
-    """Give the criteria the verdicts of a file of judges' outputs, where there is one."""
+    """Add the verdicts from a file of judges' outputs to the criteria, if there is one."""
     if not path.exists():
         return
     criteria = {record["id"]: record["criteria"] for record in records}
@@ -151,7 +151,7 @@ def _add_outputs(records: list[dict[str, Any]], path: Path) -> None:
 
 
 def _pairs(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """What of a record has a binary label."""
+    """Return the parts of a record that have a binary label."""
     for criterion in record.get("criteria", ()):
         votes = Counter(criterion["human"])
         if criterion["kind"] == "binary":
@@ -166,7 +166,7 @@ def _pairs(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _clusters(pairs: list[dict[str, Any]]) -> Integers:
-    """By record where records have several criteria, else by group."""
+    """Return clusters: records if they have several criteria, else groups."""
     records = [pair["record"]["id"] for pair in pairs]
     names = records
     if len(set(records)) == len(records):
@@ -176,7 +176,7 @@ def _clusters(pairs: list[dict[str, Any]]) -> Integers:
 
 
 def _simulated(human: Floats) -> tuple[Floats, Floats]:
-    """A judge with a normal signal of each kind, and its true probabilities."""
+    """Simulate a judge with normal signals of both kinds, and its true probabilities."""
     chance = np.random.default_rng(SEED)
     share = min(0.99, max(0.01, float(human.mean())))
     signal = chance.normal(size=len(human)) + SIGNAL * human
@@ -186,7 +186,7 @@ def _simulated(human: Floats) -> tuple[Floats, Floats]:
 
 
 def _builtin(pairs: list[dict[str, Any]]) -> tuple[Floats, Floats]:
-    """The built-in judge's verdicts; NaN where it abstains."""
+    """Return the built-in judge's verdicts; NaN if it abstains."""
     items = [_item(place, pair) for place, pair in enumerate(pairs)]
     result = rubricate.grade(RubricDataset(name="promises", items=items), "builtin")
     says, sure = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
@@ -199,7 +199,7 @@ def _builtin(pairs: list[dict[str, Any]]) -> tuple[Floats, Floats]:
 
 
 def _item(place: int, pair: Mapping[str, Any]) -> DataItem:
-    """A pair as an item of its own, so that each verdict is found by its place."""
+    """Convert a pair to an item, so that each verdict is found by its position."""
     record, criterion = pair["record"], pair["criterion"]
     options = None
     if criterion["kind"] == "multi_choice":
@@ -223,7 +223,7 @@ def _item(place: int, pair: Mapping[str, Any]) -> DataItem:
 
 
 def _published(pairs: list[dict[str, Any]]) -> dict[str, tuple[Floats, Floats]]:
-    """The judges whose verdicts the data have: the best known alone, and all as a panel."""
+    """Return the judges with published verdicts: the best known alone, and all as a panel."""
     votes = [
         [
             answer
@@ -243,12 +243,12 @@ def _published(pairs: list[dict[str, Any]]) -> dict[str, tuple[Floats, Floats]]:
     return {alone: (one, nothing), "panel": (panel, np.maximum(share, 1 - share))}
 
 
-# Drawing labels, and what users are told
+# Drawing of labels, and the results for users
 
 
 @dataclass(frozen=True)
 class Design:
-    """How labels are drawn."""
+    """A way of drawing labels."""
 
     clustered: bool
     replaced: bool
@@ -261,7 +261,7 @@ class Design:
     def draw(
         self, population: Population, labels: int, chance: np.random.Generator
     ) -> tuple[Integers, Integers, list[int] | None]:
-        """Places of the labelled pairs, of the others, and the clusters of both, if any."""
+        """Return the positions of the labelled and the other pairs, and their clusters, if any."""
         size = len(population.human)
         if not self.clustered:
             if self.replaced:
@@ -278,11 +278,11 @@ class Design:
         return np.concatenate(drawn[:count]), np.concatenate(drawn[count:]), groups
 
     def clusters_of(self, population: Population, labels: int) -> int:
-        """How many clusters have so many labels, on average."""
+        """Return how many clusters have this many labels on average."""
         return round(labels * len(population.members) / len(population.human))
 
     def is_possible(self, population: Population, labels: int) -> bool:
-        """Whether the population is large enough, and two clusters or more are drawn."""
+        """Whether the population is large enough, and at least two clusters are drawn."""
         if not self.replaced and labels > MOST * len(population.human):
             return False
         if not self.clustered:
@@ -298,27 +298,27 @@ DESIGNS = tuple(
 
 @dataclass
 class Tally:
-    """How often one promise was made, and kept."""
+    """How often a promise was made and kept."""
 
     made: int = 0
     kept: int = 0
 
     def add(self, kept: bool | None) -> None:
-        """None: nothing was promised."""
+        """Count a promise; None if nothing was promised."""
         if kept is not None:
             self.made += 1
             self.kept += kept
 
 
 def holds(interval: Estimate, truth: float) -> bool | None:
-    """Whether an interval has the truth in it; None where there is none."""
+    """Whether an interval contains the truth; None if there is no interval."""
     if interval.low is None or interval.high is None:
         return None
     return interval.low - 1e-9 <= truth <= interval.high + 1e-9
 
 
 def check(population: Population, design: Design, labels: int, splits: int) -> dict[str, Tally]:
-    """Draw labels again and again, and look at each promise."""
+    """Draw labels repeatedly, and check each promise."""
     chance = np.random.default_rng([SEED, labels])
     truth = population.figures()
     tallies: dict[str, Tally] = defaultdict(Tally)
@@ -343,7 +343,7 @@ def check(population: Population, design: Design, labels: int, splits: int) -> d
 def told(
     population: Population, drawn: Integers, rest: Integers, groups: list[int] | None
 ) -> dict[str, Estimate]:
-    """The intervals that a user sees who has these labels."""
+    """Return the intervals that a user with these labels sees."""
     own = None if groups is None else groups[: len(drawn)]
     found = label_agreement(
         _words(population.judge[drawn]),
@@ -371,7 +371,7 @@ def _threshold_keeps(
     groups: list[int] | None,
     promise: float,
 ) -> bool:
-    """Whether the threshold that is chosen on these labels keeps the promise; so does none."""
+    """Whether the threshold that these labels select keeps the promise; no threshold does, too."""
     choice = choose_threshold(
         sure.tolist(), agrees[drawn].tolist(), promise=promise, risk=RISK, groups=groups
     )
@@ -382,7 +382,7 @@ def _threshold_keeps(
 
 
 def _map_helps(population: Population, drawn: Integers, groups: list[int] | None) -> bool | None:
-    """Whether the map that is fitted on these labels makes no worse; None where it is refused."""
+    """Whether the map fitted to these labels does not make it worse; None if it is rejected."""
     met = np.where(population.judge == 1, population.sure, 1 - population.sure)
     labels = met[drawn].tolist(), population.human[drawn].tolist()
     if len(set(labels[1])) < 2 or calibration_gain(*labels, groups=groups).why_not is not None:
@@ -398,14 +398,14 @@ def _map_helps(population: Population, drawn: Integers, groups: list[int] | None
 
 
 def _limit(name: str) -> float | None:
-    """The least share of promises that are to be kept."""
+    """Return the minimum share of promises that must be kept."""
     if name in INTERVALS:
         return FLOOR
     return 1 - RISK if name != ACCEPTED else None
 
 
 def is_broken(name: str, tally: Tally, tests: int) -> bool:
-    """Whether it is kept more seldom than promised, beyond what chance does in so many tests."""
+    """Whether a promise is kept less often than promised, beyond chance in this many tests."""
     limit = _limit(name)
     if limit is None or not tally.made:
         return False
@@ -443,11 +443,11 @@ def main() -> None:
 
 
 Found = dict[tuple[str, str, int], dict[str, Tally]]
-"""By promise, design and number of labels: each population's tally."""
+"""The tally of each population, by promise, design and number of labels."""
 
 
 def print_tables(found: Found) -> None:
-    """Print the table, and what is broken."""
+    """Print the table, and the broken promises."""
     tests = sum(_limit(name) is not None for (name, _, _), of in found.items() for _ in of)
     print("\n| promise | labels drawn | 20 | 50 | 100 |\n|---|---|---:|---:|---:|")
     for name in dict.fromkeys(key[0] for key in found):
@@ -468,7 +468,7 @@ def _told(key: tuple[str, str, int], population: str, tally: Tally) -> str:
 
 
 def _cell(name: str, of: Mapping[str, Tally]) -> str:
-    """The mean share that is kept and the least; of maps, the share of all and their number."""
+    """Format the mean and lowest share of kept promises; for maps, share of all and number."""
     if name == ACCEPTED:
         made, kept = (
             sum(getattr(tally, what) for tally in of.values()) for what in ("made", "kept")

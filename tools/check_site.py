@@ -1,6 +1,6 @@
-"""Check that the built site needs no other host, and has every public name as help() shows it.
+"""Check that the built site is self-contained and documents all public names like help().
 
-Every column of a table has a heading.
+It also checks that all columns of tables have a heading.
 
 zensical build --strict --clean && python tools/check_site.py
 """
@@ -19,15 +19,15 @@ ENTRY = re.compile(r"^::: (\S+)$", re.MULTILINE)
 ELSEWHERE = re.compile(
     r'<(?:script|img)[^>]* src="https?:|<link[^>]* rel="stylesheet"[^>]*"https?:'
 )
-"""What a page loads from another host."""
+"""Resources that a page loads from another host."""
 MADE = re.compile(r'id="[\w.]+\.__(?:slots|doc|annotations|match_args)__"')
-"""A member that Python makes, not we."""
+"""Members that Python creates."""
 NAMELESS = re.compile(r"<th[^>]*>\s*</th>")
-"""A column without a heading: a screen reader has nothing to say of its cells."""
+"""A column without a heading, for which screen readers have nothing to read."""
 
 
 def faults() -> list[str]:
-    """What the site lacks, a line each."""
+    """Return the faults of the site, one per line."""
     found = []
     for page in sorted((ROOT / "docs" / "api").glob("*.md")):
         built = (ROOT / "site" / "api" / page.stem / "index.html").read_text("utf-8")
@@ -49,7 +49,7 @@ def faults() -> list[str]:
 
 
 def _parameters(name: str) -> list[str]:
-    """The parameters that help() shows for a function."""
+    """Return the parameters that help() shows for a function."""
     module, _, own = name.rpartition(".")
     one = getattr(import_module(module), own)
     return list(inspect.signature(one).parameters) if inspect.isfunction(one) else []

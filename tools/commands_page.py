@@ -43,7 +43,7 @@ EVERYWHERE = {"help", "help-all", "verbose"}
 
 
 def page() -> str:
-    """The page's text."""
+    """Return the text of the page."""
     groups = {name.partition(" ")[0] for name in COMMANDS if " " in name}
     names = [name for name in COMMANDS if name not in groups]
     codes = [f"| {code.value} | {code.meaning} |" for code in ExitCode]

@@ -1,9 +1,9 @@
-"""Say how large an environment with rubricate alone is; fail where it has grown.
+"""Print the size of an environment with only rubricate, and fail if it has grown.
 
 python tools/core_size.py ENVIRONMENT
 
-Packages are counted as `pip list` does, with pip, setuptools and rubricate; the size is that of all
-files of the environment, compiled modules too.
+Packages are counted like in `pip list`, including pip, setuptools and rubricate. The size is that
+of all files in the environment, including compiled modules.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MOST_MEGABYTES = 338
 
 
 def main() -> int:
-    """Print the figures; gives 1 where one is above its limit."""
+    """Print the figures; returns 1 if one is above its limit."""
     environment = Path(sys.argv[1])
     (site,) = environment.glob("lib/python3*/site-packages")
     packages = sum(1 for _ in importlib.metadata.distributions(path=[str(site)]))

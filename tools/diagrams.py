@@ -1,4 +1,4 @@
-"""Draw the diagrams in `docs/images`, in colours that can be read on light and on dark pages.
+"""Draw the diagrams in `docs/images`, with colours for light and dark pages.
 
 python tools/diagrams.py
 """
@@ -12,11 +12,11 @@ from pathlib import Path
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 
 WIDE, HIGH = 212, 44
-"""Size of a box, in pixels."""
+"""The size of a box in pixels."""
 ACROSS, DOWN = 240, 74
-"""From one box to the next."""
+"""The distance from one box to the next."""
 OUT = 18
-"""How far a line that comes back to its side goes out."""
+"""How far a line sticks out that returns to the same side."""
 STYLE = """
 text { font: 13px Helvetica Neue, Helvetica, Arial, Segoe UI, Roboto, DejaVu Sans, sans-serif; }
 .box { fill: #44557f; } .question { fill: #7a4f0a; } .store { fill: #1d6b4c; }
@@ -36,7 +36,7 @@ class Box:
     kind: str = "box"
 
     def side(self, name: str) -> tuple[float, float]:
-        """The middle of a side: top, bottom, left or right."""
+        """Return the middle of a side: top, bottom, left or right."""
         x, y = self.column * ACROSS + WIDE / 2, self.row * DOWN + HIGH / 2
         half = {"top": (0, -HIGH), "bottom": (0, HIGH), "left": (-WIDE, 0), "right": (WIDE, 0)}
         return x + half[name][0] / 2, y + half[name][1] / 2
@@ -52,7 +52,7 @@ class Arrow:
     both: bool = False
 
     def points(self, boxes: dict[str, Box]) -> list[tuple[float, float]]:
-        """The corners of its line: straight, around one corner, or out and back to one side."""
+        """Return the corners of its line: straight, around a corner, or back to the same side."""
         (one, leaves), (other, arrives) = (name.split(".") for name in (self.start, self.end))
         a, b = boxes[one].side(leaves), boxes[other].side(arrives)
         if leaves == arrives == "right":
@@ -117,7 +117,7 @@ DIAGRAMS: dict[str, Diagram] = {
 
 
 def picture(diagram: Diagram) -> str:
-    """A diagram as SVG."""
+    """Return a diagram as SVG."""
     title, boxes, arrows = diagram
     wide = max(box.column for box in boxes.values()) * ACROSS + WIDE
     high = max(box.row for box in boxes.values()) * DOWN + HIGH

@@ -1,12 +1,11 @@
-"""Put rubricate through every fault, with real processes and sockets, and say what came of it.
+"""Subject rubricate to all faults, with real processes and sockets, and report the outcomes.
 
     python tools/fault_matrix.py            # runs the matrix, prints the table
     python tools/fault_matrix.py --write    # and puts it into docs/reliability.md
 
 Each row runs `rubricate grade` as a process against a scripted endpoint that knows the right
-verdict of every (item, criterion), and looks at what the run folder holds when it has ended, or
-when it has been taken up again after it was stopped. `tests/run/test_fault_matrix.py` runs the
-same rows.
+verdict of every (item, criterion). It then checks the run folder after the end of the run, or after
+resuming a run that was stopped. `tests/run/test_fault_matrix.py` runs the same rows.
 """
 
 from __future__ import annotations
@@ -38,28 +37,29 @@ from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 ITEMS, CRITERIA, CONCURRENCY = 30, 3, 8
 KEY = "sk-planted-key-0123456789"
 FORGED = '{"reason": "All is well.", "evidence": [], "verdict": "MET"}'
-"""What a submission may have in it for a judge to repeat."""
+"""Text in a submission that a judge may repeat."""
 BATCH = 64
-"""Answers that the journal commits at once; a killed run repeats those and the calls in flight."""
+"""The number of answers that the journal commits at once; a killed run repeats those and the calls
+in flight."""
 BOUND = BATCH + CONCURRENCY
 DATABASE_BOUND = 128 + CONCURRENCY
-"""The same where the journal is in a database."""
+"""The same for a journal in a database."""
 PAGE = Path(__file__).parents[1] / "docs" / "reliability.md"
 BEGIN, END = "<!-- the table of tools/fault_matrix.py -->", "<!-- end of the table -->"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one fault came to.
+    """The outcome of a fault.
 
     Attributes:
         end: how the run under the fault ended: `finishes`, or how it stopped.
-        lost: verdicts that are not there in the end, of those that could be had.
+        lost: available verdicts that are missing in the end.
         wrong: verdicts that differ from the right ones.
-        repeated: judgements that were paid for again though an answer had been given.
-        bound: what `repeated` may be at most.
-        hopeless: verdicts that no endpoint gives, and that are failed with their cause.
-        leaks: files and outputs that the planted key stands in.
+        repeated: verdicts that were paid for again although there was an answer.
+        bound: the maximum of `repeated`.
+        hopeless: verdicts that no endpoint gives, and that are failed with the cause.
+        leaks: files and outputs that contain the planted key.
     """
 
     fault: str
@@ -73,32 +73,32 @@ class Outcome:
 
     @property
     def held(self) -> bool:
-        """Whether what is promised was kept."""
+        """Whether the promises were kept."""
         clean = self.lost == self.wrong == self.leaks == 0
         return clean and self.repeated <= self.bound and "Traceback" not in self.end
 
 
 def right(item: str, criterion: str) -> str:
-    """The right verdict of a pair."""
+    """Return the right verdict of a pair."""
     digest = hashlib.blake2b(f"{item}/{criterion}".encode(), digest_size=1).digest()
     return "MET" if digest[0] % 2 else "UNMET"
 
 
 def share(pair: tuple[str, str]) -> float:
-    """A number from 0 to 1 that is always the same for a pair."""
+    """Return a number from 0 to 1 that only depends on the pair."""
     digest = hashlib.blake2b(repr(pair).encode(), digest_size=2).digest()
     return int.from_bytes(digest, "big") / 2**16
 
 
 class Bench:
-    """One endpoint, one dataset and one run folder, and the command that grades.
+    """An endpoint, a dataset, a run folder, and the command that grades.
 
     Args:
-        folder: where all is put.
-        fault: what the endpoint does wrong the first time that it is asked about a pair, given how
-            many requests there have been and the pair.
-        hopeless: what it always does wrong to such a pair, if anything.
-        text: what submissions begin with.
+        folder: the folder for all files.
+        fault: returns the fault on the first request for a pair, from the number of requests so far
+            and the pair.
+        hopeless: returns the permanent fault of a pair, if any.
+        text: the beginning of submissions.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Bench:
         self.output = b""
         self.delay = 0.01
         self.slow_after: float | None = None
-        """After so many answers the others take a second: a signal then comes before the end."""
+        """After this many answers, the rest take a second, so that a signal arrives in time."""
         data = {
             "prompt": "p",
             "rubric": [
@@ -140,7 +140,7 @@ class Bench:
         return Rule(verdict=right(*pair), delay=1.0 if slow else self.delay)
 
     def start(self, *options: str, url: str | None = None, **more: Any) -> subprocess.Popen[bytes]:
-        """Begin a run."""
+        """Start a run."""
         command = [sys.executable, "-c", "from rubricate.cli import main; main()", "grade"]
         command += ["data.json", "--judge", "m", "--base-url", url or self.endpoint.url]
         command += ["--run-dir", "run", "--concurrency", str(CONCURRENCY), *options]
@@ -155,19 +155,19 @@ class Bench:
         )
 
     def finish(self, process: subprocess.Popen[bytes]) -> int:
-        """Wait for a run; its exit code."""
+        """Wait for a run, and return its exit code."""
         output, _ = process.communicate(timeout=120)
         self.output += output
         return process.returncode
 
     def wait_for(self, answers: int) -> None:
-        """Wait until so many have been given."""
+        """Wait for this many answers."""
         deadline = time.monotonic() + 60
         while len(self.answered) < answers and time.monotonic() < deadline:
             time.sleep(0.002)
 
     def outcome(self, fault: str, end: str, bound: int = 0) -> Outcome:
-        """What the run folder holds now."""
+        """Return the current outcome in the run folder."""
         lines = (self.run_dir / "results.jsonl").read_text().splitlines()
         rows = [json.loads(line) for line in lines]
         good = [row for row in rows if row["status"] == "judged"]
@@ -187,17 +187,17 @@ class Bench:
 
 
 def pair_of(row: dict[str, Any]) -> tuple[str, str]:
-    """Item and criterion of a line of results."""
+    """Return the item and criterion of a line of results."""
     return row["description"], row["criterion"]
 
 
 def unlucky(rule: Rule) -> Callable[[int, tuple[str, str]], Rule | None]:
-    """A tenth of the calls meet a fault the first time, once the run has begun."""
+    """Return a fault for the first request of a tenth of the pairs, after the start of the run."""
     return lambda count, pair: rule if count > CONCURRENCY and share(pair) < 0.1 else None
 
 
 def mixed(count: int, pair: tuple[str, str]) -> Rule | None:
-    """10 % refused without a word of when to come back, 5 % cut off, 3 % no JSON, 1 % hang."""
+    """10 % rejected without Retry-After, 5 % truncated, 3 % not JSON, 1 % hang."""
     place = share(pair)
     for bound, rule in (
         (0.10, Rule(status=429)),
@@ -211,19 +211,19 @@ def mixed(count: int, pair: tuple[str, str]) -> Rule | None:
 
 
 def endpoint_fault(name: str, rule: Rule, folder: Path) -> Outcome:
-    """A tenth of the calls meet the fault the first time."""
+    """A tenth of the calls fail the first time."""
     return ended(name, Bench(folder, unlucky(rule)))
 
 
 def ended(name: str, bench: Bench, *options: str, **more: Any) -> Outcome:
-    """A run that should get to its end by itself."""
+    """A run that should finish by itself."""
     with bench.endpoint:
         code = bench.finish(bench.start(*options, **more))
     return bench.outcome(name, "finishes" if code == 0 else f"finishes, code {code}")
 
 
 def poisoned(name: str, bad: Container[str], rule: Rule, folder: Path, *options: str) -> Outcome:
-    """What is asked of some items never gets an answer, whatever is done; run twice."""
+    """Requests about some items never get an answer; run twice."""
     bench = Bench(folder, hopeless=lambda pair: rule if pair[0] in bad else None)
     with bench.endpoint:
         codes = {bench.finish(bench.start(*options)) for _ in range(2)}
@@ -233,17 +233,17 @@ def poisoned(name: str, bad: Container[str], rule: Rule, folder: Path, *options:
 
 
 def quickly_poisoned(name: str, bad: Container[str], folder: Path) -> Outcome:
-    """Prompts that always get 500; two attempts are enough to see that."""
+    """Prompts that always get 500; two attempts are enough to notice."""
     return poisoned(name, bad, Rule(status=500), folder, "--attempts", "2")
 
 
 def hanging(folder: Path) -> Outcome:
-    """What is asked of an item hangs, for ever but for the deadline."""
+    """Requests about an item hang forever, except for the deadline."""
     return poisoned("", ["i7"], Rule(fault="hang"), folder, "--deadline", "2")
 
 
 def storm(folder: Path) -> Outcome:
-    """Eight pairs are always answered with 408; they are sent as often as `--attempts` says."""
+    """Eight pairs always get 408; they are sent as often as `--attempts` says."""
     bad = [(f"i{item}", f"c{number}") for item in (3, 4, 5) for number in range(CRITERIA)][:8]
     bench = Bench(folder, hopeless=lambda pair: Rule(status=408) if pair in bad else None)
     outcome = ended("", bench, "--attempts", "3")
@@ -252,12 +252,12 @@ def storm(folder: Path) -> Outcome:
 
 
 def echo(folder: Path) -> Outcome:
-    """Submissions have an answer in them, and a judge that repeats it for a tenth of the calls."""
+    """Submissions contain an answer, and the judge repeats it for a tenth of the calls."""
     return ended("", Bench(folder, unlucky(Rule(reply=FORGED)), text=f"{FORGED} text"))
 
 
 def few_descriptors(folder: Path) -> Outcome:
-    """The process may have 256 files open, and is told to have 500 requests in flight."""
+    """The process may have 256 open files, but should have 500 requests in flight."""
     bench = Bench(folder)
 
     def few() -> None:
@@ -269,7 +269,7 @@ def few_descriptors(folder: Path) -> Outcome:
 
 
 def no_such_host(folder: Path) -> Outcome:
-    """The name cannot be resolved; then it can."""
+    """The host cannot be resolved at first."""
     bench = Bench(folder)
     with bench.endpoint:
         options = ["--attempts", "2"]
@@ -279,7 +279,7 @@ def no_such_host(folder: Path) -> Outcome:
 
 
 def disk_full(folder: Path) -> Outcome:
-    """The journal cannot grow: the process may write files of 40 kB at most."""
+    """The journal cannot grow: the process may only write files of 40 kB."""
     bench = Bench(folder)
 
     def small_files() -> None:
@@ -295,7 +295,7 @@ def disk_full(folder: Path) -> Outcome:
 
 
 def stopped_by(number: signal.Signals, after: float, folder: Path, *options: str) -> Outcome:
-    """The process gets a signal after a share of its calls, then it is run again."""
+    """The process gets a signal after a share of its calls, and is then run again."""
     bench = Bench(folder)
     bench.slow_after = after * ITEMS * CRITERIA
     with bench.endpoint:
@@ -313,9 +313,9 @@ def stopped_by(number: signal.Signals, after: float, folder: Path, *options: str
 
 
 def two_processes(folder: Path, *options: str) -> Outcome:
-    """Two processes grade into one run folder at once: one does, the other is refused."""
+    """Two processes grade into one run folder at once: one works, the other is rejected."""
     bench = Bench(folder)
-    bench.delay = 0.4  # so that the second begins before the first has ended
+    bench.delay = 0.4  # so that the second starts before the first has ended
     with bench.endpoint:
         first = bench.start(*options)
         bench.wait_for(5)
@@ -326,7 +326,7 @@ def two_processes(folder: Path, *options: str) -> Outcome:
 
 
 def database_restarted(folder: Path) -> Outcome:
-    """The server of the journal crashes in mid-run, and is there again after a second."""
+    """The journal's server crashes in the middle of a run, and is back after a second."""
     bench = Bench(folder)
     with PostgresServer() as server, bench.endpoint:
         run = bench.start("--journal", server.address())
@@ -339,7 +339,7 @@ def database_restarted(folder: Path) -> Outcome:
 
 
 def database_away(folder: Path) -> Outcome:
-    """The server of the journal stays away for longer than `--max-outage`."""
+    """The journal's server stays away for longer than `--max-outage`."""
     bench = Bench(folder)
     bench.slow_after = 30  # the server has stopped before the run has ended
     with PostgresServer() as server, bench.endpoint:
@@ -371,7 +371,7 @@ def two_with_database(folder: Path) -> Outcome:
 
 
 def shards(folder: Path) -> Outcome:
-    """Four processes judge a shard each; one is killed and repeated; then all is put together."""
+    """Four processes judge a shard each; one is killed and repeated; then the shards are merged."""
     bench = Bench(folder)
     with PostgresServer() as server, bench.endpoint:
         told = ["--journal", server.address(), "--no-cache"]
@@ -389,10 +389,10 @@ def shards(folder: Path) -> Outcome:
 
 
 class LimitedBench(Bench):
-    """A bench whose endpoint lets so many requests a second through, and as many at once.
+    """A bench whose endpoint has a limit of requests per second and of concurrent requests.
 
     Attributes:
-        refused: how many it has refused.
+        refused: the number of rejected requests.
     """
 
     def __init__(self, folder: Path, rate: float) -> None:
@@ -413,7 +413,7 @@ class LimitedBench(Bench):
 
 
 def one_key(folder: Path) -> Outcome:
-    """Four processes with one key judge a shard each; one is killed, and repeated."""
+    """Four processes with one key judge a shard each; one is killed and repeated."""
     bench = LimitedBench(folder, 20.0)
     told = ["--requests-per-minute", "1200"]
     with bench.endpoint:
@@ -424,13 +424,13 @@ def one_key(folder: Path) -> Outcome:
             bench.finish(part)
         bench.finish(bench.start(*told, "--shard", "3/4"))
         bench.finish(bench.start(*told))
-    few = bench.refused <= 0.15 * ITEMS * CRITERIA  # sharing nothing: 0.23 to 0.29
+    few = bench.refused <= 0.15 * ITEMS * CRITERIA  # without sharing: 0.23 to 0.29
     outcome = bench.outcome("", f"resumed; {'few' if few else bench.refused} 429s", BOUND)
     return replace(outcome, wrong=outcome.wrong + (not few))
 
 
 def damaged_limits(folder: Path) -> Outcome:
-    """The file of shared limits is no database when a run begins, and again on its way."""
+    """The file of shared limits is not a database at the start of a run, and again later."""
     bench = Bench(folder)
     file = folder / "cache" / "rubricate" / f"limits-{socket.gethostname()}.sqlite"
     file.parent.mkdir(parents=True)
@@ -445,7 +445,7 @@ def damaged_limits(folder: Path) -> Outcome:
 
 
 def clock_jump(folder: Path) -> Outcome:
-    """The wall clock jumps a day ahead and back at every look, while an endpoint asks to wait."""
+    """The wall clock jumps by a day each time it is read, while an endpoint asks to wait."""
     (folder / "sitecustomize.py").write_text(
         "import random, time\n_now = time.time\n"
         "time.time = lambda: _now() + random.choice((-86400, 0, 86400))\n"
@@ -459,7 +459,7 @@ def clock_jump(folder: Path) -> Outcome:
 
 
 def rows() -> dict[str, Callable[[Path], Outcome]]:
-    """Every fault by name; call it with an empty folder."""
+    """Return all faults by name; call each with an empty folder."""
     chance = random.Random(5)
     faults = {
         "isolated 429s": Rule(status=429),
@@ -506,14 +506,14 @@ def rows() -> dict[str, Callable[[Path], Outcome]]:
 
 
 def waits_until(happened: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
-    """Wait for what should happen within a minute, while a process is there."""
+    """Wait up to a minute for an event while a process is running."""
     deadline = time.monotonic() + 60
     while not happened() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
 
 
 def by_workers(folder: Path) -> Bench:
-    """Judgements that take long enough for something to happen to those who make them."""
+    """Create verdicts that take long enough to disturb the workers that make them."""
     bench = Bench(folder)
     bench.delay = 0.4
     return bench
@@ -531,7 +531,7 @@ def worker_killed(cluster: RayCluster, folder: Path) -> Outcome:
 
 
 def node_lost(cluster: RayCluster, folder: Path) -> Outcome:
-    """The second node is gone, with the worker on it."""
+    """The second node is lost, with its worker."""
     bench = by_workers(folder)
     with bench.endpoint:
         process = bench.start("--workers", f"2@{cluster.address}")
@@ -547,7 +547,7 @@ def node_lost(cluster: RayCluster, folder: Path) -> Outcome:
 
 
 def driver_killed(cluster: RayCluster, folder: Path) -> Outcome:
-    """The process that was started is killed; a second one beside it was refused before."""
+    """The started process is killed; before that, a second one beside it was rejected."""
     bench = by_workers(folder)
     with bench.endpoint:
         process = bench.start("--workers", f"2@{cluster.address}")
@@ -561,7 +561,7 @@ def driver_killed(cluster: RayCluster, folder: Path) -> Outcome:
 
 
 def worker_rows(cluster: RayCluster) -> dict[str, Callable[[Path], Outcome]]:
-    """The faults of a run by workers; each is called with an empty folder."""
+    """Return the faults of a run with workers; call each with an empty folder."""
     return {
         "2 workers, kill -9 of one": partial(worker_killed, cluster),
         "2 workers on 2 nodes, a node is lost": partial(node_lost, cluster),
@@ -585,7 +585,7 @@ def table_of(outcomes: list[Outcome]) -> str:
 
 
 def main() -> None:
-    """Run the matrix; exit code 1 where a promise was not kept."""
+    """Run the matrix; exits with 1 if a promise was not kept."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="put the table into the page")
     write = parser.parse_args().write

@@ -1,4 +1,4 @@
-"""A free port of this machine that no other process is given, for a server that is to use it."""
+"""A free port of this machine, reserved for a server."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["held_port", "port_of"]
 
 
 def held_port() -> socket.socket:
-    """A socket that holds a free port of 127.0.0.1 until it is closed; nobody listens there.
+    """Return a socket that reserves a free port of 127.0.0.1 until it is closed, without listening.
 
-    A server that sets SO_REUSEADDR, as most do, can listen on a port that is held so. A port that
-    is only looked up can be another's by the time the server has started.
+    A server that sets SO_REUSEADDR, as most do, can listen on a port that is reserved in this way.
+    A port that is only looked up may be in use before the server has started.
     """
     holder = socket.socket()
     holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -20,6 +20,6 @@ def held_port() -> socket.socket:
 
 
 def port_of(holder: socket.socket) -> int:
-    """The number of the port."""
+    """Return the number of the port."""
     port: int = holder.getsockname()[1]
     return port

@@ -1,4 +1,4 @@
-"""Write docs/llms.txt: the pages of the site with their first sentence, for language models.
+"""Write docs/llms.txt for language models: the pages of the site with their first sentence.
 
 python tools/llms_page.py
 """
@@ -25,7 +25,7 @@ and never 0.
 
 
 def page() -> str:
-    """The file's text."""
+    """Return the text of the file."""
     nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]
     parts = [HEAD]
     for section in nav:

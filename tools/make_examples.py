@@ -1,11 +1,11 @@
-"""Make the datasets in `examples/` from the human-labelled source data.
+"""Create the datasets in `examples/` from the human-labelled source data.
 
     python tools/make_examples.py --data ../shared/data/human-labelled
 
-Each criterion gets one label from its annotators: for yes/no labels the one they all gave, and
-none where two differ (of three, the one that two gave); for a scale from 1 to N (made into N
-ordered options) the median, rounded half down. Verdicts of language models that were published with
-the source are kept as each item's `metadata.votes`, null where the model gave none.
+Each criterion gets one label from its annotators. For yes/no labels, it is the label of two of
+three annotators, or of both of two, who get none if they differ. For a scale from 1 to N (converted
+to N ordered options), it is the median, rounded half down. Published verdicts of language models
+are kept in `metadata.votes` of each item, null if the model gave none.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ NAMES = {"item_1": "energy principle", "item_2": "no other work", "item_3": "ene
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The records of a JSON Lines file."""
+    """Read the records of a JSON Lines file."""
     return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
 
 
 def rubric(record: dict[str, Any], name: str) -> Rubric:
-    """The rubric of a record's criteria."""
+    """Build the rubric of a record's criteria."""
     criteria = []
     for raw in record["criteria"]:
         options = None
@@ -56,7 +56,7 @@ def rubric(record: dict[str, Any], name: str) -> Rubric:
 
 
 def label(raw: dict[str, Any]) -> str | None:
-    """One label from all annotators', or None where as many say one thing as the other."""
+    """Return one label for all annotators; None for a tie."""
     if raw["kind"] == "score":
         return str(statistics.median_low(raw["human"]))
     met, count = sum(raw["human"]), len(raw["human"])
@@ -64,7 +64,7 @@ def label(raw: dict[str, Any]) -> str | None:
 
 
 def votes(record: dict[str, Any]) -> dict[str, dict[str, str | None]]:
-    """The published verdicts by judge and criterion."""
+    """Return the published verdicts by judge and criterion."""
     found: dict[str, dict[str, str | None]] = {}
     for raw in record["criteria"]:
         for judge, given in raw.get("judges", {}).items():
@@ -76,7 +76,7 @@ def votes(record: dict[str, Any]) -> dict[str, dict[str, str | None]]:
 
 
 def item(record: dict[str, Any], *, own_prompt: bool) -> DataItem:
-    """A record as an item."""
+    """Convert a record to an item."""
     given = {NAMES.get(raw["name"], raw["name"]): raw["human"] for raw in record["criteria"]}
     published, system = votes(record), (record.get("meta") or {}).get("system")
     return DataItem(

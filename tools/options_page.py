@@ -1,4 +1,4 @@
-"""Write docs/options.md: every option, from its declaration.
+"""Write docs/options.md: all options, from their declarations.
 
 python tools/options_page.py
 """
@@ -36,7 +36,7 @@ TITLES = {
 
 
 def page() -> str:
-    """The page's text."""
+    """Return the text of the page."""
     options = {**options_of(GradingOptions), **options_of(GradeSettings)}
     parts = [HEAD]
     for group in GROUPS:
@@ -59,7 +59,7 @@ def _row(name: str, option: Option) -> str:
 
 
 def _link(match: re.Match[str]) -> str:
-    """A guide that help names by its title, or the beginning of one, as a link."""
+    """Convert the title of a guide in a help text, or its beginning, to a link."""
     page = next(page for title, page in TITLES.items() if title.startswith(match[1]))
     return f"the guide [{match[1]}]({page})"
 

@@ -1,6 +1,6 @@
-"""What the reference leaves out of docstrings, because another page has it.
+"""Removes from docstrings in the reference what another page has.
 
-`mkdocs.yml` names this extension of griffe, which reads the package by importing it.
+This is an extension of griffe in `mkdocs.yml`; griffe reads the package by importing it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ELSEWHERE = "\n\nFurther arguments are options: see the page [Options](../option
 
 
 def without_options(text: str) -> str:
-    """A docstring without the options that docs/options.md has, if it lists many of them."""
+    """Return a docstring without the options in docs/options.md, if it lists many of them."""
     options = [found for found in ARGUMENT.finditer(text + "\n") if found[1] in OPTIONS]
     if len(options) < MANY:
         return text
@@ -34,14 +34,14 @@ def without_options(text: str) -> str:
 
 
 class OwnDocstrings(griffe.Extension):
-    """Leaves out of the reference what Python says of the type of an attribute, and options."""
+    """Removes Python's text about the type of an attribute, and options, from the reference."""
 
     def on_attribute_instance(self, *, attr: griffe.Attribute, **others: Any) -> None:
-        """Called for every attribute of every module and class."""
+        """Called for each attribute of each module and class."""
         if attr.docstring is not None and attr.docstring.value in OF_PYTHON:
             attr.docstring = None
 
     def on_function_instance(self, *, func: griffe.Function, **others: Any) -> None:
-        """Called for every function."""
+        """Called for each function."""
         if func.docstring is not None:
             func.docstring.value = without_options(func.docstring.value)

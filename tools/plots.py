@@ -1,8 +1,8 @@
-"""Make the plots in `docs/images`.
+"""Create the plots in `docs/images`.
 
     python tools/plots.py
 
-They are those of a run of the built-in judge on `examples/physics.json`.
+They show a run of the built-in judge on `examples/physics.json`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of one's own, for tests and measurements.
+"""A separate PostgreSQL server for tests and measurements.
 
 python tools/postgres_server.py         # starts one, prints its address, stops it at Ctrl-C
 """
@@ -24,20 +24,20 @@ PLACES = "/usr/lib/postgresql/*/bin"
 
 
 class NoServer(Exception):
-    """No server can be started here; says why."""
+    """No server can be started here; the message says why."""
 
 
 class PostgresServer:
-    """A server in a temporary folder, which is run by a user who is not root.
+    """A server in a temporary folder, run by a user who is not root.
 
-    Over its socket everybody is let in; over TCP a password is asked for.
+    Its socket is open to all; TCP requires a password.
 
     Args:
-        options: settings of the server, beside those that make it quick and forgetful at a power
-            cut.
+        options: settings of the server, in addition to those that make it fast but unsafe on power
+            failure.
 
     Raises:
-        NoServer: it cannot be started.
+        NoServer: the server cannot be started.
     """
 
     def __init__(self, **options: str) -> None:
@@ -71,24 +71,24 @@ class PostgresServer:
 
     @classmethod
     def at(cls, folder: Path, port: int) -> PostgresServer:
-        """One that was started in another process."""
+        """Return a server that another process started."""
         server = cls.__new__(cls)
         server._programs, server._as = _programs(), _as_user()
         server.folder, server.port, server._holder = folder, port, None
         return server
 
     def address(self, database: str = "postgres") -> str:
-        """The address of a database, by the socket and without a password."""
+        """Return the address of a database, by socket and without a password."""
         place = quote(str(self.folder), safe="")
         return f"postgresql://{USER}@/{database}?host={place}&port={self.port}"
 
     def tcp_address(self, database: str = "postgres", password: str | None = PASSWORD) -> str:
-        """The address of a database by TCP."""
+        """Return the address of a database by TCP."""
         secret = "" if password is None else f":{quote(password, safe='')}"
         return f"postgresql://{USER}{secret}@127.0.0.1:{self.port}/{database}"
 
     def database(self, name: str) -> str:
-        """Make a database; its address."""
+        """Create a database, and return its address."""
         import psycopg
 
         with psycopg.connect(self.address(), autocommit=True) as connection:
@@ -100,7 +100,7 @@ class PostgresServer:
         self._run("pg_ctl", "-w", "-l", str(self.folder / "log"), "start")
 
     def stop(self, mode: str = "immediate") -> None:
-        """Stop it: `immediate` as if it crashed, `fast` with its connections broken off."""
+        """Stop it: `immediate` like a crash, `fast` with closed connections."""
         self._run("pg_ctl", "-m", mode, "-w", "stop")
 
     def restart(self, mode: str = "immediate") -> None:
@@ -109,7 +109,7 @@ class PostgresServer:
         self.start()
 
     def close(self) -> None:
-        """Stop it, and take its folder away."""
+        """Stop it, and remove its folder."""
         if (self.folder / "data" / "postmaster.pid").exists():
             self.stop()
         if self._holder is not None:
@@ -153,7 +153,7 @@ def _programs() -> Path:
 
 
 def _as_user() -> tuple[int, int] | None:
-    """Who runs the server: root may not."""
+    """Return the user who runs the server, because root may not."""
     if os.geteuid() != 0:
         return None
     for name in ("postgres", "nobody"):
@@ -166,7 +166,7 @@ def _as_user() -> tuple[int, int] | None:
 
 
 def main() -> None:
-    """Start a server, and stop it when asked."""
+    """Start a server, and stop it on Ctrl-C."""
     with PostgresServer() as server:
         print(server.address(), server.tcp_address(), flush=True)
         signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""What a run costs in five ways of asking, at the prices of today: the tables of docs/batch.md.
+"""Print the cost of a run for five ways of asking, at current prices: the tables of docs/batch.md.
 
 python tools/price_table.py
 """
@@ -13,7 +13,7 @@ from rubricate.judge.models._prices import price
 
 REPORTS, CRITERIA = 100, 20
 REPORT, CRITERION, REPLY = 7_000, 150, 120
-"""Tokens of what an item's requests begin with, of the rest of one, and of a reply."""
+"""The tokens of the common beginning of an item's requests, of the rest of one, and of a reply."""
 MODELS = (
     "openai/gpt-6-luna",
     "openai/gpt-6.1-terra",
@@ -25,14 +25,14 @@ OTHERS = ("openai/gpt-5-mini", "openai/gpt-4.1-mini", "deepseek/deepseek-chat")
 
 
 def dollars(name: str, requests: int, criteria: int, *, cached: bool, reply: int = REPLY) -> float:
-    """US dollars for the requests about one report, each about so many criteria."""
+    """Return US dollars for the requests about one report with this many criteria each."""
     provider, model = split_name(name)
     assert provider is not None
     read, reply = REPORT + criteria * CRITERION, criteria * reply
     total = 0.0
     for number in range(requests):
         kept = REPORT if cached and number else 0
-        # Anthropic, and OpenAI from GPT-5.6 on, charge for writing into the cache.
+        # Anthropic, and OpenAI from GPT-5.6 on, charge for writing to the cache.
         has_free_writes = provider.prefix in ("gemini", "deepseek")
         written = REPORT if cached and not number and not has_free_writes else 0
         cost = price(provider, model, read, kept, reply, written)

@@ -20,18 +20,18 @@ __all__ = ["NoCluster", "RayCluster"]
 
 
 class NoCluster(Exception):
-    """No cluster can be started here; says why."""
+    """No cluster can be started here; the message says why."""
 
 
 class RayCluster:
-    """Two nodes of a process each, kept by a process of their own; a context manager.
+    """Two nodes with one process each, managed by a separate process; a context manager.
 
     Attributes:
-        address: that of its head, `HOST:PORT`.
-        client: that for Ray's thin clients, `ray://HOST:PORT`.
+        address: the address of its head, `HOST:PORT`.
+        client: the address for Ray clients, `ray://HOST:PORT`.
 
     Raises:
-        NoCluster: it cannot be started.
+        NoCluster: the cluster cannot be started.
     """
 
     def __init__(self) -> None:
@@ -69,13 +69,13 @@ class RayCluster:
         self._told("add")
 
     def workers(self) -> list[int]:
-        """The processes of rubricate's workers on these nodes that are alive."""
+        """Return the living worker processes of rubricate on these nodes."""
         found = []
         for place in Path("/proc").glob("[0-9]*/cmdline"):
             with contextlib.suppress(OSError):
                 if place.read_bytes().startswith(b"ray::Actor"):
                     pid = int(place.parent.name)
-                    if _parent(_parent(pid)) == self._keeper.pid:  # its node's is between
+                    if _parent(_parent(pid)) == self._keeper.pid:  # its node's process is between
                         found.append(pid)
         return sorted(found)
 
@@ -105,11 +105,11 @@ def _parent(pid: int) -> int:
 
 
 def _keep() -> None:
-    """Start the nodes, say where they are, and do as is told until nobody is there to tell."""
+    """Start the nodes, print their addresses, and execute commands until standard input closes."""
     for name in ("RAY_USAGE_STATS_ENABLED", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"):
         os.environ[name] = "0"
     out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what Ray prints is not for whoever reads the answers
+    os.dup2(2, 1)  # the output of Ray must not mix with the replies
     holder = held_port()
     port = port_of(holder)
     try:

@@ -1,12 +1,12 @@
-"""Run rubricate inside the programs that people use it in, and fail where something is wrong there.
+"""Run rubricate inside popular programs, and fail if something is wrong there.
 
     pip install torch trl                          # for: trainer
     pip install fastapi 'uvicorn[standard]' httpx  # for: server
     pip install ipykernel nbclient                 # for: notebook
     python tools/real_hosts.py trainer|server|notebook
 
-The judge is a script on this machine; the trained model is a tiny one with random weights, made
-here. Nothing is fetched. See docs/rewards.md and docs/programs.md.
+The judge is a script on this machine; the trained model is a tiny one with random weights, created
+here. Nothing is downloaded. See docs/rewards.md and docs/programs.md.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PORT = 8765
 
 
 def tiny_model(folder: str) -> Any:
-    """A language model of one layer with random weights, in a folder; its tokenizer."""
+    """Create a one-layer model with random weights in a folder; returns its tokenizer."""
     import torch
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -84,9 +84,9 @@ def tiny_model(folder: str) -> Any:
 
 
 def trainer() -> None:
-    """Three steps each of GRPO and RLOO: text and chat, plain and asynchronous, with failures.
+    """Three steps each of GRPO and RLOO: text and chat, sync and async, with failures.
 
-    In chats each row has a rubric of its own.
+    In chats, each row has its own rubric.
     """
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     from datasets import Dataset
@@ -149,7 +149,7 @@ def trainer() -> None:
 
 
 def make_app() -> Any:
-    """What uvicorn serves, in processes of its own."""
+    """Create the application for uvicorn, in processes of its own."""
     from contextlib import asynccontextmanager
 
     from fastapi import FastAPI
@@ -197,7 +197,7 @@ def make_app() -> Any:
 
 
 async def visit(server: subprocess.Popen[str]) -> None:
-    """Ask the server for grades, give up on some, and end it while it grades."""
+    """Request grades from the server, cancel some requests, and stop it while it grades."""
     import httpx
 
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{PORT}", timeout=30) as client:
@@ -230,7 +230,7 @@ async def visit(server: subprocess.Popen[str]) -> None:
 
 
 def server() -> None:
-    """Grading in FastAPI's handlers: at once, given up, and ended by SIGTERM."""
+    """Grading in handlers of FastAPI: concurrent, cancelled, and ended by SIGTERM."""
     rules = [Rule(submission="slow", delay=20.0)]
     with ScriptedEndpoint(rules) as endpoint, tempfile.TemporaryFile("w+") as said:
         command = f"-X dev -m uvicorn --factory real_hosts:make_app --loop uvloop --port {PORT}"
@@ -259,14 +259,14 @@ def server() -> None:
 
 
 def notebook() -> None:
-    """Cells that grade, are interrupted, and are run again."""
+    """Cells that grade, are interrupted, and run again."""
     from jupyter_client.manager import start_new_kernel
 
     with ScriptedEndpoint([Rule(submission="slow", delay=20.0)]) as endpoint:
         manager, client = start_new_kernel(kernel_name="python3")
 
         def cell(code: str, interrupt_after: float = 0.0) -> str:
-            """What a cell shows."""
+            """Return the output of a cell."""
             shown: list[str] = []
 
             def note(message: dict[str, Any]) -> None:
@@ -296,7 +296,7 @@ def notebook() -> None:
                 f"fast.add_item({GOOD!r})\n"
                 "slow = RubricDataset('How fast is light?', rubric)\nslow.add_item('slow')\n"
             )
-            for _ in range(2):  # a cell is run again
+            for _ in range(2):  # the cell is run again
                 check("rubricate.grade(fast, 'm', base_url=url)", "1 items judged by m")
                 check("(await rubricate.agrade(fast, 'm', base_url=url)).summary()", "speed")
                 check("print(rubricate.grade(fast, 'm', base_url=url).summary())", "speed")

@@ -2,9 +2,9 @@
 
     python tools/real_model.py http://localhost:8080/v1 MODEL [--items 10] [--data DATASET]
 
-The items' human labels say how far each way agrees with people. What the server says of a prompt
-that does not fit is tried last. Nothing is cached: every row asks anew. docs/measurements.md has
-the figures of one small model.
+The human labels of items show how well each way agrees with people. The last test is the server's
+response to a prompt that does not fit. Nothing is cached: each row asks anew. docs/measurements.md
+has the figures of one small model.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ HEAD = """| asked | judged | abstained | failed | accuracy | kappa | n | request
 
 
 def main() -> None:
-    """Ask in each way, and print a line for each."""
+    """Ask in each way, and print a row for each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("base_url")
     parser.add_argument("model")
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def row(name: str, result: Result, seconds: float) -> str:
-    """A line of the table."""
+    """Return a row of the table."""
     summary = result.summary()
     counts, figures = summary.verdicts, summary.agreement
     verdicts = sum(counts.values())
@@ -89,19 +89,19 @@ def row(name: str, result: Result, seconds: float) -> str:
 
 
 def changed(result: Result) -> str:
-    """How many verdicts differ between the two orders, of those that both have."""
+    """Count the verdicts that differ between the two orders, among those with both."""
     both = [labels(verdict) for _, verdict in result.verdicts()]
     both = [pair for pair in both if len(pair) == 2]
     return f"{sum(first != second for first, second in both)} of {len(both)}"
 
 
 def labels(verdict: Verdict) -> Sequence[str]:
-    """What was voted for in each order."""
+    """Return the votes in each order."""
     return [vote.label for vote in verdict.votes if vote.label is not None]
 
 
 def too_long(base_url: str, model: str) -> str:
-    """What the server says of a prompt of about 200,000 tokens, and how that is understood."""
+    """Return the response to a prompt of about 200,000 tokens, and how it is understood."""
     dataset = RubricDataset("Is it fast?", Rubric([Criterion(name="c", requirement="Says so")]))
     dataset.add_item("light is fast " * 60_000)
     try:

@@ -47,11 +47,11 @@ CEILINGS = {
     "top-level modules": 0,
     "views": 0,
 }
-"""The most occurrences in each package. Lower them with what you rename."""
+"""The maximum number of occurrences in each package. Lower them when you rename something."""
 
 
 def occurrences(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file with a retired word or name, once for each, and the word."""
+    """Find the lines of a file with a retired word or name, and the word; once per occurrence."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         for number, line in enumerate(text.splitlines(), start=1):
@@ -65,7 +65,7 @@ def occurrences(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def files() -> Iterator[tuple[str, Path]]:
-    """The files that are looked at, with the package of each."""
+    """Return the files to check, with the package of each."""
     for path in sorted(SOURCE.rglob("*.py")):
         parts = path.relative_to(SOURCE).parts
         yield parts[0] if len(parts) > 1 else "top-level modules", path
@@ -74,7 +74,7 @@ def files() -> Iterator[tuple[str, Path]]:
 
 
 def counts() -> Counter[str]:
-    """How often retired words and names occur in each package."""
+    """Count retired words and names by package."""
     total: Counter[str] = Counter()
     for package, path in files():
         total[package] += sum(1 for _ in occurrences(path))

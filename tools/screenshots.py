@@ -1,9 +1,9 @@
-"""Make the pictures of the pages of runs and of the labelling page in `docs/images`.
+"""Create the pictures of the pages of runs and of the labelling page in `docs/images`.
 
     python tools/screenshots.py
 
 Needs Chromium (`apt-get install chromium`), the extra `dev`, and `pip install pillow`. The pages
-are those of a run of the built-in judge on `examples/physics.json`, and of the scripted model of
+show a run of the built-in judge on `examples/physics.json`, and of the scripted model in
 `examples/model.yaml` on `examples/returns.csv`.
 """
 
@@ -30,7 +30,7 @@ IMAGES = ROOT / "docs" / "images"
 COMMAND = str(Path(sys.executable).with_name("rubricate"))
 SIZE: ViewportSize = {"width": 1200, "height": 780}
 SHEET = 585
-"""Pixels that a wide page has on the sheet of all pages."""
+"""The width in pixels of a wide page on the sheet of all pages."""
 
 
 def rubricate(folder: Path, *arguments: str) -> None:
@@ -39,7 +39,7 @@ def rubricate(folder: Path, *arguments: str) -> None:
 
 
 def opened(browser: Browser, url: str, scheme: str, size: ViewportSize = SIZE) -> Page:
-    """The page at an address, in light or dark."""
+    """Open the page at an address in light or dark mode."""
     dark: Literal["light", "dark"] = "dark" if scheme == "dark" else "light"
     page = browser.new_page(viewport=size, color_scheme=dark)
     page.goto(url)
@@ -49,12 +49,12 @@ def opened(browser: Browser, url: str, scheme: str, size: ViewportSize = SIZE) -
 
 
 def keep(page: Page, name: str) -> None:
-    """Write what the page shows to `docs/images`."""
+    """Write a screenshot of the page to `docs/images`."""
     save(picture_of(page), name)
 
 
 def picture_of(page: Page) -> Image.Image:
-    """What the page shows, which is closed then."""
+    """Take a screenshot of the page, and close it."""
     page.wait_for_timeout(300)
     picture = Image.open(BytesIO(page.screenshot())).convert("RGB")
     page.close()
@@ -62,13 +62,13 @@ def picture_of(page: Page) -> Image.Image:
 
 
 def save(picture: Image.Image, name: str, colours: int = 128) -> None:
-    """Write a picture to `docs/images`, in as many colours as it needs."""
+    """Write a picture to `docs/images` with as few colours as possible."""
     small = picture.quantize(colours, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     small.save(IMAGES / f"{name}.png", optimize=True)
 
 
 def report(browser: Browser, folder: Path) -> None:
-    """The page of a run: as a whole, and an item."""
+    """The page of a run: the whole page, and an item."""
     url = (folder / "report.html").as_uri()
     keep(opened(browser, url, "light"), "report")
     page = opened(browser, f"{url}#/items?only=differs&item=physics-q1-16", "dark")
@@ -77,7 +77,7 @@ def report(browser: Browser, folder: Path) -> None:
 
 
 def item(browser: Browser, folder: Path) -> None:
-    """One answer of the README's example, with verdicts, reasons and quotes."""
+    """An answer of the README's example with verdicts, reasons and quotes."""
     page = opened(browser, f"{(folder / 'returns.html').as_uri()}#/items?item=r2", "light")
     page.set_viewport_size({"width": 1000, "height": 680})
     keep(page, "item")
@@ -85,7 +85,7 @@ def item(browser: Browser, folder: Path) -> None:
 
 @contextmanager
 def served(folder: Path, *arguments: str) -> Iterator[str]:
-    """The address of a page that a command serves."""
+    """Serve a page by a command, and return its address."""
     process = subprocess.Popen(
         [COMMAND, *arguments, "--no-browser"],
         cwd=folder,
@@ -114,7 +114,7 @@ def view(browser: Browser, folder: Path) -> None:
 
 
 def sheet(browser: Browser, url: str) -> Image.Image:
-    """All pages, a row for each: light, dark, and on a narrow screen."""
+    """All pages in a row each: light, dark, and on a narrow screen."""
     both = "run?run=run&compare=half#/"
     item = f"{both}items?item=physics-q1-16"
     pages = ("", "run?run=run", "run?run=run#/items", item, f"{both}changes")
@@ -131,7 +131,7 @@ def sheet(browser: Browser, url: str) -> Image.Image:
 
 
 def label(browser: Browser, folder: Path) -> None:
-    """The labelling page: blind, and then with what the judge says."""
+    """The labelling page: blind, and then with the judge's labels."""
     with served(folder, "label", "blind.json", "--run", "run", "--annotator", "ada") as url:
         page = opened(browser, url, "light")
         page.keyboard.press("m")
@@ -144,7 +144,7 @@ def label(browser: Browser, folder: Path) -> None:
 
 
 def main() -> None:
-    """Make all pictures."""
+    """Create all pictures."""
     IMAGES.mkdir(exist_ok=True)
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))))
     with tempfile.TemporaryDirectory() as name, sync_playwright() as driver:

@@ -1,4 +1,4 @@
-"""The way through: the calls of this package's functions until a model is first asked.
+"""Trace the calls of this package's functions before the first request to a model.
 
     python tools/trace_calls.py             one `rubricate.grade` of 1 item by 2 criteria
     python tools/trace_calls.py --shell     `rubricate grade`, until its first byte is sent
@@ -6,8 +6,8 @@
     python tools/trace_calls.py --job       a whole `rubricate grade` of 20 items by 3 criteria: the
                                             files loaded, and the lines executed at least once
 
-The judge is a Python callable, or a scripted endpoint for the shell. Of Python, a second run is
-looked at, without what is loaded once; of the shell, what its imports call counts, too.
+The judge is a Python callable, or a scripted endpoint for the shell. In Python, the second run is
+traced, without what is only loaded once; in the shell, calls by imports count, too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SOURCE = str(Path(rubricate.__file__).parent)
 
 
 class Trace:
-    """Notes the calls of the package's functions, until it is told to stop."""
+    """Records the calls of the package's functions until it is stopped."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[int, str, str]] = []
@@ -44,11 +44,11 @@ class Trace:
         self._depth = 0
 
     def begin(self) -> None:
-        """Note calls from here on."""
+        """Start recording."""
         sys.setprofile(self._note)
 
     def stop(self) -> None:
-        """Note no more."""
+        """Stop recording."""
         sys.setprofile(None)
         self.is_over = True
 
@@ -56,9 +56,9 @@ class Trace:
         file = frame.f_code.co_filename
         if event not in ("call", "return") or not file.startswith(SOURCE):
             return
-        if not file.endswith(".py"):  # what jinja makes of a template: a step for each of its parts
+        if not file.endswith(".py"):  # code from a jinja template: one step for each of its parts
             return
-        if not frame.f_code.co_flags & CO_OPTIMIZED:  # the body of a module or of a class
+        if not frame.f_code.co_flags & CO_OPTIMIZED:  # the body of a module or class
             return
         if event == "call":
             name = getattr(frame.f_code, "co_qualname", frame.f_code.co_name)
@@ -67,7 +67,7 @@ class Trace:
 
 
 def of_python() -> Trace:
-    """The calls of one `grade`, until the callable is asked."""
+    """Trace the calls of one `grade` until the callable is called."""
     from rubricate import Criterion, Rubric, RubricDataset
 
     trace = Trace()
@@ -91,7 +91,7 @@ def of_python() -> Trace:
 
 @contextmanager
 def endpoint() -> Iterator[str]:
-    """The address of a scripted endpoint in a process of its own: nothing of it is loaded here."""
+    """Run a scripted endpoint in a separate process, so that this one loads none of it."""
     program = (
         "import sys; from rubricate.testing import ScriptedEndpoint\n"
         "with ScriptedEndpoint() as endpoint: print(endpoint.url, flush=True); sys.stdin.read()"
@@ -104,7 +104,7 @@ def endpoint() -> Iterator[str]:
 
 
 def run_shell(url: str, criteria: str, items: int, *options: str) -> None:
-    """Run `rubricate grade` in this process and the current folder, without a word."""
+    """Run `rubricate grade` quietly in this process and the current folder."""
     from rubricate.cli import main
 
     rubric = [{"name": name, "requirement": f"Is {name}"} for name in criteria]
@@ -122,7 +122,7 @@ def run_shell(url: str, criteria: str, items: int, *options: str) -> None:
 
 
 def of_shell() -> Trace:
-    """The calls of `rubricate grade`, until a transport is given its first bytes."""
+    """Trace the calls of `rubricate grade` until a transport gets its first bytes."""
     from rubricate.cli import main  # noqa: F401  (loading it is not counted)
 
     trace = Trace()
@@ -138,7 +138,7 @@ def of_shell() -> Trace:
         tempfile.TemporaryDirectory() as folder,
         endpoint() as url,
         chdir(folder),
-        patch.object(BaseEventLoop, "time", lambda _: 0.0),  # no timer of a slow machine fires
+        patch.object(BaseEventLoop, "time", lambda _: 0.0),  # no timers on a slow machine
     ):
         transport.write = noted
         trace.begin()
@@ -150,7 +150,7 @@ def of_shell() -> Trace:
 
 
 def lines_of_job() -> tuple[int, int]:
-    """The files of the package that a whole `rubricate grade` loads, and the lines it executes."""
+    """Count the package's files that a `rubricate grade` loads, and the lines it executes."""
     lines: set[tuple[str, int]] = set()
 
     def of_frame(frame: FrameType, event: str, _: object) -> Any:
@@ -160,7 +160,7 @@ def lines_of_job() -> tuple[int, int]:
         return of_frame
 
     for name in [name for name in sys.modules if name.partition(".")[0] == "rubricate"]:
-        del sys.modules[name]  # what was loaded to begin with is counted, too
+        del sys.modules[name]  # so that modules loaded before count, too
     with (
         tempfile.TemporaryDirectory() as folder,
         endpoint() as url,

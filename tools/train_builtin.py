@@ -1,14 +1,13 @@
-"""Train the weights of the built-in judge, and measure them by nested validation.
+"""Train the weights of the built-in judge, and evaluate them by nested validation.
 
     python tools/train_builtin.py [--data DIR] [--output FOLDER] [--seed N] [--pages]
 
-Labels come from four sets of human judgements; how rare words are comes from other texts of the
-same folder, which carry none of these labels. The same seed and data give the same bytes.
+Labels come from four sets of human judgements. Word frequencies come from other texts in the same
+folder, which have none of these labels. The same seed and data give the same bytes.
 
-The figures are those of the outer loop: a data set, or a fold of a data set's questions, is left
-out of everything, and on the rest features, penalty, slope and offset are chosen and fitted anew by
-an inner loop, which leaves out one data set after the other, and takes what has the least log loss
-there.
+The figures are those of the outer loop, which leaves out a data set, or a fold of a data set's
+questions. On the rest, an inner loop chooses and fits features, penalty, slope and offset anew: it
+leaves out one data set after the other, and takes the choice with the lowest log loss there.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ TASKS = {
     "answers against a reference": ("semeval2013", "saf_en"),
     "statements that an answer should make": ("physics", "kqa"),
 }
-"""The kinds of task that the data sets are of."""
+"""The kinds of tasks in the data sets."""
 SETS = {
     "physics": "MIT",
     "kqa": "MIT",
@@ -77,39 +76,40 @@ BACKGROUND = {
     "roscoe": "MIT",
 }
 LISTED = 2500
-"""Stems whose rarity is shipped; all others count as rare."""
+"""The number of stems that are shipped with their rarity; all others count as rare."""
 
 PASSAGE = 60
-"""Content words that make one document when counting in how many documents a stem occurs."""
+"""The number of content words in a document, for counting the documents with a stem."""
 
 FOLDS = 5
-"""Folds of a data set's questions. A set of one question has one fold, which is all of it."""
+"""The number of folds of a data set's questions. A set with one question has only one fold."""
 
 OTHERS = ("common_order", "all_coverage", "characters")
-"""Features that are measured here, to be chosen from, and not shipped unless they are chosen."""
+"""Candidate features that are only shipped if they are chosen."""
 
 PENALTIES = (math.inf, 100.0)
 """L2 penalties on the distance of the coefficients from their mean; infinity makes them equal."""
 
 SIZES = (3, 4)
-"""How many features: so few that they can be read, so many that none decides alone."""
+"""The allowed numbers of features: few enough to read, and enough that none decides alone."""
 
 LEFT_OUT = ("data_sets_left_out", "questions_left_out")
-"""The figures that the package has with it."""
+"""The figures that are shipped with the package."""
 
 OWN_LABELS, DRAWS, ENDS = (20, 50, 100), 100, (0.025, 0.975)
-"""Of the simulation of labels of one's own: their number, draws, and the interval's quantiles."""
+"""The simulation of users' labels: their numbers, draws, and the interval's quantiles."""
 
 BEST = {"its offset": (True, False), "its slope": (False, True), "both": (True, True)}
-"""What of a calibration is fitted to a data set's own labels, to see what its error comes from."""
+"""The parts of a calibration to fit to a data set's own labels, to explain its error."""
 
 CONTRADICTED = (0.2, 20.0)
-"""Prior of the share that is met where a text contradicts the criterion: share, and its rows."""
+"""The prior of the share that is met if a text contradicts the criterion: the share, and its weight
+in rows."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One labelled judgement, its data set and its question, which never straddles a fold."""
+    """A labelled judgement with its data set and question, which is never split over folds."""
 
     labelled: Labelled
     data: str
@@ -118,25 +118,25 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Judged rows as numbers. `features` is [n, candidates], standardised nowhere yet."""
+    """Judged rows as numbers. `features` is [n, candidates], not yet standardised."""
 
     features: Array
     targets: Array
     data: NDArray[np.str_]
     folds: NDArray[np.int_]
     fixed: Array
-    """P(MET) where it is no matter of features (blank, copied), else NaN."""
+    """P(MET) if it does not depend on features (blank or copied texts), else NaN."""
     contradicted: Mask
 
     @property
     def free(self) -> Mask:
-        """Rows whose probability the features give."""
+        """The rows whose probability depends on the features."""
         return np.isnan(self.fixed) & ~self.contradicted
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What the inner loop chooses: columns of the features, and a penalty."""
+    """The choice of the inner loop: columns of the features, and a penalty."""
 
     columns: tuple[int, ...]
     penalty: float
@@ -144,8 +144,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Model:
-    """`intercept + coefficients . features[columns]`, and the means and scales that it was fitted
-    with."""
+    """`intercept + coefficients . features[columns]`, with the means and scales of its fit."""
 
     columns: tuple[int, ...]
     intercept: float
@@ -155,26 +154,26 @@ class Model:
     contradicted: float
 
     def logits(self, features: Array) -> Array:
-        """The logit of each row of features."""
+        """Return the logit of each row of features."""
         chosen = features[:, list(self.columns)]
         return np.asarray(self.intercept + chosen @ self.coefficients, dtype=np.float64)
 
     def probabilities(self, table: Table, rows: Mask) -> Array:
-        """P(MET) of the rows."""
+        """Return P(MET) of the rows."""
         found = sigmoids(self.logits(table.features[rows]))
         capped = np.where(table.contradicted[rows], np.minimum(found, self.contradicted), found)
         return np.where(np.isnan(table.fixed[rows]), capped, table.fixed[rows])
 
 
 def records(path: Path) -> Iterator[dict[str, Any]]:
-    """The records of a file of one JSON object a line."""
+    """Read the records of a file with one JSON object per line."""
     with path.open(encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)
 
 
 def rows(folder: Path) -> list[Row]:
-    """All labelled judgements. Physics has one row for each annotator: a tie is one of each."""
+    """Return all labelled judgements; in physics, one row per annotator, also for ties."""
     return [
         Row(labelled, data, record["group"])
         for data in SETS
@@ -185,7 +184,7 @@ def rows(folder: Path) -> list[Row]:
 
 
 def labels(data: str, record: dict[str, Any], criterion: dict[str, Any]) -> Iterator[Labelled]:
-    """A criterion's labels. Of options, the best counts against the others."""
+    """Return a criterion's labels. For options, the best one counts against the others."""
     group = str(record["id"])
     if criterion["kind"] == "binary":
         inputs = Inputs(record["submission"], criterion["requirement"], record["prompt"])
@@ -205,7 +204,8 @@ def labels(data: str, record: dict[str, Any], criterion: dict[str, Any]) -> Iter
 
 
 def rarity(folder: Path) -> Lexicon:
-    """Inverse document frequency of the commonest stems, over texts without the labels used."""
+    """Compute the inverse document frequency of the most common stems, over texts without the
+    labels used."""
     documents: collections.Counter[str] = collections.Counter()
     total = 0
     for text in background(folder):
@@ -232,7 +232,7 @@ def rarity(folder: Path) -> Lexicon:
 
 
 def background(folder: Path) -> Iterator[str]:
-    """Prompts, contexts, documents and submissions of the other sets, each text once."""
+    """Return prompts, contexts, documents and submissions of the other sets, each text once."""
     seen: set[str] = set()
     for name in BACKGROUND:
         for record in records(folder / f"{name}.jsonl"):
@@ -244,7 +244,7 @@ def background(folder: Path) -> Iterator[str]:
 
 
 def unfitted(lexicon: Lexicon) -> Classifier:
-    """A classifier that measures and has no weights yet."""
+    """Create a classifier that measures features but has no weights yet."""
     size = len(FEATURE_NAMES)
     return Classifier(
         intercept=0.0,
@@ -261,7 +261,7 @@ def unfitted(lexicon: Lexicon) -> Classifier:
 
 
 def measure(every: Sequence[Row], judge: Classifier, seed: int) -> tuple[Table, dict[str, int]]:
-    """The rows that are judged, as numbers, and how many of each data set are abstained on."""
+    """Return the judged rows as numbers, and the number of abstentions in each data set."""
     fold = question_folds(every, seed)
     abstained: collections.Counter[str] = collections.Counter()
     kept: list[tuple[Row, Look, SoughtText]] = []
@@ -299,8 +299,8 @@ def measure(every: Sequence[Row], judge: Classifier, seed: int) -> tuple[Table, 
 def others(
     inputs: Inputs, look: Look, asked: SoughtText, lexicon: Lexicon
 ) -> tuple[float, float, float]:
-    """`OTHERS` of a match: the longest common subsequence with the target, coverage with the words
-    of the prompt, and coverage of letter triples."""
+    """Return `OTHERS` of a match: the longest common subsequence with the target, coverage with the
+    words of the prompt, and coverage of letter triples."""
     aim = target(asked.text, inputs.prompt, lexicon, asked.is_criterion)
     text = analyse(look.counted)
     held = sum(weight for root, weight in aim.weights.items() if root in text.counts)
@@ -310,7 +310,7 @@ def others(
 
 
 def common_order(submission: Text, aim: Target) -> float:
-    """Longest common subsequence / words of the target, by Hunt and Szymanski (1977)."""
+    """Return the longest common subsequence / words of the target (Hunt and Szymanski 1977)."""
     own = (root for clause in aim.clauses for root in clause.sentence.stems)
     order = [root for root in own if root in aim.weights]
     where: dict[str, list[int]] = {}
@@ -326,12 +326,12 @@ def common_order(submission: Text, aim: Target) -> float:
 
 
 def triples(words: Sequence[str] | Any) -> set[str]:
-    """Three letters in a row of the words, with a space at either end."""
+    """Return all three consecutive letters of the words, with a space at either end."""
     return {f" {word} "[at : at + 3] for word in words for at in range(len(word))}
 
 
 def question_folds(every: Sequence[Row], seed: int) -> dict[tuple[str, str], int]:
-    """The fold of each data set's questions."""
+    """Return the fold of each data set's questions."""
     random = np.random.default_rng(seed)
     found: dict[tuple[str, str], int] = {}
     for data in SETS:
@@ -342,13 +342,13 @@ def question_folds(every: Sequence[Row], seed: int) -> dict[tuple[str, str], int
 
 
 def evenly(data: NDArray[np.str_]) -> Array:
-    """Weights with one sum for every data set, together 1."""
+    """Return weights with the same sum for every data set, together 1."""
     names, place, sizes = np.unique(data, return_inverse=True, return_counts=True)
     return np.asarray(1.0 / sizes[place] / len(names), dtype=np.float64)
 
 
 def fit(table: Table, use: Mask, choice: Choice) -> Model:
-    """Logistic regression with coefficients that are not negative and shrunk to their mean."""
+    """Fit a logistic regression with non-negative coefficients, shrunk to their mean."""
     use = use & table.free
     features = table.features[use][:, list(choice.columns)]
     targets, weights = table.targets[use], evenly(table.data[use])
@@ -389,7 +389,7 @@ def fit(table: Table, use: Mask, choice: Choice) -> Model:
 
 
 def left_out_logits(table: Table, use: Mask, choice: Choice) -> Array:
-    """Logits of the rows in use, each by a model that has not seen its data set; else NaN."""
+    """Return logits of rows in use by models that have not seen their data set; else NaN."""
     found = np.full(len(table.targets), np.nan)
     for name in sorted(set(table.data[use])):
         held = use & (table.data == name)
@@ -399,16 +399,16 @@ def left_out_logits(table: Table, use: Mask, choice: Choice) -> Array:
 
 
 def inner_loss(table: Table, use: Mask, choice: Choice) -> float:
-    """Mean log loss on data sets that were left out, each data set with one weight."""
+    """Return the mean log loss on data sets that were left out, each with the same weight."""
     logits = left_out_logits(table, use, choice)[use]
     losses = log_losses(sigmoids(logits), table.targets[use])
     return round(float(evenly(table.data[use]) @ losses), 6)
 
 
 def calibrate(table: Table, use: Mask, choice: Choice) -> Model:
-    """A model with slope and offset from data sets that were left out of its fit.
+    """Fit a model with slope and offset from data sets that were left out of its fit.
 
-    So the slope is that which holds on a data set that was not seen (Platt 1999).
+    The slope is thus the one for unseen data sets (Platt 1999).
     """
     model = fit(table, use, choice)
     logits = left_out_logits(table, use & table.free, choice)
@@ -429,10 +429,10 @@ def calibrate(table: Table, use: Mask, choice: Choice) -> Model:
 
 
 def choose(table: Table, use: Mask) -> Choice:
-    """The inner loop: the choice with the least log loss on data sets left out.
+    """Run the inner loop: return the choice with the lowest log loss on data sets left out.
 
-    The log loss, because it counts how far a probability is off as well as the order (Brier 1950
-    and Good 1952 on proper scores).
+    It uses the log loss, because that depends on the error of probabilities as well as on the order
+    (Brier 1950 and Good 1952 on proper scores).
     """
     choices = [
         Choice(columns, penalty)
@@ -444,7 +444,7 @@ def choose(table: Table, use: Mask) -> Choice:
 
 
 def outer(table: Table, splits: Sequence[tuple[str, Mask]], say: Callable[[str], None]) -> Array:
-    """P(MET) of every row, by a judge that was chosen, fitted and calibrated without its split."""
+    """Return P(MET) of each row by a judge that was chosen and fitted without its split."""
     found = np.full(len(table.targets), np.nan)
     for name, held in splits:
         choice = choose(table, ~held)
@@ -454,16 +454,16 @@ def outer(table: Table, splits: Sequence[tuple[str, Mask]], say: Callable[[str],
 
 
 def words(choice: Choice) -> str:
-    """A choice in words."""
+    """Describe a choice."""
     names = (*FEATURE_NAMES, *OTHERS)
     own = ", ".join(names[column] for column in choice.columns)
     return f"{own}; {'equal weights' if math.isinf(choice.penalty) else choice.penalty}"
 
 
 def debiased(probabilities: Array, targets: Array) -> float:
-    """The calibration error of ten equally wide bins, less its bias.
+    """Return the calibration error of ten equally wide bins without its bias.
 
-    Noise in a bin counts as distance, so that few labels have a high error even where every
+    Noise in a bin counts as distance, so that with few labels, the error is high even if every
     probability is right. The bias is that of resampling each bin's share of MET from a normal
     distribution (Kumar, Liang and Ma 2019), by the mean of the folded normal.
     """
@@ -479,8 +479,8 @@ def debiased(probabilities: Array, targets: Array) -> float:
 
 
 def causes(probabilities: Array, table: Table, name: str) -> dict[str, float]:
-    """The calibration error of a data set that was left out, and what would be left of it with
-    the offset, the slope, or both that are best on its own labels, which nobody has."""
+    """Return the calibration error of a data set that was left out, and what would remain with the
+    offset, the slope, or both optimal for its own labels, which are unknown in practice."""
     own = table.data == name
     chance, truth, free = probabilities[own], table.targets[own], table.free[own]
     found = {"debiased": debiased(chance, truth)}
@@ -495,7 +495,7 @@ def causes(probabilities: Array, table: Table, name: str) -> dict[str, float]:
 
 
 def with_numbers(judge: Classifier, model: Model) -> Classifier:
-    """The classifier with a model's numbers, which are of its features."""
+    """Return the classifier with a model's numbers for its features."""
     return replace(
         judge,
         intercept=round(model.intercept, 5),
@@ -507,7 +507,7 @@ def with_numbers(judge: Classifier, model: Model) -> Classifier:
 
 
 def only(examples: Examples, rows: Mask) -> Examples:
-    """The examples of a mask."""
+    """Return the examples selected by a mask."""
     return Examples(
         examples.shipped[rows],
         examples.logits[rows],
@@ -522,11 +522,11 @@ def only(examples: Examples, rows: Mask) -> Examples:
 def own_labels(
     every: Sequence[Row], table: Table, judge: Classifier, choice: Choice, seed: int
 ) -> dict[str, dict[str, dict[str, list[float]]]]:
-    """What `refit` does with a few labels of a data set that the judge has not seen.
+    """Return the effect of `refit` with a few labels of a data set that the judge has not seen.
 
     Labels are drawn at random, the other rows are graded. For each data set and number of labels:
     how often the fitted judge is kept, and the mean, 2.5th and 97.5th percentile over the draws of
-    each figure's change, where the shipped judge stays if the fitted one is not shown to be better.
+    each figure's change; the shipped judge stays unless the fitted one is shown to be better.
     """
     random = np.random.default_rng(seed)
     found: dict[str, dict[str, dict[str, list[float]]]] = {}
@@ -562,7 +562,7 @@ def own_labels(
 def tabulate(
     table: Table, probabilities: Array, abstained: dict[str, int]
 ) -> dict[str, dict[str, float]]:
-    """Figures of each data set, and their mean."""
+    """Return the figures of each data set, and their mean."""
     found: dict[str, dict[str, float]] = {}
     for name in SETS:
         own = table.data == name
@@ -580,7 +580,7 @@ def tabulate(
 
 
 def tables(measured: dict[str, Any]) -> dict[tuple[str, str], list[list[str]]]:
-    """The tables of the documentation: page and name -> rows, the first of them the heads."""
+    """Return the tables of the documentation by page and name; the first rows are the headings."""
     found: dict[tuple[str, str], list[list[str]]] = {}
     for key in LEFT_OUT:
         rows = [["task", "data", "labels", "AUC", "kappa", "calibration error"]]
@@ -609,7 +609,7 @@ def tables(measured: dict[str, Any]) -> dict[tuple[str, str], list[list[str]]]:
 
 
 def write_tables(found: dict[tuple[str, str], list[list[str]]]) -> None:
-    """Put the tables between their marks in docs/, and print them."""
+    """Write the tables between their marks in docs/, and print them."""
     for (page, name), rows in found.items():
         ruler = ["---", *["---:"] * (len(rows[0]) - 1)]
         lines = "\n".join(
