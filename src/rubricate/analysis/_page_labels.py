@@ -1,7 +1,7 @@
 """Labels that people give on the page of a run (`rubricate view`).
 
 They are stored in `labelled.json` in the run folder: a dataset of the items with such labels, each
-of which is an adjudication. Whoever reads the run sees them in place of the labels in the graded
+of which is an adjudication. All readers of the run see them in place of the labels in the graded
 dataset. For other criteria, the dataset's labels remain, also after the run was repeated."""
 
 from __future__ import annotations

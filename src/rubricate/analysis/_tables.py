@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars
 
 By = Literal["verdict", "item"]
-"""What a row of a table stands for."""
+"""What a row of a table describes."""
 Kind = Literal["text", "number", "count", "flag", "texts", "object"]
 """The type of a column: text, float, integer, boolean, list of texts, or JSON."""
 
@@ -134,7 +134,7 @@ class Tabular:
         Numbers that can be missing are `float64`, with NaN for missing ones.
 
         Args:
-            by: what a row stands for: a `verdict`, or an `item` with columns for each criterion.
+            by: what a row describes: a `verdict`, or an `item` with columns for each criterion.
             texts: whether to include the item's prompt, submission and reference.
 
         Raises:
@@ -164,7 +164,7 @@ class Tabular:
 
         Args:
             path: the file; an existing one is replaced when the new one is complete.
-            by: what a row stands for: a `verdict`, or an `item` with columns for each criterion.
+            by: what a row describes: a `verdict`, or an `item` with columns for each criterion.
             texts: whether to include the item's prompt, submission and reference.
             raw_cells: write all text unchanged, for programs that read the file.
 
@@ -192,7 +192,7 @@ class VerdictTable:
 
     Args:
         source: a result or a finished run.
-        by: what a row stands for: a `verdict` or an `item`.
+        by: what a row describes: a `verdict` or an `item`.
         texts: whether to include the item's prompt, submission and reference.
 
     Attributes:

@@ -44,7 +44,7 @@ class ScriptedEndpoint:
     the verdict has a probability of 0.9, and the others share the rest. In a part of a long
     document, the findings are the criterion's words.
 
-    Use it as a context manager, which runs the endpoint in a thread of its own:
+    Use it as a context manager, which runs the endpoint in a separate thread:
 
         with ScriptedEndpoint([Rule(submission="late", status=500, times=2)]) as endpoint:
             rubricate.grade(dataset, "any-model", base_url=endpoint.url)

@@ -1,4 +1,4 @@
-"""A server of pages for this machine only, and for whoever has the address.
+"""A server of pages for this machine only, and for anyone who has the address.
 
 The address contains a random token that every request needs. Pages of other sites cannot use the
 server: they do not know the token, their requests carry their own `Origin`, and with DNS rebinding

@@ -1,4 +1,4 @@
-"""The gate: whether a second run is worse, no worse, or cannot be told apart by these items."""
+"""The gate: whether a second run is worse, no worse, or cannot be distinguished by these items."""
 
 from __future__ import annotations
 
