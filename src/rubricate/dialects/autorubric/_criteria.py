@@ -48,7 +48,7 @@ class Criterion(core.Criterion):
     """A criterion with AutoRubric's default weight, 10.
 
     Labels of options match regardless of case and surrounding spaces, and keep the option's
-    spelling. An option called CANNOT_ASSESS stands for the abstention that every criterion allows.
+    spelling. An option called CANNOT_ASSESS means the abstention that every criterion allows.
     """
 
     name: str = None  # type: ignore[assignment]  # until it is part of a rubric, as AutoRubric's

@@ -127,7 +127,7 @@ class VerificationResult:
 
     @property
     def failures(self) -> dict[str, Failure]:
-        """Failed traits with their causes; `answer template` stands for correctness."""
+        """Failed traits with their causes; `answer template` means correctness."""
         of_template = {} if self.correctness is None else {CORRECTNESS: self.correctness}
         everything = {**of_template, **self.verdicts}
         return {name: verdict.error for name, verdict in everything.items() if verdict.error}
