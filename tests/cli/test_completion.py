@@ -78,7 +78,19 @@ def test_init_starts_from_a_table_of_yours(rubricate, tmp_path: Path) -> None:
 def test_init_names_the_columns_where_none_looks_like_answers(rubricate, tmp_path: Path) -> None:
     (tmp_path / "odd.csv").write_text("a,b\n1,2\n")
     done = rubricate("init", "start", "--from", "odd.csv")
-    assert "no column looks like the answers (the columns: a, b)" in done.stderr
+    assert "--map submission=COLUMN" in done.stderr
+    assert not (tmp_path / "start").exists()
+    assert rubricate("init", "start", "--from", "odd.csv", "--map", "submission=c").returncode == 1
+    assert rubricate("init", "--map", "submission=b").returncode == 1
+    done = rubricate("init", "start", "--from", "odd.csv", "--map", "submission=b,id=a")
+    assert done.returncode == 0, done.stderr
+    assert "map: submission=b,id=a" in (tmp_path / "start" / "run.yaml").read_text()
+
+
+def test_init_says_that_a_table_has_another_delimiter(rubricate, tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_text("answer;question\nParis;Where?\n")
+    done = rubricate("init", "start", "--from", "odd.csv")
+    assert "';'" in done.stderr
     assert not (tmp_path / "start").exists()
 
 

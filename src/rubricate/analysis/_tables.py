@@ -131,7 +131,8 @@ class Tabular:
     def to_pandas(self, by: By = "verdict", *, texts: bool = True) -> pandas.DataFrame:
         """Return a pandas data frame (extra `pandas`).
 
-        Numbers that can be missing are `float64`, with NaN for missing ones.
+        Numbers that can be missing are `float64`, with NaN for missing ones; whole numbers of the
+        metadata are `Int64` then, with `<NA>`.
 
         Args:
             by: what a row describes: a `verdict`, or an `item` with columns for each criterion.
@@ -236,10 +237,14 @@ class VerdictTable:
         """See `Tabular.to_pandas`."""
         with extra_needed("to_pandas", "pandas"):
             import pandas
-        frame = pandas.DataFrame(list(self), columns=list(self.columns))
-        return frame.astype(
-            {name: "float64" for name, kind in self.columns.items() if kind == "number"}
-        )
+        rows = list(self)
+        frame = pandas.DataFrame(rows, columns=list(self.columns))
+        for name, kind in self.columns.items():
+            if kind == "number":
+                frame[name] = frame[name].astype("float64")
+            elif kind == "count" and frame[name].isna().any():
+                frame[name] = pandas.array([row[name] for row in rows], dtype="Int64")
+        return frame
 
     def to_polars(self) -> polars.DataFrame:
         """See `Tabular.to_polars`."""
@@ -325,7 +330,8 @@ class VerdictTable:
                 has_labels |= row.human_label is not None
                 for field, of_field in types_of.items():
                     for name, value in _cells(row, field).items():
-                        of_field.setdefault(name, set()).add(type(value))
+                        is_huge = isinstance(value, int) and abs(value) >= 2**63  # int64's range
+                        of_field.setdefault(name, set()).add(float if is_huge else type(value))
         columns: dict[str, Kind] = {}
         if self._by_item:
             for name in criteria:
@@ -378,7 +384,7 @@ def _cells(row: ResultRow, name: str) -> Row:
 def _kind(types: set[type]) -> Kind:
     """The type of a column with values of these Python types."""
     if types and types <= {int, float}:
-        return "number"
+        return "number" if float in types else "count"
     return "flag" if types == {bool} else "text"
 
 

@@ -138,7 +138,8 @@ def compare(settings: CompareSettings) -> int:
     if settings.sequential is not None and not has_changed:
         decision = sequential_gate(comparison, decision, runs, settings.sequential)
     _print(replace(comparison, decision=decision), settings)
-    sys.stderr.write(f"{decision.why}\n")
+    if settings.json_output or settings.quiet:  # the printed report begins with it
+        sys.stderr.write(f"{decision.why}\n")
     warn_of_builtin(*runs)
     return code_of(decision.outcome, settings)
 

@@ -68,6 +68,10 @@ class InitSettings(JsonOutput):
         "its columns.",
         shell="--from",
     )
+    map: str | None = option(
+        None,
+        "With --from: which column is what, submission=answer,prompt=question. [by their names]",
+    )
     force: bool = option(False, "Overwrite existing files.")
 
 
@@ -78,8 +82,10 @@ def init(settings: InitSettings) -> None:
 
     folder = user_path(settings.folder)
     columns, texts = "", None
+    if settings.map and not settings.from_table:
+        raise InputError("--map is about the columns of a table: give --from, too")
     if settings.from_table:
-        columns = _columns_of(settings.from_table)
+        columns = settings.map or _columns_of(settings.from_table)
         texts = _texts_for(settings.from_table, columns, folder)
     names = START_FILES if texts is None else tuple(texts)
     present = [name for name in names if os.path.lexists(folder / name)]
@@ -141,12 +147,6 @@ def _columns_of(table: str) -> str:
         ends = [c for c in columns if c not in mapped.values() and _last_word(c) in usual]
         if what != "id" and what not in mapped and len(ends) == 1:
             mapped[what] = ends[0]
-    if "submission" not in mapped:
-        raise InputError(
-            f"no column looks like the answers (the columns: {', '.join(columns)}); write a "
-            "rubric, and grade with --map submission=COLUMN",
-            file=table,
-        )
     return ",".join(f"{what}={column}" for what, column in mapped.items())
 
 
@@ -156,8 +156,15 @@ def _last_word(column: str) -> str:
 
 
 def _texts_for(table: str, columns: str, folder: Path) -> dict[str, str]:
-    """The contents of the initial files for a user's table, by name."""
+    """The contents of the initial files for a user's table, by name.
+
+    Raises:
+        InputError: the table has no such columns, or none for the texts.
+    """
     import yaml
+
+    from rubricate.dataset import read_table
+    from rubricate.rubric import Rubric
 
     options = {
         "data": os.path.relpath(user_path(table), folder),
@@ -171,6 +178,7 @@ def _texts_for(table: str, columns: str, folder: Path) -> dict[str, str]:
         "- {name: not empty, kind: counter, counter: words, at_least: 1}\n"
         "- {name: short, kind: counter, counter: words, at_most: 200}\n"
     )
+    read_table(user_path(table), Rubric.from_dict(yaml.safe_load(rubric)), columns).survey(1)
     head = "# rubricate grade --config run.yaml\n"
     more = "# judge: openai/gpt-6-luna     # default: the built-in judge, a baseline\n"
     return {
