@@ -331,6 +331,7 @@ MISTAKES = [
         ("'a'", "rename"),
         f"{OF_FRAME.replace(BESIDE, TWICE)} map={{'submission': 'a'}})",
     ),
+    shell("another tool's option", ("--max-retries", "--attempts"), "--max-retries 3"),
     python(
         "columns of several levels",
         ("several levels", "frame.columns ="),
