@@ -75,7 +75,7 @@ class Checked:
 
 def widths(name: str, promised: float, sets: int, draw: Callable[[Chance], Estimate]) -> Checked:
     """Check half the mean width of intervals on simulated data."""
-    found = [(high - low) / 2 for low, high in simulated_intervals(draw, sets, SEED)]
+    found = [(high - low) / 2 for low, high in simulated_intervals(draw, sets, SEED)[0]]
     error = float(np.std(found)) / math.sqrt(len(found))
     return Checked(name, "width", promised, float(np.mean(found)), error)
 

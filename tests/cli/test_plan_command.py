@@ -246,3 +246,14 @@ def test_a_simulated_plan_reaches_its_width_however_fast_the_width_falls(power: 
     assert n == pytest.approx(20 * 5 ** (1 / power), rel=0.04)
     assert at(n, 250).half_width <= 0.1
     assert _narrow_enough(design, 1e-9, 250) is None
+
+
+def test_a_simulated_width_holds_on_other_draws_and_says_what_it_simulates():
+    sizes: list[int] = []
+    wanted: dict[str, Any] = {"value": 0.6, "half_width": 0.1}
+    n = plan_report("kappa", **wanted, on_simulation=sizes.append).answers[0].items
+    assert {n, 200} <= set(sizes)
+    for seed in (1, 2):
+        again = plan_report("kappa", value=0.6, items=n, simulations=4000, seed=seed).answers[0]
+        assert again.half_width is not None
+        assert again.half_width <= 0.1

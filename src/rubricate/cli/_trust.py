@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -24,6 +25,10 @@ from rubricate.settings import Settings, option, part
 
 if TYPE_CHECKING:
     from rubricate.analysis import FinishedRun
+
+
+PLAN_INTERVAL = 2.0
+"""Seconds between lines that say what a plan simulates; shorter plans print none."""
 
 
 class LabelledRun(Settings):
@@ -197,10 +202,19 @@ def plan(settings: PlanSettings) -> None:
     from rubricate.analysis import plan_report, read_run
 
     figure: Any = settings.figure  # plan_report checks it
+    progress, shown = console(stderr=True), time.monotonic()
+
+    def show(items: int) -> None:
+        nonlocal shown
+        if time.monotonic() - shown >= PLAN_INTERVAL:
+            shown = time.monotonic()
+            progress.print(f"simulating data sets of {items} items")
+
     report = plan_report(
         figure,
         None if settings.run is None else read_run(settings.run),
         None if settings.other is None else read_run(settings.other),
+        on_simulation=show,
         **vars(part(PlanOptions, settings)),
     )
     print_report(report, settings)

@@ -9,6 +9,7 @@ from functools import partial
 
 from rubricate.analysis.planning._designs import (
     MOST_SIMULATED,
+    PRECISE,
     Design,
     PlanCall,
     Reached,
@@ -93,7 +94,7 @@ class PlanReport(Report):
         answers: the plan that reaches it, for each way to collect the data; the main one first.
         others: what other numbers of items achieve, with the main way.
         how: the formula or the simulation, in words.
-        simulations: the number of simulations; None for a closed form.
+        simulations: the largest number of simulated data sets; None for a closed form.
         most: the largest number of items considered.
         assumed: the assumptions, by name.
         priced: the source of the cost, in words.
@@ -127,7 +128,7 @@ class PlanReport(Report):
         if any(point.items is None for point in self.answers):
             yield say(f"{NONE}: not with {self.most} items.")
         assumed = ", ".join(f"{name} {value:.3g}" for name, value in self.assumed.items())
-        times = "" if self.simulations is None else f", {self.simulations} times"
+        times = "" if self.simulations is None else f", up to {self.simulations} times"
         yield say(f"By {self.how}{times}.{f' Assumed: {assumed}.' if assumed else ''}")
         yield say(f"Cost: {self.priced}.", "quiet")
 
@@ -179,6 +180,7 @@ def plan_report(options: PlanCall) -> PlanReport:
         figure: `accuracy`, `sensitivity`, `specificity`, `kappa`, `mean`, `ppi` or `comparison`.
         run: a run to base the plan on, from `read_run`, with labels if the figure needs them.
         other: for a comparison, the second run of the same items.
+        on_simulation: callback: `(items)`, before data sets of so many items are simulated.
 
     Raises:
         InputError: an assumption is neither set nor available from the run, or a number is out of
@@ -276,7 +278,8 @@ def _enough(design: Design, options: PlanCall) -> int | None:
     if not design.simulated:
         return _fewest(partial(is_enough, 0), design.least, design.most, in_steps=design.in_steps)
     if options.half_width is not None:
-        n = _narrow_enough(design, options.half_width, _fewer(options))
+        # The simulated width may be too small by its error, so a slightly smaller one is needed.
+        n = _narrow_enough(design, options.half_width / (1 + PRECISE), _fewer(options))
     else:
         n = _fewest(partial(is_enough, _fewer(options)), design.least, design.most, near=NEAR)
     while n is not None and not is_enough(_simulations(options), n):
