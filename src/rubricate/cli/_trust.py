@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 PLAN_INTERVAL = 2.0
-"""Seconds between lines that say what a plan simulates; shorter plans print none."""
+"""Seconds between lines on a terminal that say what a plan simulates; shorter plans print none."""
 
 
 class LabelledRun(Settings):
@@ -206,7 +206,7 @@ def plan(settings: PlanSettings) -> None:
 
     def show(items: int) -> None:
         nonlocal shown
-        if time.monotonic() - shown >= PLAN_INTERVAL:
+        if progress.is_terminal and time.monotonic() - shown >= PLAN_INTERVAL:
             shown = time.monotonic()
             progress.print(f"simulating data sets of {items} items")
 
