@@ -240,7 +240,7 @@ def test_samples_that_are_scored_together_share_the_limit(door):
         (
             lambda rubric: rubric(Rubric([Criterion(name="score", requirement="x")])),
             InputError,
-            "a criterion has the name 'score'",
+            "the criterion name 'score' is reserved",
         ),
     ],
 )

@@ -210,7 +210,7 @@ def test_a_dataset_of_the_library_datasets_is_one(tmp_path):
     theirs = datasets.Dataset.from_list(rows)
     assert EvaluationDataset.from_hf_dataset(theirs).to_list() == rows
     assert dataset_of(theirs) == EvaluationDataset.from_list(rows)
-    with pytest.raises(InputError, match=r"the dataset has splits \(train\): give one of them"):
+    with pytest.raises(InputError, match=r"the dataset has splits \(train\): pass one of them"):
         dataset_of(datasets.DatasetDict(train=theirs))
 
 

@@ -139,9 +139,9 @@ def test_without_a_client_the_factory_gives_the_engines_own_model(monkeypatch):
         ),
         (lambda: llm_factory("m", client=object()), "a object has no chat.completions.create"),
         (lambda: llm_factory("m", "openai", top_p=1), "'top_p' needs a client"),
-        (lambda: llm_factory("m", cache=object()), "takes no cache: journal and cache are the"),
+        (lambda: llm_factory("m", cache=object()), "does not support cache: use the engine"),
         (lambda: LangchainLLMWrapper(3), "expected a LangChain chat model, found a int"),
-        (lambda: LangchainLLMWrapper(Chat(), run_config=1), "settings are the model's own"),
+        (lambda: LangchainLLMWrapper(Chat(), run_config=1), "change settings on the model"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line(make, problem, monkeypatch):
@@ -222,7 +222,7 @@ def test_the_limit_of_one_score_is_its_time(make_judge):
     with pytest.raises(NoScoreError) as caught:
         RubricsScore("q", llm=slow).single_turn_score(SAMPLE, timeout=0.05)
     assert caught.value.verdict.error.kind == "deadline"
-    with pytest.raises(InputError, match="takes no callbacks: use abatch_score with run_dir"):
+    with pytest.raises(InputError, match="does not support callbacks: use abatch_score"):
         RubricsScore("q", llm=make_judge()).single_turn_score(SAMPLE, callbacks=[print])
 
 

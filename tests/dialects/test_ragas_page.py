@@ -152,7 +152,9 @@ def test_the_metrics_that_are_asked_field_by_field_give_score_and_reason(served)
 
 def test_a_field_that_no_sample_has_is_refused_before_anything_is_sent(served):
     metric = DomainSpecificRubrics("openai/gpt-4.1-mini")
-    with pytest.raises(InputError, match="ascore takes no refrence: a sample has user_input, resp"):
+    with pytest.raises(
+        InputError, match="ascore has no argument refrence; the fields of a sample are user"
+    ):
         metric.score(response="a", refrence="b")
     with pytest.raises(InputError, match=r"retrieved_contexts: .*valid list"):
         metric.score(response="a", retrieved_contexts="one")

@@ -312,7 +312,7 @@ def test_a_judge_that_cannot_tell_raises(make_judge):
 
 def test_a_sample_with_nothing_in_it_is_refused(make_judge):
     judge = make_judge()
-    with pytest.raises(InputError, match=r"samples\[0\]: has no field that the judge could be"):
+    with pytest.raises(InputError, match=r"samples\[0\]: has no field to show"):
         RubricsScore(llm=judge).single_turn_score(SingleTurnSample())
     assert judge.asked == []
 
@@ -503,5 +503,5 @@ def test_a_prompt_that_needs_what_no_sample_has_is_refused_when_the_metric_is_bu
 
 
 def test_a_prompt_does_not_change_unseen():
-    with pytest.raises(AttributeError, match="a prompt does not change"):
+    with pytest.raises(AttributeError, match="prompts are immutable"):
         RubricsScore().single_turn_prompt.instruction = "other"

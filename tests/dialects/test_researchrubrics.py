@@ -153,7 +153,7 @@ def test_the_pages_scripts_grade_a_folder_and_show_the_scores(folder, endpoint):
 
 def test_a_batch_takes_a_model_or_an_evaluator(folder):
     assert evaluate_reports_batch(model="builtin").result.judge == "builtin"
-    with pytest.raises(InputError, match="not both"):
+    with pytest.raises(InputError, match="either a model or an evaluator"):
         evaluate_reports_batch(model="builtin", evaluator=RubricEvaluator("builtin"))
 
 
@@ -442,7 +442,7 @@ def test_agreement_with_people_is_the_cores_resampled_by_task():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"sample_id": "../t1"}, "'../t1' has a path in it"),
+        ({"sample_id": "../t1"}, "'../t1' contains a path"),
         ({"sample_id": ""}, "needs a sample_id"),
         ({"prompt": None}, "needs a prompt"),
         ({"rubrics": []}, "one criterion at least"),
@@ -512,7 +512,7 @@ def test_reports_and_tasks_that_do_not_fit_are_said(folder):
     with pytest.raises(InputError, match="no such folder"):
         find_reports({"": "nowhere"}, tasks)
     (folder / "empty").mkdir()
-    with pytest.raises(InputError, match=r"no report is named by a task, such as t1\.md"):
+    with pytest.raises(InputError, match=r"no report is named after a task, such as t1\.md"):
         find_reports({"": "empty"}, tasks)
 
 

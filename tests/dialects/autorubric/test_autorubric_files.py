@@ -128,7 +128,7 @@ def test_an_option_called_cannot_assess_is_the_answer_that_every_criterion_has()
 
 def test_what_such_an_option_is_worth_is_not_used_and_that_is_told() -> None:
     option = {"label": "CANNOT_ASSESS", "value": 0.5}
-    with pytest.warns(UserWarning, match="its value is not used"):
+    with pytest.warns(UserWarning, match="its value is ignored"):
         assert Criterion(**R, options=[*OPTIONS, option]).value("yes") == 1.0
 
 
@@ -141,7 +141,7 @@ def test_what_such_an_option_is_worth_is_not_used_and_that_is_told() -> None:
     ],
 )
 def test_an_aggregation_that_is_not_for_its_votes_is_told_and_left_out(fields: Any) -> None:
-    with pytest.warns(UserWarning, match="is not for its votes, which are counted as the grader"):
+    with pytest.warns(UserWarning, match="does not apply to its votes; the grader's is used"):
         assert Criterion(**R, **fields).aggregation is None
     assert Criterion(**R, options=OPTIONS, aggregation="min").aggregation == "min"
 
@@ -206,7 +206,7 @@ def test_a_section_is_the_tag_of_its_criteria_and_what_it_says_beside_is_told() 
     ("data", "message"),
     [
         ({"rubric": {"rubric": [R]}}, "'rubric' inside 'rubric'"),
-        ({"sections": [{"criteria": [R]}], "criteria": [R]}, "are side by side"),
+        ({"sections": [{"criteria": [R]}], "criteria": [R]}, "there are both"),
         ({"title": "x"}, "has a list under rubric, sections, criteria; found keys: title"),
         ({"sections": {"a": [R]}}, "expected a list of criteria"),
         ({"sections": [{"criteria": []}]}, "needs at least one criterion"),
@@ -264,5 +264,5 @@ def test_other_kinds_and_a_rubric_of_the_core_are_taken() -> None:
     core = rubricate.Rubric([rubricate.Criterion(**R)])
     assert Rubric.from_dict(core)[0].weight == 1.0
     tree = rubricate.Rubric.from_dict([{"name": "g", "criteria": [R]}])
-    with pytest.raises(InputError, match="a tree of criteria is the core's own"):
+    with pytest.raises(InputError, match="supports nested criteria"):
         Rubric.from_dict(tree)

@@ -194,7 +194,7 @@ def test_length_costs_what_autorubrics_penalty_says(endpoint: Any) -> None:
     text = "<thinking>a long thought</thinking><output>ab</output>"
     assert grade(RUBRIC, grader, text).score == 0.5
     assert grade(RUBRIC, grader, {"thinking": "a long thought", "output": "abc"}).score == 0.25
-    with pytest.raises(InputError, match="leave out normalize=False"):
+    with pytest.raises(InputError, match="remove normalize=False"):
         CriterionGrader(llm_config=config(endpoint), length_penalty=penalty, normalize=False)
 
 
@@ -274,12 +274,12 @@ def evaluated(grader: Any, **options: Any) -> Any:
         (JudgeSpec, "needs an LLMConfig and a judge_id"),
         (lambda: CriterionGrader(llm_config=M, judges=[]).configs, "Cannot provide both"),
         (lambda: CriterionGrader(judges=[JudgeSpec(M, "a")] * 2).configs, "two judges are called"),
-        (lambda: CriterionGrader(escalation="x"), "no escalation: .*rubricate.Cascade"),
+        (lambda: CriterionGrader(escalation="x"), "not support escalation: .*rubricate.Cascade"),
         (lambda: CriterionGrader(llm_calls="all"), "per_criterion or per_item, found 'all'"),
-        (lambda: LLMConfig("m", extra_headers={"a": "b"}), "takes no extra_headers"),
+        (lambda: LLMConfig("m", extra_headers={"a": "b"}), "does not support extra_headers"),
         (
             lambda: LLMConfig("m", api_base="http://x/v1", api_key="sk-1").to_model(),
-            "keys come from the environment alone; set RUBRICATE_API_KEY",
+            "keys are only read from the environment; set RUBRICATE_API_KEY",
         ),
         (lambda: asyncio.run(GRADER.grade("x", RUBRIC, guidelines="g")), "belong to the rubric"),
         (lambda: evaluated("m"), "grader: expected a CriterionGrader, found"),

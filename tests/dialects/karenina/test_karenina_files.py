@@ -147,7 +147,7 @@ def test_code_in_a_file_is_never_run(endpoint, models, tmp_path):
     (result,) = loaded.run_verification(models())
     assert not trap.exists()
     assert result.failures["ContainsCitations"].message == (
-        "it is Python code, which is not run from a file: give it by code="
+        "it is Python code, which is not run from a file: pass it with code="
     )
     assert result.failures["answer template"].kind == "template_is_code"
     assert result.rubric_scores == {"Clarity": 4, "Accuracy": True, "Completeness": 4}
@@ -190,16 +190,16 @@ def a_rating(kind: str = "GlobalRubricTrait", **settings) -> dict[str, object]:
             changed(item={"@type": "Thing"}),
             "dataFeedElement[0].item: expected @type 'Question', found 'Thing'",
         ),
-        (changed(item={"text": 4}), "dataFeedElement[0].item: 'text' is missing or no text"),
+        (changed(item={"text": 4}), "dataFeedElement[0].item: 'text' is missing or not text"),
         (changed(item={"acceptedAnswer": None}), "dataFeedElement[0].item.acceptedAnswer: "),
         (changed(rating="good"), 'rating: expected a list, found "good"'),
         (
             changed(rating=[a_rating("QuestionSpecificRubricTrait")]),
-            "rating[0]: additionalType: a trait of a question is elsewhere",
+            "rating[0]: additionalType: a trait of a question does not belong here",
         ),
         (
             changed(dataFeedElement=[{**changed()["dataFeedElement"][0], "@id": ["q"]}]),
-            "dataFeedElement[0]: '@id' is no text: [\"q\"]",
+            "dataFeedElement[0]: '@id' is not text: [\"q\"]",
         ),
         (changed(rating=[a_rating(), a_rating()]), "two traits with the name 'Clear'"),
         (
@@ -228,8 +228,8 @@ def test_what_cannot_be_represented_is_an_error_that_names_it(document, message,
     assert "\n" not in str(caught.value)
 
 
-CODE = "it is Python code, which is not run from a file: give it by code="
-AGENT = "its kind 'karenina:{}AgenticRubricTrait' is not known here"
+CODE = "it is Python code, which is not run from a file: pass it with code="
+AGENT = "its kind 'karenina:{}AgenticRubricTrait' is unknown"
 STORED = {
     "agentic": {
         "Runs": AGENT.format("Global"),
@@ -285,7 +285,7 @@ def test_a_class_is_its_index_and_its_name_also_after_a_file(endpoint, models, t
 @pytest.mark.parametrize(
     ("kind", "settings", "problem"),
     [
-        ("GlobalPoeticTrait", {}, "its kind 'karenina:GlobalPoeticTrait' is not known here"),
+        ("GlobalPoeticTrait", {}, "its kind 'karenina:GlobalPoeticTrait' is unknown"),
         ("GlobalRubricTrait", {"include_ground_truth": "yes"}, "include_ground_truth: input sh"),
         ("GlobalRegexTrait", {"pattern": "("}, "pattern: missing )"),
         ("GlobalLLMRubricTrait", {"classes": {"one": "alone"}}, "classes: kind='literal' needs 2"),

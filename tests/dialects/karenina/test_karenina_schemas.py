@@ -168,7 +168,7 @@ def test_what_a_function_may_not_give_is_no_score(gives):
         ({"func": len, "kind": "literal"}, "classes: kind='literal' needs 2 to 20"),
         (
             {"func": len, "kind": "score", "invert_result": True, "min_score": 0, "max_score": 1},
-            "invert_result goes with kind='boolean'",
+            "invert_result is only allowed for kind='boolean'",
         ),
         ({"func": "os:system", "kind": "boolean"}, "func: input should be callable"),
     ],
@@ -191,17 +191,21 @@ TWICE = [RubricTrait(**SCORE)] * 2
         (RubricTrait, {"name": "Clarity"}, "RubricTrait 'Clarity'.kind: missing"),
         (RubricTrait, {"kind": "score"}, "RubricTrait.name: missing"),
         (RubricTrait, {**SCORE, "name": " "}, "name: must not be empty"),
-        (RubricTrait, {**SCORE, "name": "answer template"}, "is what results call correctness"),
+        (
+            RubricTrait,
+            {**SCORE, "name": "answer template"},
+            "is the name of correctness in results",
+        ),
         (RubricTrait, {**SCORE, "min_score": 5, "max_score": 1}, "must be less than max_score"),
         (RubricTrait, {**SCORE, "desciption": "d"}, "did you mean 'description'?"),
         (RubricTrait, {**SCORE, "votes_of_a_crowd": True}, "no setting 'votes_of_a_crowd' here"),
         (RubricTrait, {"name": "C", "kind": "literal"}, "kind='literal' needs 2 to 20, found 0"),
-        (RubricTrait, {**SCORE, "classes": {"a": "", "b": ""}}, "classes go with kind='literal'"),
+        (RubricTrait, {**SCORE, "classes": {"a": "", "b": ""}}, "classes are only allowed for"),
         (ManualRubricTrait, {"name": "P", "pattern": "(a"}, "at position 0 in '(a'"),
         (
             ManualRubricTrait,
             {"name": "P", "pattern": "a", "invert": True, "invert_result": False},
-            "invert and invert_result are the same setting, and differ",
+            "invert and invert_result are the same setting, but have different values",
         ),
         (
             MetricRubricTrait,
@@ -217,8 +221,8 @@ TWICE = [RubricTrait(**SCORE)] * 2
             {**MODEL, "interface": "telepathy"},
             "interface: unknown word 'telepathy' (known",
         ),
-        (ModelConfig, AT, "ModelConfig 'i': base_url goes with interface='openai_endpoint', which"),
-        (ModelConfig, {"interface": "manual"}, "manual_traces goes with interface='manual', which"),
+        (ModelConfig, AT, "ModelConfig 'i': interface='openai_endpoint' needs base_url"),
+        (ModelConfig, {"interface": "manual"}, "interface='manual' needs manual_traces"),
         (ModelConfig, {"interface": "manual", "manual_traces": {}}, "expected a ManualTraces, fou"),
         (ModelConfig, {**MODEL, "endpoint_api_key": "k"}, "no setting 'endpoint_api_key' here: le"),
         (
@@ -340,7 +344,7 @@ def test_a_field_compares_as_it_says(field, right, wrong):
         ({"comparison": "normalized", "expected": "--"}, "must be text"),
         ({"comparison": "set", "expected": "red"}, "must be a list of texts"),
         ({"comparison": "fuzzy", "expected": "red"}, "comparison"),
-        ({"comparison": "exact", "expected": "a", "tolerance": 1}, "tolerance: goes with"),
+        ({"comparison": "exact", "expected": "a", "tolerance": 1}, "tolerance: only allowed for"),
         (
             {"comparison": "number", "expected": 1, "tolerance": -1},
             "tolerance: input should be",

@@ -39,11 +39,13 @@ def criteria_of(data: Any) -> tuple[list[_Placed], dict[str, Any]]:
     """
     if isinstance(data, Mapping) and isinstance(inner := data.get("rubric"), Mapping):
         if "rubric" in inner:
-            raise InputError("'rubric' inside 'rubric': leave one of them out")
+            raise InputError("'rubric' inside 'rubric': remove one of them")
         placed, inside = criteria_of(inner)
         beside = _beside(data, "rubric")
         if inside.get("guidelines") and beside.get("guidelines"):
-            raise InputError("'guidelines' are inside 'rubric' and beside it; keep one of them")
+            raise InputError(
+                "'guidelines' are both inside and outside of 'rubric'; keep one of them"
+            )
         return [(("rubric", *path), raw) for path, raw in placed], {**inside, **beside}
     if isinstance(data, Mapping):
         key = next((key for key in LISTS if data.get(key) is not None), None)
@@ -57,7 +59,7 @@ def criteria_of(data: Any) -> tuple[list[_Placed], dict[str, Any]]:
 def _beside(data: Mapping[str, Any], key: str) -> dict[str, Any]:
     """Return the remaining keys, without blank guidelines."""
     if other := next((other for other in LISTS if other != key and data.get(other)), None):
-        raise InputError(f"'{key}' and '{other}' are side by side; keep one of them")
+        raise InputError(f"there are both '{key}' and '{other}'; keep one of them")
     beside = {name: value for name, value in data.items() if name not in LISTS}
     guidelines = beside.get("guidelines")
     if guidelines is None or (isinstance(guidelines, str) and not guidelines.strip()):
@@ -100,8 +102,8 @@ def criterion_document(data: Mapping[str, Any]) -> dict[str, Any]:
         del fields["aggregation"]
         name = fields.get("name") or fields.get("requirement")
         _warn(
-            f"'{name}': the aggregation {shown(aggregation)} is not for its votes, which are "
-            f"counted as the grader says (with options: {', '.join(known)})"
+            f"'{name}': the aggregation {shown(aggregation)} does not apply to its votes; "
+            f"the grader's is used (criteria with options allow {', '.join(known)})"
         )
     if isinstance(fields.get("options"), Sequence):
         options = [option_document(option) for option in fields["options"]]
@@ -110,8 +112,8 @@ def criterion_document(data: Mapping[str, Any]) -> dict[str, Any]:
             fields[ABSTENTION_OPTION] = option if isinstance(option, Mapping) else option.to_dict()
             if not fields[ABSTENTION_OPTION].get("na"):
                 _warn(
-                    f"the option {ABSTENTION} is the answer that every criterion has: its value "
-                    "is not used, what it scores is said with cannot_assess_config"
+                    f"the option {ABSTENTION} is an abstention, which every criterion allows: "
+                    "its value is ignored, and cannot_assess_config sets its score"
                 )
     return fields
 

@@ -21,10 +21,10 @@ from rubricate.settings import Settings
 OTHER_PREFIXES = ("hosted_vllm/", "openai_like/", "custom_openai/")
 """LiteLLM's prefixes for servers that are identified by their address."""
 NOT_USED = {
-    "retry_min_wait": "waits grow from what the endpoint says",
-    "retry_max_wait": "waits grow from what the endpoint says",
-    "prompt_caching": "endpoints keep what prompts begin with as they see fit",
-    "cache_ttl": "what is in the cache stays; delete the folder to ask again",
+    "retry_min_wait": "the waits depend on the endpoint's responses",
+    "retry_max_wait": "the waits depend on the endpoint's responses",
+    "prompt_caching": "endpoints decide which prompts they cache",
+    "cache_ttl": "cached answers do not expire; delete the folder to ask again",
 }
 """Fields of `LLMConfig` that are accepted but have no effect, with the reason."""
 
@@ -101,7 +101,7 @@ class LLMConfig(Settings, kw_only=False):
     def check(self) -> None:
         if self.extra_headers:
             raise InputError(
-                "LLMConfig takes no extra_headers: derive a model from rubricate.judge.Model"
+                "LLMConfig does not support extra_headers: subclass rubricate.judge.Model"
             )
         for name, why in NOT_USED.items():
             if getattr(self, name) != getattr(LLMConfig, name):
@@ -153,7 +153,7 @@ class LLMConfig(Settings, kw_only=False):
         )
         if self.api_key is not None and os.environ.get(model.key_variable) != self.api_key:
             raise InputError(
-                f"api_key: keys come from the environment alone; set {model.key_variable}"
+                f"api_key: keys are only read from the environment; set {model.key_variable}"
             )
         return model
 

@@ -367,7 +367,7 @@ def compute_metrics(
             "abstention is not UNMET"
         )
     if na_mode != "exclude":
-        raise InputError(f"na_mode must be exclude, found {na_mode!r}: N/A is no place on a scale")
+        raise InputError(f"na_mode must be exclude, found {na_mode!r}: N/A has no place on a scale")
     result = eval_result.result
     labelled = {item.id: item for item in dataset.to_grade()}
     if missing := [item.id for item in result.items if item.id not in labelled]:

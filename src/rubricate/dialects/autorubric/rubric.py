@@ -73,7 +73,7 @@ class Rubric(core.Rubric):
             return data
         if isinstance(data, core.Rubric):
             if data.groups:
-                raise InputError("a tree of criteria is the core's own: use rubricate.Rubric")
+                raise InputError("only rubricate.Rubric supports nested criteria: use that")
             data = data.to_dict()
         try:
             placed, beside = criteria_of(data)
@@ -164,7 +164,7 @@ def _of_any_format(path: Path, text: str) -> Any:
         if isinstance(data, Mapping | list):
             return data
     raise InputError(
-        f"Unsupported file format '{path.suffix}': it holds no rubric as JSON or YAML; write one "
+        f"Unsupported file format '{path.suffix}': it has no rubric as JSON or YAML; write one "
         "to a .json, .yaml or .yml file"
     )
 

@@ -89,7 +89,7 @@ def rubric(call: ScorerCall) -> Scorer:
         own = Rubric.from_file(own)
     reward = RewardFunction(own, call.judge, **vars(part(ScorerOptions, call)))
     if own is not None and WHOLE in (*own.groups, *own.names):
-        raise InputError(f"a criterion has the name '{WHOLE}', which is the whole's: rename it")
+        raise InputError(f"the criterion name '{WHOLE}' is reserved for the total: rename it")
 
     async def score(state: TaskState, target: Target) -> Score:
         output = state.output.completion

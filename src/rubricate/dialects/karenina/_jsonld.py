@@ -232,7 +232,7 @@ def _question(
     ours = _our_properties(item, where)
     id_ = feed.get("@id") or item.get("@id") or f"urn:karenina:question:{path[-1]}"
     if not isinstance(id_, str):
-        raise InputError(f"'@id' is no text: {shown(id_)}", path=path)
+        raise InputError(f"'@id' is not text: {shown(id_)}", path=path)
     words: Any = item.get("keywords")
     is_list = isinstance(words, list) and all(isinstance(word, str) for word in words)
     question = Question(
@@ -413,7 +413,7 @@ def trait_of(data: Any, scope: str, path: Path, code: Code = NO_CODE) -> Trait:
     other = _SCOPE.search(str(node.get("additionalType")))
     if other and other[1] != scope:
         where = "the benchmark" if other[1] == "Global" else "a question"
-        raise InputError(f"additionalType: a trait of {where} is elsewhere", path=path)
+        raise InputError(f"additionalType: a trait of {where} does not belong here", path=path)
     _properties_of(node, path)
     try:
         return _of_node(node, code.get(name)).model_copy(update={"node": node})
@@ -427,7 +427,7 @@ def _properties_of(node: Mapping[str, Any], path: Path) -> dict[str, Any]:
     settings = _our_properties(node, path)
     for name in settings:
         if name in ("name", "description", "node"):
-            raise InputError(f"additionalProperty: '{name}' is no setting of a trait", path=path)
+            raise InputError(f"additionalProperty: '{name}' is not a setting of traits", path=path)
     return settings
 
 
@@ -441,7 +441,7 @@ def _of_node(node: Mapping[str, Any], function: Callable[[str], Any] | None) -> 
     kind = _SCOPE.sub("", str(written).rpartition(":")[2], count=1)
     known = _KINDS.get(kind)
     if known is None:
-        raise InputError(f"its kind {written!r} is not known here")
+        raise InputError(f"its kind {written!r} is unknown")
     fields = {
         name: _parsed(value) if name in _AS_TEXT else value
         for name, value in _properties_of(node, ()).items()
@@ -449,7 +449,7 @@ def _of_node(node: Mapping[str, Any], function: Callable[[str], Any] | None) -> 
     fields |= {key: node[key] for key in ("name", "description") if node.get(key) is not None}
     if known is CallableRubricTrait:
         if function is None:
-            raise InputError("it is Python code, which is not run from a file: give it by code=")
+            raise InputError("it is Python code, which is not run from a file: pass it with code=")
         return known(**fields, func=function)
     if known is RubricTrait:
         bounds = _bound(node, "worstRating", 1), _bound(node, "bestRating", 5)
@@ -494,5 +494,5 @@ def required(node: Mapping[str, Any], key: str, path: Path) -> str:
     """Return the text of a key."""
     text = node.get(key)
     if not isinstance(text, str) or not text.strip():
-        raise InputError(f"'{key}' is missing or no text", path=path)
+        raise InputError(f"'{key}' is missing or not text", path=path)
     return text

@@ -61,7 +61,7 @@ class ModelConfig(SettingsDocument):
         if "endpoint_base_url" in data:
             address = data.pop("endpoint_base_url")
             if data.setdefault("base_url", address) != address:
-                raise InputError("base_url and endpoint_base_url are the same, and differ")
+                raise InputError("base_url and endpoint_base_url are the same setting, but differ")
         if data.get("interface") == "manual":
             data.setdefault("model_name", "manual")
         return {**data, "id": data.get("id") or data.get("model_name")}
@@ -69,12 +69,12 @@ class ModelConfig(SettingsDocument):
     @model_validator(mode="after")
     def _is_reachable(self) -> ModelConfig:
         if (self.interface == "manual") != (self.manual_traces is not None):
-            raise InputError("manual_traces goes with interface='manual', which needs it")
+            raise InputError("interface='manual' needs manual_traces; others do not allow it")
         if self.manual_traces is not None and not hasattr(self.manual_traces, "of"):
             kind = type(self.manual_traces).__name__
             raise InputError(f"manual_traces: expected a ManualTraces, found {kind}")
         if (self.interface == "openai_endpoint") != (self.base_url is not None):
-            raise InputError("base_url goes with interface='openai_endpoint', which needs it")
+            raise InputError("interface='openai_endpoint' needs base_url; others do not allow it")
         if self.interface == "langchain" and self._provider not in PROVIDERS:
             known = (*PROVIDERS, *_ALIASES)
             raise InputError(unknown_word("model_provider", self.model_provider, known))

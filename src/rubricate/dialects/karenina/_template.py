@@ -104,9 +104,11 @@ class TemplateField(SettingsDocument):
     @model_validator(mode="after")
     def _settings_fit(self) -> TemplateField:
         if self.tolerance and self.comparison != "number":
-            raise InputError("tolerance: goes with the comparison 'number'")
+            raise InputError("tolerance: only allowed for the comparison 'number'")
         if self.also_accepted and self.comparison not in ("exact", "normalized"):
-            raise InputError("also_accepted: goes with the comparisons 'exact' and 'normalized'")
+            raise InputError(
+                "also_accepted: only allowed for the comparisons 'exact' and 'normalized'"
+            )
         return self
 
     @property

@@ -60,7 +60,7 @@ class Trait(SettingsDocument):
     @classmethod
     def _name_is_text(cls, name: str) -> str:
         if name == CORRECTNESS:
-            raise InputError(f"'{name}' is what results call correctness; choose another name")
+            raise InputError(f"'{name}' is the name of correctness in results; choose another name")
         return name
 
     @model_validator(mode="after")
@@ -169,7 +169,7 @@ class GradedTrait(Trait):
         if self.kind == "literal" and not 2 <= count <= MOST_CLASSES:
             raise InputError(f"classes: kind='literal' needs 2 to {MOST_CLASSES}, found {count}")
         if self.kind != "literal" and self.classes is not None:
-            raise InputError("classes go with kind='literal'")
+            raise InputError("classes are only allowed for kind='literal'")
         low, high = self.bounds
         if low >= high:
             raise InputError(f"min_score must be less than max_score, found {low} and {high}")
@@ -264,7 +264,9 @@ class ManualRubricTrait(Trait):
             data = dict(data)
             inverted = data.pop("invert_result")
             if data.setdefault("invert", inverted) != inverted:
-                raise InputError("invert and invert_result are the same setting, and differ")
+                raise InputError(
+                    "invert and invert_result are the same setting, but have different values"
+                )
         return data
 
     @property
@@ -392,7 +394,7 @@ class CallableRubricTrait(GradedTrait):
         self._check_range()
         of_boolean = self.kind == "boolean"
         if self.invert_result and not of_boolean:
-            raise InputError("invert_result goes with kind='boolean'")
+            raise InputError("invert_result is only allowed for kind='boolean'")
         fields = {
             "function": self.func,
             "gives": self.kind,

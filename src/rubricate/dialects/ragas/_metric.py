@@ -166,7 +166,7 @@ class RubricMetric(MetricWithLLM, SingleTurnMetric, MultiTurnMetric):
             if getattr(sample, column) is None:
                 raise InputError(f"the metric {self.name} requires the column '{column}'")
         if not self.prompt(kind).fill(fields):
-            raise InputError("has no field that the judge could be shown")
+            raise InputError("has no field to show to the judge")
         if sample.rubrics is not None:
             self.criterion(sample.rubrics)
 

@@ -244,7 +244,7 @@ class EvaluationDataset:
         """
         if isinstance(dataset, Mapping):
             known = ", ".join(map(str, dataset))
-            raise InputError(f"the dataset has splits ({known}): give one of them")
+            raise InputError(f"the dataset has splits ({known}): pass one of them")
         return cls.from_list([_without_none(row) for row in dataset], name=name)
 
     def to_hf_dataset(self) -> Any:

@@ -87,7 +87,7 @@ class PydanticPrompt(Generic[In, Out]):
                 )
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("a prompt does not change; make another PydanticPrompt")
+        raise AttributeError("prompts are immutable; create another PydanticPrompt")
 
     def with_rubrics(self, rubrics: Mapping[str, str]) -> Self:
         """Return the prompt with a rubric after its instruction, one line for each level.

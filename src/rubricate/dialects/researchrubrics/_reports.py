@@ -68,7 +68,7 @@ def find_reports(
         if len(without_report[system]) == len(tasks):
             names = ", ".join(sorted(path.name for path in documents.values())[:3]) or "none"
             raise InputError(
-                f"no report is named by a task, such as {tasks[0].sample_id}.md; files: {names}",
+                f"no report is named after a task, such as {tasks[0].sample_id}.md; files: {names}",
                 file=folder,
             )
         files |= {(system, name): path for name, path in paths.items() if path is not None}

@@ -126,7 +126,7 @@ def read_tasks(path: str | Path = DEFAULT_TASKS, *, grading: str = "binary") -> 
         text = read_text(path)
     except MissingFileError:
         raise MissingFileError(
-            "file not found; the published one comes by: huggingface-cli download "
+            "file not found; to download the published one: huggingface-cli download "
             "ScaleAI/researchrubrics processed_data.jsonl --repo-type dataset --local-dir "
             "data/researchrubrics",
             file=path,
@@ -170,7 +170,7 @@ def _check_id(sample_id: str) -> None:
     """Reject ids that are not plain file names, because reports are found by them."""
     if Path(sample_id).name != sample_id or sample_id == ".." or set("\\\0") & {*sample_id}:
         raise InputError(
-            f"'{sample_id}' has a path in it; a sample_id is a file's name without its ending",
+            f"'{sample_id}' contains a path; a sample_id is the name of a file without its suffix",
             path=("sample_id",),
         )
 

@@ -113,7 +113,7 @@ class ReportOptions(DialectOptions):
 
     def check(self) -> None:
         if self.model is not None and self.evaluator is not None:
-            raise InputError("give a model or an evaluator, which has its own; not both")
+            raise InputError("pass either a model or an evaluator, which has its own model")
 
     def grader(self) -> RubricEvaluator:
         """Return the evaluator."""

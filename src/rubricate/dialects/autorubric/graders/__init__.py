@@ -30,7 +30,7 @@ NominalAggregation = Literal["mode", "weighted_mode", "unanimous"]
 LLMCalls = Literal["per_criterion", "per_item"]
 ALONE = "default"
 """The `judge_id` of a single judge."""
-_REPLY = "replies have one form here; derive your own kind of criterion from rubricate.Criterion"
+_REPLY = "the form of replies is fixed here; define a subclass of rubricate.Criterion"
 REFUSED = {
     "binary_response_format": _REPLY,
     "multi_choice_response_format": _REPLY,
@@ -179,13 +179,13 @@ class CriterionGrader(Settings):
     def check(self) -> None:
         for name, way in REFUSED.items():
             if getattr(self, name) is not None:
-                raise InputError(f"CriterionGrader takes no {name}: {way}")
+                raise InputError(f"CriterionGrader does not support {name}: {way}")
         if self.llm_calls not in ("per_criterion", "per_item"):
             raise InputError(
                 f"llm_calls must be per_criterion or per_item, found {self.llm_calls!r}"
             )
         if self.length_penalty is not None and not self.normalize:
-            raise InputError("length_penalty is for scores from 0 to 1: leave out normalize=False")
+            raise InputError("length_penalty requires scores from 0 to 1: remove normalize=False")
         if not self.auto_na_option:
             warnings.warn(
                 "CriterionGrader: auto_na_option=False is ignored: CANNOT_ASSESS is always allowed",

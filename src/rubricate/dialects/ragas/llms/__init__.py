@@ -127,7 +127,9 @@ def LangchainLLMWrapper(langchain_llm: object, *args: Any, **named: Any) -> Mode
         InputError: it is not one, or there are further arguments.
     """
     if args or named:
-        raise InputError("LangchainLLMWrapper takes the model alone: settings are the model's own")
+        raise InputError(
+            "LangchainLLMWrapper only takes a model: change settings on the model itself"
+        )
     model = client_model(langchain_llm)
     if model is None:
         raise InputError(f"expected a LangChain chat model, found a {type(langchain_llm).__name__}")
@@ -152,12 +154,16 @@ def llm_factory(
     """
     for name in ("adapter", "cache"):
         if settings.pop(name, None) not in (None, "auto"):
-            raise InputError(f"llm_factory takes no {name}: journal and cache are the engine's")
+            raise InputError(
+                f"llm_factory does not support {name}: use the engine's journal and cache"
+            )
     if client is None:
         parameters = inspect.signature(HTTPModel).parameters
         for name in settings:
             if name not in parameters:
-                raise InputError(f"llm_factory: '{name}' needs a client; HTTPModel has no such one")
+                raise InputError(
+                    f"llm_factory: '{name}' needs a client; HTTPModel has no such option"
+                )
         return HTTPModel(f"{provider}/{model}", **settings)
     create = _creator(client)
     if create is None:

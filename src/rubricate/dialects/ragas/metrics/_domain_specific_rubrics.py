@@ -123,8 +123,8 @@ class RubricsScore(RubricMetric):
     ) -> int | float:
         if callbacks:
             raise InputError(
-                f"{kind.value}_ascore takes no callbacks: use abatch_score with run_dir, which "
-                "keeps every request and reply"
+                f"{kind.value}_ascore does not support callbacks: use abatch_score with "
+                "run_dir, which keeps every request and reply"
             )
         options = DialectOptions() if timeout is None else DialectOptions(deadline=float(timeout))
         return (await self.scored(sample, kind, options))[0]

@@ -75,7 +75,9 @@ class _Metric:
         for field in fields:
             if field not in self._fields:
                 known = ", ".join(self._fields)
-                raise InputError(f"ascore takes no {field}: a sample has {known}")
+                raise InputError(
+                    f"ascore has no argument {field}; the fields of a sample are {known}"
+                )
         fields = {name: value for name, value in fields.items() if value is not None}
         score, verdict = await self.metric.scored(sample_of(fields), MetricType.SINGLE_TURN)
         return MetricResult(float(score), verdict.reason)
