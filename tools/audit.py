@@ -86,7 +86,7 @@ def installed(names: Iterator[str]) -> dict[str, str]:
     return found
 
 
-def asked(program: str, *arguments: str) -> tuple[list[str], str]:
+def pip_audit_findings(program: str, *arguments: str) -> tuple[list[str], str]:
     """Return the findings of `pip-audit`, one per line, and what it could not check."""
     done = subprocess.run(
         [program, *arguments, "--format", "json", "--progress-spinner", "off"],
@@ -107,8 +107,8 @@ def asked(program: str, *arguments: str) -> tuple[list[str], str]:
         for vulnerability in one.get("vulns", ())
     ]
     skipped = [one["name"] for one in packages if "skip_reason" in one]
-    left = [name for name in skipped if name != "rubricate"]
-    return found, f"{len(left)} of {len(packages)} packages are not in it" if left else ""
+    unchecked = [name for name in skipped if name != "rubricate"]
+    return found, f"{len(unchecked)} of {len(packages)} packages are not in it" if unchecked else ""
 
 
 def main(programs: list[str]) -> int:
@@ -125,10 +125,10 @@ def main(programs: list[str]) -> int:
                 "installed": ("--path", str(next(p for p in sys.path if "site-packages" in p))),
             }
             for what, way in ways.items():
-                lines, left = asked(program, *way)
+                lines, unchecked = pip_audit_findings(program, *way)
                 found += [f"{what}: {line}" for line in lines]
-                if left:
-                    print(f"The database could not be asked about everything ({what}): {left}")
+                if unchecked:
+                    print(f"The database could not check everything ({what}): {unchecked}")
     print("\n".join(found) or "No known vulnerabilities.")
     return bool(found)
 

@@ -797,23 +797,23 @@ def main() -> None:
     options.add_argument("--match", default="", help="a regular expression of cells")
     options.add_argument("--processes", type=int, default=1)
     options.add_argument("--grid", default="usual", help="usual, other, or the seed of a drawn one")
-    given = options.parse_args()
-    use_grid(given.grid)
+    arguments = options.parse_args()
+    use_grid(arguments.grid)
     print(f"| figure | {' | '.join(f'{n} items' for n in GRID.items)} |")
     print(f"|---|{'---:|' * len(GRID.items)}")
-    CELLS.update({of: list(FIGURES[of]()) for of in given.only.split(",")})
+    CELLS.update({of: list(FIGURES[of]()) for of in arguments.only.split(",")})
     start = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(given.processes, mp_context=start) as pool:
+    with ProcessPoolExecutor(arguments.processes, mp_context=start) as pool:
         for of, cells in CELLS.items():
             jobs = [
-                (of, at, given.draws)
+                (of, at, arguments.draws)
                 for at, cell in enumerate(cells)
-                if re.search(given.match, f"{cell.items} items, {cell.name}")
+                if re.search(arguments.match, f"{cell.items} items, {cell.name}")
             ]
             table: dict[str, dict[int, list[float]]] = {}
             for cell, items, shares in pool.map(coverage, jobs):
                 for name, (share, made) in shares.items():
-                    if given.cells:
+                    if arguments.cells:
                         print(f"  {name}, {items} items, {cell}: {share:.3f} of {made:.2f}")
                     row = table.setdefault(name, {})
                     if made >= LEAST:

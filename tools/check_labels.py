@@ -183,29 +183,29 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=400)
     parser.add_argument("--labels", type=int, default=50)
     parser.add_argument("--only", choices=["raters"])
-    given = parser.parse_args()
-    if given.data is not None and given.only:
-        print("\n".join(raters(given.data, given.draws)))
+    arguments = parser.parse_args()
+    if arguments.data is not None and arguments.only:
+        print("\n".join(raters(arguments.data, arguments.draws)))
         return
     print("| data, judge | choice | figure | all items | mean | sd | holds | width |")
     print("|---|---|---|---:|---:|---:|---:|---:|")
     populations = [simulated()]
-    if given.data is not None:
-        for each in read_populations(given.data, frozenset()):
+    if arguments.data is not None:
+        for each in read_populations(arguments.data, frozenset()):
             known = ~np.isnan(each.sure)
             if known.all() and len(known) >= 200:
                 populations.append(each)
     for population in populations:
-        for row in rows(population, given.labels, given.draws):
+        for row in rows(population, arguments.labels, arguments.draws):
             print(row, flush=True)
     print(
         "\n| data, judge | certified labels | the judge's share holds | corrected holds | width |"
     )
     print("|---|---:|---:|---:|---:|")
     for population in populations:
-        print(carried(population, 2 * given.labels, given.draws), flush=True)
-    if given.data is not None:
-        print("", *raters(given.data, given.draws), sep="\n")
+        print(carried(population, 2 * arguments.labels, arguments.draws), flush=True)
+    if arguments.data is not None:
+        print("", *raters(arguments.data, arguments.draws), sep="\n")
 
 
 if __name__ == "__main__":

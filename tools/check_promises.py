@@ -324,7 +324,7 @@ def check(population: Population, design: Design, labels: int, splits: int) -> d
     tallies: dict[str, Tally] = defaultdict(Tally)
     for _ in range(splits):
         drawn, rest, groups = design.draw(population, labels, chance)
-        for name, interval in told(population, drawn, rest, groups).items():
+        for name, interval in user_intervals(population, drawn, rest, groups).items():
             if name in truth:
                 tallies[name].add(holds(interval, truth[name]))
         sure = population.sure[drawn]
@@ -340,7 +340,7 @@ def check(population: Population, design: Design, labels: int, splits: int) -> d
     return tallies
 
 
-def told(
+def user_intervals(
     population: Population, drawn: Integers, rest: Integers, groups: list[int] | None
 ) -> dict[str, Estimate]:
     """Return the intervals that a user with these labels sees."""

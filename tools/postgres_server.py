@@ -50,9 +50,9 @@ class PostgresServer:
         self._holder: int | None = holder.detach()
         if self._as:
             shutil.chown(self.folder, *self._as)
-        told = {"fsync": "off", "full_page_writes": "off", "max_connections": "200", **options}
-        told |= {"port": str(self.port), "unix_socket_directories": str(self.folder)}
-        told |= {
+        settings = {"fsync": "off", "full_page_writes": "off", "max_connections": "200", **options}
+        settings |= {"port": str(self.port), "unix_socket_directories": str(self.folder)}
+        settings |= {
             "listen_addresses": "127.0.0.1",
             "max_connections": options.get("max_connections", "200"),
         }
@@ -62,7 +62,7 @@ class PostgresServer:
             self._run("initdb", "-U", USER, "-E", "UTF8", "--locale=C", "-N", "--auth-local=trust",
                       "--auth-host=scram-sha-256", f"--pwfile={password}")  # fmt: skip
             with (self.folder / "data" / "postgresql.auto.conf").open("a") as file:
-                file.writelines(f"{name} = '{value}'\n" for name, value in told.items())
+                file.writelines(f"{name} = '{value}'\n" for name, value in settings.items())
             self.start()
         except BaseException:
             os.close(self._holder)
@@ -118,10 +118,10 @@ class PostgresServer:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _run(self, program: str, *arguments: str) -> None:
-        told = [str(self._programs / program), "-D", str(self.folder / "data"), *arguments]
+        command = [str(self._programs / program), "-D", str(self.folder / "data"), *arguments]
         user, group = self._as or (None, None)
         done = subprocess.run(
-            told,
+            command,
             user=user,
             group=group,
             extra_groups=[] if self._as else None,

@@ -149,7 +149,7 @@ def trainer() -> None:
 
 
 def make_app() -> Any:
-    """Create the application for uvicorn, in processes of its own."""
+    """Create the application for uvicorn, in separate processes."""
     from contextlib import asynccontextmanager
 
     from fastapi import FastAPI

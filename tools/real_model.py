@@ -45,17 +45,21 @@ def main() -> None:
     parser.add_argument("--max-tokens", type=int, default=400)
     parser.add_argument("--timeout", type=float, default=600.0)
     parser.add_argument("--concurrency", type=int, default=2)
-    given = parser.parse_args()
-    dataset = RubricDataset.from_file(given.data)
-    options = {"base_url": given.base_url, "limit": given.items, "deadline": 6 * given.timeout}
-    options |= {"max_tokens": given.max_tokens, "timeout": given.timeout}
-    options |= {"concurrency": given.concurrency}
+    arguments = parser.parse_args()
+    dataset = RubricDataset.from_file(arguments.data)
+    options = {
+        "base_url": arguments.base_url,
+        "limit": arguments.items,
+        "deadline": 6 * arguments.timeout,
+    }
+    options |= {"max_tokens": arguments.max_tokens, "timeout": arguments.timeout}
+    options |= {"concurrency": arguments.concurrency}
     print(HEAD, flush=True)
     causes: dict[str, str] = {}
     for name, way in WAYS.items():
         begin = time.monotonic()
         try:
-            result = rubricate.grade(dataset, given.model, **options, **way)
+            result = rubricate.grade(dataset, arguments.model, **options, **way)
         except RunStopped as stopped:
             causes[name] = f"stopped: {stopped}"
             if stopped.result is None:
@@ -66,7 +70,7 @@ def main() -> None:
             causes.setdefault(name, error)
         if "permutations" in way and "mode" not in way:
             causes[f"{name}: verdicts that changed with the order"] = changed(result)
-    print(f"\nA prompt that does not fit: {too_long(given.base_url, given.model)}\n")
+    print(f"\nA prompt that does not fit: {too_long(arguments.base_url, arguments.model)}\n")
     for name, cause in causes.items():
         print(f"- {name}: {cause}")
 

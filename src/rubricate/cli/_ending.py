@@ -133,11 +133,11 @@ def stop_on_signals() -> asyncio.Event:
     before = {number: signal.getsignal(number) for number in SIGNALS}
     for number, handler in before.items():
         if number != HANGUP or handler != signal.SIG_IGN:  # ignored under `nohup`
-            signal.signal(number, _heard)
+            signal.signal(number, _ignore_signal)
 
     def restore(_: object) -> None:
         for number, handler in before.items():
-            if number != HANGUP or signal.getsignal(number) == _heard:
+            if number != HANGUP or signal.getsignal(number) == _ignore_signal:
                 signal.signal(number, handler)
         signal.set_wakeup_fd(-1)
         writer.close()
@@ -154,7 +154,7 @@ def stop_on_signals() -> asyncio.Event:
     return stop
 
 
-def _heard(*_: object) -> None:
+def _ignore_signal(*_: object) -> None:
     """Ignore a signal, because `_listen` receives it."""
 
 
@@ -200,7 +200,7 @@ def _first_signal(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
     loop.set_exception_handler(_report)
     signal.set_wakeup_fd(-1)  # the next signal has its default effect
     for number in SIGNALS:
-        if signal.getsignal(number) != _heard:
+        if signal.getsignal(number) != _ignore_signal:
             continue
         if number == HANGUP:  # it comes twice: from the shell and from the system
             signal.signal(number, signal.SIG_IGN)

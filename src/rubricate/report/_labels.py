@@ -47,11 +47,11 @@ class RunLabels:
         self.path = run.path / LABELS_NAME if file is None else user_path(file)
         check_no_links(run.path)
         self._file = LabelFile(self.path) if file is not None or self.path.exists() else None
-        if not self._grows and self._known.isdisjoint(run.item_scores):
+        if not self._grows and self._item_ids.isdisjoint(run.item_scores):
             raise InputError(f"has none of the items of {run.path}", file=self.path)
 
     @property
-    def _known(self) -> set[str]:
+    def _item_ids(self) -> set[str]:
         """The ids of the items in the file."""
         return set() if self._file is None else {item.id for item in self._file.items}
 
@@ -72,10 +72,10 @@ class RunLabels:
         changed: dict[str, dict[str, dict[str, Any]]] = {}
         for before, row in zip(self._run.rows, self.run.rows, strict=True):
             if (row.human_label, row.human_reason) != (before.human_label, before.human_reason):
-                changed.setdefault(row.item, {})[row.criterion] = self._shown(row)
+                changed.setdefault(row.item, {})[row.criterion] = self._page_label(row)
         return changed
 
-    def _shown(self, row: ResultRow) -> dict[str, Any]:
+    def _page_label(self, row: ResultRow) -> dict[str, Any]:
         criterion = self._run.rubric_of(row.item).by_name[row.criterion]
         return {
             "label": row.human_label,
@@ -105,7 +105,7 @@ class RunLabels:
             held = PageLabels.of(self._run.path)
             if held is None:
                 self._file = None  # no label yet, or the file was deleted
-            if item not in self._known:
+            if item not in self._item_ids:
                 new = self._dataset(item)
                 self._file = self._file or LabelFile.of_dataset(self.path, new)
             elif held is not None and item not in held.items:
@@ -116,7 +116,7 @@ class RunLabels:
         self._file.apply([change], new)
         labels = PageLabels(self.path, {item: self._file.item(item)})
         now = labels.applied(rows, rubric, self._run.rules)
-        return self._shown(next(row for row in now if row.criterion == criterion))
+        return self._page_label(next(row for row in now if row.criterion == criterion))
 
     @cached_property
     def _rows(self) -> dict[str, tuple[ResultRow, ...]]:

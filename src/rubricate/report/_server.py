@@ -57,7 +57,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(slots=True)
-class _Shown:
+class _Page:
     """The data of a page, and the state of the files when they were read."""
 
     data: PageData
@@ -98,7 +98,7 @@ class ViewServer(PageServer):
         self._journal = journal
         self._labels_file = labels
         self._annotator = annotator
-        self._shown: dict[tuple[str, str], _Shown] = {}
+        self._pages: dict[tuple[str, str], _Page] = {}
         self._versions = 0
         self._working = asyncio.Lock()
         self._single = has_journal(self._top) or (self._top / "summary.json").exists()
@@ -130,7 +130,7 @@ class ViewServer(PageServer):
 
     async def __aexit__(self, *error: object) -> None:
         await super().__aexit__(*error)
-        for shown in self._shown.values():
+        for shown in self._pages.values():
             shown.data.chunks.close()
 
     async def _in_thread(self, work: Callable[..., _T], *arguments: Any) -> _T:
@@ -150,14 +150,14 @@ class ViewServer(PageServer):
             raise InputError(f"there is no run '{name}'", file=self._top)
         return self._folders[name]
 
-    def _read(self, name: str, other: str = "") -> _Shown:
+    def _read(self, name: str, other: str = "") -> _Page:
         """The data of a page, read again if the run has changed."""
-        shown = self._shown.pop((name, other), None)
+        shown = self._pages.pop((name, other), None)
         folders = [self._folder(run) for run in ((name, other) if other else (name,))]
         state = tuple(_state(folder / file) for folder in folders for file in FILES)
         changed = shown is None or state != shown.state
         if shown is not None and (not changed or time.monotonic() < shown.next_look):
-            self._shown[name, other] = shown
+            self._pages[name, other] = shown
             return shown
         if shown is not None:
             shown.data.chunks.close()
@@ -170,10 +170,10 @@ class ViewServer(PageServer):
         self._versions += 1
         now = time.monotonic()
         next_look = now if ended else now + REST * (now - began)
-        shown = _Shown(data, labels, state, self._versions, ended, next_look)
-        self._shown[name, other] = shown
-        while len(self._shown) > HELD:
-            self._shown.pop(next(iter(self._shown))).data.chunks.close()
+        shown = _Page(data, labels, state, self._versions, ended, next_look)
+        self._pages[name, other] = shown
+        while len(self._pages) > HELD:
+            self._pages.pop(next(iter(self._pages))).data.chunks.close()
         return shown
 
     # Pages
@@ -236,7 +236,7 @@ class ViewServer(PageServer):
         return web.Response(body=data, content_type="application/octet-stream")
 
     def _chunk(self, name: str, other: str, chunk: str, version: str) -> bytes:
-        shown = self._shown.get((name, other)) or self._read(name, other)
+        shown = self._pages.get((name, other)) or self._read(name, other)
         if version != str(shown.version):
             raise InputError("the run has changed: open the page again")
         if chunk == "labels":
@@ -255,7 +255,7 @@ class ViewServer(PageServer):
         return json_response(await asyncio.to_thread(self._agreement_of, shown))
 
     @staticmethod
-    def _agreement_of(shown: _Shown) -> dict[str, Any]:
+    def _agreement_of(shown: _Page) -> dict[str, Any]:
         run = shown.data.run if shown.labels is None else shown.labels.run
         if all(row.human_label is None for row in run.rows):
             return {"n": 0}

@@ -254,7 +254,7 @@ class _Requirements:
         for name, verdict in item.criteria.items():
             criterion = self._criteria[name]
             if name in short or (below and _costs(criterion, verdict)):
-                lines += _shown(name, criterion, verdict, required=name in short)
+                lines += _criterion_lines(name, criterion, verdict, required=name in short)
         return "\n".join(map(one_line, lines))
 
 
@@ -264,7 +264,9 @@ def _costs(criterion: Criterion, verdict: Verdict) -> bool:
     return verdict.value > 0 if criterion.weight < 0 else verdict.value < 1
 
 
-def _shown(name: str, criterion: Criterion, verdict: Verdict, *, required: bool) -> list[str]:
+def _criterion_lines(
+    name: str, criterion: Criterion, verdict: Verdict, *, required: bool
+) -> list[str]:
     kind = " (a fault)" if criterion.weight < 0 else ""
     label = verdict.label or verdict.status
     value = "" if verdict.value in (None, 0.0, 1.0) else f" ({figure(verdict.value)})"

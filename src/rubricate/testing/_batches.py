@@ -136,7 +136,7 @@ class BatchServer:
             ("/v1/responses", self._interfaces["responses"]),
         ):
             if path not in paths:
-                router.add_post(path, partial(self._live, interface))
+                router.add_post(path, partial(self._answer_live, interface))
         for method, path, handler in (
             ("POST", "/v1/files", self._upload),
             ("GET", "/v1/files/{file}/content", self._file),
@@ -158,7 +158,7 @@ class BatchServer:
 
     # Common parts
 
-    async def _live(self, interface: Chat, raw: web.Request) -> web.StreamResponse:
+    async def _answer_live(self, interface: Chat, raw: web.Request) -> web.StreamResponse:
         """Answer a request outside of batches."""
         body = orjson.loads(await raw.read())
         response = await self._answer(interface.chat(body), dict(raw.headers), raw)
@@ -185,10 +185,10 @@ class BatchServer:
             raw.transport.abort()
         return web.json_response(shown(batch))
 
-    async def _looked(self, raw: web.Request) -> ScriptedBatch:
+    async def _poll(self, raw: web.Request) -> ScriptedBatch:
         """The batch of a path; its requests are answered if its time is over."""
         self.script.on_event("look")
-        batch = self._of(raw)
+        batch = self._batch_of(raw)
         if batch.state == "running" and time.time() >= batch.made + self.script.seconds:
             # Run it once and to the end, even if other requests arrive or the client disconnects.
             if batch.id not in self._runs:
@@ -197,13 +197,13 @@ class BatchServer:
         return batch
 
     async def _look(self, shown: Shown, raw: web.Request) -> web.Response:
-        body = shown(await self._looked(raw))
-        return self._given([body]) if "response" in body else web.json_response(body)
+        body = shown(await self._poll(raw))
+        return self._result_lines([body]) if "response" in body else web.json_response(body)
 
     async def _list(self, shown: Shown, name: str, raw: web.Request) -> web.Response:
         return web.json_response({name: [shown(batch) for batch in self.batches[::-1]]})
 
-    def _of(self, raw: web.Request) -> ScriptedBatch:
+    def _batch_of(self, raw: web.Request) -> ScriptedBatch:
         name = raw.match_info["id"]
         for batch in self.batches:
             if batch.id == name:
@@ -236,13 +236,13 @@ class BatchServer:
             chance.shuffle(batch.results)
 
     async def _cancel(self, raw: web.Request) -> web.Response:
-        batch = self._of(raw)
+        batch = self._batch_of(raw)
         if batch.state == "running" and batch.id not in self._runs:
             batch.state = "cancelled"
             batch.results = [(name, None) for name, _ in batch.rows]
         return web.json_response({"id": batch.id})
 
-    def _given(self, lines: list[Any]) -> web.Response:
+    def _result_lines(self, lines: list[Any]) -> web.Response:
         """Return results as JSON lines, truncated if the script says so."""
         self.script.on_event("results")
         content = b"".join(orjson.dumps(line) + b"\n" for line in lines)
@@ -282,7 +282,7 @@ class BatchServer:
                 line["response"] = {"status_code": result[0], "body": result[1]}
             if (kind == "output") == (result is not None and result[0] == 200):
                 lines.append(line)
-        return self._given(lines)
+        return self._result_lines(lines)
 
     # Anthropic
 
@@ -293,7 +293,7 @@ class BatchServer:
         return self._create(raw, _anthropic, "", rows, self._messages)
 
     async def _results_anthropic(self, raw: web.Request) -> web.Response:
-        batch, lines = self._of(raw), []
+        batch, lines = self._batch_of(raw), []
         for name, result in batch.results:
             entry: dict[str, Any] = {
                 "type": "canceled" if batch.state == "cancelled" else "expired"
@@ -303,7 +303,7 @@ class BatchServer:
             elif result is not None:
                 entry = {"type": "errored", "error": {"type": "error", **result[1]}}
             lines.append({"custom_id": name, "result": entry})
-        return self._given(lines)
+        return self._result_lines(lines)
 
     # Gemini
 

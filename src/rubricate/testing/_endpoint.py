@@ -90,7 +90,7 @@ class ScriptedEndpoint:
         port: int = 0,
     ) -> None:
         self.requests: list[JudgeRequest] = []
-        self.batches = BatchServer(batches or BatchScript(), self._answered)
+        self.batches = BatchServer(batches or BatchScript(), self._answer_chat)
         self.usages: list[dict[str, Any]] = []
         self._rules = list(rules)
         self._respond = respond
@@ -185,9 +185,9 @@ class ScriptedEndpoint:
                 await asyncio.sleep(0)
 
     async def _complete(self, raw: web.Request) -> web.StreamResponse:
-        return await self._answered(orjson.loads(await raw.read()), dict(raw.headers), raw)
+        return await self._answer_chat(orjson.loads(await raw.read()), dict(raw.headers), raw)
 
-    async def _answered(
+    async def _answer_chat(
         self, body: dict[str, Any], headers: dict[str, str], raw: web.Request | None = None
     ) -> web.StreamResponse:
         """Answer a chat request. One in a batch has no connection that could break."""
@@ -202,7 +202,7 @@ class ScriptedEndpoint:
             return _error(400, "this model does not support the 'logprobs' parameter", {})
         if request.criteria:
             rules = [self._rule(part) for part in request.criteria]
-            rule = next((r for r in rules if r.verdict is None), _together(rules))
+            rule = next((r for r in rules if r.verdict is None), _combined(rules))
         else:
             rule = self._rule(request)
         size = _tokens_in(request)
@@ -218,7 +218,7 @@ class ScriptedEndpoint:
         return self._answer(request, rule, form, cached)
 
     def _rule(self, request: JudgeRequest) -> Rule:
-        if self._respond is not None and (rule := self._responded(request)) is not None:
+        if self._respond is not None and (rule := self._rule_by_code(request)) is not None:
             return rule
         for index, rule in enumerate(self._rules):
             if rule.matches(request) and (rule.times is None or self._used[index] < rule.times):
@@ -227,10 +227,10 @@ class ScriptedEndpoint:
                     return rule.model_copy(update={"verdict": _by_keywords(request)})
                 return rule
         if "NOTHING" in request.labels:
-            return _noted(request)
+            return _find_words(request)
         return Rule(verdict=_by_keywords(request), reason="judged by keywords")
 
-    def _responded(self, request: JudgeRequest) -> Rule | None:
+    def _rule_by_code(self, request: JudgeRequest) -> Rule | None:
         """Call `respond`. An exception fails the judgement, and later the test."""
         assert self._respond is not None
         try:
@@ -244,7 +244,7 @@ class ScriptedEndpoint:
     def _answer(self, request: JudgeRequest, rule: Rule, form: str, cached: int) -> web.Response:
         content, logprobs = rule.reply, None
         if content is None and request.choices:
-            content, logprobs = _drawn(request, rule)
+            content, logprobs = _draw_token(request, rule)
         elif content is None and form == "text":
             quotes = "".join(f"<evidence>{quote}</evidence>\n" for quote in rule.evidence)
             verdict = json.dumps(rule.verdict) if isinstance(rule.verdict, dict) else rule.verdict
@@ -309,7 +309,7 @@ def _most_tokens(body: dict[str, Any]) -> float:
     return math.inf if limit is None else float(limit)
 
 
-def _drawn(request: JudgeRequest, rule: Rule) -> tuple[str, dict[str, Any] | None]:
+def _draw_token(request: JudgeRequest, rule: Rule) -> tuple[str, dict[str, Any] | None]:
     """Draw a token by a rule's probabilities, and return the logprobs if requested.
 
     The draw depends only on the prompt and the seed.
@@ -339,7 +339,7 @@ def _entry(rule: Rule) -> dict[str, Any]:
     return {"reason": rule.reason, "evidence": rule.evidence, "verdict": rule.verdict}
 
 
-def _together(rules: Sequence[Rule]) -> Rule:
+def _combined(rules: Sequence[Rule]) -> Rule:
     """Combine the rules of several criteria of one request."""
     entries = {str(number): _entry(rule) for number, rule in enumerate(rules, start=1)}
     delay, thinking = max(rule.delay for rule in rules), rules[0].thinking
@@ -356,7 +356,7 @@ def _by_keywords(request: JudgeRequest) -> str | dict[str, Any]:
         ]
         return {"items": entries, "others": []}
     if request.second:
-        return _better(request)
+        return _choose_better(request)
     if "MET" not in request.labels:
         labels = [label for label in request.labels if label.casefold() in submission]
         return [*labels, *request.labels, ""][0]
@@ -365,7 +365,7 @@ def _by_keywords(request: JudgeRequest) -> str | dict[str, Any]:
     return "MET" if words and 2 * count >= len(words) else "UNMET"
 
 
-def _better(request: JudgeRequest) -> str:
+def _choose_better(request: JudgeRequest) -> str:
     """The label of the submission that has more of the criterion's words."""
     words = _words(request)
     first, second = (
@@ -379,7 +379,7 @@ def _words(request: JudgeRequest) -> set[str]:
     return set(re.findall(r"\w{5,}", request.criterion.casefold()))
 
 
-def _noted(request: JudgeRequest) -> Rule:
+def _find_words(request: JudgeRequest) -> Rule:
     """The findings in a part of a long document: the criterion's words."""
     submission = request.submission.casefold()
     words = [word for word in sorted(_words(request)) if word in submission]

@@ -77,7 +77,7 @@ def _columns(table: Table, places: Sequence[int], title: str | None = None) -> s
     """Render some of a table's columns by position."""
     caption = f"<caption>{escape(title)}</caption>" if title else ""
     head = "".join(
-        f"<th{_of(column)}>{escape(column.heading)}</th>" if column.heading else "<td></td>"
+        f"<th{_cell_class(column)}>{escape(column.heading)}</th>" if column.heading else "<td></td>"
         for column in (table.columns[place] for place in places)
     )
     body = "".join(_row(row, table.columns, places) for row in table.rows)
@@ -97,13 +97,13 @@ def number_help(headings: Iterable[str]) -> str:
     return f"<details>{summary}<dl>{lines}</dl></details>" if lines else ""
 
 
-def _of(column: Column) -> str:
+def _cell_class(column: Column) -> str:
     return "" if column.is_text else ' class="n"'
 
 
 def _row(row: Row, columns: Sequence[Column], places: Sequence[int]) -> str:
     cells = "".join(
-        f'<td{_of(column)} data-of="{escape(column.heading)}">{_cell(cell, column)}</td>'
+        f'<td{_cell_class(column)} data-of="{escape(column.heading)}">{_cell(cell, column)}</td>'
         for cell, column in ((row.cells[place], columns[place]) for place in places)
     )
     return f'<tr class="{row.tone}">{cells}</tr>' if row.tone else f"<tr>{cells}</tr>"

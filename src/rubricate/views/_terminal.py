@@ -61,7 +61,7 @@ class OnTerminal:
             if isinstance(section, Table):
                 yield from _tables(section, console, options)
             else:
-                yield from _shown(section)
+                yield from _rendered(section)
 
 
 def as_text(sections: Callable[[], Iterable[Section]], width: int = 100) -> str:
@@ -78,7 +78,7 @@ def as_text(sections: Callable[[], Iterable[Section]], width: int = 100) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines())
 
 
-def _shown(section: Paragraph | Facts | Passage | Changes) -> Iterator[RenderableType]:
+def _rendered(section: Paragraph | Facts | Passage | Changes) -> Iterator[RenderableType]:
     if isinstance(section, Paragraph):
         yield _words(section.parts)
     elif isinstance(section, Facts):

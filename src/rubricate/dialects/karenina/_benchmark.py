@@ -150,7 +150,7 @@ class Benchmark(_jsonld.BenchmarkData):
             date_created=now,
             date_modified=now,
         )
-        union(self.global_rubric, rubric, _of(new))
+        union(self.global_rubric, rubric, _of_question(new))
         self.questions.append(new)
         self.date_modified = now
         return new
@@ -164,7 +164,7 @@ class Benchmark(_jsonld.BenchmarkData):
         if rubric is not None and not isinstance(rubric, Rubric):
             raise InputError(_not_ours("rubric", Rubric, rubric))
         for question in self.questions:
-            union(rubric, question.rubric, _of(question))
+            union(rubric, question.rubric, _of_question(question))
         self.global_rubric = rubric
         self.date_modified = _now()
 
@@ -189,7 +189,7 @@ class Benchmark(_jsonld.BenchmarkData):
         """
         asked_about = question if isinstance(question, Question) else self.get_question(question)
         rubric = _with(asked_about.rubric, trait, "question rubric")
-        union(self.global_rubric, rubric, _of(asked_about))
+        union(self.global_rubric, rubric, _of_question(asked_about))
         asked_about.rubric = rubric
         self.date_modified = asked_about.date_modified = _now()
 
@@ -306,7 +306,7 @@ class Benchmark(_jsonld.BenchmarkData):
         if call.question_ids is not None:
             questions = [self.get_question(id) for id in call.question_ids]
         judged_by = [
-            (question, union(self.global_rubric, question.rubric, _of(question)))
+            (question, union(self.global_rubric, question.rubric, _of_question(question)))
             for question in questions
         ]
         check_config(judged_by, call.config)
@@ -375,7 +375,7 @@ def _not_ours(what: str, wanted: type, value: object) -> str:
     )
 
 
-def _of(question: Question) -> str:
+def _of_question(question: Question) -> str:
     shown = question.question if len(question.question) <= 60 else f"{question.question[:57]}..."
     return f" of the question '{shown}'"
 

@@ -148,26 +148,28 @@ def trace_text(messages: Sequence[Any]) -> str:
 
 
 def _message_text(message: Any, index: int) -> str:
-    role = _of(message, "role") or _of(message, "type")
-    content, calls = _of(message, "content"), _of(message, "tool_calls") or ()
+    role = _attribute(message, "role") or _attribute(message, "type")
+    content, calls = _attribute(message, "content"), _attribute(message, "tool_calls") or ()
     if not isinstance(role, str) or (content is None and not calls):
         raise InputError(f"message {index + 1}: a chat message has a role and a content")
     lines = [f"[{role}]"]
     if isinstance(content, str):
         lines.append(content)
     else:
-        texts = [part if isinstance(part, str) else _of(part, "text") for part in content or ()]
+        texts = [
+            part if isinstance(part, str) else _attribute(part, "text") for part in content or ()
+        ]
         lines += [text for text in texts if isinstance(text, str)]
     for call in calls:
-        function = _of(call, "function")
+        function = _attribute(call, "function")
         inner = call if isinstance(function, str) or function is None else function
-        name = function if isinstance(function, str) else _of(inner, "name")
-        arguments = _of(inner, "arguments") or _of(inner, "args") or {}
+        name = function if isinstance(function, str) else _attribute(inner, "name")
+        arguments = _attribute(inner, "arguments") or _attribute(inner, "args") or {}
         if not isinstance(arguments, str):
             arguments = json.dumps(arguments, ensure_ascii=False, default=str)
         lines.append(f"[calls {name}] {arguments}")
     return "\n".join(line for line in lines if line)
 
 
-def _of(thing: Any, name: str) -> Any:
+def _attribute(thing: Any, name: str) -> Any:
     return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)

@@ -214,14 +214,14 @@ class MetricsJudge(Judge):
         notes = dict.fromkeys(judge.note for judge in judges.values() if judge.note)
         self.note = " ".join(notes) or None
 
-    def _of(self, criterion: Criterion) -> Judge:
+    def _judge_for(self, criterion: Criterion) -> Judge:
         return self._judges[criterion.name]
 
     def key(self, item: Item, criterion: Criterion) -> str:
-        return self._of(criterion).key(item, criterion)
+        return self._judge_for(criterion).key(item, criterion)
 
     async def judge(self, item: Item, criterion: Criterion, send: Send) -> Verdict:
-        return await self._of(criterion).judge(item, criterion, send)
+        return await self._judge_for(criterion).judge(item, criterion, send)
 
     async def aclose(self) -> None:
         for judge in self._judges.values():

@@ -293,7 +293,7 @@ class EvaluationDataset:
         """Create a dataset from a table with one row per sample. NaN, NA and None mean missing."""
         columns = [str(column) for column in table.columns]
         rows = table.itertuples(index=False, name=None)
-        return cls.from_list([_given(dict(zip(columns, row, strict=True))) for row in rows])
+        return cls.from_list([_plain_row(dict(zip(columns, row, strict=True))) for row in rows])
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a row for each sample (extra `pandas`)."""
@@ -365,7 +365,7 @@ def _without_none(value: Any) -> Any:
     return [_without_none(entry) for entry in value] if isinstance(value, list) else value
 
 
-def _given(row: dict[str, Any]) -> dict[str, Any]:
+def _plain_row(row: dict[str, Any]) -> dict[str, Any]:
     """Convert the row of a table to plain values, without missing ones."""
     import pandas
 

@@ -240,12 +240,12 @@ def result_of(rows: Iterable[Mapping[str, Any]], tasks: Iterable[Task] = ()) -> 
         line = {"place": -1} | known.get((str(row["sample_id"]), str(row.get("rubric_title"))), {})
         line |= {name: value for name, value in row.items() if value is not None}
         name = tuple(str(line.get(key, "")) for key in ("system", "sample_id"))
-        reports.setdefault(name, []).append({**line, **_checked(row, number)})
+        reports.setdefault(name, []).append({**line, **_check_line(row, number)})
     items = [_graded(reports[name], place) for place, name in enumerate(sorted(reports))]
     return Result(judge="the judge", rules=RULES, items=items)
 
 
-def _checked(row: Mapping[str, Any], number: int) -> dict[str, Any]:
+def _check_line(row: Mapping[str, Any], number: int) -> dict[str, Any]:
     """Check a line, and return its weight, score and verdict."""
     weight, score, verdict = row["weight"], row["score"], row.get("verdict")
     if isinstance(score, Real) and math.isnan(float(score)):  # a missing value in a table
