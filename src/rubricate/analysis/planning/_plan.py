@@ -180,7 +180,7 @@ def plan_report(options: PlanCall) -> PlanReport:
         figure: `accuracy`, `sensitivity`, `specificity`, `kappa`, `mean`, `ppi` or `comparison`.
         run: a run to base the plan on, from `read_run`, with labels if the figure needs them.
         other: for a comparison, the second run of the same items.
-        on_simulation: callback: `(items)`, before data sets of so many items are simulated.
+        on_simulation: callback: `(items)`, before data sets of this size are simulated.
 
     Raises:
         InputError: an assumption is neither set nor available from the run, or a number is out of
