@@ -174,3 +174,14 @@ def test_pairs_that_repeat_in_a_cluster_show_no_more_miscalibration():
     assert many.calibration_error.value == pytest.approx(once.calibration_error.value)
     assert many.miscalibration == pytest.approx(once.miscalibration, abs=0.3)
     assert alone.miscalibration < 0.01 < many.miscalibration
+
+
+def test_the_error_without_a_map_is_that_of_the_same_pairs_by_groups():
+    chance = np.random.default_rng(5)
+    sure = chance.random(120)
+    outcomes = [bool(one) for one in chance.random(120) < sure**2]
+    groups = [at // 3 for at in range(120)]
+    gain = calibration_gain(sure.tolist(), outcomes, groups=groups)
+    same = calibration(sure.tolist(), outcomes, groups=groups, bootstrap=None)
+    assert gain.n == 120
+    assert gain.error_before == pytest.approx(same.calibration_error.value)

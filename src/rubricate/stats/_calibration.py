@@ -369,7 +369,7 @@ class CalibrationGain:
         brier_before, brier_after: the Brier score without and with the map.
         brier_gain: how much lower it is with the map, with a 95 % interval by cluster.
         least_gain: the lower bound of the gain with one-sided confidence of 95 %.
-        error_before, error_after: the expected calibration error, 10 bins equally wide.
+        error_before, error_after: `Calibration.calibration_error`, 10 bins equally wide.
         accuracy_before, accuracy_after: how often the more likely outcome is the true one.
         accuracy_gain: how much higher the accuracy is with the map, with a 95 % interval.
     """
@@ -459,7 +459,8 @@ def calibration_gain(
         briers = [Estimate(brier.value, undefined=FEW_CLUSTERS) for brier in briers]
     right = [((chances >= 0.5) == y).astype(float) for chances in (p, mapped)]
     before, after = (
-        calibration(chances.tolist(), y.tolist(), bootstrap=None) for chances in (p, mapped)
+        calibration(chances.tolist(), y.tolist(), groups=clusters.tolist(), bootstrap=None)
+        for chances in (p, mapped)
     )
     return CalibrationGain(
         n=len(gains),
@@ -468,8 +469,8 @@ def calibration_gain(
         brier_after=after.brier.value,
         brier_gain=explained(briers[0], NO_VALUES),
         least_gain=briers[1].low,
-        error_before=before.expected_calibration_error.value,
-        error_after=after.expected_calibration_error.value,
+        error_before=before.calibration_error.value,
+        error_after=after.calibration_error.value,
         accuracy_before=float(right[0].mean()) if len(y) else None,
         accuracy_after=float(right[1].mean()) if len(y) else None,
         accuracy_gain=mean_of(right[1] - right[0], clusters, 0.975, (-1.0, 1.0)).mean,
